@@ -1,0 +1,145 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The rooms of Koine, from the ground up. A room leans only on rooms of lower floors
+// (Docs/ARCHITECTURE.md; Scripts/check-rooms holds every arrow). A room's name is its folder's, its module is
+// `Koine` + that name, so that no app ever meets a module of ours called `Router` or `Server`.
+
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A C library of the system: a module map and a shim.
+func library(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
+  .systemLibrary(
+    name: "CKoine" + name, path: "Sources/CLibraries/C" + name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func room(_ name: String, in folder: String = "Sources", leansOn: [Target.Dependency] = []) -> Target {
+  .target(name: "Koine" + name, dependencies: leansOn, path: folder + "/" + name, swiftSettings: settings)
+}
+
+func adapter(_ module: String, path: String, leansOn: [Target.Dependency]) -> Target {
+  .target(name: module, dependencies: leansOn, path: path, swiftSettings: settings)
+}
+
+func tests(_ name: String, of subjects: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(
+    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "koine",
+  products: [
+    .library(name: "Koine", targets: ["Koine"]),
+    .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
+    .library(name: "KoineBackends", targets: ["KoineBackends"]),
+    .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
+    .library(name: "KoineUIKit", targets: ["KoineUIKit"]),
+    .library(name: "KoineAVFoundation", targets: ["KoineAVFoundation"]),
+    .library(name: "KoineCoreMedia", targets: ["KoineCoreMedia"]),
+    .library(name: "KoineCoreVideo", targets: ["KoineCoreVideo"]),
+    .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
+    .library(name: "WebRTC", targets: ["WebRTC"]),
+    .library(name: "Mediasoup", targets: ["Mediasoup"]),
+    .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
+    .executable(name: "koine-listener", targets: ["koine-listener"]),
+    .executable(name: "koine", targets: ["KoineCommand"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+  ],
+  targets: [
+    // Floor 0: C libraries
+    library("Opus", pkgConfig: "opus", apt: "libopus-dev"),
+    library("VPX", pkgConfig: "vpx", apt: "libvpx-dev"),
+    library("SRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
+    library("JSON", pkgConfig: "json-c", apt: "libjson-c-dev"),
+    library("OpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    library("YUV", apt: "libyuv-dev"),
+    library("SpeexDSP", pkgConfig: "speexdsp", apt: "libspeexdsp-dev"),
+    library("FFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil", apt: "libavformat-dev"),
+    library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
+    library("Sockets", apt: "libc6-dev"),
+
+    // Floor 1
+    room("Base"),
+    room("JSONCodec", leansOn: ["CKoineJSON"]),
+
+    // Floor 2
+    room("RTP", leansOn: ["KoineBase"]),
+    room("Codecs", leansOn: ["KoineBase", "CKoineOpus", "CKoineVPX", "CKoineYUV", "CKoineSpeexDSP"]),
+    room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
+    room("SimulatedNetwork", leansOn: ["KoineBase"]),
+    room("Signaling", leansOn: ["KoineJSONCodec"]),
+
+    // Floor 3
+    room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
+
+    // Floor 4
+    room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
+    room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineTransport"]),
+
+    // Floor 5
+    .target(
+      name: "Koine", dependencies: ["KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineSignaling"],
+      path: "Sources/Koine", swiftSettings: settings),
+
+    // Floor 6
+    room(
+      "EmbeddedBackend", in: "Sources/Backends",
+      leansOn: ["Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork"]),
+    room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
+    room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
+    room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
+    room("AVFoundation", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
+    room("UIKit", in: "Sources/Platform", leansOn: ["Koine", "CKoinePNG"]),
+
+    // Floor 7
+    room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend"]),
+
+    // Floor 8
+    adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
+    adapter("Mediasoup", path: "Adapters/EventListener/Mediasoup", leansOn: []),
+    adapter(
+      "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
+      leansOn: ["Koine", "KoineBackends", "WebRTC", "Mediasoup", "KoineUIKit", "KoineAVFoundation"]),
+
+    // Floor 9
+    room(
+      "SampleSupport", in: "Samples",
+      leansOn: [
+        "Koine", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineMediaFiles", "KoineUIKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .executableTarget(
+      name: "koine-listener", dependencies: ["VideoSDKRTC", "WebRTC", "KoineSampleSupport"],
+      path: "Samples/koine-listener", swiftSettings: settings),
+
+    // Floor 11
+    .executableTarget(
+      name: "KoineCommand",
+      dependencies: ["Koine", "KoineSampleSupport", "VideoSDKRTC", "KoineEmbeddedBackend", "KoineMediaFiles", "KoineUIKit"],
+      path: "Sources/Command", swiftSettings: settings),
+
+    // Tests
+    tests("Base", of: ["KoineBase"]),
+    tests("JSONCodec", of: ["KoineJSONCodec"]),
+    tests("RTP", of: ["KoineRTP", "KoineBase"]),
+    tests("Codecs", of: ["KoineCodecs", "KoineBase"]),
+    tests("Sockets", of: ["KoineSockets", "KoineBase"]),
+    tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
+    tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
+    tests("Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
+    tests("Router", of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
+    tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
+    tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
+    tests("MediaFiles", of: ["KoineMediaFiles", "Koine"]),
+    tests("Platform", of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine"]),
+    tests("EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"]),
+    tests("Command", of: ["KoineSampleSupport", "Koine"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

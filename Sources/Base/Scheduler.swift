@@ -1,0 +1,238 @@
+import Glibc
+
+/// The one clock of a world of calls, and the threads its work runs on.
+///
+/// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs lanes
+/// on one pool of as many threads as there are cores; a virtual one runs everything inline on whoever advances it, and
+/// time stands still while it does.
+public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
+  public enum Kind: Sendable { case real, virtual }
+
+  public let kind: Kind
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let wake: UnsafeMutablePointer<pthread_cond_t>
+  private var jobs = TimedJobs()
+  private var order: UInt64 = 0
+  private var virtualNow = Tick(nanoseconds: 1_000_000_000)
+  private var busyLanes: Set<ObjectIdentifier> = []
+  private var workers = 0
+
+  /// The real clock, shared by the whole process: one pool of threads however many rooms there are.
+  public static let real = Scheduler(kind: .real)
+
+  /// A clock of its own that moves only when `advance` says so; it starts at one second.
+  public static func virtual() -> Scheduler { Scheduler(kind: .virtual) }
+
+  private init(kind: Kind) {
+    self.kind = kind
+    mutex = .allocate(capacity: 1)
+    mutex.initialize(to: pthread_mutex_t())
+    pthread_mutex_init(mutex, nil)
+    wake = .allocate(capacity: 1)
+    wake.initialize(to: pthread_cond_t())
+    var attributes = pthread_condattr_t()
+    pthread_condattr_init(&attributes)
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    pthread_cond_init(wake, &attributes)
+    pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {  // only virtual schedulers end; the real one is static
+    pthread_cond_destroy(wake)
+    wake.deallocate()
+    pthread_mutex_destroy(mutex)
+    mutex.deallocate()
+  }
+
+  public var now: Tick {
+    switch kind {
+    case .real: return Self.monotonicNow()
+    case .virtual: return locked { virtualNow }
+    }
+  }
+
+  public func lane(_ name: String) -> Lane { Lane(name: name, scheduler: self) }
+
+  /// Virtual time only: runs every job that is due, then moves to `deadline` step by step, running what falls due.
+  /// Jobs run on the caller's thread. `fence` is called whenever all due jobs have run and before time moves; what it
+  /// causes runs first.
+  public func advance(to deadline: Tick, fence: () -> Void = {}) {
+    while step(until: deadline, fence: fence) {}
+  }
+
+  /// Virtual time only: runs what is due now, or else moves to the next deadline not after `limit`.
+  /// - Returns: false once time stands at `limit` and nothing is left to run.
+  public func step(until limit: Tick, fence: () -> Void = {}) -> Bool {
+    precondition(kind == .virtual, "a real clock advances by itself")
+    if runOneDue() { return true }
+    fence()
+    if runOneDue() { return true }
+    return locked {
+      guard let next = jobs.first?.at, next <= limit else {
+        virtualNow = max(virtualNow, limit)
+        return false
+      }
+      virtualNow = max(virtualNow, next)
+      return true
+    }
+  }
+
+  /// Virtual time only: the next moment at which anything has to run.
+  public var nextDeadline: Tick? { locked { jobs.first?.at } }
+
+  // MARK: Jobs
+
+  fileprivate func post(_ work: @escaping @Sendable () -> Void, at tick: Tick?, on lane: Lane) -> UInt64 {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    order += 1
+    let due = tick ?? (kind == .virtual ? virtualNow : Self.monotonicNow())
+    jobs.insert(TimedJobs.Job(at: due, order: order, lane: lane, work: work))
+    if kind == .real {
+      startWorkers()
+      pthread_cond_signal(wake)
+    }
+    return order
+  }
+
+  fileprivate func cancel(_ order: UInt64) {
+    let job = locked { jobs.remove(order: order) }
+    withExtendedLifetime(job) {}  // released outside the lock: its closure may own what calls back here
+  }
+
+  private func runOneDue() -> Bool {
+    guard let job = locked({ jobs.first.map { $0.at <= virtualNow } == true ? jobs.removeFirst() : nil }) else {
+      return false
+    }
+    job.work()
+    return true
+  }
+
+  /// Called with the mutex held.
+  private func startWorkers() {
+    let cores = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    while workers < cores {
+      workers += 1
+      var thread = pthread_t()
+      let this = Unmanaged.passUnretained(self)  // the real scheduler lives as long as the process
+      var attributes = pthread_attr_t()
+      pthread_attr_init(&attributes)
+      pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+      pthread_create(
+        &thread, &attributes,
+        { context in
+          if let context { Unmanaged<Scheduler>.fromOpaque(context).takeUnretainedValue().work() }
+          return nil
+        }, this.toOpaque())
+      pthread_attr_destroy(&attributes)
+    }
+  }
+
+  private func work() {
+    pthread_mutex_lock(mutex)
+    while true {
+      let now = Self.monotonicNow()
+      if let job = jobs.removeFirst(dueAt: now, notIn: busyLanes) {
+        let lane = ObjectIdentifier(job.lane)
+        busyLanes.insert(lane)
+        pthread_mutex_unlock(mutex)
+        job.work()
+        withExtendedLifetime(job) {}
+        pthread_mutex_lock(mutex)
+        busyLanes.remove(lane)
+        if jobs.waits(for: lane) { pthread_cond_signal(wake) }
+        continue
+      }
+      if let next = jobs.firstDeadline(after: now) {
+        var until = timespec(tv_sec: Int(next.nanoseconds / 1_000_000_000), tv_nsec: Int(next.nanoseconds % 1_000_000_000))
+        pthread_cond_timedwait(wake, mutex, &until)
+      } else {
+        pthread_cond_wait(wake, mutex)
+      }
+    }
+  }
+
+  private func locked<Result>(_ body: () -> Result) -> Result {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body()
+  }
+
+  private static func monotonicNow() -> Tick {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Tick(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+}
+
+/// A serial line of work on a scheduler's threads.
+public final class Lane: Sendable {
+  public let name: String
+  public let scheduler: Scheduler
+
+  fileprivate init(name: String, scheduler: Scheduler) {
+    self.name = name
+    self.scheduler = scheduler
+  }
+
+  /// Runs `work` as soon as the lane is free. Never inline, in virtual time either.
+  public func post(_ work: @escaping @Sendable () -> Void) { _ = scheduler.post(work, at: nil, on: self) }
+
+  /// Runs `work` at `tick`, or as soon after it as the lane is free.
+  @discardableResult
+  public func post(at tick: Tick, _ work: @escaping @Sendable () -> Void) -> Alarm {
+    Alarm(order: scheduler.post(work, at: tick, on: self), scheduler: scheduler)
+  }
+}
+
+/// A job that waits for its time. Letting go of it does not cancel it.
+public struct Alarm: Sendable {
+  fileprivate let order: UInt64
+  fileprivate let scheduler: Scheduler
+  /// Takes the job out if it has not begun.
+  public func cancel() { scheduler.cancel(order) }
+}
+
+/// Jobs sorted by time, then by posting. A sorted array: a world has a handful of waiting jobs per participant, and the
+/// job due next is at the end.
+private struct TimedJobs {
+  struct Job {
+    let at: Tick
+    let order: UInt64
+    let lane: Lane
+    let work: @Sendable () -> Void
+    func precedes(_ other: Job) -> Bool { at != other.at ? at < other.at : order < other.order }
+  }
+
+  private var latestFirst: [Job] = []
+
+  var first: Job? { latestFirst.last }
+
+  mutating func insert(_ job: Job) {
+    var low = 0
+    var high = latestFirst.count
+    while low < high {
+      let middle = (low + high) / 2
+      if job.precedes(latestFirst[middle]) { low = middle + 1 } else { high = middle }
+    }
+    latestFirst.insert(job, at: low)
+  }
+
+  mutating func removeFirst() -> Job { latestFirst.removeLast() }
+
+  mutating func removeFirst(dueAt now: Tick, notIn busy: Set<ObjectIdentifier>) -> Job? {
+    for index in latestFirst.indices.reversed() {
+      if latestFirst[index].at > now { return nil }
+      if !busy.contains(ObjectIdentifier(latestFirst[index].lane)) { return latestFirst.remove(at: index) }
+    }
+    return nil
+  }
+
+  mutating func remove(order: UInt64) -> Job? {
+    latestFirst.firstIndex { $0.order == order }.map { latestFirst.remove(at: $0) }
+  }
+
+  func waits(for lane: ObjectIdentifier) -> Bool { latestFirst.contains { ObjectIdentifier($0.lane) == lane } }
+
+  func firstDeadline(after now: Tick) -> Tick? { latestFirst.last { $0.at > now }?.at }
+}

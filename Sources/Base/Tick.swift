@@ -1,0 +1,40 @@
+/// A point on the engine's clock, in nanoseconds since a start that only its `Scheduler` knows.
+///
+/// Every sans-IO part takes ticks and never asks for the time itself. Arithmetic wraps like a monotonic counter that
+/// would need 292 years to do so, so that no input can trap.
+public struct Tick: Hashable, Comparable, Sendable {
+  public var nanoseconds: Int64
+
+  @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+  public static let zero = Tick(nanoseconds: 0)
+
+  @inlinable public static func < (a: Tick, b: Tick) -> Bool { a.nanoseconds < b.nanoseconds }
+  @inlinable public static func + (a: Tick, b: Duration) -> Tick { Tick(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+  @inlinable public static func - (a: Tick, b: Duration) -> Tick { Tick(nanoseconds: a.nanoseconds &- b.nanoseconds) }
+  @inlinable public static func - (a: Tick, b: Tick) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+  @inlinable public static func += (a: inout Tick, b: Duration) { a = a + b }
+}
+
+extension Duration {
+  /// The whole duration in nanoseconds; beyond ±292 years it saturates.
+  @inlinable public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
+  }
+
+  /// The whole duration in seconds, for figures people read.
+  @inlinable public var inSeconds: Double { Double(nanoseconds) / 1e9 }
+  /// The whole duration in milliseconds, for figures people read.
+  @inlinable public var inMilliseconds: Double { Double(nanoseconds) / 1e6 }
+}
+
+extension Optional where Wrapped == Tick {
+  /// Folds two deadlines into the sooner one; nil means "never".
+  @inlinable public func sooner(_ other: Tick?) -> Tick? {
+    guard let self else { return other }
+    guard let other else { return self }
+    return Swift.min(self, other)
+  }
+}

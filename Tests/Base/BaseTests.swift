@@ -1,0 +1,60 @@
+import Testing
+
+@testable import KoineBase
+
+@Suite struct BytesPoolTests {
+  @Test func reusesABlockOnlyWhenNobodyElseHoldsIt() {
+    var pool = BytesPool(capacity: 16)
+    let kept = pool.take()
+    pool.give(kept)
+    #expect(pool.allocations == 1)
+    let other = pool.take()
+    #expect(other !== kept)
+    #expect(pool.allocations == 2)
+  }
+}
+
+@Suite struct VirtualSchedulerTests {
+  @Test func runsJobsInOrderOfTimeThenPosting() {
+    let scheduler = Scheduler.virtual()
+    let lane = scheduler.lane("a")
+    let seen = Lock<[Int]>([])
+    let start = scheduler.now
+    lane.post(at: start + .seconds(2)) { seen.withLock { $0.append(3) } }
+    lane.post(at: start + .seconds(1)) {
+      seen.withLock { $0.append(1) }
+      lane.post { seen.withLock { $0.append(2) } }
+    }
+    lane.post(at: start + .seconds(9)) { seen.withLock { $0.append(9) } }
+    scheduler.advance(to: start + .seconds(3))
+    #expect(seen.withLock { $0 } == [1, 2, 3])
+    #expect(scheduler.now == start + .seconds(3))
+  }
+
+  @Test func aCancelledJobDoesNotRun() {
+    let scheduler = Scheduler.virtual()
+    let ran = Lock(false)
+    let alarm = scheduler.lane("a").post(at: scheduler.now + .seconds(1)) { ran.withLock { $0 = true } }
+    alarm.cancel()
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    #expect(!ran.withLock { $0 })
+  }
+}
+
+@Suite struct RealSchedulerTests {
+  @Test func aLaneRunsOneJobAtATimeInOrder() async {
+    let lane = Scheduler.real.lane("test")
+    let seen = Lock<[Int]>([])
+    await withCheckedContinuation { done in
+      for n in 0..<1000 { lane.post { seen.withLock { $0.append(n) } } }
+      lane.post { done.resume() }
+    }
+    #expect(seen.withLock { $0 } == Array(0..<1000))
+  }
+}
+
+@Suite struct SocketAddressTests {
+  @Test(arguments: ["127.0.0.1", "10.77.0.1", "::1", "2001:db8::5"]) func survivesText(_ host: String) throws {
+    #expect(try #require(SocketAddress(host, port: 9)).host == host)
+  }
+}
