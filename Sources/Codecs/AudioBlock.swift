@@ -1,0 +1,22 @@
+public import KoineBase
+
+/// Ten milliseconds of sound at 48 kHz: 480 samples per channel, interleaved.
+public struct AudioBlock: Sendable {
+  public static let sampleRate = 48_000
+  /// Samples per channel in a block.
+  public static let length = 480
+  public static let duration = Duration.milliseconds(10)
+
+  public var channels: Int
+  /// `channels * 480` samples. Whoever fills the same block again and again, and lets nobody keep it, allocates nothing.
+  public var samples: [Int16]
+  /// When the first sample was taken.
+  public var captured: Tick
+
+  /// - Parameter channels: 1 or 2.
+  public init(channels: Int = 1, captured: Tick) {
+    self.channels = channels
+    samples = [Int16](repeating: 0, count: channels * Self.length)
+    self.captured = captured
+  }
+}

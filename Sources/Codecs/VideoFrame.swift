@@ -1,0 +1,139 @@
+public import KoineBase
+
+/// One picture: I420, limited range, BT.601 unless marked otherwise; chroma planes are rounded up.
+///
+/// Immutable, so it may be shared between threads; its memory returns to its pool when the last holder lets go.
+/// `@unchecked Sendable`: the planes are written only inside `FramePool.make`, before anybody else sees the frame.
+public final class VideoFrame: @unchecked Sendable {
+  public let width: Int
+  public let height: Int
+  /// Bytes from one row to the next, of the luma plane and of both chroma planes.
+  public let lumaStride: Int
+  public let chromaStride: Int
+  /// When the picture was taken, on the clock of the world it is in. For a received frame: the sender's capture time,
+  /// translated to the receiver's clock.
+  public let captured: Tick
+  /// Clockwise quarter turns to apply when showing it, 0...3.
+  public let quarterTurns: UInt8
+  private let storage: FrameStorage
+
+  fileprivate init(_ storage: FrameStorage, width: Int, height: Int, captured: Tick, quarterTurns: UInt8) {
+    self.storage = storage
+    self.width = width
+    self.height = height
+    self.captured = captured
+    self.quarterTurns = quarterTurns & 3
+    lumaStride = Self.stride(of: width)
+    chromaStride = Self.stride(of: (width + 1) / 2)
+  }
+
+  /// The same picture, told to have been taken at another time or to be turned otherwise; the pixels are shared.
+  public func with(captured: Tick? = nil, quarterTurns: UInt8? = nil) -> VideoFrame {
+    VideoFrame(
+      storage, width: width, height: height, captured: captured ?? self.captured,
+      quarterTurns: quarterTurns ?? self.quarterTurns)
+  }
+
+  public struct Planes {
+    public let y, u, v: UnsafePointer<UInt8>
+    public let lumaStride, chromaStride: Int
+    public let width, height: Int
+    public var chromaWidth: Int { (width + 1) / 2 }
+    public var chromaHeight: Int { (height + 1) / 2 }
+  }
+
+  public struct MutablePlanes {
+    public let y, u, v: UnsafeMutablePointer<UInt8>
+    public let lumaStride, chromaStride: Int
+    public let width, height: Int
+    public var chromaWidth: Int { (width + 1) / 2 }
+    public var chromaHeight: Int { (height + 1) / 2 }
+  }
+
+  /// The planes may be read only inside `body`.
+  public func withPlanes<Result, Failure: Error>(_ body: (Planes) throws(Failure) -> Result) throws(Failure) -> Result {
+    let planes = mutablePlanes
+    return try body(
+      Planes(
+        y: UnsafePointer(planes.y), u: UnsafePointer(planes.u), v: UnsafePointer(planes.v), lumaStride: lumaStride,
+        chromaStride: chromaStride, width: width, height: height))
+  }
+
+  fileprivate var mutablePlanes: MutablePlanes {
+    let luma = storage.base.assumingMemoryBound(to: UInt8.self)
+    let chromaSize = chromaStride * ((height + 1) / 2)
+    let u = luma + lumaStride * height
+    return MutablePlanes(
+      y: luma, u: u, v: u + chromaSize, lumaStride: lumaStride, chromaStride: chromaStride, width: width, height: height)
+  }
+
+  fileprivate static func stride(of width: Int) -> Int { (width + 31) & ~31 }
+  fileprivate static func byteCount(width: Int, height: Int) -> Int {
+    stride(of: width) * height + 2 * stride(of: (width + 1) / 2) * ((height + 1) / 2)
+  }
+}
+
+/// The memory of one frame; returns to its pool when the last frame over it goes.
+private final class FrameStorage {
+  let base: UnsafeMutableRawPointer
+  let byteCount: Int
+  private weak let pool: FramePool?
+
+  init(byteCount: Int, base: UnsafeMutableRawPointer, pool: FramePool) {
+    self.byteCount = byteCount
+    self.base = base
+    self.pool = pool
+  }
+
+  deinit {
+    if let pool { pool.recycle(base, byteCount: byteCount) } else { base.deallocate() }
+  }
+}
+
+/// Frames' memory, reused size by size. Safe from any thread.
+public final class FramePool: Sendable {
+  private struct Free { var blocks: [UnsafeMutableRawPointer] = []; var byteCount = 0 }
+  private let free = Lock(Free())
+  private let limit: Int
+
+  /// - Parameter limit: how many unused frames are kept; those of a size no longer asked for are let go first.
+  public init(limit: Int = 32) { self.limit = limit }
+
+  deinit { free.withLock { for block in $0.blocks { block.deallocate() } } }
+
+  /// A new frame, whose pixels `fill` must write, every one: the memory holds an older picture.
+  /// - Parameters: width, height: 1...16_384 each.
+  public func make<Failure: Error>(
+    width: Int, height: Int, captured: Tick, quarterTurns: UInt8 = 0,
+    fill: (VideoFrame.MutablePlanes) throws(Failure) -> Void
+  ) throws(Failure) -> VideoFrame {
+    precondition((1...16_384).contains(width) && (1...16_384).contains(height), "no frame is \(width)×\(height)")
+    let byteCount = VideoFrame.byteCount(width: width, height: height)
+    let base = takeBlock(byteCount) ?? .allocate(byteCount: byteCount, alignment: 64)
+    let frame = VideoFrame(
+      FrameStorage(byteCount: byteCount, base: base, pool: self), width: width, height: height, captured: captured,
+      quarterTurns: quarterTurns)
+    try fill(frame.mutablePlanes)
+    return frame
+  }
+
+  private func takeBlock(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+    free.withLock { free in
+      if free.byteCount != byteCount {
+        for block in free.blocks { block.deallocate() }
+        free.blocks.removeAll(keepingCapacity: true)
+        free.byteCount = byteCount
+      }
+      return free.blocks.popLast()
+    }
+  }
+
+  fileprivate func recycle(_ base: UnsafeMutableRawPointer, byteCount: Int) {
+    let kept = free.withLock { free in
+      guard free.byteCount == byteCount, free.blocks.count < limit else { return false }
+      free.blocks.append(base)
+      return true
+    }
+    if !kept { base.deallocate() }
+  }
+}

@@ -1,0 +1,96 @@
+public import KoineBase
+public import KoineCodecs
+
+/// A camera, or whatever stands for one.
+public protocol VideoSource: AnyObject, Sendable {
+  /// What the source means to deliver; frames may differ and say so themselves.
+  var format: VideoFormat { get }
+  /// Begins to deliver frames from `lane`, on that lane's clock. Called once, or again after `stop()`.
+  func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) throws
+  /// Once it has returned, nothing more is delivered from jobs that begin later.
+  func stop()
+}
+
+/// A microphone, or whatever stands for one: a block each 10 ms.
+public protocol AudioSource: AnyObject, Sendable {
+  var channels: Int { get }
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws
+  func stop()
+}
+
+/// A screen, or whatever stands for one. Called on an engine lane, one frame at a time; must not block.
+public protocol VideoSink: AnyObject, Sendable {
+  func render(_ frame: VideoFrame)
+}
+
+/// A loudspeaker, or whatever listens instead: a block each 10 ms, on an engine lane; must not block.
+public protocol AudioSink: AnyObject, Sendable {
+  func play(_ block: AudioBlock)
+}
+
+public struct VideoFormat: Sendable, Hashable {
+  public var width, height: Int
+  public var framesPerSecond: Double
+
+  public init(width: Int = 640, height: Int = 360, framesPerSecond: Double = 30) {
+    self.width = width
+    self.height = height
+    self.framesPerSecond = framesPerSecond
+  }
+}
+
+/// Why a source's text did not lead to a source.
+public enum DeviceError: Error, Hashable, CustomStringConvertible {
+  /// No device of this name is registered.
+  case unknown(String, known: [String])
+  /// The words after the colon make no sense.
+  case invalid(String, reason: String)
+  /// The file or device is missing or cannot be read.
+  case unreadable(String, reason: String)
+
+  public var description: String {
+    switch self {
+    case .unknown(let text, let known): "no source is called '\(text)'; there are: \(known.joined(separator: ", "))"
+    case .invalid(let text, let reason): "'\(text)': \(reason)"
+    case .unreadable(let path, let reason): "cannot read '\(path)': \(reason)"
+    }
+  }
+}
+
+/// The devices that can be named in text, as `name[:argument]`: `pattern:640x360@30`, `tone:440`, `file:talk.webm`.
+///
+/// Built in are `pattern`, `stamp` (cameras) and `tone`, `silence` (microphones); other rooms register more at start.
+public enum Devices {
+  public typealias MakeVideo = @Sendable (_ argument: String?) throws(DeviceError) -> any VideoSource
+  public typealias MakeAudio = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSource
+
+  private struct Registry { var video: [String: MakeVideo] = [:]; var audio: [String: MakeAudio] = [:] }
+  private static let registry = Lock(Registry(video: BuiltInDevices.video, audio: BuiltInDevices.audio))
+
+  public static func register(camera name: String, _ make: @escaping MakeVideo) {
+    registry.withLock { $0.video[name] = make }
+  }
+
+  public static func register(microphone name: String, _ make: @escaping MakeAudio) {
+    registry.withLock { $0.audio[name] = make }
+  }
+
+  public static func camera(_ text: String) throws(DeviceError) -> any VideoSource {
+    let (name, argument) = split(text)
+    let cameras = registry.withLock { $0.video }
+    guard let make = cameras[name] else { throw .unknown(name, known: cameras.keys.sorted()) }
+    return try make(argument)
+  }
+
+  public static func microphone(_ text: String) throws(DeviceError) -> any AudioSource {
+    let (name, argument) = split(text)
+    let microphones = registry.withLock { $0.audio }
+    guard let make = microphones[name] else { throw .unknown(name, known: microphones.keys.sorted()) }
+    return try make(argument)
+  }
+
+  private static func split(_ text: String) -> (name: String, argument: String?) {
+    guard let colon = text.firstIndex(of: ":") else { return (text, nil) }
+    return (String(text[..<colon]), String(text[text.index(after: colon)...]))
+  }
+}
