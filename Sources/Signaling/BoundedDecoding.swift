@@ -1,0 +1,65 @@
+/// Reading of fields whose size is bounded. Fields of other names are ignored everywhere, so that newer programs may add some.
+extension KeyedDecodingContainer {
+  func text(_ key: Key, limit: Int = SignalingLimits.name) throws -> String {
+    try bounded(try decode(String.self, forKey: key), key, limit)
+  }
+
+  func textIfPresent(_ key: Key, limit: Int = SignalingLimits.name) throws -> String? {
+    guard let text = try decodeIfPresent(String.self, forKey: key) else { return nil }
+    return try bounded(text, key, limit)
+  }
+
+  /// A list that may be missing, which means empty. Stops reading as soon as it is too long.
+  func list<Element: Decodable>(_ key: Key, limit: Int) throws -> [Element] {
+    guard contains(key), try !decodeNil(forKey: key) else { return [] }
+    var items = try nestedUnkeyedContainer(forKey: key)
+    if let count = items.count, count > limit { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
+    var result: [Element] = []
+    while !items.isAtEnd { result.append(try items.decode(Element.self)) }
+    return result
+  }
+
+  func names(_ key: Key, limit: Int) throws -> [String] {
+    let names: [String] = try list(key, limit: limit)
+    for name in names { _ = try bounded(name, key, SignalingLimits.name) }
+    return names
+  }
+
+  /// Attributes that may be missing, which means none.
+  func attributes(_ key: Key) throws -> [String: String] {
+    let attributes = try decodeIfPresent([String: String].self, forKey: key) ?? [:]
+    guard attributes.count <= SignalingLimits.attributes else {
+      throw SignalingError.tooLarge(field: key.stringValue, limit: SignalingLimits.attributes)
+    }
+    for (name, value) in attributes {
+      _ = try bounded(name, key, SignalingLimits.name)
+      _ = try bounded(value, key, SignalingLimits.attributeValue)
+    }
+    return attributes
+  }
+
+  /// Bytes written as base64 text (RFC 4648 section 4).
+  func bytes(_ key: Key, limit: Int) throws -> [UInt8] {
+    let text = try decode(String.self, forKey: key)
+    guard text.utf8.count <= (limit + 2) / 3 * 4 else {
+      throw SignalingError.tooLarge(field: key.stringValue, limit: limit)
+    }
+    guard let bytes = Base64.decode(text.utf8) else {
+      throw SignalingError.malformed("“\(key.stringValue)” is not base64")
+    }
+    guard bytes.count <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
+    return bytes
+  }
+
+  /// Read first, so that a message of another version is refused as such whatever else it holds.
+  func version(_ key: Key) throws -> Int {
+    let version = try decode(Int.self, forKey: key)
+    guard version == SignalingVersion.current else { throw SignalingError.unknownVersion(version) }
+    return version
+  }
+
+  private func bounded(_ text: String, _ key: Key, _ limit: Int) throws -> String {
+    guard text.utf8.count <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
+    return text
+  }
+}

@@ -1,0 +1,82 @@
+/// What a client tells the router. On the wire a JSON object whose `type` names the case and whose other fields are the payload's.
+public enum ClientMessage: Hashable, Sendable {
+  case join(Join)
+  case publish(Publish)
+  case unpublish(trackIDs: [String])
+  case mute(trackID: String, muted: Bool)
+  case subscribe(Subscribe)
+  case unsubscribe([TrackReference])
+  /// Stops the packets of subscribed tracks until `resume`; the subscription stays.
+  case pause([TrackReference])
+  case resume([TrackReference])
+  case data(DataMessage)
+  /// The participant's whole new set of attributes.
+  case attributes([String: String])
+  case leave(reason: String?)
+  /// Answered by `pong` with the same number.
+  case ping(Int)
+}
+
+extension ClientMessage: Codable {
+  enum Kind: String, CaseIterable {
+    case join, publish, unpublish, mute, subscribe, unsubscribe, pause, resume, data, attributes, leave, ping
+  }
+
+  enum CodingKeys: String, CodingKey { case type, tracks, track, muted, attributes, reason, number }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    let type = try fields.text(.type)
+    guard let kind = Kind(rawValue: type) else { throw SignalingError.unknownType(type) }
+    switch kind {
+    case .join: self = .join(try Join(from: decoder))
+    case .publish: self = .publish(try Publish(from: decoder))
+    case .unpublish: self = .unpublish(trackIDs: try fields.names(.tracks, limit: SignalingLimits.tracks))
+    case .mute: self = .mute(trackID: try fields.text(.track), muted: try fields.decode(Bool.self, forKey: .muted))
+    case .subscribe: self = .subscribe(try Subscribe(from: decoder))
+    case .unsubscribe: self = .unsubscribe(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .pause: self = .pause(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .resume: self = .resume(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .data: self = .data(try DataMessage(from: decoder))
+    case .attributes: self = .attributes(try fields.attributes(.attributes))
+    case .leave: self = .leave(reason: try fields.textIfPresent(.reason))
+    case .ping: self = .ping(try fields.decode(Int.self, forKey: .number))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(kind.rawValue, forKey: .type)
+    switch self {
+    case .join(let join): try join.encode(to: encoder)
+    case .publish(let publish): try publish.encode(to: encoder)
+    case .unpublish(let trackIDs): try fields.encode(trackIDs, forKey: .tracks)
+    case .mute(let trackID, let muted):
+      try fields.encode(trackID, forKey: .track)
+      try fields.encode(muted, forKey: .muted)
+    case .subscribe(let subscribe): try subscribe.encode(to: encoder)
+    case .unsubscribe(let tracks), .pause(let tracks), .resume(let tracks): try fields.encode(tracks, forKey: .tracks)
+    case .data(let message): try message.encode(to: encoder)
+    case .attributes(let attributes): try fields.encode(attributes, forKey: .attributes)
+    case .leave(let reason): try fields.encodeIfPresent(reason, forKey: .reason)
+    case .ping(let number): try fields.encode(number, forKey: .number)
+    }
+  }
+
+  var kind: Kind {
+    switch self {
+    case .join: .join
+    case .publish: .publish
+    case .unpublish: .unpublish
+    case .mute: .mute
+    case .subscribe: .subscribe
+    case .unsubscribe: .unsubscribe
+    case .pause: .pause
+    case .resume: .resume
+    case .data: .data
+    case .attributes: .attributes
+    case .leave: .leave
+    case .ping: .ping
+    }
+  }
+}

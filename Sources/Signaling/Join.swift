@@ -1,0 +1,74 @@
+/// The first message of a connection: who wants into which room.
+public struct Join: Hashable, Sendable {
+  public var version: Int
+  public var room: String
+  /// What lets the participant in; what it looks like is between whoever issues and whoever checks it.
+  public var credential: String?
+  /// nil lets the router choose one. A participant of the same id who is still there is put out.
+  public var participantID: String?
+  public var name: String
+  public var externalID: String?
+  public var attributes: [String: String]
+  /// Of the client's peer.
+  public var description: Description
+
+  public init(
+    version: Int = SignalingVersion.current, room: String, credential: String? = nil, participantID: String? = nil,
+    name: String, externalID: String? = nil, attributes: [String: String] = [:], description: Description
+  ) {
+    (self.version, self.room, self.credential, self.participantID) = (version, room, credential, participantID)
+    (self.name, self.externalID, self.attributes, self.description) = (name, externalID, attributes, description)
+  }
+}
+
+extension Join: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case version, room, credential, participantID, name, externalID, attributes, description
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      version: try fields.version(.version), room: try fields.text(.room),
+      credential: try fields.textIfPresent(.credential, limit: SignalingLimits.credential),
+      participantID: try fields.textIfPresent(.participantID), name: try fields.text(.name),
+      externalID: try fields.textIfPresent(.externalID), attributes: try fields.attributes(.attributes),
+      description: try fields.decode(Description.self, forKey: .description))
+  }
+}
+
+/// The answer to a join that was granted: the room as it is now. Whatever comes later comes as a message of its own.
+public struct Joined: Hashable, Sendable {
+  public var version: Int
+  /// The participant itself, as the others see it: the credential may have given it another name than it asked for.
+  public var local: Participant
+  /// Of the router's peer for this participant.
+  public var description: Description
+  /// The others, in the order in which they joined.
+  public var participants: [Participant]
+  /// Data messages kept for late joiners, oldest first.
+  public var history: [ReceivedData]
+
+  public var participantID: String { local.id }
+
+  public init(
+    version: Int = SignalingVersion.current, local: Participant, description: Description,
+    participants: [Participant] = [], history: [ReceivedData] = []
+  ) {
+    (self.version, self.local, self.description) = (version, local, description)
+    (self.participants, self.history) = (participants, history)
+  }
+}
+
+extension Joined: Codable {
+  private enum CodingKeys: String, CodingKey { case version, local, description, participants, history }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      version: try fields.version(.version), local: try fields.decode(Participant.self, forKey: .local),
+      description: try fields.decode(Description.self, forKey: .description),
+      participants: try fields.list(.participants, limit: SignalingLimits.participants),
+      history: try fields.list(.history, limit: SignalingLimits.history))
+  }
+}

@@ -1,0 +1,137 @@
+/// What the router tells a client. On the wire a JSON object whose `type` names the case and whose other fields are the payload's.
+///
+/// A participant is announced before its tracks, and its tracks are withdrawn before it leaves.
+public enum ServerMessage: Hashable, Sendable {
+  case joined(Joined)
+  /// The answer to a join that was not granted. The connection may try again.
+  case refused(Failure)
+  case participantJoined(Participant)
+  case participantLeft(id: String, reason: LeaveReason)
+  /// The answer to a `publish` that was done.
+  case accepted(request: Int)
+  /// Others' tracks, without their `media`.
+  case published(participant: String, tracks: [Track])
+  /// Ends every subscription to them.
+  case withdrawn(participant: String, trackIDs: [String])
+  case muted(participant: String, trackID: String, muted: Bool)
+  case subscribed(Subscribed)
+  /// The answer to `unsubscribe`: no packets of these tracks follow, save those already under way.
+  case unsubscribed([TrackReference])
+  case data(ReceivedData)
+  case dataReceipt(DataReceipt)
+  case attributes(participant: String, [String: String])
+  case speakers(Speakers)
+  /// Something asked for was not done. `request` is nil where the message carried no number.
+  case failed(request: Int?, Failure)
+  /// The last message of a stay.
+  case ended(EndReason)
+  case pong(Int)
+}
+
+extension ServerMessage: Codable {
+  enum Kind: String, CaseIterable {
+    case joined, refused, participantJoined, participantLeft, accepted, published, withdrawn, muted, subscribed
+    case unsubscribed, data, dataReceipt, attributes, speakers, failed, ended, pong
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case type, failure, participant, reason, request, tracks, track, muted, attributes, number
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    let type = try fields.text(.type)
+    guard let kind = Kind(rawValue: type) else { throw SignalingError.unknownType(type) }
+    switch kind {
+    case .joined: self = .joined(try Joined(from: decoder))
+    case .refused: self = .refused(try fields.decode(Failure.self, forKey: .failure))
+    case .participantJoined: self = .participantJoined(try fields.decode(Participant.self, forKey: .participant))
+    case .participantLeft:
+      self = .participantLeft(
+        id: try fields.text(.participant), reason: try fields.decode(LeaveReason.self, forKey: .reason))
+    case .accepted: self = .accepted(request: try fields.decode(Int.self, forKey: .request))
+    case .published:
+      self = .published(
+        participant: try fields.text(.participant), tracks: try fields.list(.tracks, limit: SignalingLimits.tracks))
+    case .withdrawn:
+      self = .withdrawn(
+        participant: try fields.text(.participant), trackIDs: try fields.names(.tracks, limit: SignalingLimits.tracks))
+    case .muted:
+      self = .muted(
+        participant: try fields.text(.participant), trackID: try fields.text(.track),
+        muted: try fields.decode(Bool.self, forKey: .muted))
+    case .subscribed: self = .subscribed(try Subscribed(from: decoder))
+    case .unsubscribed: self = .unsubscribed(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .data: self = .data(try ReceivedData(from: decoder))
+    case .dataReceipt: self = .dataReceipt(try DataReceipt(from: decoder))
+    case .attributes:
+      self = .attributes(participant: try fields.text(.participant), try fields.attributes(.attributes))
+    case .speakers: self = .speakers(try Speakers(from: decoder))
+    case .failed:
+      self = .failed(
+        request: try fields.decodeIfPresent(Int.self, forKey: .request),
+        try fields.decode(Failure.self, forKey: .failure))
+    case .ended: self = .ended(try fields.decode(EndReason.self, forKey: .reason))
+    case .pong: self = .pong(try fields.decode(Int.self, forKey: .number))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(kind.rawValue, forKey: .type)
+    switch self {
+    case .joined(let joined): try joined.encode(to: encoder)
+    case .refused(let failure): try fields.encode(failure, forKey: .failure)
+    case .participantJoined(let participant): try fields.encode(participant, forKey: .participant)
+    case .participantLeft(let id, let reason):
+      try fields.encode(id, forKey: .participant)
+      try fields.encode(reason, forKey: .reason)
+    case .accepted(let request): try fields.encode(request, forKey: .request)
+    case .published(let participant, let tracks):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encode(tracks, forKey: .tracks)
+    case .withdrawn(let participant, let trackIDs):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encode(trackIDs, forKey: .tracks)
+    case .muted(let participant, let trackID, let muted):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encode(trackID, forKey: .track)
+      try fields.encode(muted, forKey: .muted)
+    case .subscribed(let subscribed): try subscribed.encode(to: encoder)
+    case .unsubscribed(let tracks): try fields.encode(tracks, forKey: .tracks)
+    case .data(let data): try data.encode(to: encoder)
+    case .dataReceipt(let receipt): try receipt.encode(to: encoder)
+    case .attributes(let participant, let attributes):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encode(attributes, forKey: .attributes)
+    case .speakers(let speakers): try speakers.encode(to: encoder)
+    case .failed(let request, let failure):
+      try fields.encodeIfPresent(request, forKey: .request)
+      try fields.encode(failure, forKey: .failure)
+    case .ended(let reason): try fields.encode(reason, forKey: .reason)
+    case .pong(let number): try fields.encode(number, forKey: .number)
+    }
+  }
+
+  var kind: Kind {
+    switch self {
+    case .joined: .joined
+    case .refused: .refused
+    case .participantJoined: .participantJoined
+    case .participantLeft: .participantLeft
+    case .accepted: .accepted
+    case .published: .published
+    case .withdrawn: .withdrawn
+    case .muted: .muted
+    case .subscribed: .subscribed
+    case .unsubscribed: .unsubscribed
+    case .data: .data
+    case .dataReceipt: .dataReceipt
+    case .attributes: .attributes
+    case .speakers: .speakers
+    case .failed: .failed
+    case .ended: .ended
+    case .pong: .pong
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// Tracks a participant begins to send. Answered by `accepted` or `failed` with the same request number; all or none.
+public struct Publish: Hashable, Sendable {
+  /// Chosen by the client; the answer repeats it.
+  public var request: Int
+  /// Each with its `media`.
+  public var tracks: [Track]
+
+  public init(request: Int, tracks: [Track]) {
+    (self.request, self.tracks) = (request, tracks)
+  }
+}
+
+extension Publish: Codable {
+  private enum CodingKeys: String, CodingKey { case request, tracks }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      request: try fields.decode(Int.self, forKey: .request),
+      tracks: try fields.list(.tracks, limit: SignalingLimits.tracks))
+  }
+}
+
+/// Asks for the packets of others' tracks. Answered by `subscribed` with the same request number.
+public struct Subscribe: Hashable, Sendable {
+  public var request: Int
+  public var tracks: [TrackReference]
+
+  public init(request: Int, tracks: [TrackReference]) {
+    (self.request, self.tracks) = (request, tracks)
+  }
+}
+
+extension Subscribe: Codable {
+  private enum CodingKeys: String, CodingKey { case request, tracks }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      request: try fields.decode(Int.self, forKey: .request),
+      tracks: try fields.list(.tracks, limit: SignalingLimits.references))
+  }
+}
+
+/// One of others' tracks and how the router sends it to this receiver.
+public struct ForwardedTrack: Hashable, Sendable, Codable {
+  public var reference: TrackReference
+  /// One encoding: the router chooses among the publisher's layers.
+  public var media: Media
+
+  public init(reference: TrackReference, media: Media) {
+    (self.reference, self.media) = (reference, media)
+  }
+}
+
+/// The answer to `subscribe`. Packets may arrive before it does.
+public struct Subscribed: Hashable, Sendable {
+  public var request: Int
+  public var tracks: [ForwardedTrack]
+  /// Those of the request that do not exist, or no longer.
+  public var missing: [TrackReference]
+
+  public init(request: Int, tracks: [ForwardedTrack], missing: [TrackReference] = []) {
+    (self.request, self.tracks, self.missing) = (request, tracks, missing)
+  }
+}
+
+extension Subscribed: Codable {
+  private enum CodingKeys: String, CodingKey { case request, tracks, missing }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      request: try fields.decode(Int.self, forKey: .request),
+      tracks: try fields.list(.tracks, limit: SignalingLimits.references),
+      missing: try fields.list(.missing, limit: SignalingLimits.references))
+  }
+}

@@ -1,0 +1,107 @@
+/// What a participant publishes: one sound or one picture.
+public struct Track: Hashable, Sendable {
+  public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
+    case microphone, camera, screen, screenSound
+
+    public var isAudio: Bool { self == .microphone || self == .screenSound }
+  }
+
+  /// Given by the publisher, unique among its tracks.
+  public var id: String
+  public var kind: Kind
+  public var muted: Bool
+  /// How the publisher sends it. Only in `publish`; other participants learn how the router sends it when they subscribe.
+  public var media: Media?
+
+  public init(id: String, kind: Kind, muted: Bool = false, media: Media? = nil) {
+    (self.id, self.kind, self.muted, self.media) = (id, kind, muted, media)
+  }
+}
+
+extension Track: Codable {
+  private enum CodingKeys: String, CodingKey { case id, kind, muted, media }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try fields.text(.id), kind: try fields.decode(Kind.self, forKey: .kind),
+      muted: try fields.decodeIfPresent(Bool.self, forKey: .muted) ?? false,
+      media: try fields.decodeIfPresent(Media.self, forKey: .media))
+  }
+}
+
+/// A track as others name it.
+public struct TrackReference: Hashable, Sendable {
+  public var participant: String
+  public var track: String
+
+  public init(participant: String, track: String) {
+    (self.participant, self.track) = (participant, track)
+  }
+}
+
+extension TrackReference: Codable {
+  private enum CodingKeys: String, CodingKey { case participant, track }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(participant: try fields.text(.participant), track: try fields.text(.track))
+  }
+}
+
+/// What a track's RTP streams look like on the wire.
+public struct Media: Hashable, Sendable {
+  public struct Encoding: Hashable, Sendable {
+    /// RFC 8851; nil where there is only one.
+    public var rid: String?
+    public var ssrc: UInt32
+    /// Of retransmissions (RFC 4588).
+    public var rtxSSRC: UInt32?
+    /// In bit/s.
+    public var maxBitrate: Int?
+
+    public init(rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maxBitrate: Int? = nil) {
+      (self.rid, self.ssrc, self.rtxSSRC, self.maxBitrate) = (rid, ssrc, rtxSSRC, maxBitrate)
+    }
+  }
+
+  /// RFC 9143: names the medium within its peer.
+  public var mid: String
+  /// As in SDP: `opus`, `VP8`, `VP9`.
+  public var codec: String
+  public var payloadType: UInt8
+  public var rtxPayloadType: UInt8?
+  /// Simulcast layers, the smallest first; at least one.
+  public var encodings: [Encoding]
+
+  public init(mid: String, codec: String, payloadType: UInt8, rtxPayloadType: UInt8? = nil, encodings: [Encoding]) {
+    (self.mid, self.codec, self.payloadType) = (mid, codec, payloadType)
+    (self.rtxPayloadType, self.encodings) = (rtxPayloadType, encodings)
+  }
+}
+
+extension Media: Codable {
+  private enum CodingKeys: String, CodingKey { case mid, codec, payloadType, rtxPayloadType, encodings }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      mid: try fields.text(.mid), codec: try fields.text(.codec),
+      payloadType: try fields.decode(UInt8.self, forKey: .payloadType),
+      rtxPayloadType: try fields.decodeIfPresent(UInt8.self, forKey: .rtxPayloadType),
+      encodings: try fields.list(.encodings, limit: SignalingLimits.encodings))
+    guard !encodings.isEmpty else { throw SignalingError.malformed("media without encodings") }
+  }
+}
+
+extension Media.Encoding: Codable {
+  private enum CodingKeys: String, CodingKey { case rid, ssrc, rtxSSRC, maxBitrate }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      rid: try fields.textIfPresent(.rid), ssrc: try fields.decode(UInt32.self, forKey: .ssrc),
+      rtxSSRC: try fields.decodeIfPresent(UInt32.self, forKey: .rtxSSRC),
+      maxBitrate: try fields.decodeIfPresent(Int.self, forKey: .maxBitrate))
+  }
+}
