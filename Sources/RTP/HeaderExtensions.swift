@@ -1,0 +1,86 @@
+/// Which header extension goes by which number on one connection (RFC 8285).
+package struct HeaderExtensionMap: Hashable, Sendable {
+  package enum Kind: Int, CaseIterable, Sendable {
+    case audioLevel, mid, rid, repairedRID, absoluteSendTime, absoluteCaptureTime, videoOrientation, transportSequence
+
+    /// The name under which it is negotiated.
+    package var uri: String {
+      switch self {
+      case .audioLevel: "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
+      case .mid: "urn:ietf:params:rtp-hdrext:sdes:mid"
+      case .rid: "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
+      case .repairedRID: "urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id"
+      case .absoluteSendTime: "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
+      case .absoluteCaptureTime: "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
+      case .videoOrientation: "urn:3gpp:video-orientation"
+      case .transportSequence: "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+      }
+    }
+  }
+
+  private var ids: [UInt8]  // by kind; 0: not in use
+  private var kinds: [UInt8: Kind]
+
+  package init(_ ids: [Kind: UInt8]) {
+    self.ids = Kind.allCases.map { ids[$0] ?? 0 }
+    kinds = Dictionary(ids.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// What Koine's programs use between themselves.
+  package static let koine = HeaderExtensionMap(
+    Dictionary(uniqueKeysWithValues: Kind.allCases.enumerated().map { ($1, UInt8($0 + 1)) }))
+
+  package func id(of kind: Kind) -> UInt8? {
+    let id = ids[kind.rawValue]
+    return id == 0 ? nil : id
+  }
+
+  package func kind(of id: UInt8) -> Kind? { kinds[id] }
+}
+
+/// What header extensions say of a packet. The two names are given as bytes on request, so that reading the rest
+/// allocates nothing.
+package struct HeaderExtensions: Hashable, Sendable {
+  /// RFC 6464: −127...0 dBov.
+  package var audioLevel: Int8?
+  package var voiceActivity = false
+  package var mid: String?
+  package var rid: String?
+  package var repairedRID: String?
+  /// Seconds modulo 64, 6.18 fixed point.
+  package var absoluteSendTime: UInt32?
+  /// 64-bit NTP time of the capturing system.
+  package var absoluteCaptureTime: UInt64?
+  /// Estimated offset of the capturing system's clock from the sender's, 32.32 fixed point.
+  package var captureClockOffset: Int64?
+  /// 3GPP TS 26.114: clockwise quarter turns to apply.
+  package var quarterTurns: UInt8?
+  package var transportSequence: UInt16?
+
+  package init() {}
+
+  /// - Parameter names: whether mid and rids are wanted; reading them allocates.
+  package init(
+    _ packet: RTPPacket, in bytes: UnsafeRawBufferPointer, map: HeaderExtensionMap, names: Bool = false
+  ) {
+    packet.forEachExtension(in: bytes) { id, value in
+      switch map.kind(of: id) {
+      case .audioLevel:
+        guard let byte = value.byte(at: 0) else { break }
+        voiceActivity = byte & 0x80 != 0
+        audioLevel = -Int8(byte & 0x7F)
+      case .mid: if names { mid = String(decoding: value, as: UTF8.self) }
+      case .rid: if names { rid = String(decoding: value, as: UTF8.self) }
+      case .repairedRID: if names { repairedRID = String(decoding: value, as: UTF8.self) }
+      case .absoluteSendTime: absoluteSendTime = value.uint24(at: 0)
+      case .absoluteCaptureTime:
+        absoluteCaptureTime = value.uint64(at: 0)
+        captureClockOffset = value.uint64(at: 8).map { Int64(bitPattern: $0) }
+      case .videoOrientation: quarterTurns = value.byte(at: 0).map { $0 & 3 }
+      case .transportSequence: transportSequence = value.uint16(at: 0)
+      case nil: break
+      }
+      return true
+    }
+  }
+}
