@@ -1,2 +1,0 @@
-/// What a stream carries.
-public enum MediaKind: String, Sendable, Hashable { case audio, video }
