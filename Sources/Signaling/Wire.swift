@@ -1,0 +1,61 @@
+import KoineJSONCodec
+
+/// Messages as bytes of JSON.
+extension ClientMessage {
+  /// - Throws: `SignalingError`, for any bytes that are not a message.
+  public init(json: UnsafeRawBufferPointer) throws(SignalingError) {
+    self = try read(ClientMessage.self, json, limit: SignalingLimits.clientMessage)
+  }
+
+  public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.clientMessage) }
+}
+
+extension ServerMessage {
+  /// - Throws: `SignalingError`, for any bytes that are not a message.
+  public init(json: UnsafeRawBufferPointer) throws(SignalingError) {
+    self = try read(ServerMessage.self, json, limit: SignalingLimits.serverMessage)
+  }
+
+  public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.serverMessage) }
+}
+
+private func read<Message: Decodable>(
+  _ type: Message.Type, _ json: UnsafeRawBufferPointer, limit: Int
+) throws(SignalingError) -> Message {
+  do {
+    return try JSONCodec.decode(type, from: json, limits: JSONCodec.Limits(size: limit))
+  } catch {
+    throw SignalingError(error)
+  }
+}
+
+private func written(_ message: some Encodable, limit: Int) throws(SignalingError) -> [UInt8] {
+  do {
+    return try JSONCodec.encode(message, limits: JSONCodec.Limits(size: limit))
+  } catch {
+    throw SignalingError(error)
+  }
+}
+
+extension SignalingError {
+  init(_ error: any Error) {
+    switch error {
+    case let error as SignalingError: self = error
+    case JSONError.tooLarge(let limit): self = .tooLarge(field: "message", limit: limit)
+    case JSONError.tooDeep(let limit): self = .tooLarge(field: "depth", limit: limit)
+    case JSONError.malformed(let reason, let offset): self = .malformed("\(reason) at byte \(offset)")
+    case DecodingError.keyNotFound(let key, let context):
+      self = .malformed(Self.text(context, "“\(key.stringValue)” is missing"))
+    case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+      DecodingError.dataCorrupted(let context):
+      self = .malformed(Self.text(context, context.debugDescription))
+    case EncodingError.invalidValue(_, let context): self = .malformed(context.debugDescription)
+    default: self = .malformed("\(error)")
+    }
+  }
+
+  private static func text(_ context: DecodingError.Context, _ reason: String) -> String {
+    guard !context.codingPath.isEmpty else { return reason }
+    return context.codingPath.map(\.stringValue).joined(separator: ".") + ": " + reason
+  }
+}

@@ -1,0 +1,150 @@
+import KoineJSONCodec
+import KoineSignaling
+import Testing
+
+enum Examples {
+  static let description = Description(
+    ufrag: "abcd", password: "0123456789012345678901",
+    candidates: [Description.Candidate(host: "::1", port: 5000, priority: 2_130_706_431)],
+    fingerprint: Description.Fingerprint(value: "AA:BB"), lite: true, setup: .passive)
+  static let media = Media(
+    mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97,
+    encodings: [
+      Media.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maxBitrate: 150_000), Media.Encoding(rid: "h", ssrc: .max),
+    ])
+  static let track = Track(id: "cam", kind: .camera, muted: true, media: media)
+  static let reference = TrackReference(participant: "ana", track: "cam")
+  static let participant = Participant(
+    id: "ana", name: "Ana 日本", externalID: "u1", attributes: ["hand": "up"],
+    tracks: [Track(id: "mic", kind: .microphone)], joinedOrder: 3)
+  static let data = ReceivedData(
+    from: "ana", topic: "chat", payload: Array(0...255), id: "m1", order: 9, ageMilliseconds: 12, isDirected: true)
+
+  static let client: [ClientMessage] = [
+    .join(
+      Join(
+        room: "r", credential: "c", participantID: "ana", name: "Ana", externalID: "u", attributes: ["a": "b"],
+        description: description)),
+    .join(Join(room: "r", name: "", description: description)),
+    .publish(Publish(request: 1, tracks: [track])), .unpublish(trackIDs: ["cam", "mic"]),
+    .mute(trackID: "cam", muted: false), .subscribe(Subscribe(request: .max, tracks: [reference])),
+    .unsubscribe([reference]), .pause([reference]), .resume([]),
+    .data(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetimeSeconds: 1.5, id: "1", echo: true)),
+    .data(DataMessage(topic: "", payload: [], to: [], id: "")), .attributes([:]), .leave(reason: "bye"),
+    .leave(reason: nil), .ping(-1),
+  ]
+  static let server: [ServerMessage] = [
+    .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
+    .refused(Failure(.roomFull, "full")), .participantJoined(participant),
+    .participantLeft(id: "ana", reason: .dropped), .accepted(request: 1),
+    .published(participant: "ana", tracks: [track]), .withdrawn(participant: "ana", trackIDs: ["cam"]),
+    .muted(participant: "ana", trackID: "cam", muted: true),
+    .subscribed(
+      Subscribed(request: 2, tracks: [ForwardedTrack(reference: reference, media: media)], missing: [reference])),
+    .unsubscribed([reference]), .data(data), .dataReceipt(DataReceipt(id: "1", order: 5)),
+    .dataReceipt(DataReceipt(id: "1", failure: Failure(.tooMany, "slow down"))),
+    .attributes(participant: "ana", ["k": "v"]), .speakers(Speakers(levels: ["ana": -127, "ben": 0], dominant: "ben")),
+    .failed(request: nil, Failure(Failure.Code(rawValue: "newer"), "?")),
+    .failed(request: 4, Failure(.forbidden, "")), .ended(.duplicate), .ended(EndReason(rawValue: "newer")), .pong(7),
+  ]
+}
+
+struct SignalingTests {
+  private func client(_ text: String) throws -> ClientMessage {
+    try Array(text.utf8).withUnsafeBytes { try ClientMessage(json: $0) }
+  }
+
+  @Test(arguments: Examples.client) func clientMessagesSurvive(_ message: ClientMessage) throws {
+    #expect(try message.json().withUnsafeBytes { try ClientMessage(json: $0) } == message)
+  }
+
+  @Test(arguments: Examples.server) func serverMessagesSurvive(_ message: ServerMessage) throws {
+    #expect(try message.json().withUnsafeBytes { try ServerMessage(json: $0) } == message)
+  }
+
+  @Test func aMessageIsOneFlatObject() throws {
+    let text = String(decoding: try ClientMessage.mute(trackID: "cam", muted: true).json(), as: UTF8.self)
+    #expect(text == #"{"type":"mute","track":"cam","muted":true}"#)
+  }
+
+  @Test func unknownFieldsAreIgnored() throws {
+    #expect(try client(#"{"type":"ping","number":3,"colour":{"deep":[1]}}"#) == .ping(3))
+  }
+
+  @Test func unknownTypesAreTold() {
+    #expect(throws: SignalingError.unknownType("dance")) { try client(#"{"type":"dance"}"#) }
+  }
+
+  @Test func anotherVersionIsRefusedWhateverElseItHolds() {
+    #expect(throws: SignalingError.unknownVersion(2)) { try client(#"{"type":"join","version":2,"room":17}"#) }
+    #expect(SignalingError.unknownVersion(2).failure.code == .unsupportedVersion)
+  }
+
+  @Test func missingFieldsAreNamed() {
+    #expect(throws: SignalingError.malformed("“muted” is missing")) { try client(#"{"type":"mute","track":"x"}"#) }
+    #expect(throws: SignalingError.malformed("“type” is missing")) { try client("{}") }
+  }
+
+  @Test func missingListsAreEmpty() throws {
+    #expect(try client(#"{"type":"unpublish"}"#) == .unpublish(trackIDs: []))
+  }
+
+  @Test func sizesAreHeld() throws {
+    let long = String(repeating: "x", count: 257)
+    #expect(throws: SignalingError.tooLarge(field: "track", limit: 256)) {
+      try client(#"{"type":"mute","track":"\#(long)","muted":true}"#)
+    }
+    let tooMany = ClientMessage.publish(
+      Publish(request: 1, tracks: (0..<33).map { Track(id: "\($0)", kind: .camera) }))
+    #expect(throws: SignalingError.tooLarge(field: "tracks", limit: 32)) {
+      try tooMany.json().withUnsafeBytes { try ClientMessage(json: $0) }
+    }
+    func data(_ count: Int) throws -> ClientMessage {
+      try ClientMessage.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: count), id: "1")).json()
+        .withUnsafeBytes { try ClientMessage(json: $0) }
+    }
+    _ = try data(64 * 1024)
+    #expect(throws: SignalingError.tooLarge(field: "payload", limit: 64 * 1024)) { try data(64 * 1024 + 1) }
+    let attributes = Dictionary(uniqueKeysWithValues: (0..<65).map { ("\($0)", "") })
+    #expect(throws: SignalingError.tooLarge(field: "attributes", limit: 64)) {
+      try ClientMessage.attributes(attributes).json().withUnsafeBytes { try ClientMessage(json: $0) }
+    }
+  }
+
+  @Test(arguments: ["A", "AB", "ABC", "A===", "AB=C", "====", "AB!=", "AAAA="]) func onlyBase64IsAPayload(
+    _ text: String
+  ) {
+    #expect(throws: SignalingError.self) { try client(#"{"type":"data","topic":"t","id":"1","payload":"\#(text)"}"#) }
+  }
+
+  @Test func base64IsThatOfTheRFC() throws {  // RFC 4648 section 10
+    let vectors = [
+      "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
+    ]
+    for (plain, coded) in vectors {
+      let message = ClientMessage.data(DataMessage(topic: "t", payload: Array(plain.utf8), id: "1"))
+      #expect(String(decoding: try message.json(), as: UTF8.self).contains(#""payload":"\#(coded)""#))
+      #expect(try client(#"{"type":"data","topic":"t","id":"1","payload":"\#(coded)"}"#) == message)
+    }
+  }
+
+  @Test func piecesAndChangesOfMessagesAreHarmless() throws {
+    var state: UInt64 = 1
+    func random(_ limit: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % limit
+    }
+    for message in Examples.client {
+      let bytes = try message.json()
+      for end in bytes.indices {
+        #expect(throws: SignalingError.self) { try bytes[..<end].withUnsafeBytes { try ClientMessage(json: $0) } }
+      }
+      for _ in 0..<500 {
+        var changed = bytes
+        changed[random(changed.count)] = UInt8(random(256))
+        _ = try? changed.withUnsafeBytes { try ClientMessage(json: $0) }
+        _ = try? changed.withUnsafeBytes { try ServerMessage(json: $0) }
+      }
+    }
+  }
+}
