@@ -1,0 +1,30 @@
+/// What a peer's certificate must hash to (RFC 8122 section 5). It travels in signalling.
+public struct Fingerprint: Codable, Sendable, Hashable {
+  /// The hash, as in `a=fingerprint`: "sha-256".
+  public var algorithm: String
+  /// Upper-case hexadecimal pairs with colons between: "AB:CD:…".
+  public var value: String
+
+  public init(algorithm: String, value: String) {
+    self.algorithm = algorithm
+    self.value = value
+  }
+
+  /// From the SHA-256 digest of a certificate in DER form.
+  package init(sha256 digest: some Collection<UInt8>) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var text: [UInt8] = []
+    text.reserveCapacity(digest.count * 3)
+    for byte in digest {
+      if !text.isEmpty { text.append(UInt8(ascii: ":")) }
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    self.init(algorithm: "sha-256", value: String(decoding: text, as: UTF8.self))
+  }
+
+  /// Both parts are compared without regard to case, as RFC 8122 allows either.
+  package func matches(_ other: Fingerprint) -> Bool {
+    algorithm.lowercased() == other.algorithm.lowercased() && value.uppercased() == other.value.uppercased()
+  }
+}
