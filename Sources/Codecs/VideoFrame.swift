@@ -64,7 +64,8 @@ public final class VideoFrame: @unchecked Sendable {
     let chromaSize = chromaStride * ((height + 1) / 2)
     let u = luma + lumaStride * height
     return MutablePlanes(
-      y: luma, u: u, v: u + chromaSize, lumaStride: lumaStride, chromaStride: chromaStride, width: width, height: height)
+      y: luma, u: u, v: u + chromaSize, lumaStride: lumaStride, chromaStride: chromaStride, width: width, height: height
+    )
   }
 
   fileprivate static func stride(of width: Int) -> Int { (width + 31) & ~31 }
@@ -92,7 +93,10 @@ private final class FrameStorage {
 
 /// Frames' memory, reused size by size. Safe from any thread.
 public final class FramePool: Sendable {
-  private struct Free { var blocks: [UnsafeMutableRawPointer] = []; var byteCount = 0 }
+  private struct Free {
+    var blocks: [UnsafeMutableRawPointer] = []
+    var byteCount = 0
+  }
   private let free = Lock(Free())
   private let limit: Int
 
