@@ -2,7 +2,9 @@ public import KoineBase
 
 /// The codecs of a call, by their names in SDP.
 public enum Codec: String, Sendable, Codable, CaseIterable {
-  case opus, vp8 = "VP8", vp9 = "VP9"
+  case opus
+  case vp8 = "VP8"
+  case vp9 = "VP9"
 
   public var isAudio: Bool { self == .opus }
   /// The RTP clock in Hz (RFC 7587, 7741, 9628).

@@ -1,0 +1,59 @@
+package import KoineBase
+
+/// The short-term credentials of one end (RFC 8445, section 5.3).
+public struct ICECredentials: Codable, Sendable, Hashable {
+  public var ufrag: String
+  public var password: String
+
+  public init(ufrag: String, password: String) {
+    self.ufrag = ufrag
+    self.password = password
+  }
+
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+  package static func random(using random: inout SeededRandom) -> ICECredentials {
+    func text(_ length: Int) -> String { String((0..<length).map { _ in alphabet[Int(random.next() & 63)] }) }
+    return ICECredentials(ufrag: text(8), password: text(24))
+  }
+}
+
+/// An address at which an end may be reached (RFC 8445, section 5.1).
+public struct ICECandidate: Codable, Sendable, Hashable {
+  public enum Kind: String, Codable, Sendable { case host, srflx, prflx }
+
+  public var host: String
+  public var port: UInt16
+  public var kind: Kind
+  public var priority: UInt32
+  public var foundation: String
+
+  public init(host: String, port: UInt16, kind: Kind, priority: UInt32, foundation: String) {
+    self.host = host
+    self.port = port
+    self.kind = kind
+    self.priority = priority
+    self.foundation = foundation
+  }
+
+  /// A host candidate of the only component; IPv6 is preferred a little.
+  package init(host address: SocketAddress, preference: UInt16 = 0xFF00) {
+    let local = UInt32(preference) + (address.family == .ipv6 ? 1 : 0)
+    self.init(
+      host: address.host, port: address.port, kind: .host, priority: Self.priority(.host, preference: local),
+      foundation: address.family == .ipv6 ? "2" : "1")
+  }
+
+  /// RFC 8445, 5.1.2.1.
+  static func priority(_ kind: Kind, preference: UInt32) -> UInt32 {
+    let type: UInt32 =
+      switch kind {
+      case .host: 126
+      case .prflx: 110
+      case .srflx: 100
+      }
+    return type << 24 | min(preference, 0xFFFF) << 8 | 255
+  }
+
+  var address: SocketAddress? { SocketAddress(host, port: port) }
+}

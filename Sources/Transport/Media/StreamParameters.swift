@@ -1,0 +1,40 @@
+/// What one RTP stream looks like on the wire: agreed on by signalling.
+public struct StreamParameters: Codable, Sendable, Hashable {
+  /// One simulcast layer; a stream has at least one, the smallest first.
+  public struct Encoding: Codable, Sendable, Hashable {
+    public var rid: String?
+    public var ssrc: UInt32
+    /// Where retransmissions come (RFC 4588).
+    public var rtxSSRC: UInt32?
+
+    public init(rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil) {
+      self.rid = rid
+      self.ssrc = ssrc
+      self.rtxSSRC = rtxSSRC
+    }
+  }
+
+  public var mid: String
+  public var codec: Codec
+  public var payloadType: UInt8
+  public var rtxPayloadType: UInt8?
+  public var encodings: [Encoding]
+
+  public init(mid: String, codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8?, encodings: [Encoding]) {
+    self.mid = mid
+    self.codec = codec
+    self.payloadType = payloadType
+    self.rtxPayloadType = rtxPayloadType
+    self.encodings = encodings
+  }
+}
+
+/// A stream that a peer sends; a number, cheap to carry with each packet.
+package struct SenderID: Hashable, Sendable {
+  package let value: Int
+}
+
+/// A stream that a peer receives.
+package struct ReceiverID: Hashable, Sendable {
+  package let value: Int
+}

@@ -1,0 +1,189 @@
+package import KoineBase
+import KoineRTP
+
+/// One remote end: ICE, DTLS, SRTP, and the RTP streams in both directions.
+///
+/// Sans-IO with a single owner: no clock, socket, lock or thread inside. After each call that takes a time, drain
+/// `poll(into:at:)` and `pollEvent()`, then call `handleTimeout(at:)` no later than `deadline`. Time never goes backwards.
+///
+///     setRemote ─→ ICE finds a path ─→ DTLS handshake, fingerprint checked ─→ keys ─→ .connected: media both ways
+package final class Peer {
+  package let configuration: PeerConfiguration
+  package let localCredentials: ICECredentials
+  var ice: ICEAgent
+  let dtls: DTLSEndpoint
+  var srtp: SRTPSession?
+  var random: SeededRandom
+  var events = EventQueue()
+  var pool = BytesPool(capacity: 1_400, limit: 512)
+
+  var senders: [Int: Sender] = [:]
+  var sendersBySSRC: [UInt32: (sender: Int, layer: Int)] = [:]
+  var receivers: [RTPReceiveStream] = []
+  var routes: [UInt32: Route] = [:]
+  var nextID = 1
+  var pacer: Pacer
+  var estimator: BandwidthEstimator
+  var arrivals = ArrivalRecorder()
+  var roundTrip: Duration?
+  var nextReport: Tick?
+  var pendingControl: [RTCP] = []
+  var lastEstimate = 0
+  var dropped = 0
+  /// For packets that are put together in pieces.
+  let scratch = Bytes(capacity: 1_600)
+  var wantedSequences: [UInt16] = []
+  var payloads: [Bytes] = []
+  let localSSRC: UInt32
+  private var localAddresses: [SocketAddress] = []
+  private var isOver = false
+
+  /// Where a received source belongs.
+  struct Route {
+    var stream: Int
+    var isRetransmission: Bool
+  }
+
+  package init(configuration: PeerConfiguration, random: SeededRandom, now: Tick) throws {
+    self.configuration = configuration
+    self.random = random
+    localCredentials = ICECredentials.random(using: &self.random)
+    ice = ICEAgent(
+      role: configuration.role == .client ? .full(controlling: true) : .lite, local: localCredentials,
+      random: self.random.fork(), now: now)
+    dtls = try DTLSEndpoint(
+      role: configuration.role == .client ? .client : .server, certificate: configuration.certificate,
+      remoteFingerprint: nil)
+    pacer = Pacer(targetBitrate: configuration.startBitrate, now: now)
+    estimator = BandwidthEstimator(
+      limits: .init(
+        minimum: configuration.minimumBitrate, start: configuration.startBitrate, maximum: configuration.maximumBitrate)
+    )
+    localSSRC = UInt32.random(in: 1 ... .max, using: &self.random)
+  }
+
+  // MARK: Descriptions
+
+  package func addLocalAddress(_ address: SocketAddress) {
+    localAddresses.append(address)
+    ice.addLocal(address)
+  }
+
+  package var localDescription: PeerDescription {
+    PeerDescription(
+      ice: localCredentials, candidates: localAddresses.map { ICECandidate(host: $0) },
+      fingerprint: configuration.certificate.fingerprint, isLite: configuration.role == .server,
+      setup: configuration.role == .client ? .active : .passive)
+  }
+
+  package func setRemote(_ description: PeerDescription, at now: Tick) {
+    dtls.setRemote(description.fingerprint)
+    ice.setRemote(description.ice)
+    for candidate in description.candidates { ice.addRemote(candidate) }
+    ice.handleTimeout(at: now)
+    settle(at: now)
+  }
+
+  package var isConnected: Bool { srtp != nil && !isOver }
+
+  /// Where packets go now.
+  package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
+
+  // MARK: Datagrams in
+
+  /// Takes a datagram, which is decrypted in place: the caller must not use it afterwards, but may share it.
+  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    guard !isOver, let first = datagram.readable.first else { return }
+    switch first {  // RFC 7983
+    case 0...3: ice.handle(datagram.readable, from: source, to: destination, at: now)
+    case 20...63:
+      guard ice.selected != nil else { break }  // no handshake before there is a path
+      if case .new = dtls.state { dtls.start(at: now) }
+      dtls.handle(datagram.readable, at: now)
+    case 128...191: handleMedia(datagram, at: now)
+    default: dropped += 1
+    }
+    settle(at: now)
+  }
+
+  package func handleTimeout(at now: Tick) {
+    guard !isOver else { return }
+    ice.handleTimeout(at: now)
+    dtls.handleTimeout(at: now)
+    handleMediaTimeout(at: now)
+    settle(at: now)
+  }
+
+  package var deadline: Tick? {
+    guard !isOver else { return nil }
+    return ice.deadline.sooner(dtls.deadline).sooner(mediaDeadline)
+  }
+
+  // MARK: Datagrams and events out
+
+  /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
+  package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+    if let transmit = ice.poll(into: out) { return transmit }
+    guard let (local, remote) = ice.selected, !isOver else { return nil }
+    if let count = dtls.poll(into: out) { return Transmit(count: count, source: local, destination: remote) }
+    guard let count = pollMedia(into: out, at: now) else { return nil }
+    return Transmit(count: count, source: local, destination: remote)
+  }
+
+  package func pollEvent() -> PeerEvent? { events.popFirst() }
+
+  // MARK: Between the parts
+
+  /// Lets what one part found out reach the others.
+  private func settle(at now: Tick) {
+    while let event = ice.pollEvent() {
+      switch event {
+      case .connected:
+        if configuration.role == .client, case .new = dtls.state { dtls.start(at: now) }
+      case .pairChanged: break
+      case .disconnected: end("the path was lost: no consent from the other end")
+      case .failed: end("no path to the other end was found")
+      }
+    }
+    switch dtls.state {
+    case .connected(let keys) where srtp == nil: begin(with: keys, at: now)
+    case .failed(let error): end("the handshake failed: \(error)")
+    case .closed where srtp != nil: end("the other end has closed")
+    default: break
+    }
+  }
+
+  private func begin(with keys: SRTPKeys, at now: Tick) {
+    do {
+      srtp = try SRTPSession.make(keys)
+      nextReport = now + .milliseconds(50)
+      events.append(.connected)
+    } catch {
+      end("the keys cannot be used: \(error)")
+    }
+  }
+
+  private func end(_ reason: String) {
+    guard !isOver else { return }
+    isOver = true
+    events.append(.failed(reason))
+  }
+}
+
+/// Events that wait to be polled; keeps its memory.
+struct EventQueue {
+  private var items: [PeerEvent] = []
+  private var head = 0
+
+  mutating func append(_ event: PeerEvent) { items.append(event) }
+
+  mutating func popFirst() -> PeerEvent? {
+    guard head < items.count else {
+      items.removeAll(keepingCapacity: true)
+      head = 0
+      return nil
+    }
+    defer { head += 1 }
+    return items[head]
+  }
+}

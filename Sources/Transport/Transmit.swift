@@ -1,0 +1,35 @@
+package import KoineBase
+
+/// A datagram that stands in the caller's memory, ready to go.
+package struct Transmit: Hashable, Sendable {
+  package var count: Int
+  package var source: SocketAddress
+  package var destination: SocketAddress
+
+  package init(count: Int, source: SocketAddress, destination: SocketAddress) {
+    self.count = count
+    self.source = source
+    self.destination = destination
+  }
+}
+
+/// What one end tells the other by signalling, before any packet flows.
+public struct PeerDescription: Codable, Sendable, Hashable {
+  public enum Setup: String, Codable, Sendable { case active, passive }
+
+  public var ice: ICECredentials
+  public var candidates: [ICECandidate]
+  public var fingerprint: Fingerprint
+  /// RFC 8445, 2.5: answers checks and makes none of its own.
+  public var isLite: Bool
+  /// Who begins the DTLS handshake (RFC 5763).
+  public var setup: Setup
+
+  public init(ice: ICECredentials, candidates: [ICECandidate], fingerprint: Fingerprint, isLite: Bool, setup: Setup) {
+    self.ice = ice
+    self.candidates = candidates
+    self.fingerprint = fingerprint
+    self.isLite = isLite
+    self.setup = setup
+  }
+}

@@ -1,0 +1,100 @@
+import KoineBase
+import KoineRTP
+
+@testable import KoineTransport
+
+/// Two peers on virtual ticks, joined by links that lose, delay and disorder datagrams from a seed.
+final class PeerPair {
+  struct Link {
+    var loss = 0.0
+    var delay = Duration.milliseconds(5)
+    var jitter = Duration.zero
+  }
+
+  private(set) var now = Tick(nanoseconds: 1_000_000_000)
+  let client: Peer
+  let server: Peer
+  var link: Link
+  var clientEvents: [PeerEvent] = []
+  var serverEvents: [PeerEvent] = []
+  /// Runs on every datagram before it is lost or delayed; for tests that tamper.
+  var tamper: (Bytes) -> Void = { _ in }
+  private var random = SeededRandom(seed: 42)
+  private var flying: [(arrival: Tick, order: Int, toServer: Bool, datagram: Bytes)] = []
+  private var order = 0
+  let clientAddress: SocketAddress
+  let serverAddress: SocketAddress
+
+  init(link: Link = Link(), host: String = "10.0.0.") throws {
+    self.link = link
+    guard let one = SocketAddress(host + "1", port: 5000), let two = SocketAddress(host + "2", port: 6000) else {
+      throw RTPError.malformed
+    }
+    (clientAddress, serverAddress) = (one, two)
+    let certificate = try Certificate.shared()
+    client = try Peer(
+      configuration: PeerConfiguration(role: .client, certificate: certificate), random: SeededRandom(seed: 1), now: now
+    )
+    server = try Peer(
+      configuration: PeerConfiguration(role: .server, certificate: certificate), random: SeededRandom(seed: 2), now: now
+    )
+    client.addLocalAddress(clientAddress)
+    server.addLocalAddress(serverAddress)
+    server.setRemote(client.localDescription, at: now)
+    client.setRemote(server.localDescription, at: now)
+  }
+
+  static func connected(link: Link = Link()) throws -> PeerPair {
+    let pair = try PeerPair(link: link)
+    pair.run(for: .seconds(3)) { pair.client.isConnected && pair.server.isConnected }
+    return pair
+  }
+
+  /// Runs until `condition` holds, at most for `duration`.
+  func run(for duration: Duration, until condition: () -> Bool = { false }) {
+    let end = now + duration
+    drain()
+    while now < end, !condition() {
+      let next = flying.map(\.arrival).min().sooner(client.deadline).sooner(server.deadline) ?? end
+      now = min(max(next, now + .microseconds(10)), end)
+      deliver()
+      if let due = client.deadline, due <= now { client.handleTimeout(at: now) }
+      if let due = server.deadline, due <= now { server.handleTimeout(at: now) }
+      drain()
+    }
+  }
+
+  private func deliver() {
+    let due = flying.filter { $0.arrival <= now }.sorted { ($0.arrival, $0.order) < ($1.arrival, $1.order) }
+    flying.removeAll { $0.arrival <= now }
+    for item in due {
+      if item.toServer {
+        server.handle(item.datagram, from: clientAddress, to: serverAddress, at: now)
+      } else {
+        client.handle(item.datagram, from: serverAddress, to: clientAddress, at: now)
+      }
+    }
+  }
+
+  func drain() {
+    for (peer, toServer) in [(client, true), (server, false)] {
+      let buffer = Bytes(capacity: 1_600)
+      while let transmit = peer.poll(into: buffer.writable, at: now) {
+        let datagram = Bytes(capacity: 1_600)
+        datagram.append(UnsafeRawBufferPointer(rebasing: buffer.writable[..<transmit.count]))
+        tamper(datagram)
+        if Double.random(in: 0..<1, using: &random) < link.loss { continue }
+        let jitter = link.jitter * Double.random(in: 0..<1, using: &random)
+        order += 1
+        flying.append((now + link.delay + jitter, order, toServer, datagram))
+      }
+    }
+    while let event = client.pollEvent() { clientEvents.append(event) }
+    while let event = server.pollEvent() { serverEvents.append(event) }
+  }
+
+  func inject(_ bytes: [UInt8], toServer: Bool) {
+    order += 1
+    flying.append((now, order, toServer, Bytes(bytes)))
+  }
+}

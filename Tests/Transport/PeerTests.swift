@@ -1,0 +1,152 @@
+import KoineBase
+import KoineRTP
+import Testing
+
+@testable import KoineTransport
+
+private let video = StreamParameters(
+  mid: "v", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1111, rtxSSRC: 1112)])
+private let sound = StreamParameters(
+  mid: "a", codec: .opus, payloadType: 111, rtxPayloadType: 112, encodings: [.init(ssrc: 2222, rtxSSRC: 2223)])
+
+extension PeerPair {
+  /// A frame of `size` bytes that looks like VP8 to whoever reads its first byte.
+  func picture(_ number: Int, size: Int, isKey: Bool) -> EncodedFrame {
+    var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
+    bytes[0] = isKey ? 0x10 : 0x11
+    return EncodedFrame(
+      codec: .vp8, data: Bytes(bytes), captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: number * 3_000),
+      isKey: isKey)
+  }
+
+  func frames(of id: ReceiverID) -> [EncodedFrame] {
+    serverEvents.compactMap { if case .frame(id, let frame) = $0 { frame } else { nil } }
+  }
+
+  /// Sends pictures at 30 frames per second, with a key frame whenever one is asked for.
+  func send(_ count: Int, on sender: SenderID, size: Int = 4_000) {
+    var seen = clientEvents.count
+    for number in 0..<count {
+      let wanted = clientEvents[seen...].contains { if case .keyFrameRequested = $0 { true } else { false } }
+      seen = clientEvents.count
+      client.send(
+        picture(number, size: number == 0 || wanted ? size * 4 : size, isKey: number == 0 || wanted), on: sender,
+        at: now)
+      run(for: .microseconds(33_333))
+    }
+    run(for: .seconds(1))
+  }
+}
+
+@Suite struct PeerTests {
+  @Test func connectsInLittleMoreThanThreeRoundTrips() throws {
+    let pair = try PeerPair.connected(link: .init(delay: .milliseconds(10)))
+    #expect(pair.client.isConnected && pair.server.isConnected)
+    #expect(pair.now - Tick(nanoseconds: 1_000_000_000) < .milliseconds(100))
+  }
+
+  @Test func connectsOverIPv6() throws {
+    let pair = try PeerPair(host: "fd00::")
+    pair.run(for: .seconds(2)) { pair.client.isConnected && pair.server.isConnected }
+    #expect(pair.client.isConnected && pair.server.isConnected)
+  }
+
+  @Test func connectsThroughHeavyLoss() throws {
+    let pair = try PeerPair(link: .init(loss: 0.3, delay: .milliseconds(40), jitter: .milliseconds(30)))
+    pair.run(for: .seconds(15)) { pair.client.isConnected && pair.server.isConnected }
+    #expect(pair.client.isConnected && pair.server.isConnected)
+  }
+
+  @Test func carriesFramesWholeAndInOrder() throws {
+    let pair = try PeerPair.connected()
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    pair.send(90, on: sender)
+    let frames = pair.frames(of: receiver)
+    #expect(frames.map { $0.data.array[1] } == (0..<90).map { UInt8($0) })
+    #expect(frames.map(\.data.count) == [16_000] + Array(repeating: 4_000, count: 89))
+    #expect(frames[0].isKey && !frames[1].isKey)
+  }
+
+  @Test func tellsTheExactTimeOfCapture() throws {
+    let pair = try PeerPair.connected()
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    let sent = pair.picture(0, size: 3_000, isKey: true)
+    pair.client.send(sent, on: sender, at: pair.now)
+    pair.run(for: .milliseconds(50))
+    let frame = try #require(pair.frames(of: receiver).first)
+    #expect(abs((frame.captured - sent.captured).nanoseconds) < 1_000)
+    #expect((frame.arrived - sent.captured) >= .milliseconds(5))
+  }
+
+  @Test(arguments: [0.05, 0.20]) func retransmissionBringsEveryFrame(loss: Double) throws {
+    let pair = try PeerPair.connected(link: .init(loss: loss, delay: .milliseconds(40), jitter: .milliseconds(20)))
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    pair.send(300, on: sender)
+    let frames = pair.frames(of: receiver)
+    #expect(frames.count >= (loss < 0.1 ? 297 : 270))
+    #expect(pair.server.statistics(at: pair.now).incoming[receiver]?.recovered ?? 0 > 10)
+  }
+
+  @Test func soundArrivesWithItsLevel() throws {
+    let pair = try PeerPair.connected()
+    let sender = pair.client.addSender(sound)
+    let receiver = pair.server.addReceiver(sound, mode: .frames)
+    for number in 0..<50 {
+      pair.client.send(
+        EncodedFrame(
+          codec: .opus, data: Bytes([UInt8](repeating: 7, count: 80)), captured: pair.now,
+          rtpTimestamp: UInt32(number * 960), audioLevel: -30, voiceActivity: true), on: sender, at: pair.now)
+      pair.run(for: .milliseconds(20))
+    }
+    let frames = pair.frames(of: receiver)
+    #expect(frames.count == 50)
+    #expect(frames.allSatisfy { $0.audioLevel == -30 && $0.voiceActivity })
+  }
+
+  @Test func aLostKeyFrameIsAskedFor() throws {
+    let pair = try PeerPair.connected()
+    let sender = pair.client.addSender(video)
+    for number in 0..<3 {
+      pair.client.send(pair.picture(number, size: 900, isKey: number == 0), on: sender, at: pair.now)
+    }
+    pair.run(for: .milliseconds(100))  // nobody listens yet
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    pair.send(60, on: sender)
+    #expect(pair.clientEvents.contains { if case .keyFrameRequested(sender, _) = $0 { true } else { false } })
+    #expect(pair.frames(of: receiver).first?.isKey == true)
+  }
+
+  @Test func theEstimateHoldsUnderRandomLossAndFollowsAQueue() throws {
+    let pair = try PeerPair.connected(link: .init(loss: 0.05, delay: .milliseconds(20), jitter: .milliseconds(20)))
+    let sender = pair.client.addSender(video)
+    _ = pair.server.addReceiver(video, mode: .frames)
+    pair.send(300, on: sender)
+    #expect(pair.client.statistics(at: pair.now).availableBitrate > 900_000)
+  }
+
+  @Test func malformedDatagramsAreCountedAndHarmless() throws {
+    let pair = try PeerPair.connected()
+    let sender = pair.client.addSender(video)
+    let receiver = pair.server.addReceiver(video, mode: .frames)
+    var random = SeededRandom(seed: 9)
+    for _ in 0..<2_000 {
+      let length = Int.random(in: 0...200, using: &random)
+      var bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+      if !bytes.isEmpty { bytes[0] = [0, 1, 22, 128, 144, 200].randomElement(using: &random) ?? 0 }
+      pair.inject(bytes, toServer: Bool.random(using: &random))
+    }
+    pair.send(30, on: sender)
+    #expect(pair.frames(of: receiver).count == 30)
+  }
+
+  @Test func consentThatIsLostEndsThePeer() throws {
+    let pair = try PeerPair.connected()
+    pair.link.loss = 1
+    pair.run(for: .seconds(40))
+    #expect(pair.serverEvents.contains { if case .failed = $0 { true } else { false } })
+    #expect(pair.clientEvents.contains { if case .failed = $0 { true } else { false } })
+  }
+}
