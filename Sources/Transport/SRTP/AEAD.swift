@@ -24,8 +24,8 @@ package struct AEAD: ~Copyable {
     @inline(__always) static func ^ (a: Nonce, b: Nonce) -> Nonce { Nonce(high: a.high ^ b.high, low: a.low ^ b.low) }
   }
 
-  private var sealer: AEADSealer
-  private var opener: AEADOpener
+  private let sealer: AEADSealer
+  private let opener: AEADOpener
 
   /// - Parameter key: 16 bytes for AES-128, 32 for AES-256.
   package init(key: [UInt8]) throws(SRTPError) {
@@ -37,7 +37,7 @@ package struct AEAD: ~Copyable {
 
   /// Writes the ciphertext and the tag to `out`, which may begin with the plaintext itself.
   /// - Returns: the bytes written: those of the plaintext and 16 more.
-  package mutating func seal(
+  package func seal(
     _ plaintext: UnsafeRawBufferPointer, nonce: Nonce, additionalData: UnsafeRawBufferPointer,
     into out: UnsafeMutableRawBufferPointer
   ) throws(SRTPError) -> Int {
@@ -46,7 +46,7 @@ package struct AEAD: ~Copyable {
 
   /// Opens in place: `message` is ciphertext and tag. On failure what is left in it means nothing.
   /// - Returns: the length of the plaintext, at the start of `message`.
-  package mutating func open(
+  package func open(
     _ message: UnsafeMutableRawBufferPointer, nonce: Nonce, additionalData: UnsafeRawBufferPointer
   ) throws(SRTPError) -> Int {
     let count = message.count - Self.tagLength
@@ -67,7 +67,7 @@ struct AEADSealer: ~Copyable {
 
   /// `additionalData` and then `trailer` are authenticated only. Room in `out` is the caller's promise, checked here.
   @inline(__always)
-  mutating func seal(
+  func seal(
     _ plaintext: UnsafeRawBufferPointer, nonce: AEAD.Nonce, additionalData: UnsafeRawBufferPointer,
     trailer: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0),
     into out: UnsafeMutableRawBufferPointer
@@ -104,7 +104,7 @@ struct AEADOpener: ~Copyable {
 
   /// Decrypts `ciphertext` in place. `additionalData` and then `trailer` are authenticated only.
   @inline(__always)
-  mutating func open(
+  func open(
     _ ciphertext: UnsafeMutableRawBufferPointer, tag: UnsafeRawBufferPointer, nonce: AEAD.Nonce,
     additionalData: UnsafeRawBufferPointer,
     trailer: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)

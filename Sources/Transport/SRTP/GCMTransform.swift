@@ -22,10 +22,13 @@ package final class GCMTransform {
   /// The first bit of the last word: this SRTCP packet is encrypted (RFC 3711 section 3.4).
   private static let encryptedFlag: UInt32 = 1 << 31
 
-  private var rtpSealer: AEADSealer, rtpOpener: AEADOpener
-  private var rtcpSealer: AEADSealer, rtcpOpener: AEADOpener
+  private let rtpSealer: AEADSealer, rtpOpener: AEADOpener
+  private let rtcpSealer: AEADSealer, rtcpOpener: AEADOpener
   private let localRTPSalt, remoteRTPSalt, localRTCPSalt, remoteRTCPSalt: AEAD.Nonce
-  private var sent = ReplayWindows(), received = ReplayWindows(), receivedReports = ReplayWindows()
+  // The run-time check of exclusive access costs 30 ns a packet. No access here calls out while it lasts.
+  @exclusivity(unchecked) private var sent = ReplayWindows()
+  @exclusivity(unchecked) private var received = ReplayWindows()
+  private var receivedReports = ReplayWindows()
   /// The index of the last SRTCP packet per sending source; the first gets 1, as libsrtp counts.
   private var reportIndexes: [UInt32: UInt32] = [:]
 
