@@ -1,0 +1,108 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+/// A participant, as its room keeps it.
+final class Member {
+  let id: String
+  let name: String
+  let externalID: String?
+  let order: UInt64
+  let grants: Grants
+  let seat: Seat
+  unowned let room: Room
+  var attributes: [String: String]
+  /// nil once its signalling is gone.
+  var connection: ConnectionID?
+  var tracks: [PublishedTrack] = []
+  var subscriptions: [Forwarder] = []
+  /// Whether media flows.
+  var isConnected = false
+  /// When it is dropped, unless something happens before.
+  var deadline: Tick?
+  var dataBudget: Budget
+  /// The path's estimate in bit/s.
+  var bitrate: Int?
+  /// From this participant's clock to ours, as its sender reports show.
+  var clock = SenderClockOffset()
+  private var nextMid = 0
+  private var sources: Set<UInt32> = []
+
+  init(
+    _ join: Join, id: String, order: UInt64, grants: Grants, connection: ConnectionID, seat: Seat, room: Room,
+    limits: RouterLimits, at now: Tick
+  ) {
+    self.id = id
+    name = grants.name ?? join.name
+    externalID = grants.externalID ?? join.externalID
+    attributes = grants.attributes ?? join.attributes
+    (self.order, self.grants, self.connection, self.seat, self.room) = (order, grants, connection, seat, room)
+    dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    deadline = now + limits.connectTimeout
+  }
+
+  /// As the others see it.
+  var participant: Participant {
+    Participant(
+      id: id, name: name, externalID: externalID, attributes: attributes, tracks: tracks.map(\.announced),
+      joinedOrder: order)
+  }
+
+  func track(_ id: String) -> PublishedTrack? { tracks.first { $0.track.id == id } }
+
+  /// SSRCs of one peer differ in both directions (RFC 3550 section 8).
+  func takeSource(_ random: inout SeededRandom) -> UInt32 {
+    while true {
+      let source = UInt32.random(in: 1 ... .max, using: &random)
+      let isPublished = tracks.contains { $0.sources.contains(source) }
+      if !isPublished, sources.insert(source).inserted { return source }
+    }
+  }
+
+  func giveSources(of media: Media) {
+    for encoding in media.encodings {
+      sources.remove(encoding.ssrc)
+      if let rtx = encoding.rtxSSRC { sources.remove(rtx) }
+    }
+  }
+
+  func takeMid() -> String {
+    defer { nextMid += 1 }
+    return "s\(nextMid)"
+  }
+}
+
+/// So many at once, then so many a second.
+struct Budget {
+  private let burst: Double
+  private let perSecond: Double
+  private var left: Double
+  private var filled: Tick
+
+  init(burst: Double, perSecond: Double, now: Tick) {
+    (self.burst, self.perSecond, left, filled) = (burst, perSecond, burst, now)
+  }
+
+  mutating func take(at now: Tick) -> Bool {
+    left = min(burst, left + perSecond * max((now - filled).inSeconds, 0))
+    filled = now
+    guard left >= 1 else { return false }
+    left -= 1
+    return true
+  }
+}
+
+/// Brings a publisher's capture times onto the router's clock, the same way for all its tracks, so that they stay in step.
+///
+/// Programs on one machine share the clock and need nothing; a difference beyond a second is a clock of its own, and the
+/// quickest report so far tells the difference best.
+struct SenderClockOffset {
+  private var offset: Duration?
+
+  mutating func local(_ reported: Tick, arrivedAt now: Tick) -> Tick {
+    let apparent = now - reported
+    offset = min(offset ?? apparent, apparent)
+    guard let offset, offset > .seconds(1) || offset < .seconds(-1) else { return reported }
+    return reported + offset
+  }
+}

@@ -1,0 +1,35 @@
+import KoineBase
+import KoineSignaling
+
+extension Room {
+  /// Passes a data message on, in the room's one order.
+  func take(_ message: DataMessage, of member: Member, at now: Tick) {
+    do throws(Failure) {
+      let receivers = try receivers(of: message, from: member, at: now)
+      dataOrder += 1
+      let data = ReceivedData(
+        from: member.id, topic: message.topic, payload: message.payload, id: message.id, order: dataOrder,
+        isDirected: message.to != nil)
+      if message.to == nil, let lifetime = message.lifetimeSeconds { history.keep(data, lifetime: lifetime, at: now) }
+      outbox.post(.dataReceipt(DataReceipt(id: message.id, order: dataOrder)), to: member.connection)
+      for receiver in receivers { outbox.post(.data(data), to: receiver.connection) }
+    } catch {
+      outbox.post(.dataReceipt(DataReceipt(id: message.id, failure: error)), to: member.connection)
+    }
+  }
+
+  /// In order of joining, each once.
+  private func receivers(of message: DataMessage, from sender: Member, at now: Tick) throws(Failure) -> [Member] {
+    guard sender.grants.canSendData else { throw Failure(.forbidden, "not allowed to send data") }
+    guard message.payload.count <= SignalingLimits.payload else {
+      throw Failure(.tooLarge, "at most \(SignalingLimits.payload) bytes")
+    }
+    guard sender.dataBudget.take(at: now) else { throw Failure(.tooMany, "too many data messages in a short time") }
+    guard let names = message.to.map(Set.init) else { return members.filter { $0 !== sender || message.echo } }
+    let receivers = members.filter { names.contains($0.id) || ($0 === sender && message.echo) }
+    guard names.contains(where: { member($0) != nil }) else {
+      throw Failure(.unknownParticipant, "none of the addressees is in the room")
+    }
+    return receivers
+  }
+}

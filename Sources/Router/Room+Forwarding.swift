@@ -1,0 +1,116 @@
+import KoineBase
+import KoineRTP
+import KoineSignaling
+import KoineTransport
+
+// The path of every packet: no allocation, no look-up by name, no closure.
+
+extension Room {
+  func take(_ packet: SharedPacket, of receiver: ReceiverID, from member: Member, at now: Tick) {
+    for track in member.tracks where track.receiver == receiver {
+      guard track.layers.indices.contains(packet.layer) else { return }
+      return forward(packet, of: track, at: now)
+    }
+  }
+
+  private func forward(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) {
+    track.layers[packet.layer].lastPacket = now
+    guard !track.track.muted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
+    track.flows()
+    var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
+    let startsKeyFrame = !track.codec.isAudio && read(packet, of: track, into: &numbers)
+    if startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer) }
+    for forwarder in track.forwarders {
+      guard forwarder.forward(packet, numbers, startsKeyFrame: startsKeyFrame, at: now) else { continue }
+      forwardedPackets += 1
+      peers.touch(forwarder.receiver.seat)
+    }
+  }
+
+  /// Of more voices than the room forwards only the loudest pass.
+  private func isHeard(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) -> Bool {
+    guard let voice = track.voice else { return true }
+    let wasIdle = speakers.deadline == nil
+    let isForwarded = speakers.heard(voice, level: packet.extensions.audioLevel, at: now)
+    if wasIdle, speakers.deadline != nil { needsSettling = true }
+    return isForwarded
+  }
+
+  /// - Returns: whether a key frame starts here.
+  private func read(_ packet: SharedPacket, of track: PublishedTrack, into numbers: inout SourceNumbers) -> Bool {
+    let payload = UnsafeRawBufferPointer(rebasing: packet.datagram.readable[packet.payloadRange])
+    switch track.codec {
+    case .opus: return false
+    case .vp8:
+      guard let (descriptor, length) = try? VP8Descriptor.parse(payload), length < payload.count else { return false }
+      numbers.pictureID = descriptor.pictureID
+      numbers.tl0PictureIndex = descriptor.tl0PictureIndex
+      return descriptor.startsPartition && descriptor.partition == 0
+        && VP8Descriptor.isKey(UnsafeRawBufferPointer(rebasing: payload[length...]))
+    case .vp9:
+      guard let (descriptor, length) = try? VP9Descriptor.parse(payload), length < payload.count else { return false }
+      numbers.pictureID = descriptor.pictureID
+      return descriptor.startsFrame && descriptor.spatialLayer == 0 && !descriptor.isInterPicturePredicted
+    }
+  }
+
+  func take(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {
+    guard let track = member.tracks.first(where: { $0.receiver == receiver }), track.layers.indices.contains(layer)
+    else {
+      return
+    }
+    let captured = member.clock.local(Tick(nanoseconds: NTPTime(report.ntp).nanoseconds), arrivedAt: now)
+    track.layers[layer].report = (captured, report.rtpTimestamp)
+    for forwarder in track.forwarders {
+      forwarder.anchor(layer, captured: captured, timestamp: report.rtpTimestamp)
+    }
+  }
+}
+
+// Key frames: at most one request per interval and layer, for all who wait.
+
+extension Room {
+  /// For all of the track's forwarders that wait for one.
+  func requestKeyFrames(of track: PublishedTrack, at now: Tick) {
+    for forwarder in track.forwarders where forwarder.needsKeyFrame {
+      requestKeyFrame(of: track, layer: forwarder.target, at: now)
+    }
+  }
+
+  func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
+    guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer) else { return }
+    if track.layers[layer].requests.wanted(at: now) { ask(track, layer) }
+    if !track.isListed, track.deadline != nil {
+      track.isListed = true
+      listed.append(track)
+      needsSettling = true
+    }
+  }
+
+  private func ask(_ track: PublishedTrack, _ layer: Int) {
+    keyFrameRequests += 1
+    track.owner.seat.peer.requestKeyFrame(of: track.receiver, layer: layer)
+    peers.touch(track.owner.seat)
+  }
+
+  private func keyFrameArrived(of track: PublishedTrack, layer: Int) {
+    guard track.layers[layer].requests.deadline != nil else { return }
+    track.layers[layer].requests.keyFrameArrived()
+  }
+
+  /// Whoever waited may have gone, or want nothing now.
+  func cancelIdleRequests(of track: PublishedTrack) {
+    for layer in track.layers.indices
+    where !track.forwarders.contains(where: { $0.needsKeyFrame && $0.target == layer }) {
+      track.layers[layer].requests.cancel()
+    }
+  }
+
+  func repeatKeyFrameRequests(at now: Tick) {
+    for track in listed {
+      for layer in track.layers.indices where track.layers[layer].requests.handleTimeout(at: now) { ask(track, layer) }
+      if track.deadline == nil { track.isListed = false }
+    }
+    listed.removeAll { !$0.isListed }
+  }
+}

@@ -1,0 +1,130 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+extension Room {
+  /// All tracks or none.
+  func publish(_ publish: Publish, of member: Member, at now: Tick) {
+    var streams: [StreamParameters] = []
+    do throws(Failure) {
+      streams = try check(publish.tracks, of: member)
+    } catch {
+      return outbox.post(.failed(request: publish.request, error), to: member.connection)
+    }
+    let tracks = zip(publish.tracks, streams).map { track, stream in
+      let voice = track.kind == .microphone ? speakers.add() : nil
+      let published = PublishedTrack(
+        track, media: track.media ?? Media(stream), codec: stream.codec,
+        receiver: member.seat.peer.addReceiver(stream, mode: .packets), voice: voice, owner: member)
+      if let voice { seat(published, at: voice) }
+      if track.muted { silence(published, at: now) }
+      return published
+    }
+    member.tracks += tracks
+    peers.touch(member.seat)
+    outbox.post(.accepted(request: publish.request), to: member.connection)
+    guard !tracks.isEmpty else { return }
+    tellOthers(.published(participant: member.id, tracks: tracks.map(\.announced)), than: member)
+  }
+
+  private func seat(_ track: PublishedTrack, at voice: SpeakerBoard.Voice) {
+    while voices.count <= voice { voices.append(nil) }
+    voices[voice] = track
+  }
+
+  func unpublish(_ trackIDs: [String], of member: Member, at now: Tick) {
+    let tracks = member.tracks.filter { trackIDs.contains($0.track.id) }
+    withdraw(tracks, of: member, at: now)
+    for id in trackIDs where !tracks.contains(where: { $0.track.id == id }) { tellUnknown(id, to: member) }
+  }
+
+  /// Ends the tracks, for all who get them.
+  func withdraw(_ tracks: [PublishedTrack], of member: Member, at now: Tick) {
+    guard !tracks.isEmpty else { return }
+    for track in tracks {
+      for forwarder in track.forwarders {
+        forwarder.receiver.subscriptions.removeAll { $0 === forwarder }
+        forwarder.end()
+        peers.touch(forwarder.receiver.seat)
+      }
+      track.forwarders.removeAll()
+      member.seat.peer.removeReceiver(track.receiver)
+      listed.removeAll { $0 === track }
+      if let voice = track.voice {
+        speakers.remove(voice, at: now)
+        voices[voice] = nil
+        needsSettling = true
+      }
+    }
+    member.tracks.removeAll { track in tracks.contains { $0 === track } }
+    tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.track.id)), than: member)
+  }
+
+  func mute(_ trackID: String, _ muted: Bool, of member: Member, at now: Tick) {
+    guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
+    guard track.track.muted != muted else { return }
+    track.track.muted = muted
+    if muted { silence(track, at: now) } else { requestKeyFrames(of: track, at: now) }
+    tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
+  }
+
+  /// What a muted track still sends goes to nobody.
+  private func silence(_ track: PublishedTrack, at now: Tick) {
+    track.interrupt()
+    for layer in track.layers.indices { track.layers[layer].requests.cancel() }
+    if let voice = track.voice { speakers.mute(voice, at: now) }
+    needsSettling = true
+  }
+
+  private func tellUnknown(_ trackID: String, to member: Member) {
+    outbox.post(
+      .failed(request: nil, Failure(.unknownTrack, "no track “\(trackID)” is published")), to: member.connection)
+  }
+
+  // MARK: What may be published
+
+  private func check(_ tracks: [Track], of member: Member) throws(Failure) -> [StreamParameters] {
+    guard member.tracks.count + tracks.count <= limits.tracks else {
+      throw Failure(.tooMany, "a participant publishes at most \(limits.tracks) tracks")
+    }
+    var ids = Set(member.tracks.map(\.track.id))
+    var mids = Set(member.tracks.map(\.media.mid))
+    var sources = Set(member.tracks.flatMap(\.sources))
+    for forwarder in member.subscriptions {
+      for encoding in forwarder.media.encodings { sources.formUnion([encoding.ssrc, encoding.rtxSSRC ?? 0]) }
+    }
+    var streams: [StreamParameters] = []
+    for track in tracks {
+      guard !track.id.isEmpty, ids.insert(track.id).inserted else {
+        throw Failure(.duplicateTrack, "a track “\(track.id)” is there already")
+      }
+      guard member.grants.publish.contains(track.kind) else {
+        throw Failure(.forbidden, "not allowed to publish a \(track.kind.rawValue)")
+      }
+      guard let media = track.media, let stream = StreamParameters(media) else {
+        throw Failure(.badMedia, "track “\(track.id)” has no media that is known here")
+      }
+      guard mids.insert(media.mid).inserted else { throw Failure(.badMedia, "mid “\(media.mid)” is in use") }
+      for source in media.encodings.flatMap({ [$0.ssrc, $0.rtxSSRC] }).compactMap(\.self) {
+        guard source != 0, sources.insert(source).inserted else { throw Failure(.badMedia, "SSRC \(source) is in use") }
+      }
+      try check(media, stream, of: track)
+      streams.append(stream)
+    }
+    return streams
+  }
+
+  private func check(_ media: Media, _ stream: StreamParameters, of track: Track) throws(Failure) {
+    guard stream.codec.isAudio == track.kind.isAudio else {
+      throw Failure(.badMedia, "\(media.codec) is not for a \(track.kind.rawValue)")
+    }
+    guard (1...(stream.codec.isAudio ? 1 : SignalingLimits.encodings)).contains(media.encodings.count) else {
+      throw Failure(.badMedia, "\(media.encodings.count) encodings of track “\(track.id)”")
+    }
+    // RFC 5761 section 4: 64 to 95 look like RTCP on one port.
+    let types = [media.payloadType, media.rtxPayloadType].compactMap(\.self)
+    guard types.allSatisfy({ $0 < 128 && !(64...95).contains($0) }), Set(types).count == types.count else {
+      throw Failure(.badMedia, "payload types \(types)")
+    }
+  }
+}

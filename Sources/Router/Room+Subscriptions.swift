@@ -1,0 +1,114 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+extension Room {
+  func subscribe(_ subscribe: Subscribe, of member: Member, at now: Tick) {
+    guard member.grants.canSubscribe else {
+      return fail(subscribe, Failure(.forbidden, "not allowed to subscribe"), member)
+    }
+    guard member.subscriptions.count + subscribe.tracks.count <= limits.subscriptions else {
+      return fail(subscribe, Failure(.tooMany, "at most \(limits.subscriptions) subscriptions"), member)
+    }
+    var answer = Subscribed(request: subscribe.request, tracks: [])
+    for reference in subscribe.tracks {
+      guard let track = track(reference) else {
+        answer.missing.append(reference)
+        continue
+      }
+      let forwarder = track.forwarders.first { $0.receiver === member } ?? attach(track, to: member)
+      answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
+    }
+    outbox.post(.subscribed(answer), to: member.connection)
+    for reference in subscribe.tracks {
+      guard let track = track(reference) else { continue }
+      requestKeyFrames(of: track, at: now)
+    }
+  }
+
+  private func fail(_ subscribe: Subscribe, _ failure: Failure, _ member: Member) {
+    outbox.post(.failed(request: subscribe.request, failure), to: member.connection)
+  }
+
+  private func attach(_ track: PublishedTrack, to member: Member) -> Forwarder {
+    let media = outgoing(track, to: member)
+    let stream = StreamParameters(
+      mid: media.mid, codec: track.codec, payloadType: media.payloadType, rtxPayloadType: media.rtxPayloadType,
+      encodings: media.encodings.map { StreamParameters.Encoding(rid: nil, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
+    let forwarder = Forwarder(
+      track, to: member, media: media, sender: member.seat.peer.addSender(stream), random: &random)
+    track.forwarders.append(forwarder)
+    member.subscriptions.append(forwarder)
+    peers.touch(member.seat)
+    if track.layers.count > 1 {
+      _ = forwarder.choose(bestLayer(for: forwarder, at: .zero))
+      if nextLayerCheck == nil { nextLayerCheck = .zero }
+      needsSettling = true
+    }
+    return forwarder
+  }
+
+  /// One encoding under names of the receiver's own; retransmissions where the publisher has them too.
+  private func outgoing(_ track: PublishedTrack, to member: Member) -> Media {
+    let types = PayloadTypes(track.codec)
+    let hasRTX = track.media.rtxPayloadType != nil
+    let ssrc = member.takeSource(&random)
+    return Media(
+      mid: member.takeMid(), codec: track.media.codec, payloadType: types.media,
+      rtxPayloadType: hasRTX ? types.rtx : nil,
+      encodings: [
+        Media.Encoding(
+          ssrc: ssrc, rtxSSRC: hasRTX ? member.takeSource(&random) : nil,
+          maxBitrate: track.media.encodings.last?.maxBitrate)
+      ])
+  }
+
+  func unsubscribe(_ tracks: [TrackReference], of member: Member, at now: Tick) {
+    for forwarder in subscriptions(tracks, of: member) {
+      member.subscriptions.removeAll { $0 === forwarder }
+      detach(forwarder)
+    }
+    outbox.post(.unsubscribed(tracks), to: member.connection)
+  }
+
+  /// Takes a forwarder out of its track; its receiver's list is the caller's.
+  func detach(_ forwarder: Forwarder) {
+    let track = forwarder.track
+    track.forwarders.removeAll { $0 === forwarder }
+    forwarder.end()
+    peers.touch(forwarder.receiver.seat)
+    cancelIdleRequests(of: track)
+  }
+
+  func pause(_ tracks: [TrackReference], of member: Member) {
+    for forwarder in subscriptions(tracks, of: member) where !forwarder.isPaused {
+      forwarder.pause()
+      cancelIdleRequests(of: forwarder.track)
+    }
+  }
+
+  func resume(_ tracks: [TrackReference], of member: Member, at now: Tick) {
+    for forwarder in subscriptions(tracks, of: member) where forwarder.isPaused {
+      forwarder.resume()
+      requestKeyFrames(of: forwarder.track, at: now)
+    }
+  }
+
+  private func subscriptions(_ tracks: [TrackReference], of member: Member) -> [Forwarder] {
+    member.subscriptions.filter { tracks.contains($0.track.reference) }
+  }
+}
+
+/// The payload types of what the router sends.
+private struct PayloadTypes {
+  let media: UInt8
+  let rtx: UInt8
+
+  init(_ codec: Codec) {
+    switch codec {
+    case .vp8: (media, rtx) = (96, 97)
+    case .vp9: (media, rtx) = (98, 99)
+    case .opus: (media, rtx) = (111, 112)
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+/// Who is in a room, what they publish, who gets what: one control value.
+///
+/// Everything it tells the participants keeps this order: a participant is announced before its tracks, and its tracks
+/// are withdrawn before it leaves.
+final class Room {
+  let name: String
+  let number: Int
+  let limits: RouterLimits
+  let peers: PeerTable
+  let outbox: Outbox
+  var random: SeededRandom
+  /// In order of joining.
+  private(set) var members: [Member] = []
+  private var membersByID: [String: Member] = [:]
+  private var joins: UInt64 = 0
+  private var departed: [Member] = []
+  /// Members who have a deadline.
+  private var watched: [Member] = []
+  var speakers: SpeakerBoard
+  /// Whose voice it is, by place.
+  var voices: [PublishedTrack?] = []
+  var history: DataHistory
+  var dataOrder: UInt64 = 0
+  /// Tracks whose key frame requests are under way.
+  var listed: [PublishedTrack] = []
+  var nextLayerCheck: Tick?
+  var alarm = HeapAlarm()
+  /// Whether something has happened that its router must look at.
+  var needsSettling = false
+  var forwardedPackets = 0
+  var keyFrameRequests = 0
+
+  init(name: String, number: Int, limits: RouterLimits, peers: PeerTable, outbox: Outbox, random: SeededRandom) {
+    (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
+    self.random = random
+    speakers = SpeakerBoard(limit: limits.forwardedVoices)
+    history = DataHistory(limits: .init(count: limits.historyCount, bytes: limits.historyBytes))
+  }
+
+  func member(_ id: String) -> Member? { membersByID[id] }
+
+  func track(_ reference: TrackReference) -> PublishedTrack? { member(reference.participant)?.track(reference.track) }
+
+  func tellOthers(_ message: ServerMessage, than member: Member?) {
+    for other in members where other !== member { outbox.post(message, to: other.connection) }
+  }
+
+  // MARK: Coming
+
+  /// - Throws: what `makeSeat` throws; nothing has changed then.
+  func join(
+    _ join: Join, id: String, grants: Grants, connection: ConnectionID, at now: Tick, makeSeat: () throws -> Seat
+  ) rethrows -> Member {
+    let seat = try makeSeat()
+    if let older = member(id) {
+      remove(older, told: .duplicate, others: older.connection == nil ? .dropped : .removed, at: now)
+    }
+    joins += 1
+    let member = Member(
+      join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
+      at: now)
+    seat.member = member
+    let others = members.map(\.participant)
+    members.append(member)
+    membersByID[id] = member
+    watch(member)
+    let joined = Joined(
+      local: member.participant, description: Description(seat.peer.localDescription), participants: others,
+      history: history.messages(at: now))
+    outbox.post(.joined(joined), to: connection)
+    tellOthers(.participantJoined(member.participant), than: member)
+    tellSpeakers(to: member)
+    return member
+  }
+
+  // MARK: Going
+
+  /// Its signalling is gone: it has until the end of the grace for nothing but its media to go on.
+  func loses(_ member: Member, at now: Tick) {
+    member.deadline = member.deadline.sooner(now + limits.dropGrace)
+    watch(member)
+  }
+
+  func remove(_ member: Member, told: EndReason, others: LeaveReason, at now: Tick) {
+    guard membersByID[member.id] === member else { return }
+    withdraw(member.tracks, of: member, at: now)
+    for forwarder in member.subscriptions { detach(forwarder) }
+    member.subscriptions.removeAll()
+    members.removeAll { $0 === member }
+    membersByID[member.id] = nil
+    watched.removeAll { $0 === member }
+    peers.remove(member.seat)
+    member.seat.member = nil
+    departed.append(member)
+    needsSettling = true
+    outbox.post(.ended(told), to: member.connection)
+    tellOthers(.participantLeft(id: member.id, reason: others), than: nil)
+  }
+
+  /// Those who left since the last call.
+  func takeDeparted() -> [Member] {
+    defer { departed.removeAll() }
+    return departed
+  }
+
+  // MARK: Messages
+
+  func handle(_ message: ClientMessage, of member: Member, at now: Tick) {
+    switch message {
+    case .join, .ping: break  // the router's own
+    case .publish(let publish): self.publish(publish, of: member, at: now)
+    case .unpublish(let trackIDs): unpublish(trackIDs, of: member, at: now)
+    case .mute(let trackID, let muted): mute(trackID, muted, of: member, at: now)
+    case .subscribe(let subscribe): self.subscribe(subscribe, of: member, at: now)
+    case .unsubscribe(let tracks): unsubscribe(tracks, of: member, at: now)
+    case .pause(let tracks): pause(tracks, of: member)
+    case .resume(let tracks): resume(tracks, of: member, at: now)
+    case .data(let message): take(message, of: member, at: now)
+    case .attributes(let attributes):
+      member.attributes = attributes
+      tellOthers(.attributes(participant: member.id, attributes), than: member)
+    case .leave: remove(member, told: .left, others: .left, at: now)
+    }
+  }
+
+  // MARK: Media connections
+
+  func takeEvents(of seat: Seat, at now: Tick) {
+    while let event = seat.peer.pollEvent() {
+      guard let member = seat.member else { continue }  // it left while its events were read
+      switch event {
+      case .connected: connected(member, at: now)
+      case .failed: remove(member, told: .dropped, others: .dropped, at: now)
+      case .packet(let receiver, let packet): take(packet, of: receiver, from: member, at: now)
+      case .senderReport(let receiver, let layer, let report):
+        take(report, of: receiver, layer: layer, from: member, at: now)
+      case .keyFrameRequested(let sender, _):
+        if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
+          requestKeyFrame(of: forwarder.track, layer: forwarder.current ?? forwarder.target, at: now)
+        }
+      case .estimate(let bitrate, _): estimated(bitrate, for: member, at: now)
+      case .frame: break  // the router asks for packets only
+      }
+    }
+  }
+
+  private func connected(_ member: Member, at now: Tick) {
+    member.isConnected = true
+    member.deadline = member.connection == nil ? member.deadline : nil
+    if member.deadline == nil { watched.removeAll { $0 === member } }
+    for forwarder in member.subscriptions where forwarder.needsKeyFrame {
+      requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
+    }
+    for track in member.tracks { requestKeyFrames(of: track, at: now) }
+  }
+
+  // MARK: Time
+
+  private func watch(_ member: Member) {
+    if !watched.contains(where: { $0 === member }) { watched.append(member) }
+    needsSettling = true
+  }
+
+  /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
+  var deadline: Tick? {
+    var soonest = speakers.deadline.sooner(nextLayerCheck)
+    for member in watched { soonest = soonest.sooner(member.deadline) }
+    for track in listed { soonest = soonest.sooner(track.deadline) }
+    return soonest
+  }
+
+  func handleTimeout(at now: Tick) {
+    reportSpeakers(at: now)
+    repeatKeyFrameRequests(at: now)
+    checkLayers(at: now)
+    for member in watched {
+      guard let deadline = member.deadline, deadline <= now else { continue }
+      remove(member, told: .dropped, others: .dropped, at: now)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import KoineBase
+
+/// The moments at which something in the router wants to run, the soonest first.
+///
+/// Moving a deadline away costs nothing: an owner pushes only when it wants to wake sooner than its entry in the heap
+/// says, and looks at its real deadline when that entry is due. So a deadline that changes with every packet does not
+/// touch the heap with every packet, and no owner has more than a few entries.
+struct TimerHeap {
+  enum Owner: Hashable {
+    case peer(Int)
+    case room(Int)
+  }
+  struct Entry { let at: Tick, order: UInt64, owner: Owner }
+
+  private var entries: [Entry] = []
+  private var order: UInt64 = 0
+
+  var soonest: Tick? { entries.first?.at }
+
+  mutating func push(_ owner: Owner, at: Tick) {
+    order &+= 1
+    entries.append(Entry(at: at, order: order, owner: owner))
+    var child = entries.count - 1
+    while child > 0, precedes(child, (child - 1) / 2) {
+      entries.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  mutating func popDue(at now: Tick) -> Entry? {
+    guard let first = entries.first, first.at <= now else { return nil }
+    entries.swapAt(0, entries.count - 1)
+    entries.removeLast()
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < entries.count && precedes(child, least) {
+        least = child
+      }
+      guard least != parent else { return first }
+      entries.swapAt(parent, least)
+      parent = least
+    }
+  }
+
+  /// Equal times fire in the order in which they were asked for, so that a run repeats.
+  private func precedes(_ a: Int, _ b: Int) -> Bool {
+    entries[a].at != entries[b].at ? entries[a].at < entries[b].at : entries[a].order < entries[b].order
+  }
+}
+
+/// An owner's view of its entries in the heap.
+struct HeapAlarm {
+  private var armed: Tick?
+
+  /// Asks to be woken at `deadline` or sooner.
+  mutating func arm(_ deadline: Tick?, _ owner: TimerHeap.Owner, in heap: inout TimerHeap) {
+    guard let deadline else { return }
+    if let armed, armed <= deadline { return }
+    armed = deadline
+    heap.push(owner, at: deadline)
+  }
+
+  /// - Returns: whether the entry is the one that counts; an older one is stale.
+  mutating func fired(_ entry: TimerHeap.Entry) -> Bool {
+    guard armed == entry.at else { return false }
+    armed = nil
+    return true
+  }
+}

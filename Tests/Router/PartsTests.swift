@@ -1,0 +1,255 @@
+import KoineBase
+import KoineSignaling
+import Testing
+
+@testable import KoineRouter
+
+private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_000) }
+
+struct TimerHeapTests {
+  @Test func firesInOrderOfTimeThenOfAsking() {
+    var heap = TimerHeap()
+    for (index, at) in [30, 10, 20, 10, 40].enumerated() { heap.push(.peer(index), at: ms(at)) }
+    var fired: [TimerHeap.Owner] = []
+    while let entry = heap.popDue(at: ms(30)) { fired.append(entry.owner) }
+    #expect(fired == [.peer(1), .peer(3), .peer(2), .peer(0)])
+    #expect(heap.soonest == ms(40))
+  }
+
+  @Test func randomTimesComeSorted() {
+    var heap = TimerHeap()
+    var random = SeededRandom(seed: 1)
+    for _ in 0..<500 { heap.push(.room(0), at: ms(.random(in: 0...100, using: &random))) }
+    var last = ms(0)
+    var count = 0
+    while let entry = heap.popDue(at: ms(100)) {
+      #expect(entry.at >= last)
+      last = entry.at
+      count += 1
+    }
+    #expect(count == 500)
+  }
+
+  @Test func onlySoonerDeadlinesTouchTheHeap() {
+    var heap = TimerHeap()
+    var alarm = HeapAlarm()
+    alarm.arm(ms(10), .peer(0), in: &heap)
+    for later in 11...50 { alarm.arm(ms(later), .peer(0), in: &heap) }
+    alarm.arm(ms(5), .peer(0), in: &heap)
+    var entries: [Bool] = []
+    while let entry = heap.popDue(at: ms(100)) { entries.append(alarm.fired(entry)) }
+    #expect(entries == [true, false])
+  }
+}
+
+struct KeyFrameRequestsTests {
+  @Test func oneRequestAnswersAllWaiters() {
+    var requests = KeyFrameRequests()
+    #expect(requests.wanted(at: ms(0)) == true)
+    for time in [1, 10, 499] { #expect(requests.wanted(at: ms(time)) == false) }
+    requests.keyFrameArrived()
+    #expect(requests.deadline == nil)
+  }
+
+  @Test func anUnansweredRequestIsRepeated() {
+    var requests = KeyFrameRequests()
+    #expect(requests.wanted(at: ms(0)) == true)
+    #expect(requests.handleTimeout(at: ms(499)) == false)
+    #expect(requests.handleTimeout(at: ms(500)) == true)
+    #expect(requests.handleTimeout(at: ms(501)) == false)
+    var count = 2
+    var now = 1000
+    while let deadline = requests.deadline, now < 60_000 {
+      #expect(deadline == ms(now))
+      if requests.handleTimeout(at: ms(now)) { count += 1 }
+      now += 500
+    }
+    #expect(count == KeyFrameRequests.attempts)
+  }
+
+  @Test func requestsKeepTheirDistance() {
+    var requests = KeyFrameRequests()
+    #expect(requests.wanted(at: ms(0)) == true)
+    requests.keyFrameArrived()
+    #expect(requests.wanted(at: ms(100)) == false)
+    #expect(requests.deadline == ms(500))
+    #expect(requests.handleTimeout(at: ms(500)) == true)
+  }
+}
+
+struct DataHistoryTests {
+  private func message(_ id: Int, bytes: Int = 1) -> ReceivedData {
+    ReceivedData(from: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)")
+  }
+
+  @Test func keepsInOrderWithAges() {
+    var history = DataHistory(limits: .init())
+    history.keep(message(1), lifetime: 10, at: ms(0))
+    history.keep(message(2), lifetime: 10, at: ms(1000))
+    #expect(history.messages(at: ms(2500)).map(\.id) == ["1", "2"])
+    #expect(history.messages(at: ms(2500)).map(\.ageMilliseconds) == [2500, 1500])
+    #expect(history.messages(at: ms(10_500)).map(\.id) == ["2"])
+  }
+
+  @Test func isBoundedByCountAndBytes() {
+    var history = DataHistory(limits: .init(count: 3, bytes: 100))
+    for id in 0..<5 { history.keep(message(id), lifetime: 10, at: ms(0)) }
+    #expect(history.messages(at: ms(0)).map(\.id) == ["2", "3", "4"])
+    history.keep(message(9, bytes: 99), lifetime: 10, at: ms(0))
+    #expect(history.messages(at: ms(0)).map(\.id) == ["4", "9"])
+    history.keep(message(10, bytes: 101), lifetime: 10, at: ms(0))
+    #expect(history.messages(at: ms(0)).map(\.id) == ["4", "9"])
+  }
+
+  @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func anyLifetimeIsHarmless(
+    _ lifetime: Double
+  ) {
+    var history = DataHistory(limits: .init())
+    history.keep(message(1), lifetime: lifetime, at: ms(0))
+    #expect(history.messages(at: ms(3_600_001)).isEmpty)
+  }
+}
+
+struct SpliceTests {
+  private func numbers(_ sequence: Int64, _ timestamp: UInt32, picture: UInt16? = nil, tl0: UInt8? = nil)
+    -> SourceNumbers
+  {
+    SourceNumbers(sequence: sequence, timestamp: timestamp, pictureID: picture, tl0PictureIndex: tl0)
+  }
+
+  /// `#require` cannot be given a mutating call.
+  private func found(_ numbers: SourceNumbers?) throws -> SourceNumbers { try #require(numbers) }
+
+  @Test func nothingPassesBeforeTheFirstCut() {
+    var random = SeededRandom(seed: 1)
+    var splice = Splice(clockRate: 90_000, random: &random)
+    let passed = splice.rewritten(numbers(1, 1), now: ms(0))
+    #expect(passed == nil)
+  }
+
+  @Test func oneStretchIsMovedByConstants() throws {
+    var random = SeededRandom(seed: 1)
+    var splice = Splice(clockRate: 90_000, random: &random)
+    splice.cut(at: numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0))
+    let first = try found(splice.rewritten(numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0)))
+    for step in 1..<200 {
+      let source = numbers(
+        65_500 + Int64(step), (UInt32.max - 90_000) &+ UInt32(step) &* 3000, picture: (0x7FF0 + UInt16(step)) & 0x7FFF,
+        tl0: 250 &+ UInt8(truncatingIfNeeded: step))
+      let out = try found(splice.rewritten(source, now: ms(33 * step)))
+      #expect(out.sequence == first.sequence + Int64(step))
+      #expect(out.timestamp == first.timestamp &+ UInt32(step) &* 3000)
+      #expect(out.pictureID == (try #require(first.pictureID) &+ UInt16(step)) & 0x7FFF)
+      #expect(out.tl0PictureIndex == (try #require(first.tl0PictureIndex)) &+ UInt8(truncatingIfNeeded: step))
+    }
+    let late = try found(splice.rewritten(numbers(65_510, 1), now: ms(9000)))
+    #expect(late.sequence == first.sequence + 10)
+    let older = splice.rewritten(numbers(65_499, 1), now: ms(9000))
+    #expect(older == nil)
+  }
+
+  @Test func aCutContinuesWhereTheOldStretchEnded() throws {
+    var random = SeededRandom(seed: 2)
+    var splice = Splice(clockRate: 90_000, random: &random)
+    splice.cut(at: numbers(100, 5000, picture: 7, tl0: 3), now: ms(0))
+    let last = try found(splice.rewritten(numbers(100, 5000, picture: 7, tl0: 3), now: ms(0)))
+    splice.cut(at: numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100))
+    let next = try found(splice.rewritten(numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100)))
+    #expect(next.sequence == last.sequence + 1)
+    #expect(next.timestamp == last.timestamp &+ 9000)
+    #expect(next.pictureID == (try #require(last.pictureID) &+ 1) & 0x7FFF)
+    #expect(next.tl0PictureIndex == (try #require(last.tl0PictureIndex)) &+ 1)
+  }
+}
+
+struct SpeakerBoardTests {
+  /// 20 ms packets of the voices at their levels, reports as they fall due.
+  private func run(
+    _ board: inout SpeakerBoard, _ levels: [SpeakerBoard.Voice: Int8], from start: Int, milliseconds: Int
+  ) -> [SpeakerBoard.Report] {
+    var reports: [SpeakerBoard.Report] = []
+    for time in stride(from: start, to: start + milliseconds, by: 20) {
+      for (voice, level) in levels.sorted(by: { $0.key < $1.key }) {
+        _ = board.heard(voice, level: level, at: ms(time))
+      }
+      if let deadline = board.deadline, deadline <= ms(time) {
+        let report = board.report(at: ms(time))
+        if !report.isEmpty { reports.append(report) }
+      }
+    }
+    return reports
+  }
+
+  @Test func fewVoicesAreAllForwarded() {
+    var board = SpeakerBoard(limit: 5)
+    let voices = (0..<5).map { _ in board.add() }
+    for voice in voices { #expect(board.heard(voice, level: -127, at: ms(0)) == true) }
+  }
+
+  @Test func aLouderVoiceTakesTheWeakestPlace() {
+    var board = SpeakerBoard(limit: 2)
+    let voices = (0..<3).map { _ in board.add() }
+    _ = run(&board, [voices[0]: -20, voices[1]: -60, voices[2]: -58], from: 0, milliseconds: 2000)
+    #expect(Set(board.forwarded) == [voices[0], voices[1]])  // 2 dB more is not enough
+    _ = run(&board, [voices[0]: -20, voices[1]: -60, voices[2]: -30], from: 2000, milliseconds: 200)
+    #expect(Set(board.forwarded) == [voices[0], voices[2]])
+  }
+
+  @Test func aShortPauseKeepsThePlace() {
+    var board = SpeakerBoard(limit: 1)
+    let (talker, other) = (board.add(), board.add())
+    _ = run(&board, [talker: -20, other: -50], from: 0, milliseconds: 2000)
+    _ = run(&board, [talker: -100, other: -50], from: 2000, milliseconds: 200)
+    #expect(board.isForwarded(talker))
+    _ = run(&board, [talker: -100, other: -50], from: 2200, milliseconds: 3000)
+    #expect(board.isForwarded(other))
+  }
+
+  @Test func aMutedVoiceGivesUpItsPlace() {
+    var board = SpeakerBoard(limit: 1)
+    let (first, second) = (board.add(), board.add())
+    _ = run(&board, [first: -20, second: -60], from: 0, milliseconds: 500)
+    board.mute(first, at: ms(500))
+    #expect(board.heard(second, level: -60, at: ms(520)) == true)
+  }
+
+  @Test func levelsAreToldOnlyWhenTheyChangeAndNotTooOften() {
+    var board = SpeakerBoard(limit: 5)
+    let voice = board.add()
+    let steady = run(&board, [voice: -30], from: 0, milliseconds: 2000)
+    #expect(steady.flatMap(\.levels).map(\.level) == [-30])
+    let quiet = run(&board, [voice: -127], from: 2000, milliseconds: 2000)
+    #expect(quiet.flatMap(\.levels).map(\.level) == [-127])
+    var random = SeededRandom(seed: 5)
+    var reports = 0
+    for second in 0..<5 {
+      for step in 0..<50 {
+        let level = Int8.random(in: -90 ... -10, using: &random)
+        reports += run(&board, [voice: level], from: 4000 + second * 1000 + step * 20, milliseconds: 20).count
+      }
+    }
+    #expect(reports > 10 && reports <= 26)
+  }
+
+  @Test func theDominantSpeakerFollowsTheConversation() {
+    var board = SpeakerBoard(limit: 5)
+    let (ana, ben) = (board.add(), board.add())
+    _ = run(&board, [ana: -20, ben: -90], from: 0, milliseconds: 2000)
+    #expect(board.dominant == ana)
+    _ = run(&board, [ana: -90, ben: -20], from: 2000, milliseconds: 100)
+    #expect(board.dominant == ana)  // a cough does not lead
+    _ = run(&board, [ana: -90, ben: -20], from: 2100, milliseconds: 2000)
+    #expect(board.dominant == ben)
+    board.remove(ben, at: ms(4200))
+    #expect(board.dominant == nil)
+    #expect(board.report(at: ms(4500)).dominantChanged == true)
+  }
+
+  @Test func aDominantSpeakerWhoPausesStays() {
+    var board = SpeakerBoard(limit: 5)
+    let (ana, ben) = (board.add(), board.add())
+    _ = run(&board, [ana: -20, ben: -90], from: 0, milliseconds: 2000)
+    _ = run(&board, [ana: -90, ben: -90], from: 2000, milliseconds: 3000)
+    #expect(board.dominant == ana)
+  }
+}
