@@ -72,9 +72,9 @@ func correlation(_ a: ArraySlice<Int16>, _ b: [Int16], delay: Int) -> Double {
   return ab / max((aa * bb).squareRoot(), 1)
 }
 
-/// The best correlation over all delays of up to 20 ms.
+/// The best correlation around the encoder's look-ahead of 6.5 ms (312 samples).
 func alignedCorrelation(_ a: [Int16], _ b: [Int16]) -> Double {
-  (0..<960).map { correlation(a[...], b, delay: $0) }.max() ?? 0
+  (300..<325).map { correlation(a[...], b, delay: $0) }.max() ?? 0
 }
 
 /// Decodes pictures in order and keeps the decoder.
