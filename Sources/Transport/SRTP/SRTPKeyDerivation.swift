@@ -3,7 +3,8 @@ import CKoineOpenSSL
 /// Session keys from master keys (RFC 3711 section 4.3, RFC 7714 section 11), with a key derivation rate of zero.
 package enum SRTPKeyDerivation {
   package enum Label: UInt8, Sendable {
-    case rtpEncryption = 0, rtpAuthentication, rtpSalt
+    case rtpEncryption = 0
+    case rtpAuthentication, rtpSalt
     case rtcpEncryption, rtcpAuthentication, rtcpSalt
   }
 

@@ -1,7 +1,8 @@
 /// A protection profile of SRTP, with its number and name in the `use_srtp` extension (RFC 5764 section 4.1.2,
 /// RFC 7714 section 14.2).
 package enum SRTPProfile: UInt16, Sendable, Hashable, CaseIterable {
-  case aes128CMSHA1_80 = 0x0001
+  // swift-format-ignore: AlwaysUseLowerCamelCase
+  case aes128CMSHA1_80 = 0x0001  // named as registered; there is one with 32 bits too
   case aeadAES128GCM = 0x0007
   case aeadAES256GCM = 0x0008
 
