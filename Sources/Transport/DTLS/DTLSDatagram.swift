@@ -20,7 +20,7 @@ struct DTLSDatagram {
   private(set) var hasHandshake = false
   /// An alert under the keys, or data.
   private(set) var hasProtectedOther = false
-  /// The description of a fatal alert without protection.
+  /// The description of a fatal alert without protection. A datagram with one never reaches OpenSSL.
   private(set) var plaintextFatalAlert: UInt8?
 
   /// - Returns: nil if the datagram is to be dropped.
@@ -52,8 +52,8 @@ struct DTLSDatagram {
       hasHandshake = true
       return record.count == 1 && record[0] == 1
     case (ContentType.alert, 0):
-      guard record.count == 2 else { return false }
-      if record[0] == 2 { plaintextFatalAlert = record[1] }
+      guard record.count == 2, record[0] == 2 else { return false }  // nothing we do depends on a warning
+      plaintextFatalAlert = record[1]
       return true
     case (ContentType.alert, _), (ContentType.applicationData, 1):
       hasProtectedOther = true

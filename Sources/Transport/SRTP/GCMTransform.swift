@@ -77,19 +77,48 @@ package final class GCMTransform {
   package func unprotectRTP(_ packet: UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int {
     let shape = try RTPShape(UnsafeRawBufferPointer(packet))
     let bodyEnd = packet.count - Self.tagLength
-    guard bodyEnd >= shape.headerLength, let base = packet.baseAddress else { throw .malformed }
-    let known = received.slot(of: shape.source)
-    let index = if let known { received[known].index(of: shape.sequence) } else { UInt64(shape.sequence) }
+    guard bodyEnd >= shape.headerLength else { throw .malformed }
+    guard let slot = received.slot(of: shape.source) else {
+      let index = try openFirst(packet, shape)
+      let slot = try received.add(shape.source)
+      received[slot].insert(index)
+      return bodyEnd
+    }
+    let index = received[slot].index(of: shape.sequence)
     guard index < Self.rtpIndexLimit else { throw .keyExhausted }
-    if let known { try received[known].check(index) }
+    try received[slot].check(index)
+    try open(packet, shape, index: index)
+    received[slot].insert(index)
+    return bodyEnd
+  }
+
+  /// Opens the first packet that arrives of a source. If it began just below 2¹⁶ and the packets before the roll-over
+  /// were lost, the roll-over count is one already; without that guess the source would stay unreadable for good.
+  private func openFirst(_ packet: UnsafeMutableRawBufferPointer, _ shape: RTPShape) throws(SRTPError) -> UInt64 {
+    let index = UInt64(shape.sequence)
+    do throws(SRTPError) {
+      try open(packet, shape, index: index)
+      return index
+    } catch {
+      guard error == .authenticationFailed, shape.sequence < 0x8000 else { throw error }
+      // Decrypting twice with one nonce gives the ciphertext back; that this, too, is not authentic is expected.
+      _ = try? open(packet, shape, index: index)
+      try open(packet, shape, index: index + 0x1_0000)
+      return index + 0x1_0000
+    }
+  }
+
+  @inline(__always)
+  private func open(
+    _ packet: UnsafeMutableRawBufferPointer, _ shape: RTPShape, index: UInt64
+  ) throws(SRTPError) {
+    let bodyEnd = packet.count - Self.tagLength
+    guard let base = packet.baseAddress else { throw .malformed }
     try rtpOpener.open(
       UnsafeMutableRawBufferPointer(start: base + shape.headerLength, count: bodyEnd - shape.headerLength),
       tag: UnsafeRawBufferPointer(start: base + bodyEnd, count: Self.tagLength),
       nonce: Self.nonce(shape.source, index, remoteRTPSalt),
       additionalData: UnsafeRawBufferPointer(start: base, count: shape.headerLength))
-    let slot = if let known { known } else { try received.add(shape.source) }
-    received[slot].insert(index)
-    return bodyEnd
   }
 
   /// RFC 7714 section 8.1: two zero bytes, the source, the roll-over count and the sequence number.

@@ -12,8 +12,7 @@ struct ReplayWindow {
   private var seen = [16 of UInt64](repeating: 0)
 
   /// The index nearest to the highest one that ends in this sequence number. A source is taken to begin with a
-  /// roll-over count of zero, so one that begins close below 2¹⁶ may be guessed wrongly if its first packets are lost:
-  /// senders start in the lower half.
+  /// roll-over count of zero; senders do well to start in the lower half (RFC 3711 section 3.3.1).
   @inline(__always)
   func index(of sequence: UInt16) -> UInt64 {
     let sequence = UInt64(sequence)
