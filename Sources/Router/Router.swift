@@ -256,6 +256,9 @@ package final class Router {
     }
   }
 
+  /// For tests.
+  func room(of connection: ConnectionID) -> Room? { connections[connection]?.member?.room }
+
   package var statistics: RouterStatistics {
     var result = counts
     result.rooms = rooms.count

@@ -17,6 +17,8 @@ final class World {
   /// Media packets that did not arrive.
   private(set) var lost = 0
   private var random: SeededRandom
+  /// Whatever a client sends comes through here first.
+  var tap: ((Client, Bytes) -> Void)?
   private var underWay: [(at: Tick, order: Int, run: () -> Void)] = []
   private var order = 0
   private let scratch = Bytes(capacity: 2048)
@@ -90,6 +92,12 @@ final class World {
 
   // MARK: Packets and messages
 
+  /// Hands the router a datagram that no client sent.
+  func inject(_ bytes: some Collection<UInt8>, from source: SocketAddress) {
+    router.handle(Bytes(bytes), from: source, to: Self.address, at: now)
+    drain()
+  }
+
   func drain() {
     var isQuiet = false
     while !isQuiet {
@@ -111,6 +119,7 @@ final class World {
         while let transmit = client.peer.poll(into: scratch.writable, at: now) {
           isQuiet = false
           guard !client.isUnplugged else { continue }
+          tap?(client, Bytes(scratch.writable[..<transmit.count]))
           send(transmit) { [weak self] datagram in
             guard let self else { return }
             self.router.handle(datagram, from: transmit.source, to: transmit.destination, at: self.now)
@@ -142,6 +151,7 @@ final class World {
 
 /// One participant's end.
 final class Client {
+  let number: Int
   let connection: ConnectionID
   let address: SocketAddress
   let peer: Peer
@@ -156,13 +166,15 @@ final class Client {
   var isUnplugged = false
   /// Answers key frame requests with one, as an encoder does.
   private(set) var wantsKeyFrame = true
+  /// Simulcast layers that are sent, of those published.
+  var activeLayers = 1
   private var senders: [String: SenderID] = [:]
   private var random: SeededRandom
   private unowned let world: World
   private var nextRequest = 0
 
   fileprivate init(number: Int, address: SocketAddress, peer: Peer, random: SeededRandom, world: World) {
-    (connection, self.address, self.peer) = (ConnectionID(number), address, peer)
+    (self.number, connection, self.address, self.peer) = (number, ConnectionID(number), address, peer)
     (self.random, self.world) = (random, world)
     peer.addLocalAddress(address)
   }
@@ -213,11 +225,11 @@ final class Client {
   // MARK: Media
 
   /// Pictures at 30 a second: a key frame first and when asked for; their bytes tell the number and the layer.
-  func sendPictures(_ track: String, seconds: Double, bytes: Int = 2500, layers: Int = 1) {
+  func sendPictures(_ track: String, seconds: Double, bytes: Int = 2500) {
     world.every(.nanoseconds(33_333_333), times: Int(seconds * 30)) { [self] number in
       let isKey = wantsKeyFrame
       wantsKeyFrame = false
-      for layer in 0..<layers {
+      for layer in 0..<activeLayers {
         sendPicture(track, number: number, isKey: isKey, bytes: bytes, layer: layer)
       }
     }
@@ -263,6 +275,9 @@ final class Client {
     let id = receivers.first { $0.value == TrackReference(participant: participant, track: track) }?.key
     return id.flatMap { peer.statistics(at: world.now).incoming[$0] }
   }
+
+  /// The router's own view of where this client is.
+  var room: Room? { world.router.room(of: connection) }
 
   func forgetMessages() { messages = [] }
 

@@ -1,0 +1,174 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// Nothing that arrives may stop the router, or a call on it.
+struct HarmTests {
+  @Test func foreignDatagramsAreDroppedAndCounted() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 3)
+    var random = SeededRandom(seed: 9)
+    for number in 0..<20_000 {
+      if number % 20 == 0 { world.run(.milliseconds(2)) }
+      let count = Int.random(in: 0...120, using: &random)
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      // From strangers, and from a client's own address.
+      world.inject(bytes, from: number % 2 == 0 ? .loopback(port: 999) : clients[0].address)
+    }
+    world.run(.seconds(3))
+    #expect(world.router.statistics.strayDatagrams > 9000)
+    #expect(clients[1].numbers("ana", "camera") == Array(0..<90))
+  }
+
+  @Test func replayedAndChangedDatagramsAreHarmless() throws {
+    let world = try World()
+    var recorded: [[UInt8]] = []
+    world.tap = { client, datagram in if client.number == 0 { recorded.append(datagram.array) } }
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 1)
+    world.run(.seconds(2))
+    world.tap = nil
+    var random = SeededRandom(seed: 4)
+    for datagram in recorded {
+      world.inject(datagram, from: clients[0].address)
+      for _ in 0..<20 {
+        var changed = datagram
+        changed[Int.random(in: 0..<changed.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+        world.inject(changed.prefix(Int.random(in: 0...changed.count, using: &random)), from: clients[0].address)
+        world.inject(changed, from: clients[0].address)
+      }
+    }
+    world.run(.milliseconds(100))
+    clients[0].sendPictures("camera", seconds: 1)
+    world.run(.seconds(2))
+    #expect(clients[1].numbers("ana", "camera") == Array(0..<30) + Array(0..<30))
+    #expect(clients[0].failure == nil && clients[1].failure == nil)
+  }
+
+  @Test func nobodyTakesOverAnAddressWithoutThePassword() throws {
+    let world = try World()
+    var checks: [[UInt8]] = []
+    world.tap = { client, datagram in
+      if client.number == 0, datagram.readable.first == 0 { checks.append(datagram.array) }
+    }
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    var forged = try #require(checks.first)
+    forged[forged.count - 1] ^= 1
+    let thief = SocketAddress.loopback(port: 666)
+    world.inject(forged, from: thief)
+    forged[forged.count - 1] ^= 1
+    forged[30] ^= 1
+    world.inject(forged, from: thief)
+    clients[0].sendPictures("camera", seconds: 1)
+    world.run(.seconds(2))
+    #expect(clients[1].numbers("ana", "camera") == Array(0..<30))
+  }
+
+  @Test func messagesOutOfPlaceAreAnswered() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    let reference = TrackReference(participant: "nobody", track: "")
+    for message: ClientMessage in [
+      .unpublish(trackIDs: ["x"]), .mute(trackID: "x", muted: true), .unsubscribe([reference]), .pause([reference]),
+      .resume([reference]), .subscribe(Subscribe(request: -1, tracks: [reference, reference])),
+      .publish(Publish(request: 0, tracks: [])), .publish(Publish(request: 0, tracks: [Track(id: "", kind: .camera)])),
+      .data(DataMessage(topic: "", payload: [], to: [], lifetimeSeconds: -.infinity, id: "")),
+    ] {
+      world.router.handle(message, on: ana.connection, at: world.now)
+      world.drain()
+    }
+    world.router.handle(.ping(1), on: ConnectionID(77), at: world.now)
+    world.router.close(ConnectionID(77), at: world.now)
+    world.router.refuse(.malformed("x"), on: ana.connection)
+    world.drain()
+    #expect(ana.messages.last == .failed(request: nil, SignalingError.malformed("x").failure))
+    #expect(world.router.statistics.participants == 1)
+  }
+
+  @Test func aStrangeDescriptionOnlyFailsItsOwner() throws {
+    let world = try World()
+    let ben = try world.joined("ben")[0]
+    let odd = Description(
+      ufrag: "", password: "",
+      candidates: [
+        Description.Candidate(host: "not an address", port: 0, priority: 0, kind: "relay"),
+        Description.Candidate(host: "256.1.1.1", port: 0, priority: .max, kind: "host"),
+      ], fingerprint: Description.Fingerprint(algorithm: "md5", value: "zz"), lite: true, setup: .passive)
+    let connection = ConnectionID(500)
+    world.router.open(connection, at: world.now)
+    world.router.handle(.join(Join(room: "room", name: "odd", description: odd)), on: connection, at: world.now)
+    world.run(.seconds(20))
+    #expect(world.router.statistics.participants == 1)
+    #expect(ben.isConnected)
+  }
+
+  @Test func aRunRepeatsFromItsSeed() throws {
+    func trace() throws -> [Int] {
+      let world = try World(seed: 11)
+      world.loss = 0.02
+      let clients = try world.joined("ana", "ben")
+      clients[0].publish(.camera)
+      clients[1].subscribe(to: "ana", "camera")
+      clients[0].sendPictures("camera", seconds: 3)
+      world.run(.seconds(4))
+      return clients[1].frames("ana", "camera").map { Int($0.arrived.nanoseconds) }
+    }
+    #expect(try trace() == trace())
+  }
+}
+
+struct LayerTests {
+  private func layers(_ client: Client) -> [UInt8] { client.frames("ana", "camera").map { $0.data.array[3] } }
+
+  @Test func theHighestLayerThatIsSentIsForwarded() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera, layers: 3)
+    clients[0].activeLayers = 2
+    clients[0].sendPictures("camera", seconds: 8, bytes: 300)
+    world.run(.milliseconds(500))
+    clients[1].subscribe(to: "ana", "camera")
+    world.run(.seconds(2))
+    #expect(layers(clients[1]).last == 1)
+    clients[0].activeLayers = 1
+    world.run(.seconds(3))
+    #expect(layers(clients[1]).last == 0)
+    let frames = clients[1].frames("ana", "camera")
+    for (one, next) in zip(frames, frames.dropFirst()) {
+      #expect(next.sequence > one.sequence)
+      #expect(Int32(bitPattern: next.rtpTimestamp &- one.rtpTimestamp) > 0)
+      if next.data.array[3] != one.data.array[3] { #expect(next.isKey) }
+    }
+    #expect(clients[1].statistics("ana", "camera")?.lost == 0)
+  }
+
+  @Test func aNarrowPathGetsALowerLayer() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera, layers: 3)
+    clients[0].activeLayers = 3
+    clients[0].sendPictures("camera", seconds: 6, bytes: 400)
+    clients[1].subscribe(to: "ana", "camera")
+    world.run(.seconds(1))
+    let room = try #require(world.clients[1].room)
+    let ben = try #require(room.member("ben"))
+    room.estimated(300_000, for: ben, at: world.now)
+    #expect(ben.subscriptions[0].target == 0)
+    room.estimated(800_000, for: ben, at: world.now)
+    #expect(ben.subscriptions[0].target == 1)
+    room.estimated(2_700_000, for: ben, at: world.now)  // enough for the layer, not for going up
+    #expect(ben.subscriptions[0].target == 1)
+    room.estimated(5_000_000, for: ben, at: world.now)
+    #expect(ben.subscriptions[0].target == 2)
+  }
+}
