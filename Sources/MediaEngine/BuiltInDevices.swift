@@ -1,5 +1,72 @@
+import KoineBase
+import KoineCodecs
+
 /// The sources that need nothing but the engine.
 enum BuiltInDevices {
-  static let video: [String: Devices.MakeVideo] = [:]
-  static let audio: [String: Devices.MakeAudio] = [:]
+  static let video: [String: Devices.MakeVideo] = [
+    "pattern": { argument throws(DeviceError) in PatternSource(format: try format(argument, of: "pattern")) },
+    "stamp": { argument throws(DeviceError) in
+      let words = (argument ?? "").split(separator: ",", maxSplits: 1).map(String.init)
+      let size = words.count > 1 ? words[1] : nil
+      return StampSource(name: words.first ?? "", format: try format(size, of: "stamp"))
+    },
+  ]
+
+  static let audio: [String: Devices.MakeAudio] = [
+    "tone": { argument throws(DeviceError) in
+      guard let argument else { return ToneSource(frequency: 440) }
+      guard let frequency = Double(argument), (20...20_000).contains(frequency) else {
+        throw .invalid("tone:\(argument)", reason: "a tone has 20 to 20000 Hz")
+      }
+      return ToneSource(frequency: frequency)
+    },
+    "silence": { argument throws(DeviceError) in
+      guard argument == nil else { throw .invalid("silence", reason: "takes no words") }
+      return ToneSource(frequency: nil)
+    },
+  ]
+
+  /// `WxH[@FPS]`.
+  private static func format(_ text: String?, of device: String) throws(DeviceError) -> VideoFormat {
+    guard let text, !text.isEmpty else { return VideoFormat() }
+    let halves = text.split(separator: "@", omittingEmptySubsequences: false)
+    let sides = halves[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    let rate = halves.count > 1 ? Double(halves[1]) : 30
+    guard halves.count <= 2, sides.count == 2, let width = sides[0], let height = sides[1], let rate,
+      (16...4096).contains(width), (16...4096).contains(height), (1...120).contains(rate)
+    else {
+      throw .invalid(
+        "\(device):\(text)", reason: "expected WxH or WxH@FPS, 16 to 4096 pixels, 1 to 120 frames a second")
+    }
+    return VideoFormat(width: width, height: height, framesPerSecond: rate)
+  }
+}
+
+/// A tone, or silence: 10 ms at a time.
+final class ToneSource: AudioSource, @unchecked Sendable {  // `block` and `phase` are touched on the lane only
+  let channels = 1
+  private let frequency: Double?
+  private let ticks = SteadyTicks()
+  private var block = AudioBlock(captured: .zero)
+  private var position = 0
+
+  init(frequency: Double?) { self.frequency = frequency }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    ticks.start(every: AudioBlock.duration, on: lane) { [self] number, due in
+      fill(from: number * AudioBlock.length)
+      block.captured = due
+      deliver(block)
+    }
+  }
+
+  func stop() { ticks.stop() }
+
+  private func fill(from start: Int) {
+    guard let frequency else { return }
+    for index in 0..<AudioBlock.length {
+      let time = Double((start + index) % (AudioBlock.sampleRate * 60)) / Double(AudioBlock.sampleRate)
+      block.samples[index] = Int16(8_000 * sine(frequency * time))
+    }
+  }
 }

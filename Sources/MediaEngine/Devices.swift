@@ -64,7 +64,10 @@ public enum Devices {
   public typealias MakeVideo = @Sendable (_ argument: String?) throws(DeviceError) -> any VideoSource
   public typealias MakeAudio = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSource
 
-  private struct Registry { var video: [String: MakeVideo] = [:]; var audio: [String: MakeAudio] = [:] }
+  private struct Registry {
+    var video: [String: MakeVideo] = [:]
+    var audio: [String: MakeAudio] = [:]
+  }
   private static let registry = Lock(Registry(video: BuiltInDevices.video, audio: BuiltInDevices.audio))
 
   public static func register(camera name: String, _ make: @escaping MakeVideo) {

@@ -1,0 +1,35 @@
+import Foundation
+public import Koine
+import KoineEmbeddedBackend
+
+/// Makes a world from an address, so that adapters reach rooms without a word.
+public enum Backends {
+  private static let configured = Lock<World?>(nil)
+  private static let fromEnvironment = Result { () throws(BackendAddressError) in
+    try World(backend: backend(at: ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? "embedded"))
+  }
+
+  /// The world that entry objects made from now on live in, unless they are made inside `World.$current.withValue`.
+  public static func configure(_ world: World?) { configured.withLock { $0 = world } }
+
+  /// The world for an entry object made here and now: `World.current`, else what was configured, else what
+  /// `KOINE_BACKEND` says, else an embedded room server shared by the process.
+  /// - Throws: when `KOINE_BACKEND` names nothing that can be reached.
+  public static func world() throws(BackendAddressError) -> World {
+    if let world = World.current ?? configured.withLock({ $0 }) { return world }
+    return try fromEnvironment.get()
+  }
+
+  /// - Parameter address: `embedded`.
+  public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
+    switch address {
+    case "embedded", "": return EmbeddedBackend.shared
+    default: throw BackendAddressError(address: address)
+    }
+  }
+}
+
+public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
+  public let address: String
+  public var description: String { "no backend answers to '\(address)'; there is: embedded" }
+}

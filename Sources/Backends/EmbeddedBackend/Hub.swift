@@ -1,0 +1,193 @@
+import Koine
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineSimulatedNetwork
+import KoineTransport
+
+/// A router and everybody who is connected to it, on one network loop.
+///
+/// Participants and the router share a thread and nothing else: whatever one tells the other crosses the link as
+/// datagrams, signalling too, and suffers what the link does to them.
+///
+/// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
+final class Hub: @unchecked Sendable {
+  let loop: any NetworkLoop
+  private let network: NetworkSpec?
+  private let trace: EmbeddedBackend.Trace?
+  private var random: SeededRandom
+  private var router: Router?
+  private var routerAddress = SocketAddress.loopback()
+  private var participants: [Int: ParticipantEnd] = [:]
+  private var doors: [Int: RouterDoor] = [:]
+  private var numbers: [SocketAddress: Int] = [:]
+  private let datagram = Bytes(capacity: 2_048)
+  private var spareOrders: [EmbeddedLink.Order] = []
+  private let nextNumber = Lock(0)
+
+  init(
+    network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?,
+    makeLoop: (@escaping @Sendable () -> Hub?) -> any NetworkLoop
+  ) {
+    self.network = network
+    self.random = random
+    self.trace = trace
+    let this = Lock<WeakHub>(WeakHub())
+    loop = makeLoop { this.withLock { $0.hub } }
+    this.withLock { $0.hub = self }
+  }
+
+  private struct WeakHub { weak var hub: Hub? }
+
+  // MARK: From sessions
+
+  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> EmbeddedLink {
+    let number = nextNumber.withLock { number in
+      number += 1
+      return number
+    }
+    let link = EmbeddedLink(number: number, hub: self)
+    loop.post { [self] in admit(request, link: link, receiver: receiver) }
+    return link
+  }
+
+  private func admit(_ request: JoinRequest, link: EmbeddedLink, receiver: any LinkReceiver) {
+    let now = loop.now
+    do {
+      try openRouter(at: now)
+      let address = try loop.open()
+      let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+      let end = try ParticipantEnd(
+        link: link, request: request, receiver: receiver, address: address, routerAddress: routerAddress, key: key,
+        random: random.fork(), now: now, conditioner: conditioner(UInt64(link.number) * 2, at: now), trace: trace)
+      let door = try RouterDoor(
+        address: address, key: key, now: now, conditioner: conditioner(UInt64(link.number) * 2 + 1, at: now))
+      participants[link.number] = end
+      doors[link.number] = door
+      numbers[address] = link.number
+      router?.open(ConnectionID(link.number), at: now)
+      end.join()
+    } catch {
+      receiver.linkDidChange(
+        .ended(.refused(SessionError(.unreachable, "the embedded router cannot be reached: \(error)"))))
+    }
+    endTurn(at: now)
+  }
+
+  private func conditioner(_ seed: UInt64, at now: Tick) -> LinkConditioner<LinkEnd.Way>? {
+    network.map { LinkConditioner(spec: $0, seed: seed, start: now) }
+  }
+
+  func carryOut(ordersOf number: Int) {
+    guard let end = participants[number] else { return }
+    end.link.takeOrders(reusing: &spareOrders)
+    let now = loop.now
+    for order in spareOrders { end.carryOut(order, at: now) }
+    spareOrders.removeAll(keepingCapacity: true)
+    endTurn(at: now)
+  }
+
+  // MARK: The router's life: from the first participant to the last
+
+  private func openRouter(at now: Tick) throws {
+    guard router == nil else { return }
+    routerAddress = try loop.open()
+    var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
+    if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
+    router = Router(configuration: configuration, random: random.fork(), now: now)
+  }
+
+  private func remove(_ number: Int, at now: Tick) {
+    guard let end = participants.removeValue(forKey: number) else { return }
+    numbers[end.address] = nil
+    doors[number] = nil
+    loop.close(end.address)
+    router?.close(ConnectionID(number), at: now)
+    guard participants.isEmpty else { return }
+    router = nil
+    loop.close(routerAddress)
+    loop.rest()
+  }
+
+  // MARK: Datagrams and time
+
+  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    let isSignalling = datagram.readable.first == SignalStream.firstByte
+    if destination == routerAddress {
+      if !isSignalling {
+        router?.handle(datagram, from: source, to: destination, at: now)
+      } else if let number = numbers[source] {
+        doors[number]?.stream.handle(datagram.readable, at: now)
+        readMessages(of: number, at: now)
+      }
+    } else if let number = numbers[destination], let end = participants[number] {
+      if isSignalling {
+        end.handleSignalling(datagram.readable, at: now)
+      } else {
+        end.handle(datagram, from: source, at: now)
+      }
+    }
+  }
+
+  private func readMessages(of number: Int, at now: Tick) {
+    while let bytes = doors[number]?.stream.pollMessage() {
+      let message = bytes.withUnsafeBytes { bytes in
+        Result { () throws(SignalingError) in try ClientMessage(json: bytes) }
+      }
+      switch message {
+      case .success(let message): router?.handle(message, on: ConnectionID(number), at: now)
+      case .failure(let error): router?.refuse(error, on: ConnectionID(number))
+      }
+    }
+  }
+
+  func handleTimeout(at now: Tick) {
+    router?.handleTimeout(at: now)
+    for (number, door) in doors {
+      door.stream.handleTimeout(at: now)
+      if door.stream.isBroken { router?.close(ConnectionID(number), at: now) }
+    }
+    for end in participants.values { end.handleTimeout(at: now) }
+    endTurn(at: now)
+  }
+
+  /// Lets out everything that has become due, and finds out when to wake.
+  func endTurn(at now: Tick) {
+    while let (connection, message) = router?.pollMessage() {
+      if let bytes = try? message.json() { doors[connection.value]?.stream.send(bytes) }
+    }
+    while let transmit = router?.poll(into: datagram.writable, at: now) {
+      guard let number = numbers[transmit.destination] else { continue }
+      doors[number]?.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
+    }
+    for (number, end) in participants.sorted(by: { $0.key < $1.key }) {
+      drain(end, doors[number], at: now)
+      if end.isOver { remove(number, at: now) }
+    }
+    loop.flush()
+    loop.wake(at: deadline)
+  }
+
+  private func drain(_ end: ParticipantEnd, _ door: RouterDoor?, at now: Tick) {
+    while let transmit = end.poll(into: datagram.writable, at: now) {
+      end.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
+    }
+    end.release(over: loop, at: now)
+    guard let door else { return }
+    while let count = door.stream.poll(into: datagram.writable, at: now) {
+      door.emit(written(count), (routerAddress, door.address), over: loop, at: now)
+    }
+    door.release(over: loop, at: now)
+  }
+
+  private func written(_ count: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: datagram.writable[..<count])
+  }
+
+  private var deadline: Tick? {
+    var soonest = router?.deadline
+    for end in participants.values { soonest = soonest.sooner(end.deadline) }
+    for door in doors.values { soonest = soonest.sooner(door.deadline) }
+    return soonest
+  }
+}

@@ -1,0 +1,271 @@
+import Koine
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineSimulatedNetwork
+import KoineTransport
+
+/// A participant's own end: its peer, its signalling, and what its session asked for. Touched on the loop only.
+final class ParticipantEnd: LinkEnd {
+  private struct Published {
+    let track: String
+    let sender: SenderID
+  }
+
+  private struct Subscribed {
+    let reference: TrackReference
+    var receiver: ReceiverID?
+  }
+
+  let link: EmbeddedLink
+  let address: SocketAddress
+  private let routerAddress: SocketAddress
+  private let request: JoinRequest
+  private let receiver: any LinkReceiver
+  private let peer: Peer
+  private let stream: SignalStream
+  private var random: SeededRandom
+  private var published: [MediaHandle: Published] = [:]
+  private var subscribed: [MediaHandle: Subscribed] = [:]
+  private var handles: [ReceiverID: MediaHandle] = [:]
+  private var publications: [Int: MediaHandle] = [:]
+  private var levels: [String: Int] = [:]
+  private var nextRequest = 1
+  private var nextMessage = 1
+  private var nextMid = 1
+  /// Set once the end has been told; what is left in the stream goes out until then.
+  private(set) var isOver = false
+  private var leaveLimit: Tick?
+
+  init(
+    link: EmbeddedLink, request: JoinRequest, receiver: any LinkReceiver, address: SocketAddress,
+    routerAddress: SocketAddress, key: [UInt8], random: SeededRandom, now: Tick, conditioner: LinkConditioner<Way>?,
+    trace: EmbeddedBackend.Trace?
+  ) throws {
+    self.link = link
+    self.request = request
+    self.receiver = receiver
+    self.address = address
+    self.routerAddress = routerAddress
+    self.random = random
+    var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
+    if let trace {
+      let name = request.name
+      configuration.tracesPlaintext = { trace(name, $0) }
+    }
+    peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
+    peer.addLocalAddress(address)
+    stream = try SignalStream(key: key, end: .participant, now: now)
+    super.init(conditioner: conditioner)
+  }
+
+  // MARK: What the session asks for
+
+  func join() {
+    send(
+      .join(
+        Join(
+          room: request.room, credential: request.credential, participantID: request.participantID, name: request.name,
+          externalID: request.externalUserID, attributes: request.attributes,
+          description: Description(peer.localDescription))))
+  }
+
+  func carryOut(_ order: EmbeddedLink.Order, at now: Tick) {
+    guard !isOver else { return }
+    switch order {
+    case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
+    case .unpublish(let handle):
+      guard let entry = published.removeValue(forKey: handle) else { return }
+      peer.removeSender(entry.sender)
+      send(.unpublish(trackIDs: [entry.track]))
+    case .mute(let handle, let muted):
+      if let entry = published[handle] { send(.mute(trackID: entry.track, muted: muted)) }
+    case .frame(let frame, let handle):
+      if let entry = published[handle] { peer.send(frame, on: entry.sender, at: now) }
+    case .subscribe(let stream, let handle): subscribe(stream, as: handle)
+    case .unsubscribe(let handle): unsubscribe(handle)
+    case .keyFrame(let handle):
+      if let receiver = subscribed[handle]?.receiver { peer.requestKeyFrame(of: receiver) }
+      peer.handleTimeout(at: now)
+    case .message(let message): send(message)
+    case .attributes(let attributes): send(.attributes(attributes))
+    case .statistics(let completion): completion(statistics(at: now))
+    case .leave:
+      send(.leave(reason: nil))
+      leaveLimit = now + .seconds(2)
+    }
+  }
+
+  private func publish(_ stream: Stream, as handle: MediaHandle, _ options: PublishOptions) {
+    let parameters = StreamParameters(
+      mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
+      rtxPayloadType: options.codec.payloadType + 1, encodings: [.init(ssrc: makeSSRC(), rtxSSRC: makeSSRC())])
+    nextMid += 1
+    published[handle] = Published(track: stream.id.track, sender: peer.addSender(parameters))
+    let number = takeRequest()
+    publications[number] = handle
+    send(
+      .publish(
+        Publish(
+          request: number,
+          tracks: [
+            Track(id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted, media: Media(parameters))
+          ])))
+  }
+
+  private func makeSSRC() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
+
+  private func subscribe(_ stream: Stream, as handle: MediaHandle) {
+    let reference = TrackReference(participant: stream.id.participant, track: stream.id.track)
+    subscribed[handle] = Subscribed(reference: reference)
+    send(.subscribe(Subscribe(request: takeRequest(), tracks: [reference])))
+  }
+
+  private func unsubscribe(_ handle: MediaHandle) {
+    guard let entry = subscribed.removeValue(forKey: handle) else { return }
+    if let receiver = entry.receiver { stopReceiving(receiver) }
+    send(.unsubscribe([entry.reference]))
+  }
+
+  private func stopReceiving(_ receiver: ReceiverID) {
+    handles[receiver] = nil
+    peer.removeReceiver(receiver)
+  }
+
+  private func send(_ message: Koine.DataMessage) {
+    send(
+      .data(
+        KoineSignaling.DataMessage(
+          topic: message.topic, payload: message.payload, to: message.recipients,
+          lifetimeSeconds: message.lifetime?.inSeconds, id: "\(nextMessage)")))
+    nextMessage += 1
+  }
+
+  private func takeRequest() -> Int {
+    nextRequest += 1
+    return nextRequest
+  }
+
+  private func send(_ message: ClientMessage) {
+    do { stream.send(try message.json()) } catch {
+      receiver.linkDidChange(.failed(SessionError(.tooLarge, "cannot be said to the room: \(error)")))
+    }
+  }
+
+  // MARK: Datagrams and time
+
+  func handle(_ datagram: Bytes, from source: SocketAddress, at now: Tick) {
+    peer.handle(datagram, from: source, to: address, at: now)
+    takeEvents(at: now)
+  }
+
+  func handleSignalling(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
+    stream.handle(datagram, at: now)
+    while let bytes = stream.pollMessage() {
+      guard let message = bytes.withUnsafeBytes({ try? ServerMessage(json: $0) }) else { continue }
+      handle(message, at: now)
+    }
+  }
+
+  func handleTimeout(at now: Tick) {
+    peer.handleTimeout(at: now)
+    stream.handleTimeout(at: now)
+    takeEvents(at: now)
+    if stream.isBroken { end(.lost) }
+    if let leaveLimit, now >= leaveLimit { end(.left) }  // nobody answers: gone all the same
+  }
+
+  var deadline: Tick? { peer.deadline.sooner(stream.deadline).sooner(conditionerDeadline).sooner(leaveLimit) }
+
+  func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+    if let count = stream.poll(into: out, at: now) {
+      return Transmit(count: count, source: address, destination: routerAddress)
+    }
+    return peer.poll(into: out, at: now)
+  }
+
+  private func takeEvents(at now: Tick) {
+    while let event = peer.pollEvent() {
+      switch event {
+      case .connected: receiver.linkDidChange(.mediaConnected)
+      case .failed: end(.lost)
+      case .frame(let id, let frame): if let handle = handles[id] { receiver.linkDidReceive(frame, of: handle) }
+      case .keyFrameRequested(let sender, _):
+        if let handle = published.first(where: { $0.value.sender == sender })?.key {
+          receiver.linkDidChange(.keyFrameWanted(handle))
+        }
+      case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
+      case .packet, .senderReport: break  // for routers
+      }
+    }
+  }
+
+  /// Tells the end once; nothing follows.
+  private func end(_ reason: Koine.EndReason) {
+    guard !isOver else { return }
+    isOver = true
+    receiver.linkDidChange(.ended(reason))
+  }
+
+  // MARK: What the room says
+
+  private func handle(_ message: ServerMessage, at now: Tick) {
+    guard !isOver else { return }
+    switch message {
+    case .joined(let joined):
+      peer.setRemote(PeerDescription(joined.description), at: now)
+      receiver.linkDidChange(
+        .joined(as: joined.participantID, others: joined.participants.map { Koine.Participant($0) }))
+      for data in joined.history { receiver.linkDidChange(.message(ReceivedMessage(data, isHistory: true))) }
+    case .refused(let failure): end(.refused(SessionError(failure)))
+    case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
+    case .participantLeft(let id, let reason):
+      levels[id] = nil
+      receiver.linkDidChange(.participantLeft(id, DepartureReason(reason)))
+    case .published(let participant, let tracks):
+      for track in tracks { receiver.linkDidChange(.streamAdded(Stream(track, of: participant))) }
+    case .withdrawn(let participant, let tracks):
+      for track in tracks { receiver.linkDidChange(.streamRemoved(.init(participant: participant, track: track))) }
+    case .muted(let participant, let track, let muted):
+      receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
+    case .subscribed(let answer): for track in answer.tracks { begin(track) }
+    case .data(let data): receiver.linkDidChange(.message(ReceivedMessage(data, isHistory: false)))
+    case .dataReceipt(let receipt):
+      if let failure = receipt.failure { receiver.linkDidChange(.failed(SessionError(failure))) }
+    case .attributes(let participant, let attributes):
+      receiver.linkDidChange(.attributesChanged(participant, attributes))
+    case .speakers(let speakers):
+      for (id, level) in speakers.levels { levels[id] = Int(level) }
+      receiver.linkDidChange(.speakers(Koine.Speakers(levels: levels, dominant: speakers.dominant)))
+    case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
+    case .ended(let reason): end(Koine.EndReason(reason))
+    case .accepted, .unsubscribed, .pong: break
+    }
+  }
+
+  private func begin(_ track: ForwardedTrack) {
+    guard
+      let handle = subscribed.first(where: { $0.value.reference == track.reference && $0.value.receiver == nil })?.key,
+      let parameters = StreamParameters(track.media)
+    else { return }  // unsubscribed meanwhile
+    let receiver = peer.addReceiver(parameters, mode: .frames)
+    subscribed[handle]?.receiver = receiver
+    handles[receiver] = handle
+  }
+
+  // MARK: Figures
+
+  private func statistics(at now: Tick) -> LinkStatistics {
+    let figures = peer.statistics(at: now)
+    var result = LinkStatistics()
+    result.roundTripTime = figures.roundTrip?.inMilliseconds
+    result.availableBitrate = figures.availableBitrate
+    for (handle, entry) in published {
+      if let sent = figures.outgoing[entry.sender] { result.outgoing[handle] = .init(sent) }
+    }
+    for (receiver, handle) in handles {
+      if let taken = figures.incoming[receiver] { result.incoming[handle] = .init(taken) }
+    }
+    return result
+  }
+}

@@ -1,0 +1,123 @@
+/// A way to reach rooms: the plug-in point below the common layer.
+///
+/// A backend owns sockets, signalling and its peers, and gives a session a `Link`. It also hands in the clock: whatever
+/// the session does in time, it does on the backend's scheduler.
+public protocol Backend: AnyObject, Sendable {
+  var scheduler: Scheduler { get }
+  var capabilities: BackendCapabilities { get }
+  /// Begins to reach the room. Returns at once; how it goes is told to `receiver`, never from inside this call.
+  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link
+}
+
+/// What a backend can do beyond letting people see and hear each other.
+public struct BackendCapabilities: OptionSet, Sendable {
+  public let rawValue: UInt32
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  public static let dataMessages = BackendCapabilities(rawValue: 1 << 0)
+  public static let attributes = BackendCapabilities(rawValue: 1 << 1)
+  public static let activeSpeaker = BackendCapabilities(rawValue: 1 << 2)
+}
+
+/// What somebody says of themselves on entering a room.
+public struct JoinRequest: Sendable {
+  public var room: String
+  /// The vendor's token, passed on as it is; the embedded backend takes none too.
+  public var credential: String?
+  /// Empty or nil: the room makes one up.
+  public var participantID: Participant.ID?
+  public var name: String
+  public var externalUserID: String?
+  public var attributes: [String: String]
+
+  public init(
+    room: String, credential: String? = nil, participantID: Participant.ID? = nil, name: String,
+    externalUserID: String? = nil, attributes: [String: String] = [:]
+  ) {
+    self.room = room
+    self.credential = credential
+    self.participantID = participantID
+    self.name = name
+    self.externalUserID = externalUserID
+    self.attributes = attributes
+  }
+}
+
+/// A stream's number on one link: cheap to carry with each frame. Chosen by the session, never reused on a link.
+public typealias MediaHandle = Int
+
+/// One participant's connection to one room. All calls return at once, from any thread.
+public protocol Link: AnyObject, Sendable {
+  func publish(_ stream: Stream, as handle: MediaHandle, options: PublishOptions)
+  func unpublish(_ handle: MediaHandle)
+  func setMuted(_ muted: Bool, _ handle: MediaHandle)
+  /// Sends one frame of a published stream. Frames sent before the media path stands are dropped.
+  func send(_ frame: EncodedFrame, of handle: MediaHandle)
+
+  func subscribe(to stream: Stream, as handle: MediaHandle)
+  func unsubscribe(from handle: MediaHandle)
+  func requestKeyFrame(of handle: MediaHandle)
+
+  func send(_ message: DataMessage)
+  func setAttributes(_ attributes: [String: String])
+  /// Statistics of both directions, taken where the packets are.
+  func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void)
+  /// Says goodbye and closes. `ended` follows, and nothing after it.
+  func leave()
+}
+
+/// What the publisher allows the engine.
+public struct PublishOptions: Sendable, Hashable {
+  public var codec: Codec
+  /// In bit/s.
+  public var maximumBitrate: Int
+
+  public init(codec: Codec, maximumBitrate: Int) {
+    self.codec = codec
+    self.maximumBitrate = maximumBitrate
+  }
+}
+
+/// Hears of a link. Called on the backend's network loop: must return at once.
+public protocol LinkReceiver: AnyObject, Sendable {
+  func linkDidChange(_ event: LinkEvent)
+  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle)
+}
+
+/// What happens on a link, in the order in which it happened in the room.
+public enum LinkEvent: Sendable {
+  /// Let in; with everybody who is there already, and their streams.
+  case joined(as: Participant.ID, others: [Participant])
+  case participantJoined(Participant)
+  case participantLeft(Participant.ID, DepartureReason)
+  case streamAdded(Stream)
+  case streamRemoved(Stream.ID)
+  case streamMuted(Stream.ID, Bool)
+  case attributesChanged(Participant.ID, [String: String])
+  case message(ReceivedMessage)
+  case speakers(Speakers)
+  /// The media path stands: what is sent from now on arrives.
+  case mediaConnected
+  case reconnecting
+  case reconnected
+  /// A receiver needs a key frame of a published stream.
+  case keyFrameWanted(MediaHandle)
+  /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
+  case estimate(bitrate: Int, loss: Double)
+  /// Something asked for could not be done; the link stands.
+  case failed(SessionError)
+  /// Over. Nothing follows.
+  case ended(EndReason)
+}
+
+/// Who speaks, batched by the room.
+public struct Speakers: Sendable, Hashable {
+  /// In dBov, −127...0, of those who are heard.
+  public var levels: [Participant.ID: Int]
+  public var dominant: Participant.ID?
+
+  public init(levels: [Participant.ID: Int], dominant: Participant.ID?) {
+    self.levels = levels
+    self.dominant = dominant
+  }
+}

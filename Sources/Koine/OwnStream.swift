@@ -1,0 +1,54 @@
+/// A published stream and the pipeline that feeds it. Touched on the session's lane only.
+final class OwnStream: @unchecked Sendable {
+  enum Pipeline {
+    case video(VideoSendPipeline)
+    case audio(AudioSendPipeline)
+  }
+
+  var stream: Stream
+  let handle: MediaHandle
+  let pipeline: Pipeline
+  let options: PublishOptions
+  let output: LinkOutput
+
+  init(stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput) {
+    self.stream = stream
+    self.handle = handle
+    self.pipeline = pipeline
+    self.options = options
+    self.output = output
+  }
+
+  func setMuted(_ muted: Bool) {
+    stream.isMuted = muted
+    switch pipeline {
+    case .video(let video): video.setMuted(muted)
+    case .audio(let audio): audio.setMuted(muted)
+    }
+  }
+
+  func requestKeyFrame() {
+    if case .video(let video) = pipeline { video.requestKeyFrame(layer: 0) }
+  }
+
+  func stop() {
+    switch pipeline {
+    case .video(let video): video.stop()
+    case .audio(let audio): audio.stop()
+    }
+    output.close()
+  }
+}
+
+/// Where a send pipeline's frames go: to the link, once there is one.
+final class LinkOutput: FrameOutput, Sendable {
+  private let target = Lock<(link: any Link, handle: MediaHandle)?>(nil)
+
+  func open(_ link: any Link, _ handle: MediaHandle) { target.withLock { $0 = (link, handle) } }
+  func close() { target.withLock { $0 = nil } }
+
+  func send(_ frame: EncodedFrame) {
+    guard let (link, handle) = target.withLock({ $0 }) else { return }
+    link.send(frame, of: handle)
+  }
+}

@@ -1,0 +1,199 @@
+/// Somebody's presence in one room: the entry to the common layer.
+///
+///     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+///     try await session.join()
+///     try await session.publish(camera: Devices.camera("pattern"))
+///     for await event in session.events() { … }
+///
+/// Any thread may call any method. What the app sees (`state`, `participants`, `tiles`) advances on the world's delivery
+/// queue, event by event: when an event is told, they already agree with it.
+public final class Session: Sendable {
+  public let request: JoinRequest
+  public let world: World
+  private let core: SessionCore
+  private let visible: VisibleRoom
+
+  public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {
+    self.request = request
+    self.world = world
+    visible = VisibleRoom(request, delivery: world.delivery)
+    core = SessionCore(request, world: world, options: options, visible: visible)
+  }
+
+  deinit { core.abandon() }
+
+  // MARK: What is visible now
+
+  public var state: SessionState { visible.state }
+  /// Valid before joining and after the end, too; its id is the request's until the room has given one.
+  public var localParticipant: Participant { visible.local }
+  /// The others, in the order in which they came.
+  public var participants: [Participant] { visible.others }
+  public var tiles: [Tile] { visible.tiles }
+  public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
+
+  /// What happens from now on. Ends after the session has ended.
+  public func events() -> AsyncStream<SessionEvent> {
+    AsyncStream { continuation in
+      let observation = visible.observe { event in
+        continuation.yield(event)
+        if case .stateChanged(.ended) = event { continuation.finish() }
+      }
+      continuation.onTermination = { _ in observation.cancel() }
+    }
+  }
+
+  /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
+  @discardableResult
+  public func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation { visible.observe(handler) }
+
+  // MARK: Coming and going
+
+  /// Enters the room.
+  /// - Throws: why it did not let us in; `.alreadyJoined` when called twice.
+  public func join() async throws(SessionError) {
+    let outcome = await withCheckedContinuation { done in
+      core.join { outcome in done.resume(returning: outcome) }
+    }
+    try outcome.get()
+  }
+
+  /// Enters the room; `completion` is called once, on the delivery queue.
+  public func join(completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) { core.join(completion) }
+
+  /// Leaves; returns once the end has been told. Harmless when already ended.
+  public func leave() async {
+    await withCheckedContinuation { done in core.leave { done.resume() } }
+  }
+
+  /// Leaves; `completion` is called once, on the delivery queue, after the end has been told.
+  public func leave(completion: @escaping @Sendable () -> Void) { core.leave(completion) }
+
+  // MARK: Publishing
+
+  /// Publishes pictures. May be called before joining; they go out once the room is entered.
+  @discardableResult
+  public func publish(
+    camera source: any VideoSource, as kind: Stream.Kind = .camera, options: VideoPublishOptions = .init()
+  )
+    throws(SessionError) -> LocalStream
+  {
+    try core.publish(source, kind: kind, options: options)
+  }
+
+  /// Publishes sound.
+  @discardableResult
+  public func publish(
+    microphone source: any AudioSource, as kind: Stream.Kind = .microphone, options: AudioPublishOptions = .init()
+  ) throws(SessionError) -> LocalStream {
+    try core.publish(source, kind: kind, options: options)
+  }
+
+  // MARK: Receiving
+
+  /// Asks for a stream again that was unsubscribed, or that `SessionOptions.subscribesToEverything` left aside.
+  public func subscribe(to stream: Stream.ID) { core.subscribe(to: stream) }
+  public func unsubscribe(from stream: Stream.ID) { core.unsubscribe(from: stream) }
+
+  /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
+  public func attach(_ sink: any VideoSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
+  public func detach(_ sink: any VideoSink, from stream: Stream.ID) { core.detach(sink, from: stream) }
+  /// Hands one talker's own sound to `sink`, besides the loudspeaker.
+  public func attach(_ sink: any AudioSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
+  public func detach(_ sink: any AudioSink, from stream: Stream.ID) { core.detach(sink, from: stream) }
+  /// Hands a received stream's coded frames to `tap`, as they arrive.
+  public func attach(_ tap: any EncodedFrameSink, to stream: Stream.ID) { core.attach(tap, to: stream) }
+  public func detach(_ tap: any EncodedFrameSink, from stream: Stream.ID) { core.detach(tap, from: stream) }
+
+  // MARK: The rest of the room
+
+  /// Sends a message to the room.
+  /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
+  public func send(_ message: DataMessage) throws(SessionError) { try core.send(message) }
+  public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
+  /// Figures of every stream of this session, own and received.
+  public func statistics() async -> [StreamStatistics] {
+    await withCheckedContinuation { done in core.statistics { done.resume(returning: $0) } }
+  }
+}
+
+public struct SessionOptions: Sendable {
+  /// Every stream that appears is subscribed to at once.
+  public var subscribesToEverything = true
+  /// Where all the others' sound is played, mixed. Nil: it is mixed for nobody; talkers can still be heard one by one.
+  public var loudspeaker: (any AudioSink)?
+
+  public init(subscribesToEverything: Bool = true, loudspeaker: (any AudioSink)? = nil) {
+    self.subscribesToEverything = subscribesToEverything
+    self.loudspeaker = loudspeaker
+  }
+}
+
+public struct VideoPublishOptions: Sendable, Hashable {
+  public var codec: Codec
+  /// In bit/s.
+  public var maximumBitrate: Int
+  public var maximumFramesPerSecond: Double
+  /// Larger pictures are scaled down to fit, keeping their shape.
+  public var maximumWidth, maximumHeight: Int
+
+  public init(
+    codec: Codec = .vp8, maximumBitrate: Int = 1_000_000, maximumFramesPerSecond: Double = 30, maximumWidth: Int = 1920,
+    maximumHeight: Int = 1080
+  ) {
+    self.codec = codec
+    self.maximumBitrate = maximumBitrate
+    self.maximumFramesPerSecond = maximumFramesPerSecond
+    self.maximumWidth = maximumWidth
+    self.maximumHeight = maximumHeight
+  }
+}
+
+public struct AudioPublishOptions: Sendable, Hashable {
+  /// In bit/s.
+  public var bitrate: Int
+  /// Sends next to nothing while nobody speaks (RFC 7587, 3.1.3).
+  public var usesDTX: Bool
+
+  public init(bitrate: Int = 40_000, usesDTX: Bool = false) {
+    self.bitrate = bitrate
+    self.usesDTX = usesDTX
+  }
+}
+
+/// A stream of one's own, while it is published.
+public final class LocalStream: Sendable {
+  public let id: Stream.ID
+  public let kind: Stream.Kind
+  private let core: SessionCore
+  private let muted: Lock<Bool>
+
+  init(id: Stream.ID, kind: Stream.Kind, muted: Bool, core: SessionCore) {
+    self.id = id
+    self.kind = kind
+    self.muted = Lock(muted)
+    self.core = core
+  }
+
+  /// Muted: nothing is sent; the others are told.
+  public var isMuted: Bool { muted.withLock { $0 } }
+
+  public func setMuted(_ isMuted: Bool) {
+    muted.withLock { $0 = isMuted }
+    core.setMuted(isMuted, id.track)
+  }
+
+  /// Withdraws the stream and stops its source.
+  public func unpublish() { core.unpublish(id.track) }
+}
+
+/// Takes coded frames as they arrive, on the network loop: must not block.
+public protocol EncodedFrameSink: AnyObject, Sendable {
+  func take(_ frame: EncodedFrame)
+}
+
+/// Stops telling when cancelled; letting go of it does not.
+public struct Observation: Sendable {
+  let stop: @Sendable () -> Void
+  public func cancel() { stop() }
+}

@@ -1,0 +1,227 @@
+// Publishing, receiving, and who sees and hears what.
+
+extension SessionCore {
+  // MARK: Publishing
+
+  func publish(_ source: any VideoSource, kind: Stream.Kind, options: VideoPublishOptions) throws(SessionError)
+    -> LocalStream
+  {
+    try checkPublishing(kind, is: \.isVideo)
+    let output = LinkOutput()
+    var settings = VideoSendSettings()
+    settings.codec = options.codec
+    settings.maxBitrate = options.maximumBitrate
+    settings.maxFramesPerSecond = options.maximumFramesPerSecond
+    settings.maxWidth = options.maximumWidth
+    settings.maxHeight = options.maximumHeight
+    let pipeline = VideoSendPipeline(
+      source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
+    return start(
+      .video(pipeline), kind: kind,
+      options: PublishOptions(codec: options.codec, maximumBitrate: options.maximumBitrate), output: output)
+  }
+
+  func publish(_ source: any AudioSource, kind: Stream.Kind, options: AudioPublishOptions) throws(SessionError)
+    -> LocalStream
+  {
+    try checkPublishing(kind, is: \.isAudio)
+    let output = LinkOutput()
+    var settings = AudioSendSettings()
+    settings.bitrate = options.bitrate
+    settings.usesDTX = options.usesDTX
+    settings.channels = source.channels
+    let pipeline = AudioSendPipeline(
+      source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
+    return start(
+      .audio(pipeline), kind: kind, options: PublishOptions(codec: .opus, maximumBitrate: options.bitrate),
+      output: output)
+  }
+
+  private func checkPublishing(_ kind: Stream.Kind, is right: (Stream.Kind) -> Bool) throws(SessionError) {
+    guard right(kind) else {
+      throw SessionError(.device, "a source of another kind cannot be published as \(kind.rawValue)")
+    }
+    guard !visible.state.isEnded else { throw SessionError(.ended, "the session is over") }
+  }
+
+  /// The stream has its name at once; the source starts, and the room hears of it, on the lane.
+  private func start(
+    _ pipeline: OwnStream.Pipeline, kind: Stream.Kind, options: PublishOptions, output: LinkOutput
+  ) -> LocalStream {
+    let track = makeTrackName(kind)
+    lane.post { [self] in
+      guard !state.isEnded else { return }
+      let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
+      let entry = OwnStream(stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output)
+      do {
+        switch pipeline {
+        case .video(let video): try video.start()
+        case .audio(let audio): try audio.start()
+        }
+      } catch {
+        return visible.tell(.failed(SessionError(.device, "the \(kind.rawValue) did not start: \(error)")))
+      }
+      own.append(entry)
+      local.streams.append(stream)
+      if state == .connected || state == .reconnecting { announce(entry) }
+    }
+    return LocalStream(id: .init(participant: visible.local.id, track: track), kind: kind, muted: false, core: self)
+  }
+
+  /// Tells the room and the app of an own stream, and lets its frames out.
+  func announce(_ entry: OwnStream) {
+    guard let link else { return }
+    entry.stream = Stream(
+      id: .init(participant: local.id, track: entry.stream.id.track), kind: entry.stream.kind,
+      isMuted: entry.stream.isMuted)
+    link.publish(entry.stream, as: entry.handle, options: entry.options)
+    entry.output.open(link, entry.handle)
+    visible.tell(.streamAdded(entry.stream, local), local: local)
+    guard entry.stream.kind.isVideo else { return }
+    addTile(for: entry.stream, isLocal: true)
+    let id = entry.stream.id
+    attachNow(StreamSinks(video: [sizeWatch(of: id)]), to: id)
+    if let waiting = waitingSinks.removeValue(forKey: id) { attachNow(waiting, to: id) }
+  }
+
+  func setMuted(_ muted: Bool, _ track: String) {
+    lane.post { [self] in
+      guard let entry = own.first(where: { $0.stream.id.track == track }), entry.stream.isMuted != muted else { return }
+      entry.setMuted(muted)
+      link?.setMuted(muted, entry.handle)
+      if let index = local.streams.firstIndex(where: { $0.id.track == track }) { local.streams[index].isMuted = muted }
+      guard state == .connected || state == .reconnecting else { return }
+      visible.tell(.streamMuted(entry.stream, local), local: local)
+      changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
+    }
+  }
+
+  func unpublish(_ track: String) {
+    lane.post { [self] in
+      guard let index = own.firstIndex(where: { $0.stream.id.track == track }) else { return }
+      let entry = own.remove(at: index)
+      entry.stop()
+      local.streams.removeAll { $0.id.track == track }
+      guard state == .connected || state == .reconnecting else { return }
+      link?.unpublish(entry.handle)
+      removeTile(of: entry.stream.id)
+      visible.tell(.streamRemoved(entry.stream, local), local: local)
+    }
+  }
+
+  /// Shares what the path carries: sound first, the rest among the pictures.
+  func share(_ bitrate: Int, loss: Double) {
+    var rest = bitrate
+    var pictures: [VideoSendPipeline] = []
+    for entry in own where !entry.stream.isMuted {
+      switch entry.pipeline {
+      case .audio(let audio):
+        audio.setExpectedLoss(loss)
+        rest -= entry.options.maximumBitrate
+      case .video(let video): pictures.append(video)
+      }
+    }
+    for video in pictures { video.setTargetBitrate(max(rest / pictures.count, 50_000)) }
+  }
+
+  // MARK: Receiving
+
+  func subscribe(to id: Stream.ID) {
+    lane.post { [self] in
+      guard received[id] == nil, let stream = others[id.participant]?.streams.first(where: { $0.id == id }) else {
+        return
+      }
+      receive(stream)
+      changeTile(of: id) { $0.pause = stream.isMuted ? .muted : nil }
+    }
+  }
+
+  func unsubscribe(from id: Stream.ID) {
+    lane.post { [self] in
+      stopReceiving(id)
+      changeTile(of: id) { $0.pause = .notSubscribed }
+    }
+  }
+
+  func receive(_ stream: Stream) {
+    guard received[stream.id] == nil, let link else { return }
+    let handle = makeHandle()
+    let sync = syncs[stream.id.participant] ?? StreamSync()
+    syncs[stream.id.participant] = sync
+    let pipeline: ReceivedStream.Pipeline
+    if stream.kind.isVideo {
+      pipeline = .video(
+        VideoReceivePipeline(scheduler: world.backend.scheduler, sync: sync) { [weak link] in
+          link?.requestKeyFrame(of: handle)
+        })
+    } else {
+      let audio = AudioReceivePipeline(scheduler: world.backend.scheduler, sync: sync)
+      mixer.add(audio)
+      pipeline = .audio(audio)
+    }
+    let entry = ReceivedStream(stream: stream, handle: handle, pipeline: pipeline)
+    if stream.kind.isVideo { entry.attach(StreamSinks(video: [sizeWatch(of: stream.id)])) }
+    if let waiting = waitingSinks.removeValue(forKey: stream.id) { entry.attach(waiting) }
+    received[stream.id] = entry
+    routes.withLock { $0[handle] = entry }
+    link.subscribe(to: stream, as: handle)
+  }
+
+  func stopReceiving(_ id: Stream.ID) {
+    guard let entry = received.removeValue(forKey: id) else { return }
+    routes.withLock { $0[entry.handle] = nil }
+    link?.unsubscribe(from: entry.handle)
+    entry.stop(mixer)
+  }
+
+  private func sizeWatch(of id: Stream.ID) -> SizeWatch {
+    SizeWatch { [weak self] width, height in
+      guard let self else { return }
+      self.lane.post {
+        self.changeTile(of: id) { tile in
+          tile.width = width
+          tile.height = height
+        }
+      }
+    }
+  }
+
+  // MARK: Sinks
+
+  func attach(_ sink: any VideoSink, to id: Stream.ID) { attach(StreamSinks(video: [sink]), to: id) }
+  func attach(_ sink: any AudioSink, to id: Stream.ID) { attach(StreamSinks(audio: [sink]), to: id) }
+  func attach(_ tap: any EncodedFrameSink, to id: Stream.ID) { attach(StreamSinks(taps: [tap]), to: id) }
+  func detach(_ sink: any VideoSink, from id: Stream.ID) { detach(StreamSinks(video: [sink]), from: id) }
+  func detach(_ sink: any AudioSink, from id: Stream.ID) { detach(StreamSinks(audio: [sink]), from: id) }
+  func detach(_ tap: any EncodedFrameSink, from id: Stream.ID) { detach(StreamSinks(taps: [tap]), from: id) }
+
+  private func attach(_ sinks: StreamSinks, to id: Stream.ID) {
+    lane.post { [self] in if !state.isEnded { attachNow(sinks, to: id) } }
+  }
+
+  private func attachNow(_ sinks: StreamSinks, to id: Stream.ID) {
+    if let entry = received[id] {
+      entry.attach(sinks)
+    } else if let entry = ownStream(id), case .video(let video) = entry.pipeline {
+      for sink in sinks.video { video.addSink(sink) }
+    } else {
+      waitingSinks[id, default: StreamSinks()].add(sinks)
+    }
+  }
+
+  private func detach(_ sinks: StreamSinks, from id: Stream.ID) {
+    lane.post { [self] in
+      received[id]?.detach(sinks)
+      if let entry = ownStream(id), case .video(let video) = entry.pipeline {
+        for sink in sinks.video { video.removeSink(sink) }
+      }
+      waitingSinks[id]?.remove(sinks)
+    }
+  }
+
+  private func ownStream(_ id: Stream.ID) -> OwnStream? {
+    own.first {
+      $0.stream.id.track == id.track && (id.participant == local.id || id.participant == $0.stream.id.participant)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+// What the link tells of the room, taken into the session's state and told on.
+
+extension SessionCore: LinkReceiver {
+  /// On the network loop.
+  func linkDidChange(_ event: LinkEvent) {
+    lane.post { [self] in if !state.isEnded { handle(event) } }
+  }
+
+  /// On the network loop: pipelines take the frame and decode elsewhere.
+  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {
+    routes.withLock { $0[handle] }?.take(frame)
+  }
+
+  private func handle(_ event: LinkEvent) {
+    switch event {
+    case .joined(let id, let present): entered(as: id, others: present)
+    case .participantJoined(let participant): joined(participant)
+    case .participantLeft(let id, let reason): left(id, reason)
+    case .streamAdded(let stream): added(stream)
+    case .streamRemoved(let id): removed(id)
+    case .streamMuted(let id, let isMuted): muted(id, isMuted)
+    case .attributesChanged(let id, let attributes):
+      guard others[id] != nil else { return }
+      others[id]?.attributes = attributes
+      if let participant = others[id] { visible.tell(.attributesChanged(participant)) }
+    case .message(let message): visible.tell(.messageReceived(message))
+    case .speakers(let speakers): heard(speakers)
+    case .mediaConnected: for stream in own { stream.requestKeyFrame() }
+    case .reconnecting: change(to: .reconnecting)
+    case .reconnected: change(to: .connected)
+    case .keyFrameWanted(let handle): own.first { $0.handle == handle }?.requestKeyFrame()
+    case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
+    case .failed(let error): visible.tell(.failed(error))
+    case .ended(let reason): end(reason)
+    }
+  }
+
+  func joined(_ participant: Participant) {
+    guard others[participant.id] == nil else { return }
+    others[participant.id] = participant
+    visible.tell(.participantJoined(participant))
+    for stream in participant.streams { added(stream) }
+  }
+
+  private func left(_ id: Participant.ID, _ reason: DepartureReason) {
+    guard let participant = others[id] else { return }
+    for stream in participant.streams { removed(stream.id) }
+    syncs[id] = nil
+    guard let last = others.removeValue(forKey: id) else { return }
+    visible.tell(.participantLeft(last, reason))
+  }
+
+  func added(_ stream: Stream) {
+    guard var owner = others[stream.id.participant] else { return }
+    if !owner.streams.contains(where: { $0.id == stream.id }) { owner.streams.append(stream) }
+    others[owner.id] = owner
+    visible.tell(.streamAdded(stream, owner))
+    if stream.kind.isVideo { addTile(for: stream, isLocal: false) }
+    if options.subscribesToEverything { receive(stream) }
+  }
+
+  private func removed(_ id: Stream.ID) {
+    guard var owner = others[id.participant], let stream = owner.streams.first(where: { $0.id == id }) else { return }
+    stopReceiving(id)
+    waitingSinks[id] = nil
+    removeTile(of: id)
+    owner.streams.removeAll { $0.id == id }
+    others[owner.id] = owner
+    visible.tell(.streamRemoved(stream, owner))
+  }
+
+  private func muted(_ id: Stream.ID, _ isMuted: Bool) {
+    guard var owner = others[id.participant], let index = owner.streams.firstIndex(where: { $0.id == id }),
+      owner.streams[index].isMuted != isMuted
+    else { return }
+    owner.streams[index].isMuted = isMuted
+    others[owner.id] = owner
+    received[id]?.stream = owner.streams[index]
+    visible.tell(.streamMuted(owner.streams[index], owner))
+    changeTile(of: id) { $0.pause = isMuted ? .muted : nil }
+  }
+
+  private func heard(_ speakers: Speakers) {
+    visible.tell(.levelsChanged(speakers.levels))
+    guard speakers.dominant != dominantSpeaker else { return }
+    dominantSpeaker = speakers.dominant
+    visible.tell(.dominantSpeakerChanged(speakers.dominant))
+  }
+
+  // MARK: Tiles
+
+  func addTile(for stream: Stream, isLocal: Bool) {
+    guard tiles[stream.id] == nil else { return }
+    let pause: Tile.Pause? =
+      stream.isMuted ? .muted : (isLocal || options.subscribesToEverything ? nil : .notSubscribed)
+    let tile = Tile(id: makeTileNumber(), stream: stream.id, kind: stream.kind, isLocal: isLocal, pause: pause)
+    tiles[stream.id] = tile
+    visible.tell(.tileAdded(tile))
+  }
+
+  func changeTile(of id: Stream.ID, _ change: (inout Tile) -> Void) {
+    guard var tile = tiles[id] else { return }
+    change(&tile)
+    guard tile != tiles[id] else { return }
+    tiles[id] = tile
+    visible.tell(.tileChanged(tile))
+  }
+
+  func removeTile(of id: Stream.ID) {
+    if let tile = tiles.removeValue(forKey: id) { visible.tell(.tileRemoved(tile)) }
+  }
+}

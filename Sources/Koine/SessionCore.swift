@@ -1,0 +1,184 @@
+/// The one owner of a session's truth. Everything below the first line of a method runs on `lane`, one job at a time;
+/// what the app sees follows through `visible`.
+///
+/// `@unchecked Sendable`: mutable state is touched on `lane` only, `routes` is its own lock.
+final class SessionCore: @unchecked Sendable {
+  let world: World
+  let request: JoinRequest
+  let options: SessionOptions
+  let visible: VisibleRoom
+  let lane: Lane
+  let mixer: PlayoutMixer
+
+  var state = SessionState.idle
+  var link: (any Link)?
+  var local: Participant
+  var others: [Participant.ID: Participant] = [:]
+  /// In the order of publishing.
+  var own: [OwnStream] = []
+  var received: [Stream.ID: ReceivedStream] = [:]
+  /// Sinks of streams that are not received, for when they are.
+  var waitingSinks: [Stream.ID: StreamSinks] = [:]
+  var tiles: [Stream.ID: Tile] = [:]
+  var dominantSpeaker: Participant.ID?
+  var syncs: [Participant.ID: StreamSync] = [:]
+  private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
+  private var leaveCompletions: [@Sendable () -> Void] = []
+  private var nextHandle = 0
+  private var nextTile = 0
+  private let nextTrack = Lock(0)
+  /// From a link's handle to who takes its frames: read on the network loop for each frame.
+  let routes = Lock<[MediaHandle: ReceivedStream]>([:])
+
+  init(_ request: JoinRequest, world: World, options: SessionOptions, visible: VisibleRoom) {
+    self.request = request
+    self.world = world
+    self.options = options
+    self.visible = visible
+    lane = world.backend.scheduler.lane("session \(request.name)")
+    local = visible.local
+    mixer = PlayoutMixer(scheduler: world.backend.scheduler, sink: options.loudspeaker)
+  }
+
+  // MARK: Coming and going
+
+  func join(_ completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+    lane.post { [self] in
+      guard state == .idle else {
+        let error =
+          state.isEnded
+          ? SessionError(.ended, "this session is over; make a new one")
+          : SessionError(.alreadyJoined, "the session is already in the room or on its way")
+        return visible.tell { completion(.failure(error)) }
+      }
+      joinCompletion = completion
+      change(to: .connecting)
+      link = world.backend.connect(request, receiver: self)
+    }
+  }
+
+  func leave(_ completion: @escaping @Sendable () -> Void) {
+    lane.post { [self] in
+      if state.isEnded { return visible.tell(completion) }
+      leaveCompletions.append(completion)
+      if let link { link.leave() } else { end(.left) }
+    }
+  }
+
+  /// The app has let go of the session.
+  func abandon() { leave {} }
+
+  func change(to new: SessionState) {
+    guard state != new, !state.isEnded else { return }
+    state = new
+    visible.tell(.stateChanged(new), local: local)
+  }
+
+  /// The last thing that happens: open completions fail first, then the end is told.
+  func end(_ reason: EndReason) {
+    guard !state.isEnded else { return }
+    stopMedia()
+    link = nil
+    if let joinCompletion {
+      let error =
+        if case .refused(let error) = reason { error } else {
+          SessionError(.ended, "the session ended before it was joined")
+        }
+      visible.tell { joinCompletion(.failure(error)) }
+    }
+    joinCompletion = nil
+    state = .ended(reason)
+    let completions = leaveCompletions
+    leaveCompletions = []
+    visible.tell(.stateChanged(state), local: local) { for completion in completions { completion() } }
+  }
+
+  private func stopMedia() {
+    for stream in own { stream.stop() }
+    own = []
+    routes.withLock { $0.removeAll() }
+    for stream in received.values { stream.stop(mixer) }
+    received = [:]
+    waitingSinks = [:]
+    syncs = [:]
+    mixer.stop()
+  }
+
+  func entered(as id: Participant.ID, others present: [Participant]) {
+    local = Participant(
+      id: id, name: request.name, externalUserID: request.externalUserID, attributes: local.attributes, isLocal: true,
+      streams: local.streams.map {
+        Stream(id: .init(participant: id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
+      })
+    state = .connected
+    let completion = joinCompletion
+    joinCompletion = nil
+    visible.tell(.stateChanged(.connected), local: local) { completion?(.success(())) }
+    for stream in own { announce(stream) }
+    for participant in present {
+      var newcomer = participant
+      newcomer.streams = []
+      joined(newcomer)
+      for stream in participant.streams { added(stream) }
+    }
+  }
+
+  // MARK: Names and numbers
+
+  func makeHandle() -> MediaHandle {
+    nextHandle += 1
+    return nextHandle
+  }
+
+  /// From any thread: a published stream has its name at once.
+  func makeTrackName(_ kind: Stream.Kind) -> String {
+    let number = nextTrack.withLock { number in
+      number += 1
+      return number
+    }
+    return "\(kind.rawValue)-\(number)"
+  }
+
+  func makeTileNumber() -> Int {
+    nextTile += 1
+    return nextTile
+  }
+
+  // MARK: The rest of the room
+
+  func send(_ message: DataMessage) throws(SessionError) {
+    guard message.payload.count <= 65_536 else {
+      throw SessionError(.tooLarge, "a message carries at most 65,536 bytes, not \(message.payload.count)")
+    }
+    guard visible.state == .connected || visible.state == .reconnecting else {
+      throw SessionError(.notConnected, "messages can be sent once the room is entered")
+    }
+    lane.post { [self] in link?.send(message) }
+  }
+
+  func setAttributes(_ attributes: [String: String]) {
+    lane.post { [self] in
+      guard !state.isEnded else { return }
+      local.attributes = attributes
+      link?.setAttributes(attributes)
+      visible.tell(.attributesChanged(local), local: local)
+    }
+  }
+
+  func statistics(_ completion: @escaping @Sendable ([StreamStatistics]) -> Void) {
+    lane.post { [self] in
+      guard let link else { return completion([]) }
+      link.statistics { [self] figures in lane.post { completion(self.statistics(figures)) } }
+    }
+  }
+
+  private func statistics(_ figures: LinkStatistics) -> [StreamStatistics] {
+    let ours = own.map { StreamStatistics(stream: $0.stream, outgoing: figures.outgoing[$0.handle]) }
+    let theirs = received.values.sorted { $0.handle < $1.handle }.map { stream in
+      StreamStatistics(
+        stream: stream.stream, incoming: figures.incoming[stream.handle], video: stream.videoStatistics,
+        audio: stream.audioStatistics)
+    }
+    return ours + theirs
+  }
+}

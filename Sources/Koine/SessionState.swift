@@ -1,0 +1,74 @@
+/// A session's life: idle → connecting → connected ⇄ reconnecting → ended.
+public enum SessionState: Sendable, Hashable {
+  case idle, connecting, connected, reconnecting
+  case ended(EndReason)
+
+  public var isEnded: Bool { if case .ended = self { true } else { false } }
+}
+
+/// Why a session is over.
+public enum EndReason: Sendable, Hashable {
+  /// `leave()` was called.
+  case left
+  /// The room did not let us in.
+  case refused(SessionError)
+  /// The connection was lost for longer than it may be.
+  case lost
+  /// Sent out by somebody allowed to.
+  case removed
+  /// Somebody else came in with the same participant id.
+  case duplicate
+  /// The room was closed for everybody.
+  case roomClosed
+}
+
+/// What went wrong, in the common layer's words; adapters translate it into their vendor's.
+public struct SessionError: Error, Hashable, Sendable, CustomStringConvertible {
+  public struct Code: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let invalidRoom = Code(rawValue: "invalid-room")
+    public static let invalidParticipantID = Code(rawValue: "invalid-participant-id")
+    public static let invalidCredential = Code(rawValue: "invalid-credential")
+    public static let notPermitted = Code(rawValue: "not-permitted")
+    public static let roomFull = Code(rawValue: "room-full")
+    public static let notConnected = Code(rawValue: "not-connected")
+    public static let alreadyJoined = Code(rawValue: "already-joined")
+    public static let ended = Code(rawValue: "ended")
+    public static let device = Code(rawValue: "device")
+    public static let tooLarge = Code(rawValue: "too-large")
+    public static let unreachable = Code(rawValue: "unreachable")
+  }
+
+  public let code: Code
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { "\(message) (\(code.rawValue))" }
+}
+
+/// What a session tells, in order. Whatever an event says, the session's properties already agree with it.
+public enum SessionEvent: Sendable {
+  case stateChanged(SessionState)
+  case participantJoined(Participant)
+  case participantLeft(Participant, DepartureReason)
+  /// Own streams come too, with the local participant.
+  case streamAdded(Stream, Participant)
+  case streamRemoved(Stream, Participant)
+  case streamMuted(Stream, Participant)
+  case attributesChanged(Participant)
+  case messageReceived(ReceivedMessage)
+  case levelsChanged([Participant.ID: Int])
+  case dominantSpeakerChanged(Participant.ID?)
+  case tileAdded(Tile)
+  /// The size of what it shows, or whether it is paused, has changed.
+  case tileChanged(Tile)
+  case tileRemoved(Tile)
+  /// Something the app asked for could not be done; the session goes on.
+  case failed(SessionError)
+}

@@ -1,0 +1,14 @@
+/// A place for pictures: one per video stream, own ones included, with a number that is never used again in a session.
+public struct Tile: Sendable, Hashable, Identifiable {
+  public enum Pause: String, Sendable { case muted, notSubscribed }
+
+  public let id: Int
+  public let stream: Stream.ID
+  public let kind: Stream.Kind
+  public let isLocal: Bool
+  /// Of the pictures that arrive, in pixels; zero before the first.
+  public var width = 0
+  public var height = 0
+  /// Why nothing moves, if so.
+  public var pause: Pause?
+}

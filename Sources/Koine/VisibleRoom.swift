@@ -1,0 +1,99 @@
+/// What the app sees of the room. It advances on the delivery queue, one event at a time: first the state, then the
+/// observers, so that whoever hears of something finds it so.
+final class VisibleRoom: Sendable {
+  fileprivate struct Room {
+    var state = SessionState.idle
+    var local: Participant
+    var others: [Participant] = []
+    var tiles: [Tile] = []
+    var dominantSpeaker: Participant.ID?
+    var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
+    var nextObserver = 0
+  }
+
+  private let room: Lock<Room>
+  private let delivery: Delivery
+
+  init(_ request: JoinRequest, delivery: Delivery) {
+    let local = Participant(
+      id: request.participantID ?? "", name: request.name, externalUserID: request.externalUserID,
+      attributes: request.attributes, isLocal: true)
+    room = Lock(Room(local: local))
+    self.delivery = delivery
+  }
+
+  var state: SessionState { room.withLock { $0.state } }
+  var local: Participant { room.withLock { $0.local } }
+  var others: [Participant] { room.withLock { $0.others } }
+  var tiles: [Tile] { room.withLock { $0.tiles } }
+  var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
+
+  func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation {
+    let number = room.withLock { room in
+      room.nextObserver += 1
+      room.observers.append((room.nextObserver, handler))
+      return room.nextObserver
+    }
+    return Observation { [weak self] in
+      guard let self else { return }
+      let removed = self.room.withLock { room in
+        let kept = room.observers.filter { $0.number != number }
+        defer { room.observers = kept }
+        return room.observers
+      }
+      withExtendedLifetime(removed) {}  // handlers are let go of outside the lock
+    }
+  }
+
+  /// Queues an event; `local` is the local participant as it is after the event. `then` runs right after the observers.
+  func tell(_ event: SessionEvent, local: Participant? = nil, then: (@Sendable () -> Void)? = nil) {
+    delivery.deliver { [self] in
+      let observers = room.withLock { room in
+        if let local { room.local = local }
+        room.apply(event)
+        return room.observers
+      }
+      for observer in observers where isObserving(observer.number) { observer.handler(event) }
+      then?()
+      if case .stateChanged(.ended) = event { endObservation() }
+    }
+  }
+
+  /// Queues something that is not an event: a completion.
+  func tell(_ completion: @escaping @Sendable () -> Void) { delivery.deliver(completion) }
+
+  /// One observer may have cancelled another while hearing of the same event.
+  private func isObserving(_ number: Int) -> Bool { room.withLock { $0.observers.contains { $0.number == number } } }
+
+  /// Silence after the end.
+  private func endObservation() {
+    let observers = room.withLock { room in
+      defer { room.observers = [] }
+      return room.observers
+    }
+    withExtendedLifetime(observers) {}
+  }
+}
+
+extension VisibleRoom.Room {
+  fileprivate mutating func apply(_ event: SessionEvent) {
+    switch event {
+    case .stateChanged(let new): state = new
+    case .participantJoined(let participant): others.append(participant)
+    case .participantLeft(let participant, _): others.removeAll { $0.id == participant.id }
+    case .streamAdded(_, let owner), .streamRemoved(_, let owner), .streamMuted(_, let owner),
+      .attributesChanged(let owner):
+      if owner.isLocal {
+        local = owner
+      } else if let index = others.firstIndex(where: { $0.id == owner.id }) {
+        others[index] = owner
+      }
+    case .dominantSpeakerChanged(let speaker): dominantSpeaker = speaker
+    case .tileAdded(let tile): tiles.append(tile)
+    case .tileRemoved(let tile): tiles.removeAll { $0.id == tile.id }
+    case .tileChanged(let tile):
+      if let index = tiles.firstIndex(where: { $0.id == tile.id }) { tiles[index] = tile }
+    case .messageReceived, .levelsChanged, .failed: break
+    }
+  }
+}

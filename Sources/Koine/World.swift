@@ -1,0 +1,91 @@
+public import Dispatch
+import Foundation
+
+/// Where sessions live: a way to reach rooms, with its clock, and the queue that tells the app what happened.
+///
+/// An entry object captures its world when it is made, so tests that run side by side never share a room by accident.
+public final class World: Sendable {
+  public let backend: any Backend
+  public let delivery: Delivery
+  /// For vendor code that says "the camera" without saying which.
+  public let devices: DefaultDevices
+
+  public init(backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment) {
+    self.backend = backend
+    self.delivery = delivery
+    self.devices = devices
+  }
+
+  /// The world of entry objects made inside `$current.withValue(…)`; nil: the process's own.
+  @TaskLocal public static var current: World?
+
+  /// Virtual time only: lets the world run for `duration`. Time moves only when every part waits and the delivery queue
+  /// has run all it was given without causing anything new.
+  public func run(for duration: Duration) async {
+    let scheduler = backend.scheduler
+    let limit = scheduler.now + duration
+    while true {
+      while scheduler.step(until: scheduler.now, fence: {}) {}
+      if delivery.hasNews {
+        await delivery.fence()
+      } else if !scheduler.step(until: limit) {
+        return
+      }
+    }
+  }
+
+  /// Virtual time only: lets the world run until `condition` holds, at most for `limit`.
+  /// - Returns: whether it holds.
+  public func run(until condition: () -> Bool, limit: Duration) async -> Bool {
+    let end = backend.scheduler.now + limit
+    while !condition() {
+      let now = backend.scheduler.now
+      if now >= end { return false }
+      await run(for: min(.milliseconds(5), end - now))
+    }
+    return true
+  }
+}
+
+/// The one queue on which an app hears of things, one at a time, in order, never from inside a call it is making.
+public final class Delivery: Sendable {
+  public static let main = Delivery(queue: .main)
+
+  public let queue: DispatchQueue
+  private let posted = Lock(0)
+
+  public init(queue: DispatchQueue) { self.queue = queue }
+
+  public func deliver(_ work: @escaping @Sendable () -> Void) {
+    posted.withLock { $0 += 1 }
+    queue.async(execute: work)
+  }
+
+  /// Something was posted since the last fence.
+  var hasNews: Bool { posted.withLock { $0 > 0 } }
+
+  /// Returns once everything posted so far has run.
+  func fence() async {
+    posted.withLock { $0 = 0 }
+    await withCheckedContinuation { done in queue.async { done.resume() } }
+  }
+}
+
+/// The sources that stand for "the camera" and "the microphone", in the words of `Devices`.
+public struct DefaultDevices: Sendable, Hashable {
+  public var camera, microphone: String
+
+  public init(camera: String = "pattern", microphone: String = "tone") {
+    self.camera = camera
+    self.microphone = microphone
+  }
+
+  /// What `KOINE_CAMERA` and `KOINE_MICROPHONE` say, else a moving pattern and a tone.
+  public static var environment: DefaultDevices {
+    let variables = ProcessInfo.processInfo.environment
+    let builtIn = DefaultDevices()
+    return DefaultDevices(
+      camera: variables["KOINE_CAMERA"] ?? builtIn.camera,
+      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone)
+  }
+}

@@ -1,0 +1,41 @@
+package import KoineBase
+package import KoineCodecs
+package import KoineTransport
+
+/// The play-out buffer of one talker: packets in as they come, 10 ms out whenever the loudspeaker asks.
+///
+/// Orders packets, waits as long as their jitter demands, and changes the pace by single pitch periods to get there.
+/// What is missing at its turn is recovered from the next packet's coarse copy (RFC 7587, 2.1.7), else made up.
+/// Any thread may push; one mixer pulls. `@unchecked Sendable`: all state sits in `state`.
+package final class AudioReceivePipeline: @unchecked Sendable {
+  private let state: Lock<PlayoutBuffer>
+  private let sinks = Lock<[any AudioSink]>([])
+  private let sync: StreamSync?
+
+  package init(scheduler: Scheduler, sync: StreamSync? = nil, channels: Int = 1) {
+    self.sync = sync
+    state = Lock(PlayoutBuffer(channels: channels))
+    _ = scheduler  // play-out runs on the mixer's clock
+  }
+
+  package func push(_ frame: EncodedFrame) { state.withLock { $0.insert(frame) } }
+
+  package func addSink(_ sink: any AudioSink) {
+    sinks.withLock { sinks in if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) } }
+  }
+
+  package func removeSink(_ sink: any AudioSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
+
+  package var statistics: AudioReceiveStatistics { state.withLock { $0.statistics } }
+
+  /// Fills `block` with the next 10 ms and hands it to this talker's own sinks.
+  /// - Returns: false while the talker is silent because nothing is sent.
+  package func pull(into block: inout AudioBlock, at now: Tick) -> Bool {
+    let hold = sync?.soundHold ?? .zero
+    let (isSounding, captured) = state.withLock { $0.play(into: &block.samples, hold: hold, at: now) }
+    block.captured = captured ?? now
+    if let captured { sync?.soundPlayed(after: now - captured, at: now) }
+    if isSounding { for sink in sinks.withLock({ $0 }) { sink.play(block) } }
+    return isSounding
+  }
+}

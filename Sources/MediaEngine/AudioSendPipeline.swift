@@ -1,0 +1,119 @@
+package import KoineBase
+import KoineCodecs
+import KoineTransport
+
+/// From a microphone to Opus packets of 20 ms (RFC 7587), each with its level (RFC 6464).
+///
+/// Captures and encodes on one lane: a hop costs as much as encoding. `@unchecked Sendable`: `shared` is a lock, the rest
+/// is touched on that lane only.
+package final class AudioSendPipeline: @unchecked Sendable {
+  private struct Shared {
+    var isMuted = false
+    var isStopped = true
+    var expectedLoss = 0
+    var level: Int8 = -127
+    var statistics = AudioSendStatistics()
+  }
+
+  private let source: any AudioSource
+  private let settings: AudioSendSettings
+  private let output: any FrameOutput
+  private let lane: Lane
+  private let shared = Lock(Shared())
+  private var encoder: OpusEncoderBox?
+  private var pending: [Int16] = []
+  private var pendingSince = Tick.zero
+  private var meter = SpeechLevel()
+  private var appliedLoss = 0
+
+  package init(
+    source: any AudioSource, settings: AudioSendSettings, scheduler: Scheduler, output: any FrameOutput
+  ) {
+    self.source = source
+    self.settings = settings
+    self.output = output
+    lane = scheduler.lane("microphone")
+    pending.reserveCapacity(2 * AudioBlock.length * settings.channels)
+  }
+
+  package func start() throws {
+    encoder = try OpusEncoderBox(settings)
+    shared.withLock { $0.isStopped = false }
+    try source.start(on: lane) { [weak self] in self?.captured($0) }
+  }
+
+  package func stop() {
+    shared.withLock { $0.isStopped = true }
+    source.stop()
+  }
+
+  /// Muted: nothing is sent.
+  package func setMuted(_ muted: Bool) { shared.withLock { $0.isMuted = muted } }
+
+  /// 0...1; decides how much of the rate goes into in-band correction.
+  package func setExpectedLoss(_ fraction: Double) {
+    shared.withLock { $0.expectedLoss = Int((min(max(fraction, 0), 0.5) * 100).rounded(.up)) }
+  }
+
+  /// In dBov.
+  package var level: Int8 { shared.withLock { $0.level } }
+  package var statistics: AudioSendStatistics { shared.withLock { $0.statistics } }
+
+  // MARK: On the lane
+
+  private func captured(_ block: AudioBlock) {
+    let (isSending, loss) = shared.withLock { (!$0.isStopped && !$0.isMuted, $0.expectedLoss) }
+    guard isSending, block.channels == settings.channels else { return pending.removeAll(keepingCapacity: true) }
+    if pending.isEmpty { pendingSince = block.captured }
+    pending.append(contentsOf: block.samples)
+    guard pending.count >= 2 * AudioBlock.length * settings.channels else { return }
+    encode(expectedLoss: loss)
+    pending.removeAll(keepingCapacity: true)
+  }
+
+  private func encode(expectedLoss loss: Int) {
+    guard let encoder else { return }
+    if loss != appliedLoss {
+      appliedLoss = loss
+      encoder.setExpectedLoss(loss)
+    }
+    let packet = Bytes(capacity: 1_000)
+    let measure = pending.withUnsafeBufferPointer { meter.measure($0, channels: settings.channels) }
+    let isWorthSending = pending.withUnsafeBufferPointer { encoder.encode($0, into: packet) }
+    shared.withLock { shared in
+      shared.level = measure.level
+      if isWorthSending { shared.statistics.packets += 1 } else { shared.statistics.silent += 1 }
+    }
+    guard isWorthSending else { return }
+    output.send(
+      EncodedFrame(
+        codec: .opus, data: packet, captured: pendingSince,
+        rtpTimestamp: UInt32(truncatingIfNeeded: pendingSince.nanoseconds / 1_000 * 48 / 1_000), isKey: true,
+        audioLevel: measure.level, voiceActivity: measure.isVoice))
+  }
+}
+
+/// The one owner of an Opus encoder.
+private final class OpusEncoderBox {
+  private var encoder: OpusEncoder
+
+  init(_ settings: AudioSendSettings) throws(CodecError) {
+    encoder = try OpusEncoder(channels: settings.channels)
+    encoder.setBitrate(settings.bitrate)
+    encoder.setFEC(settings.usesFEC)
+    encoder.setDTX(settings.usesDTX)
+  }
+
+  func setExpectedLoss(_ percent: Int) { encoder.setExpectedLoss(percent: percent) }
+
+  /// - Returns: false when there is nothing to send: silence, or sound that cannot be encoded.
+  func encode(_ pcm: UnsafeBufferPointer<Int16>, into packet: Bytes) -> Bool {
+    (try? encoder.encode(pcm, into: packet)) ?? false
+  }
+}
+
+package struct AudioSendStatistics: Sendable, Hashable {
+  package var packets = 0
+  /// Left out because nobody spoke.
+  package var silent = 0
+}

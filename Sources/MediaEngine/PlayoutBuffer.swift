@@ -1,0 +1,246 @@
+import KoineBase
+import KoineCodecs
+import KoineTransport
+
+/// The state behind `AudioReceivePipeline`; see there.
+struct PlayoutBuffer {
+  private struct Entry {
+    let frame: EncodedFrame
+    let lateness: Duration
+  }
+
+  private enum Phase {
+    /// Nothing has come, or nothing for long: waits until the first packet has waited its time.
+    case gathering
+    case playing
+  }
+
+  private static let packetLength = 960
+  private static let resyncLimit: Int64 = 48_000 * 2
+  /// Made-up sound fades out after this many packets in a row.
+  private static let concealmentLimit = 5
+
+  private let channels: Int
+  private let decoder: OpusDecoderBox?
+  private var entries: [Entry] = []  // in rising order of sequence
+  private var phase = Phase.gathering
+  private var delay = DelayEstimator()
+  private let stretch: TimeStretch
+  /// Decoded, not played yet.
+  private var ready: [Int16] = []
+  private var readyStart = 0
+  private var nextSequence: Int64?
+  /// Of the sample after `ready`, in the sender's 48 kHz clock.
+  private var nextTimestamp: UInt32 = 0
+  private var capturedAtNext: Tick?
+  private var concealedInARow = 0
+  /// Concealed, but perhaps only because the sender paused.
+  private var doubtful = 0
+  /// The smoothed time from the quickest possible arrival to being played.
+  private var held: Duration?
+  private var sinceStretch = 0
+  private(set) var statistics = AudioReceiveStatistics()
+
+  init(channels: Int) {
+    self.channels = channels
+    decoder = try? OpusDecoderBox(channels: channels)
+    stretch = TimeStretch(channels: channels)
+    ready.reserveCapacity(6 * Self.packetLength * channels)
+  }
+
+  // MARK: In
+
+  mutating func insert(_ frame: EncodedFrame) {
+    statistics.packets += 1
+    if let newest = entries.last?.frame ?? lastPlayed, isRestart(frame, after: newest) { restart() }
+    if let nextSequence, phase == .playing, frame.sequence < nextSequence {
+      statistics.late += 1
+      _ = delay.arrived(position: position(of: frame), at: frame.arrived)  // so that the target grows
+      return
+    }
+    guard entries.count < 250 else { return }
+    let entry = Entry(frame: frame, lateness: delay.arrived(position: position(of: frame), at: frame.arrived))
+    let index = entries.lastIndex { $0.frame.sequence <= frame.sequence }.map { $0 + 1 } ?? 0
+    if index > 0, entries[index - 1].frame.sequence == frame.sequence { return }
+    entries.insert(entry, at: index)
+  }
+
+  private var lastPlayed: EncodedFrame?
+
+  /// RTP timestamps in ns; wraps are far apart and end in a restart.
+  private func position(of frame: EncodedFrame) -> Int64 { Int64(frame.rtpTimestamp) * 1_000_000 / 48 }
+
+  private func isRestart(_ frame: EncodedFrame, after newest: EncodedFrame) -> Bool {
+    let jump = Int64(Int32(bitPattern: frame.rtpTimestamp &- newest.rtpTimestamp))
+    return abs(jump) > Self.resyncLimit || abs(frame.sequence - newest.sequence) > 3_000
+      || frame.rtpTimestamp < 1 << 20 && newest.rtpTimestamp > .max - 1 << 20
+  }
+
+  private mutating func restart() {
+    entries.removeAll(keepingCapacity: true)
+    phase = .gathering
+    nextSequence = nil
+    delay.reset()
+    held = nil
+    doubtful = 0
+  }
+
+  // MARK: Out
+
+  /// - Returns: whether there is sound, and when its first sample was captured.
+  mutating func play(into samples: inout [Int16], hold: Duration, at now: Tick) -> (Bool, Tick?) {
+    let wanted = AudioBlock.length * channels
+    if phase == .gathering { begin(hold: hold, at: now) }
+    guard phase == .playing else {
+      for index in samples.indices { samples[index] = 0 }
+      return (false, nil)
+    }
+    var rounds = 0
+    while ready.count - readyStart < wanted, rounds < 4 {
+      decodeNext(hold: hold, at: now)
+      rounds += 1
+      if phase == .gathering { break }
+    }
+    let available = min(wanted, ready.count - readyStart)
+    for index in 0..<wanted { samples[index] = index < available ? ready[readyStart + index] : 0 }
+    let captured = capturedAtNext.map {
+      $0 - .nanoseconds(Int64((ready.count - readyStart) / channels) * 1_000_000 / 48)
+    }
+    readyStart += available
+    if readyStart > 4 * Self.packetLength * channels {
+      ready.removeFirst(readyStart)
+      readyStart = 0
+    }
+    statistics.samples += AudioBlock.length
+    statistics.bufferDelay = (held ?? .zero).inMilliseconds
+    return (true, captured)
+  }
+
+  private mutating func begin(hold: Duration, at now: Tick) {
+    guard let first = entries.first, now - first.frame.arrived + first.lateness >= delay.target + hold else { return }
+    phase = .playing
+    nextSequence = first.frame.sequence
+    nextTimestamp = first.frame.rtpTimestamp
+    concealedInARow = 0
+    ready.removeAll(keepingCapacity: true)
+    readyStart = 0
+    held = nil
+  }
+
+  private mutating func decodeNext(hold: Duration, at now: Tick) {
+    guard let expected = nextSequence else { return }
+    if let entry = entries.first, entry.frame.sequence == expected {
+      entries.removeFirst()
+      decode(entry, hold: hold, at: now)
+    } else if let entry = entries.first {
+      fill(before: entry)
+    } else {
+      wait()
+    }
+  }
+
+  private mutating func decode(_ entry: Entry, hold: Duration, at now: Tick) {
+    // A pause of the sender shows as a jump of the timestamp that the sequence does not share.
+    let jump = Int64(Int32(bitPattern: entry.frame.rtpTimestamp &- nextTimestamp))
+    if jump > Int64(2 * Self.packetLength), doubtful > 0 || concealedInARow > 0 { doubtful = 0 }
+    statistics.concealed += doubtful
+    doubtful = 0
+    concealedInARow = 0
+    var pcm = decoder?.decode(entry.frame) ?? []
+    if pcm.isEmpty { pcm = decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels) }
+    let length = pcm.count / channels
+    adapt(&pcm, waited: now - entry.frame.arrived + entry.lateness, hold: hold)
+    append(pcm)
+    nextSequence = entry.frame.sequence + 1
+    nextTimestamp = entry.frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
+    capturedAtNext = entry.frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48)
+    lastPlayed = entry.frame
+  }
+
+  /// Keeps the time that sound is held near the target, a pitch period at a time.
+  private mutating func adapt(_ pcm: inout [Int16], waited: Duration, hold: Duration) {
+    let smoothed = held.map { ($0 * 7 + waited) / 8 } ?? waited
+    held = smoothed
+    sinceStretch += 1
+    let goal = delay.target + hold
+    let before = pcm.count
+    if smoothed > goal + .milliseconds(25), sinceStretch >= 2, stretch.shorten(&pcm) {
+      sinceStretch = 0
+      let removed = (before - pcm.count) / channels
+      statistics.accelerated += removed
+      held = smoothed - .nanoseconds(Int64(removed) * 1_000_000 / 48)
+    } else if smoothed < goal - .milliseconds(10), sinceStretch >= 2, stretch.lengthen(&pcm) {
+      sinceStretch = 0
+      let added = (pcm.count - before) / channels
+      statistics.stretched += added
+      held = smoothed + .nanoseconds(Int64(added) * 1_000_000 / 48)
+    }
+  }
+
+  /// The packet whose turn it is is missing, but a later one is there.
+  private mutating func fill(before next: Entry) {
+    guard let expected = nextSequence else { return }
+    let gap = next.frame.sequence - expected
+    let timestampGap = Int64(Int32(bitPattern: next.frame.rtpTimestamp &- nextTimestamp))
+    if gap == 1, timestampGap <= Int64(2 * Self.packetLength), let pcm = decoder?.correct(from: next.frame) {
+      append(pcm)
+      statistics.corrected += pcm.count / channels
+    } else {
+      conceal()
+    }
+    statistics.concealed += doubtful
+    doubtful = 0
+    nextSequence = expected + 1
+    nextTimestamp = nextTimestamp &+ UInt32(Self.packetLength)
+    capturedAtNext = capturedAtNext.map { $0 + .milliseconds(20) }
+  }
+
+  /// Nothing at all is there: late, or the sender has paused. The place in the sequence is kept.
+  private mutating func wait() {
+    guard concealedInARow < Self.concealmentLimit else {
+      doubtful = 0
+      phase = .gathering
+      nextSequence = nextSequence.map { $0 }
+      return
+    }
+    conceal()
+  }
+
+  private mutating func conceal() {
+    concealedInARow += 1
+    doubtful += Self.packetLength
+    append(decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels))
+  }
+
+  private mutating func append(_ pcm: [Int16]) { ready.append(contentsOf: pcm) }
+}
+
+/// The one owner of an Opus decoder.
+private final class OpusDecoderBox {
+  private var decoder: OpusDecoder
+  private var pcm: [Int16]
+  private let channels: Int
+
+  init(channels: Int) throws(CodecError) {
+    decoder = try OpusDecoder(channels: channels)
+    self.channels = channels
+    pcm = [Int16](repeating: 0, count: OpusDecoder.maximumLength * channels)
+  }
+
+  func decode(_ frame: EncodedFrame) -> [Int16]? {
+    take { buffer throws(CodecError) in try decoder.decode(frame.data.readable, into: buffer) }
+  }
+
+  func correct(from next: EncodedFrame) -> [Int16]? {
+    take { buffer throws(CodecError) in try decoder.decodeFEC(next.data.readable, samples: 960, into: buffer) }
+  }
+
+  func conceal() -> [Int16]? {
+    take { buffer throws(CodecError) in try decoder.conceal(samples: 960, into: buffer) }
+  }
+
+  private func take(_ body: (UnsafeMutableBufferPointer<Int16>) throws(CodecError) -> Int) -> [Int16]? {
+    let count = pcm.withUnsafeMutableBufferPointer { try? body($0) }
+    return count.map { Array(pcm[..<($0 * channels)]) }
+  }
+}

@@ -1,0 +1,74 @@
+package import KoineBase
+import KoineCodecs
+
+/// Plays all talkers: every 10 ms it pulls each one's sound, hands it to that talker's own sinks, and gives the mix to the
+/// loudspeaker. One lane and one tick however many talk; nothing ticks while nobody is there.
+package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, the blocks are touched on the lane only
+  private struct Shared {
+    var talkers: [AudioReceivePipeline] = []
+    var isTicking = false
+    var isStopped = false
+  }
+
+  private let lane: Lane
+  private let sink: (any AudioSink)?
+  private let shared = Lock(Shared())
+  private var voice: AudioBlock
+  private var mix: AudioBlock
+  private var sums = [Int32](repeating: 0, count: AudioBlock.length)
+
+  package init(scheduler: Scheduler, sink: (any AudioSink)?) {
+    lane = scheduler.lane("play-out")
+    self.sink = sink
+    voice = AudioBlock(captured: .zero)
+    mix = AudioBlock(captured: .zero)
+  }
+
+  package func add(_ talker: AudioReceivePipeline) {
+    let begins = shared.withLock { shared in
+      guard !shared.isStopped else { return false }
+      shared.talkers.append(talker)
+      defer { shared.isTicking = true }
+      return !shared.isTicking
+    }
+    if begins { lane.post { [weak self] in self?.beginTicking() } }
+  }
+
+  package func remove(_ talker: AudioReceivePipeline) { shared.withLock { $0.talkers.removeAll { $0 === talker } } }
+
+  package func stop() {
+    shared.withLock { shared in
+      shared.talkers = []
+      shared.isStopped = true
+    }
+  }
+
+  // MARK: On the lane
+
+  private func beginTicking() { tick(due: lane.scheduler.now) }
+
+  private func tick(due: Tick) {
+    let talkers = shared.withLock { shared in
+      shared.isTicking = !shared.talkers.isEmpty
+      return shared.talkers
+    }
+    guard !talkers.isEmpty else { return }
+    play(talkers, at: due)
+    // After a standstill of the machine the clock goes on from now: sound that was not played is not played late.
+    let now = lane.scheduler.now
+    let next = due + AudioBlock.duration
+    let following = now - next > .milliseconds(200) ? now : next
+    lane.post(at: following) { [weak self] in self?.tick(due: following) }
+  }
+
+  private func play(_ talkers: [AudioReceivePipeline], at now: Tick) {
+    for index in sums.indices { sums[index] = 0 }
+    for talker in talkers where talker.pull(into: &voice, at: now) {
+      for index in sums.indices { sums[index] &+= Int32(voice.samples[index]) }
+    }
+    guard let sink else { return }
+    for index in sums.indices { mix.samples[index] = Int16(clamping: sums[index]) }
+    mix.captured = now
+    sink.play(mix)
+  }
+}

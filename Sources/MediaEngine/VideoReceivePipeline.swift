@@ -1,0 +1,213 @@
+package import KoineBase
+import KoineCodecs
+package import KoineTransport
+
+/// From received frames to pictures on screens.
+///
+/// Frames come in from the network loop, are decoded on a lane, and shown on time: as soon as most frames of the last
+/// seconds have been ready, each once, in order. `@unchecked Sendable`: `shared` is a lock, the rest is touched on the
+/// lane only.
+package final class VideoReceivePipeline: @unchecked Sendable {
+  private struct Shared {
+    var waiting: [EncodedFrame] = []
+    var isScheduled = false
+    var isStopped = false
+    var sinks: [any VideoSink] = []
+    var statistics = VideoReceiveStatistics()
+    var latency = LatencyHistogram()
+    var rendered: [Tick] = []
+  }
+
+  /// Frames that may wait for the decoder: more, and the decoder is too slow to ever catch up one by one.
+  private static let queueLimit = 60
+
+  private let lane: Lane
+  private let sync: StreamSync?
+  private let requestKeyFrame: @Sendable () -> Void
+  private let pool = FramePool(limit: 16)
+  private let shared = Lock(Shared())
+  private var decoder: VideoDecoderBox?
+  private var needsKey = false
+  private var timing = RenderTiming()
+  private var lastRendered: Tick?
+  private var lastCaptured: Tick?
+  private var usualInterval = Duration.milliseconds(33)
+
+  package init(
+    scheduler: Scheduler, sync: StreamSync? = nil, requestKeyFrame: @escaping @Sendable () -> Void
+  ) {
+    self.sync = sync
+    self.requestKeyFrame = requestKeyFrame
+    lane = scheduler.lane("video decoder")
+  }
+
+  /// On the network loop: takes the frame and returns.
+  package func push(_ frame: EncodedFrame) {
+    let isFirst = shared.withLock { shared in
+      guard !shared.isStopped else { return false }
+      shared.statistics.received += 1
+      shared.waiting.append(frame)
+      defer { shared.isScheduled = true }
+      return !shared.isScheduled
+    }
+    if isFirst { lane.post { [weak self] in self?.decodeWaiting() } }
+  }
+
+  package func addSink(_ sink: any VideoSink) {
+    shared.withLock { shared in
+      if !shared.isStopped, !shared.sinks.contains(where: { $0 === sink }) { shared.sinks.append(sink) }
+    }
+  }
+
+  package func removeSink(_ sink: any VideoSink) { shared.withLock { $0.sinks.removeAll { $0 === sink } } }
+
+  /// Nothing is shown any more.
+  package func stop() {
+    shared.withLock { shared in
+      shared.isStopped = true
+      shared.waiting = []
+      shared.sinks = []
+    }
+    lane.post { [self] in decoder = nil }
+  }
+
+  package var statistics: VideoReceiveStatistics {
+    let now = lane.scheduler.now
+    return shared.withLock { shared in
+      var result = shared.statistics
+      result.latencyMedian = shared.latency.quantile(0.5)
+      result.latency95 = shared.latency.quantile(0.95)
+      result.framesPerSecond = Double(shared.rendered.count { now - $0 <= .seconds(1) })
+      return result
+    }
+  }
+
+  // MARK: On the lane
+
+  private func decodeWaiting() {
+    let frames = shared.withLock { shared in
+      defer {
+        shared.waiting = []
+        shared.isScheduled = false
+      }
+      return shared.waiting
+    }
+    for frame in frames.count > Self.queueLimit ? skip(frames) : frames[...] { decode(frame) }
+  }
+
+  /// Too many wait: go on from the newest key frame, or ask for one. Never single frames, others refer to them.
+  private func skip(_ frames: [EncodedFrame]) -> ArraySlice<EncodedFrame> {
+    let start = frames.lastIndex { $0.isKey } ?? frames.endIndex
+    shared.withLock { $0.statistics.dropped += start }
+    if start == frames.endIndex {
+      needsKey = true
+      requestKeyFrame()
+    }
+    return frames[start...]
+  }
+
+  private func decode(_ frame: EncodedFrame) {
+    if needsKey && !frame.isKey { return shared.withLock { $0.statistics.dropped += 1 } }
+    do {
+      if decoder?.codec != frame.codec { decoder = try VideoDecoderBox(frame.codec) }
+      guard let picture = try decoder?.decode(frame, pool: pool) else { return }
+      needsKey = false
+      shared.withLock { $0.statistics.decoded += 1 }
+      schedule(picture, frame)
+    } catch {
+      needsKey = true
+      shared.withLock { $0.statistics.dropped += 1 }
+      requestKeyFrame()
+    }
+  }
+
+  private func schedule(_ picture: VideoFrame, _ frame: EncodedFrame) {
+    let now = lane.scheduler.now
+    let due = timing.dueTime(captured: frame.captured, ready: now, hold: sync?.pictureHold ?? .zero)
+    if due <= now {
+      render(picture)
+    } else {
+      lane.post(at: due) { [weak self] in self?.render(picture) }
+    }
+  }
+
+  private func render(_ picture: VideoFrame) {
+    let now = lane.scheduler.now
+    let latency = now - picture.captured
+    let (gap, interval) = gaps(of: picture, at: now)
+    let sinks = shared.withLock { shared -> [any VideoSink] in
+      guard !shared.isStopped else { return [] }
+      shared.statistics.rendered += 1
+      (shared.statistics.width, shared.statistics.height) = (picture.width, picture.height)
+      shared.latency.add(milliseconds: latency.inMilliseconds)
+      if let gap {
+        shared.statistics.longestGap = max(shared.statistics.longestGap, gap.inMilliseconds)
+        if gap > max(interval * 3, interval + .milliseconds(150)) { shared.statistics.freezes += 1 }
+      }
+      shared.rendered.append(now)
+      if shared.rendered.count > 240 { shared.rendered.removeFirst(120) }
+      return shared.sinks
+    }
+    for sink in sinks { sink.render(picture) }
+    sync?.pictureShown(after: latency, at: now)
+  }
+
+  /// The time since the last picture; nil where the sender itself paused. And the usual time between pictures.
+  private func gaps(of picture: VideoFrame, at now: Tick) -> (Duration?, Duration) {
+    defer { (lastRendered, lastCaptured) = (now, picture.captured) }
+    guard let lastRendered, let lastCaptured else { return (nil, usualInterval) }
+    let captureGap = picture.captured - lastCaptured
+    if captureGap > .zero, captureGap < .seconds(1) { usualInterval = (usualInterval * 15 + captureGap) / 16 }
+    let gap = now - lastRendered
+    // Frames between may have been lost: only a sender that was silent for long counts as paused.
+    return (captureGap > .seconds(3) && gap < captureGap + .seconds(1) ? nil : gap, usualInterval)
+  }
+}
+
+/// The one owner of a decoder.
+private final class VideoDecoderBox {
+  let codec: Codec
+  private var decoder: VideoDecoder
+
+  init(_ codec: Codec) throws(CodecError) {
+    self.codec = codec
+    decoder = try VideoDecoder(codec == .vp9 ? .vp9 : .vp8)
+  }
+
+  func decode(_ frame: EncodedFrame, pool: FramePool) throws(CodecError) -> VideoFrame? {
+    try decoder.decode(frame.data.readable, captured: frame.captured, quarterTurns: frame.quarterTurns, pool: pool)
+  }
+}
+
+/// When to show a picture: at a constant delay after its capture, long enough that nine in ten are ready by then.
+/// Late ones are shown at once.
+private struct RenderTiming {
+  private var delays: [Duration] = []
+  private var next = 0
+  private var target: Duration?
+  private var last = Tick(nanoseconds: .min)
+  private static let window = 90
+  private static let limit = Duration.milliseconds(500)
+
+  mutating func dueTime(captured: Tick, ready: Tick, hold: Duration) -> Tick {
+    note(ready - captured)
+    let wish = captured + min(target ?? .zero, Self.limit) + hold
+    let due = max(min(wish, ready + Self.limit), last)
+    last = max(last, min(due, ready + Self.limit))
+    return due
+  }
+
+  private mutating func note(_ delay: Duration) {
+    if delays.count < Self.window { delays.append(delay) } else { delays[next % Self.window] = delay }
+    next += 1
+    guard target == nil || next % 10 == 0 else { return }
+    let sorted = delays.sorted()
+    let goal = sorted[min(sorted.count * 9 / 10, sorted.count - 1)]
+    guard let current = target else {
+      target = sorted.count >= 10 ? goal : nil
+      return
+    }
+    // Up quickly, down slowly: a moving delay is seen as judder.
+    target = goal > current ? current + (goal - current) / 2 : current - (current - goal) / 8
+  }
+}

@@ -1,0 +1,221 @@
+package import KoineBase
+import KoineCodecs
+import KoineTransport
+
+/// From a camera to encoded frames.
+///
+/// The source delivers on a lane of its own, the encoder works on another. Between them stands one frame: a newer one
+/// takes the place of one that the encoder has not got to. `@unchecked Sendable`: `shared` is a lock, `work` is touched on
+/// the encoder's lane only.
+package final class VideoSendPipeline: @unchecked Sendable {
+  private struct Shared {
+    var waiting: VideoFrame?
+    var sinks: [any VideoSink] = []
+    var isMuted = false
+    var isStopped = true
+    var keyWanted = true
+    var target: Int
+    var statistics = VideoSendStatistics()
+  }
+
+  private struct Work {
+    var encoder: VideoEncoderBox?
+    var plan: SizePlan
+    var nextDue: Tick?
+  }
+
+  private let source: any VideoSource
+  private let settings: VideoSendSettings
+  private let output: any FrameOutput
+  private let sourceLane, encoderLane: Lane
+  private let pool = FramePool(limit: 8)
+  private let shared: Lock<Shared>
+  private var work: Work
+
+  package init(
+    source: any VideoSource, settings: VideoSendSettings, scheduler: Scheduler, output: any FrameOutput
+  ) {
+    self.source = source
+    self.settings = settings
+    self.output = output
+    sourceLane = scheduler.lane("camera")
+    encoderLane = scheduler.lane("video encoder")
+    shared = Lock(Shared(target: settings.maxBitrate))
+    work = Work(plan: SizePlan(settings: settings))
+  }
+
+  package func start() throws {
+    shared.withLock { $0.isStopped = false }
+    try source.start(on: sourceLane) { [weak self] in self?.captured($0) }
+  }
+
+  package func stop() {
+    shared.withLock { shared in
+      shared.isStopped = true
+      shared.waiting = nil
+      shared.sinks = []
+    }
+    source.stop()
+    encoderLane.post { [self] in work.encoder = nil }
+  }
+
+  package func setMuted(_ muted: Bool) {
+    shared.withLock { shared in
+      shared.isMuted = muted
+      if !muted { shared.keyWanted = true }
+    }
+  }
+
+  package func requestKeyFrame(layer: UInt8) { shared.withLock { $0.keyWanted = true } }
+
+  /// In bit/s; what goes beyond the settings' maximum is ignored.
+  package func setTargetBitrate(_ bitrate: Int) { shared.withLock { $0.target = min(bitrate, settings.maxBitrate) } }
+
+  /// Shows one's own pictures as they are taken, muted or not.
+  package func addSink(_ sink: any VideoSink) {
+    shared.withLock { shared in
+      if !shared.isStopped, !shared.sinks.contains(where: { $0 === sink }) { shared.sinks.append(sink) }
+    }
+  }
+
+  package func removeSink(_ sink: any VideoSink) { shared.withLock { $0.sinks.removeAll { $0 === sink } } }
+
+  package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
+
+  // MARK: On the source's lane
+
+  private func captured(_ frame: VideoFrame) {
+    let (sinks, isFirst) = shared.withLock { shared -> ([any VideoSink], Bool) in
+      guard !shared.isStopped else { return ([], false) }
+      shared.statistics.captured += 1
+      guard !shared.isMuted else { return (shared.sinks, false) }
+      if shared.waiting != nil { shared.statistics.dropped += 1 }
+      defer { shared.waiting = frame }
+      return (shared.sinks, shared.waiting == nil)
+    }
+    for sink in sinks { sink.render(frame) }
+    if isFirst { encoderLane.post { [weak self] in self?.encodeWaiting() } }
+  }
+
+  // MARK: On the encoder's lane
+
+  private func encodeWaiting() {
+    let (next, key, target) = shared.withLock { shared in
+      defer { shared.waiting = nil }
+      return (shared.waiting, shared.keyWanted, shared.target)
+    }
+    guard let frame = next, isDue(frame) else { return }
+    do {
+      let size = work.plan.size(for: frame, bitrate: target)
+      let picture = try encode(frame, width: size.width, height: size.height, bitrate: target, key: key)
+      if key { shared.withLock { $0.keyWanted = false } }
+      guard let picture else { return }
+      shared.withLock { shared in
+        shared.statistics.encoded += 1
+        if picture.isKey { shared.statistics.keyFrames += 1 }
+        (shared.statistics.width, shared.statistics.height) = size
+      }
+      output.send(
+        EncodedFrame(
+          codec: settings.codec, data: picture.data, captured: frame.captured,
+          rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
+          temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
+          quarterTurns: frame.quarterTurns))
+    } catch {
+      work.encoder = nil  // made anew with the next frame
+      shared.withLock { shared in
+        shared.statistics.failed += 1
+        shared.keyWanted = true
+      }
+    }
+  }
+
+  /// Leaves frames out above the allowed rate, evenly.
+  private func isDue(_ frame: VideoFrame) -> Bool {
+    let interval = Duration.nanoseconds(Int64(1e9 / settings.maxFramesPerSecond))
+    guard let due = work.nextDue, frame.captured < due + interval * 4 else {
+      work.nextDue = frame.captured + interval
+      return true
+    }
+    guard frame.captured + interval / 4 >= due else { return false }
+    work.nextDue = due + interval
+    return true
+  }
+
+  private func encode(
+    _ frame: VideoFrame, width: Int, height: Int, bitrate: Int, key: Bool
+  ) throws(CodecError) -> CodedPicture? {
+    let encoder: VideoEncoderBox
+    if let current = work.encoder {
+      encoder = current
+    } else {
+      encoder = try VideoEncoderBox(
+        VideoEncoderSettings(
+          codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
+          framesPerSecond: min(source.format.framesPerSecond, settings.maxFramesPerSecond), bitrate: bitrate))
+      work.encoder = encoder
+    }
+    try encoder.adapt(width: width, height: height, bitrate: bitrate)
+    let fitting = frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
+    return try encoder.encode(fitting, key: key)
+  }
+}
+
+/// The one owner of an encoder, changed only where something changes.
+private final class VideoEncoderBox {
+  private var encoder: VideoEncoder
+
+  init(_ settings: VideoEncoderSettings) throws(CodecError) { encoder = try VideoEncoder(settings) }
+
+  func adapt(width: Int, height: Int, bitrate: Int) throws(CodecError) {
+    if encoder.settings.width != width || encoder.settings.height != height {
+      try encoder.resize(width: width, height: height)
+    }
+    if abs(encoder.settings.bitrate - bitrate) > encoder.settings.bitrate / 50 { try encoder.setBitrate(bitrate) }
+  }
+
+  func encode(_ frame: VideoFrame, key: Bool) throws(CodecError) -> CodedPicture? {
+    try encoder.encode(frame, forceKey: key)
+  }
+}
+
+/// How large to encode: as the camera gives it, unless the settings or the bitrate ask for less.
+private struct SizePlan {
+  private let settings: VideoSendSettings
+  /// In quarters of the full width and height.
+  private var quarters = 4
+  /// Bits per pixel below which pictures get smaller, and above which they may grow again.
+  private static let tooFew = 0.022
+  private static let plenty = 0.05
+
+  init(settings: VideoSendSettings) { self.settings = settings }
+
+  mutating func size(for frame: VideoFrame, bitrate: Int) -> (width: Int, height: Int) {
+    let fit = min(
+      1, Double(settings.maxWidth) / Double(frame.width), Double(settings.maxHeight) / Double(frame.height))
+    let (width, height) = (Double(frame.width) * fit, Double(frame.height) * fit)
+    func bitsPerPixel(_ quarters: Int) -> Double {
+      let scale = Double(quarters) / 4
+      return Double(bitrate) / (width * height * scale * scale * settings.maxFramesPerSecond)
+    }
+    if quarters > 2, bitsPerPixel(quarters) < Self.tooFew {
+      quarters -= 1
+    } else if quarters < 4, bitsPerPixel(quarters + 1) > Self.plenty {
+      quarters += 1
+    }
+    if quarters == 4, fit == 1 { return (frame.width, frame.height) }
+    let scale = Double(quarters) / 4
+    return (max(2, Int(width * scale) & ~1), max(2, Int(height * scale) & ~1))
+  }
+}
+
+package struct VideoSendStatistics: Sendable, Hashable {
+  package var captured = 0
+  package var encoded = 0
+  package var keyFrames = 0
+  /// Overtaken by a newer frame before the encoder got to them.
+  package var dropped = 0
+  package var failed = 0
+  package var width = 0
+  package var height = 0
+}

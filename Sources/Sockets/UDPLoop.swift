@@ -1,0 +1,223 @@
+import CKoineSockets
+import Glibc
+package import KoineBase
+
+/// Hears of datagrams and of time, on the loop's thread.
+package protocol UDPLoopClient: AnyObject, Sendable {
+  /// The block belongs to the receiver, which may decrypt in it and keep it.
+  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick)
+  func handleTimeout(at now: Tick)
+  /// All datagrams at hand have been handled.
+  func endTurn(at now: Tick)
+}
+
+/// The one thread on which all sockets of a process are served: epoll, batches in, batches out, one deadline per client.
+///
+/// Its life: made with the first client, ended with the last; then no thread and no descriptor of it is left.
+/// `@unchecked Sendable`: `inbox` is a lock; everything else is touched on the loop's thread only.
+package final class UDPLoop: @unchecked Sendable {
+  package typealias ClientID = Int
+
+  private struct Inbox {
+    var jobs: [@Sendable () -> Void] = []
+    var isStopping = false
+  }
+
+  private struct Client {
+    weak var client: (any UDPLoopClient)?
+    var deadline: Tick?
+  }
+
+  private let epoll: Int32
+  private let event: Int32
+  private let inbox = Lock(Inbox())
+  private var sockets: [Int32: (socket: UDPSocket, client: ClientID)] = [:]
+  private var descriptors: [SocketAddress: Int32] = [:]
+  private var clients: [ClientID: Client] = [:]
+  private var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
+  private var unflushed: Set<Int32> = []
+  private var touched: Set<ClientID> = []
+
+  private init() {
+    epoll = epoll_create1(0o2000000)
+    event = eventfd(0, 0o2000000 | 0o4000)
+    var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: event))
+    epoll_ctl(epoll, EPOLL_CTL_ADD, event, &interest)
+  }
+
+  // MARK: The process's loop
+
+  private struct Shared {
+    var loop: UDPLoop?
+    var thread: pthread_t?
+    var users = 0
+    var nextClient = 1
+  }
+
+  private static let shared = Lock(Shared())
+
+  /// Joins the process's loop, which starts if it does not run.
+  package static func join(_ client: any UDPLoopClient) -> (UDPLoop, ClientID) {
+    shared.withLock { shared in
+      let loop: UDPLoop
+      if let running = shared.loop {
+        loop = running
+      } else {
+        loop = UDPLoop()
+        shared.loop = loop
+        shared.thread = loop.startThread()
+      }
+      shared.users += 1
+      shared.nextClient += 1
+      let id = shared.nextClient
+      loop.post { [weak client] in loop.clients[id] = Client(client: client) }
+      return (loop, id)
+    }
+  }
+
+  /// Leaves the loop; with the last one it ends. May be called on the loop's own thread.
+  package static func leave(_ id: ClientID) {
+    let ending = shared.withLock { shared -> (UDPLoop, pthread_t)? in
+      guard let loop = shared.loop, let thread = shared.thread else { return nil }
+      loop.post { loop.remove(id) }
+      shared.users -= 1
+      guard shared.users == 0 else { return nil }
+      shared.loop = nil
+      shared.thread = nil
+      return (loop, thread)
+    }
+    guard let (loop, thread) = ending else { return }
+    loop.stop()
+    if pthread_equal(thread, pthread_self()) != 0 { pthread_detach(thread) } else { pthread_join(thread, nil) }
+  }
+
+  private func startThread() -> pthread_t {
+    var thread = pthread_t()
+    let this = Unmanaged.passRetained(self)  // released by the thread when it ends
+    pthread_create(
+      &thread, nil,
+      { context in
+        guard let context else { return nil }
+        Unmanaged<UDPLoop>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+      }, this.toOpaque())
+    return thread
+  }
+
+  private func stop() {
+    inbox.withLock { $0.isStopping = true }
+    wakeUp()
+  }
+
+  // MARK: From any thread
+
+  package func post(_ job: @escaping @Sendable () -> Void) {
+    let isFirst = inbox.withLock { inbox in
+      inbox.jobs.append(job)
+      return inbox.jobs.count == 1
+    }
+    if isFirst { wakeUp() }
+  }
+
+  private func wakeUp() {
+    var one: UInt64 = 1
+    _ = write(event, &one, 8)
+  }
+
+  // MARK: On the loop's thread
+
+  package func open(_ address: SocketAddress, for client: ClientID) throws(SocketError) -> SocketAddress {
+    let socket = try UDPSocket(bindingTo: address)
+    var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: socket.descriptor))
+    guard epoll_ctl(epoll, EPOLL_CTL_ADD, socket.descriptor, &interest) == 0 else {
+      throw SocketError(call: "epoll_ctl", code: errno)
+    }
+    sockets[socket.descriptor] = (socket, client)
+    descriptors[socket.localAddress] = socket.descriptor
+    return socket.localAddress
+  }
+
+  package func close(_ address: SocketAddress) {
+    guard let descriptor = descriptors.removeValue(forKey: address) else { return }
+    sockets[descriptor]?.socket.flush()
+    sockets[descriptor] = nil  // closes, and so leaves the epoll set
+    unflushed.remove(descriptor)
+  }
+
+  package func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress) {
+    guard let descriptor = descriptors[source], let socket = sockets[descriptor]?.socket else { return }
+    socket.send(datagram, to: destination)
+    unflushed.insert(descriptor)
+  }
+
+  package func flush() {
+    for descriptor in unflushed { sockets[descriptor]?.socket.flush() }
+    unflushed.removeAll(keepingCapacity: true)
+  }
+
+  package func wake(_ client: ClientID, at deadline: Tick?) { clients[client]?.deadline = deadline }
+
+  private func remove(_ client: ClientID) {
+    clients[client] = nil
+    for (_, entry) in sockets where entry.client == client { close(entry.socket.localAddress) }
+  }
+
+  private func run() {
+    var events = [epoll_event](repeating: epoll_event(), count: 64)
+    while true {
+      let count = epoll_wait(epoll, &events, Int32(events.count), timeout())
+      for index in 0..<max(0, Int(count)) { read(events[index].data.fd) }
+      let now = Scheduler.real.now
+      for id in touched { clients[id]?.client?.endTurn(at: now) }
+      touched.removeAll(keepingCapacity: true)
+      if runJobs() { break }
+      fireDeadlines()
+    }
+    sockets.removeAll()
+    Glibc.close(event)
+    Glibc.close(epoll)
+  }
+
+  /// In whole milliseconds, as epoll counts; rounded up, so that no turn comes too early and spins.
+  private func timeout() -> Int32 {
+    var soonest: Tick?
+    for client in clients.values { soonest = soonest.sooner(client.deadline) }
+    guard let soonest else { return -1 }
+    let wait = soonest - Scheduler.real.now
+    return wait <= .zero ? 0 : Int32(clamping: (wait.nanoseconds + 999_999) / 1_000_000)
+  }
+
+  private func read(_ descriptor: Int32) {
+    if descriptor == event {
+      var count: UInt64 = 0
+      _ = Glibc.read(event, &count, 8)
+      return
+    }
+    guard let (socket, id) = sockets[descriptor], let client = clients[id]?.client else { return }
+    let now = Scheduler.real.now
+    var rounds = 0
+    while socket.receive(pool: &pool, { client.handle($0, from: $1, to: socket.localAddress, at: now) }), rounds < 8 {
+      rounds += 1
+    }
+    touched.insert(id)
+  }
+
+  /// - Returns: whether the loop shall end.
+  private func runJobs() -> Bool {
+    let (jobs, isStopping) = inbox.withLock { inbox in
+      defer { inbox.jobs = [] }
+      return (inbox.jobs, inbox.isStopping)
+    }
+    for job in jobs { job() }
+    return isStopping && jobs.isEmpty
+  }
+
+  private func fireDeadlines() {
+    let now = Scheduler.real.now
+    for (id, entry) in clients {
+      guard let due = entry.deadline, due <= now else { continue }
+      clients[id]?.deadline = nil
+      entry.client?.handleTimeout(at: now)
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import CKoineSockets
+import Glibc
+package import KoineBase
+
+/// A failed system call.
+package struct SocketError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let call: String
+  package let code: Int32
+  package var description: String { "\(call): \(String(cString: strerror(code)))" }
+}
+
+/// One UDP port. One owner, one thread; allocates nothing per datagram.
+package final class UDPSocket {
+  package let localAddress: SocketAddress
+  let descriptor: Int32
+  private var slots: [Bytes] = []
+  private var lengths = [Int32](repeating: 0, count: Int(koine_batch))
+  private var sources = [sockaddr_storage](repeating: sockaddr_storage(), count: Int(koine_batch))
+  private var pointers: [UnsafeMutableRawPointer?] = []
+  /// Datagrams of one size to one address that wait to leave in one call.
+  private let run = Bytes(capacity: 60_000)
+  private var runSegment = 0
+  private var runDestination: SocketAddress?
+  /// The kernel has refused to cut runs into datagrams.
+  private var sendsSingly = false
+  package private(set) var sendFailures = 0
+
+  package static let datagramCapacity = 1_600
+
+  /// - Parameter address: with port 0 the system chooses one.
+  package init(bindingTo address: SocketAddress) throws(SocketError) {
+    let family = address.family == .ipv4 ? AF_INET : AF_INET6
+    descriptor = socket(family, Int32(SOCK_DGRAM.rawValue) | 0o4000 | 0o2000000, 0)  // SOCK_NONBLOCK | SOCK_CLOEXEC
+    guard descriptor >= 0 else { throw SocketError(call: "socket", code: errno) }
+    var size: Int32 = 2 << 20
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    do throws(SocketError) {
+      localAddress = try Self.bind(descriptor, to: address)
+    } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { Glibc.close(descriptor) }
+
+  private static func bind(_ descriptor: Int32, to address: SocketAddress) throws(SocketError) -> SocketAddress {
+    var storage = sockaddr_storage()
+    var length = address.fill(&storage)
+    let bound = withUnsafePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.bind(descriptor, $0, length) }
+    }
+    guard bound == 0 else { throw SocketError(call: "bind to \(address)", code: errno) }
+    length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let named = withUnsafeMutablePointer(to: &storage) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    guard named == 0, let local = SocketAddress(storage) else { throw SocketError(call: "getsockname", code: errno) }
+    return local
+  }
+
+  // MARK: Receiving
+
+  /// Hands out the datagrams at hand, at most one batch; each block belongs to `body`, which may keep it.
+  /// - Returns: whether there may be more.
+  package func receive(pool: inout BytesPool, _ body: (Bytes, SocketAddress) -> Void) -> Bool {
+    let batch = Int(koine_batch)
+    while slots.count < batch { slots.append(pool.take()) }
+    pointers.removeAll(keepingCapacity: true)
+    for slot in slots { pointers.append(slot.base) }
+    let count = pointers.withUnsafeBufferPointer { blocks in
+      koine_receive(descriptor, blocks.baseAddress, pool.capacity, &sources, &lengths, Int32(batch))
+    }
+    guard count > 0 else { return false }
+    for index in 0..<Int(count) {
+      let datagram = slots[index]
+      slots[index] = pool.take()
+      datagram.count = Int(lengths[index])
+      if datagram.count > 0, let source = SocketAddress(sources[index]) { body(datagram, source) }
+      pool.give(datagram)
+    }
+    return Int(count) == batch
+  }
+
+  // MARK: Sending
+
+  /// Collects a datagram; runs of equal size to one address leave in one system call. Call `flush()` at the end.
+  package func send(_ datagram: UnsafeRawBufferPointer, to destination: SocketAddress) {
+    guard !datagram.isEmpty, datagram.count <= 65_000 else { return }
+    let fits =
+      runDestination == destination && datagram.count <= runSegment && run.count + datagram.count <= run.capacity
+    if !fits || run.count % runSegment != 0 || run.count / runSegment >= 60 || sendsSingly { flush() }
+    if run.count == 0 {
+      runDestination = destination
+      runSegment = datagram.count
+    }
+    run.append(datagram)
+  }
+
+  package func flush() {
+    guard run.count > 0, let destination = runDestination else { return }
+    defer { run.count = 0 }
+    var storage = sockaddr_storage()
+    let length = destination.fill(&storage)
+    let status = transmit(&storage, length, run.readable, segment: runSegment)
+    if status == -EIO || status == -EINVAL || status == -EOPNOTSUPP, run.count > runSegment {
+      sendsSingly = true
+      var offset = 0
+      while offset < run.count {
+        let part = UnsafeRawBufferPointer(rebasing: run.readable[offset..<min(offset + runSegment, run.count)])
+        if transmit(&storage, length, part, segment: part.count) != 0 { sendFailures += 1 }
+        offset += runSegment
+      }
+    } else if status != 0 {
+      sendFailures += 1  // the path is full or gone: what is lost is asked for again, as on any path
+    }
+  }
+
+  private func transmit(
+    _ storage: inout sockaddr_storage, _ length: socklen_t, _ bytes: UnsafeRawBufferPointer, segment: Int
+  ) -> Int32 {
+    withUnsafePointer(to: &storage) { address in
+      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        koine_send(descriptor, $0, length, bytes.baseAddress, bytes.count, segment)
+      }
+    }
+  }
+}
+
+extension SocketAddress {
+  func fill(_ storage: inout sockaddr_storage) -> socklen_t {
+    switch family {
+    case .ipv4: koine_fill4(&storage, UInt32(truncatingIfNeeded: low), port)
+    case .ipv6: koine_fill6(&storage, high, low, port)
+    }
+  }
+
+  init?(_ storage: sockaddr_storage) {
+    var storage = storage
+    switch Int32(koine_family(&storage)) {
+    case AF_INET:
+      guard let address = koine_in(&storage)?.pointee else { return nil }
+      self.init(ipv4: UInt32(bigEndian: address.sin_addr.s_addr), port: UInt16(bigEndian: address.sin_port))
+    case AF_INET6:
+      guard var address = koine_in6(&storage)?.pointee else { return nil }
+      let (high, low) = withUnsafeBytes(of: &address.sin6_addr) {
+        (
+          UInt64(bigEndian: $0.load(as: UInt64.self)),
+          UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+        )
+      }
+      self.init(ipv6High: high, low: low, port: UInt16(bigEndian: address.sin6_port))
+    default: return nil
+    }
+  }
+}
