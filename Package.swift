@@ -124,6 +124,17 @@ let package = Package(
       dependencies: ["Koine", "KoineSampleSupport", "VideoSDKRTC", "KoineEmbeddedBackend", "KoineMediaFiles", "KoineUIKit"],
       path: "Sources/Command", swiftSettings: settings),
 
+    // Benchmarks: in this package, because only here are the seams below the common layer visible
+    .target(
+      name: "CKoineBenchmark", dependencies: ["CKoineOpus", "CKoineVPX", "CKoineOpenSSL"], path: "Benchmarks/Bare"),
+    .executableTarget(
+      name: "koine-benchmark",
+      dependencies: [
+        "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
+        "KoineSignaling",
+      ],
+      path: "Benchmarks/koine-benchmark", swiftSettings: settings),
+
     // Tests
     tests("Base", of: ["KoineBase"]),
     tests("JSONCodec", of: ["KoineJSONCodec"]),

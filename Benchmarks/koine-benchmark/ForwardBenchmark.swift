@@ -1,0 +1,277 @@
+import CKoineBenchmark
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+
+/// One publisher, many receivers: what the router spends on a packet it passes on, beside the bare cost of encrypting
+/// the same packet and sending it to the same sockets.
+///
+/// Time is virtual, so that pacing and reports are those of a real stream while the CPU runs at full speed. Datagrams from
+/// the router cross real sockets; the receivers' own work is done between the measured stretches.
+final class ForwardBenchmark {
+  struct Settings {
+    var receivers = 40
+    /// Of the datagram that leaves, header extensions and tag included.
+    var packetSize = 1_112
+    /// Virtual.
+    var seconds = 20
+    var warmUp = 8
+  }
+
+  private struct Client {
+    let peer: Peer
+    let connection: ConnectionID
+    let address: SocketAddress
+    let socket: Int32
+    var isConnected = false
+  }
+
+  private let settings: Settings
+  private let router: Router
+  private let routerAddress: SocketAddress
+  private let routerSocket: Int32
+  private var clients: [Client] = []
+  private var now = Tick(nanoseconds: 1_000_000_000)
+  private var inbox = DatagramRing(count: 16_384)
+  private let out = Bytes(capacity: 1_600)
+  private let input = Bytes(capacity: 1_600)
+  private var media = Meter()
+  private var control = Meter()
+  private var floor = Meter()
+  /// Of taking a packet in and of writing it for a receiver.
+  private var packetAllocations: Int64 = 0
+  private var sentPackets = 0
+  private var sentBytes = 0
+  private var floorPackets = 0
+  private var isMeasuring = false
+  private var camera: SenderID?
+  private var bare: OpaquePointer?
+  private var publisherDatagrams: [Bytes] = []
+
+  init(_ settings: Settings) throws {
+    self.settings = settings
+    var port: UInt16 = 0
+    routerSocket = bare_socket(8 << 20, &port)
+    guard routerSocket >= 0 else { throw BenchmarkError("no UDP socket on 127.0.0.1") }
+    routerAddress = .loopback(port: port)
+    let certificate = try Certificate.shared()
+    var configuration = RouterConfiguration(certificate: certificate, addresses: [routerAddress])
+    configuration.limits.participants = settings.receivers + 1
+    router = Router(configuration: configuration, random: SeededRandom(seed: 7), now: now)
+    for index in 0...settings.receivers { try join(index, certificate) }
+    bare = bare_forwarder_open(Int32(settings.receivers), clients.dropFirst().map(\.address.port), routerSocket)
+    guard bare != nil else { throw BenchmarkError("no AES-128-GCM in libcrypto") }
+  }
+
+  deinit { if let bare { bare_forwarder_close(bare) } }
+
+  func run() throws -> Report {
+    try connect()
+    try publish()
+    for _ in 0..<settings.warmUp * 1_000 { step() }
+    isMeasuring = true
+    for _ in 0..<settings.seconds * 1_000 { step() }
+    let mean = Double(sentBytes) / Double(max(sentPackets, 1))
+    guard sentPackets > settings.seconds * 100 * settings.receivers else {
+      throw BenchmarkError("only \(sentPackets) packets were forwarded")
+    }
+    return try report(meanSize: mean)
+  }
+
+  private func report(meanSize: Double) throws -> Report {
+    func micro(_ meter: Meter, _ count: Int) -> Double { meter.seconds / Double(max(count, 1)) * 1e6 }
+    let payload = [UInt8](repeating: 0x5A, count: 1_500)
+    func part(encrypts: Int32, sends: Int32) -> Double {
+      var meter = Meter()
+      var count = 0
+      for _ in 0..<2_000 {
+        meter.begin()
+        _ = bare_forward(bare, payload, floorPayload, headerLength, encrypts, sends)
+        meter.end()
+        count += settings.receivers
+        drainAll()
+      }
+      return micro(meter, count)
+    }
+    let forwarded = micro(media, sentPackets)
+    let bareCost = micro(floor, floorPackets)
+    return Report(
+      benchmark: "forward 1 → \(settings.receivers)",
+      rows: [
+        Row("packets forwarded", Double(sentPackets), ""), Row("mean datagram", meanSize, "bytes"),
+        Row("router, CPU per forwarded packet", forwarded, "µs"),
+        Row("router, receivers' reports, per forwarded packet", micro(control, sentPackets), "µs"),
+        Row("floor (EVP GCM + sendmsg)", bareCost, "µs"),
+        Row("  encrypt alone", part(encrypts: 1, sends: 0), "µs"),
+        Row("  send alone", part(encrypts: 0, sends: 1), "µs"),
+        Row("router / floor", forwarded / bareCost, "×", aim: 2),
+        Row("allocations per forwarded packet", Double(packetAllocations) / Double(max(sentPackets, 1)), "", aim: 0),
+        Row(
+          "allocations for reports and consent, per receiver and second",
+          Double(media.allocations - packetAllocations + control.allocations)
+            / Double(settings.receivers * settings.seconds), ""),
+      ])
+  }
+
+  // MARK: Joining
+
+  private func join(_ index: Int, _ certificate: Certificate) throws {
+    var port: UInt16 = 0
+    let socket = bare_socket(1 << 20, &port)
+    guard socket >= 0 else { throw BenchmarkError("no UDP socket on 127.0.0.1") }
+    var configuration = PeerConfiguration(role: .client, certificate: certificate)
+    configuration.startBitrate = 4_000_000
+    let peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(100 + index)), now: now)
+    let address = SocketAddress.loopback(port: port)
+    peer.addLocalAddress(address)
+    clients.append(Client(peer: peer, connection: ConnectionID(index), address: address, socket: socket))
+    router.open(ConnectionID(index), at: now)
+    router.handle(
+      .join(
+        Join(
+          room: "room", participantID: index == 0 ? "publisher" : "receiver\(index)", name: "\(index)",
+          description: Description(peer.localDescription))),
+      on: ConnectionID(index), at: now)
+    takeMessages()
+  }
+
+  private func takeMessages() {
+    while let (connection, message) = router.pollMessage() {
+      let client = clients[connection.value]
+      switch message {
+      case .joined(let joined): client.peer.setRemote(PeerDescription(joined.description), at: now)
+      case .published(let participant, let tracks) where connection.value > 0:
+        let references = tracks.map { TrackReference(participant: participant, track: $0.id) }
+        router.handle(.subscribe(Subscribe(request: 1, tracks: references)), on: connection, at: now)
+      case .subscribed(let subscribed):
+        for track in subscribed.tracks {
+          guard let parameters = StreamParameters(track.media) else { continue }
+          _ = client.peer.addReceiver(parameters, mode: .packets)
+        }
+      default: break
+      }
+    }
+  }
+
+  private func connect() throws {
+    for _ in 0..<5_000 where !clients.allSatisfy(\.peer.isConnected) { step() }
+    guard clients.allSatisfy(\.peer.isConnected) else { throw BenchmarkError("the peers did not connect") }
+  }
+
+  private func publish() throws {
+    let parameters = StreamParameters(
+      mid: "camera", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
+    let track = Track(id: "camera", kind: .camera, media: Media(parameters))
+    router.handle(.publish(Publish(request: 1, tracks: [track])), on: clients[0].connection, at: now)
+    camera = clients[0].peer.addSender(parameters)
+    for _ in 0..<100 { step() }
+  }
+
+  // MARK: One millisecond
+
+  /// Ten bytes of VP8 descriptor at most; what is not header, descriptor or tag is picture.
+  private var headerLength: Int { 24 }
+  private var floorPayload: Int { settings.packetSize - headerLength - 16 }
+  private var frames = 0
+
+  private func step() {
+    now += .milliseconds(1)
+    takeMessages()
+    sendFrame()
+    runClients()
+    measureMedia()
+    if isMeasuring { measureFloor() }
+  }
+
+  /// Eight packets every 33 ms: 2.1 Mbit/s.
+  private func sendFrame() {
+    guard let camera, now.nanoseconds / 1_000_000 % 33 == 0 else { return }
+    let size = 8 * (settings.packetSize - 43)
+    let data = Bytes(capacity: size)
+    data.count = size
+    data.writable.initializeMemory(as: UInt8.self, repeating: 0x5A)
+    let isKey = frames % 300 == 0
+    // RFC 6386, 9.1: the lowest bit of the first byte is 0 in a key frame, which then says its start code and size.
+    let head: [UInt8] = isKey ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01] : [0x11]
+    for (index, byte) in head.enumerated() { data.writable[index] = byte }
+    frames += 1
+    clients[0].peer.send(
+      EncodedFrame(
+        codec: .vp8, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: frames * 2_970), isKey: isKey),
+      on: camera, at: now)
+  }
+
+  /// The clients' own time and what they have to say; not measured.
+  private func runClients() {
+    for index in clients.indices {
+      let client = clients[index]
+      if let deadline = client.peer.deadline, deadline <= now { client.peer.handleTimeout(at: now) }
+      while true {
+        let count = bare_receive(client.socket, input.base, input.capacity)
+        guard count > 0 else { break }
+        let datagram = inbox.take()
+        datagram.append(UnsafeRawBufferPointer(start: input.base, count: count))
+        client.peer.handle(datagram, from: routerAddress, to: client.address, at: now)
+      }
+      while let transmit = client.peer.poll(into: out.writable, at: now) {
+        let datagram = inbox.take()
+        datagram.append(UnsafeRawBufferPointer(start: out.base, count: transmit.count))
+        if index == 0 {
+          publisherDatagrams.append(datagram)
+        } else {
+          if isMeasuring { control.begin() }
+          router.handle(datagram, from: client.address, to: routerAddress, at: now)
+          if isMeasuring { control.end() }
+        }
+      }
+      while client.peer.pollEvent() != nil {}
+    }
+  }
+
+  /// All the CPU the router spends counts; heap blocks are told apart by what they are for.
+  private func measureMedia() {
+    if isMeasuring { media.begin() }
+    for datagram in publisherDatagrams {
+      let isMedia = datagram.count > 1_000
+      let before = bare_allocations()
+      router.handle(datagram, from: clients[0].address, to: routerAddress, at: now)
+      if isMedia { note(before) }
+    }
+    publisherDatagrams.removeAll(keepingCapacity: true)
+    if let deadline = router.deadline, deadline <= now { router.handleTimeout(at: now) }
+    var before = bare_allocations()
+    while let transmit = router.poll(into: out.writable, at: now) {
+      if transmit.count > 1_000 { note(before) }
+      let target = transmit.destination
+      bare_send(routerSocket, out.base, transmit.count, UInt32(truncatingIfNeeded: target.low), target.port)
+      if isMeasuring, transmit.count > 1_000 {
+        sentPackets += 1
+        sentBytes += transmit.count
+      }
+      before = bare_allocations()
+    }
+    if isMeasuring { media.end() }
+  }
+
+  private func note(_ before: Int64) {
+    if isMeasuring { packetAllocations += bare_allocations() - before }
+  }
+
+  /// In turns with the router, so that both see the same machine.
+  private func measureFloor() {
+    guard now.nanoseconds / 1_000_000 % 33 == 20 else { return }
+    runClients()
+    let payload = [UInt8](repeating: 0x5A, count: 1_500)
+    for _ in 0..<8 {
+      floor.begin()
+      floorPackets += bare_forward(bare, payload, floorPayload, headerLength, 1, 1)
+      floor.end()
+      drainAll()
+    }
+  }
+
+  private func drainAll() {
+    for client in clients { while bare_receive(client.socket, input.base, input.capacity) > 0 {} }
+  }
+}

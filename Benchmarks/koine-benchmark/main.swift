@@ -1,0 +1,64 @@
+import Foundation
+import Glibc
+
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | all [--seconds N] [--json]
+
+let usage = """
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | all [--seconds N] [--json]
+
+    engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
+    engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
+    forward      the router, one publisher and 40 receivers, against bare encryption and sending
+    --seconds N  how long each is measured (default 20)
+    --json       one JSON array on standard output, and nothing else there
+  """
+
+func fail(_ text: String, _ code: Int32) -> Never {
+  FileHandle.standardError.write(Data((text + "\n").utf8))
+  exit(code)
+}
+
+let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
+  ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() })
+]
+
+var chosen: [String] = []
+var seconds = 20
+var isJSON = false
+var arguments = CommandLine.arguments.dropFirst()
+while let argument = arguments.popFirst() {
+  switch argument {
+  case "--json": isJSON = true
+  case "--seconds":
+    guard let value = arguments.popFirst().flatMap({ Int($0) }), value > 0 else { fail(usage, 64) }
+    seconds = value
+  case "--help", "-h":
+    print(usage)
+    exit(0)
+  case "all": chosen += benchmarks.map(\.name)
+  default:
+    guard benchmarks.contains(where: { $0.name == argument }) else { fail(usage, 64) }
+    chosen.append(argument)
+  }
+}
+if chosen.isEmpty { fail(usage, 64) }
+
+#if DEBUG
+  FileHandle.standardError.write(Data("a debug build measures little: use `swift run -c release`\n".utf8))
+#endif
+
+do {
+  var reports: [Report] = []
+  for (name, run) in benchmarks where chosen.contains(name) {
+    let report = try run(seconds)
+    if !isJSON { report.print() }
+    reports.append(report)
+  }
+  if isJSON {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    print(String(decoding: try encoder.encode(reports), as: UTF8.self))
+  }
+} catch {
+  fail("\(error)", 70)
+}
