@@ -14,6 +14,11 @@ extension Room {
     for forwarder in member.subscriptions where forwarder.track.layers.count > 1 { chooseLayer(of: forwarder, at: now) }
   }
 
+  func watchLayers(at now: Tick) {
+    if nextLayerCheck == nil { nextLayerCheck = now + Self.checkInterval }
+    needsSettling = true
+  }
+
   /// Looks whether layers have come or gone.
   func checkLayers(at now: Tick) {
     guard let due = nextLayerCheck, due <= now else { return }

@@ -16,7 +16,7 @@ extension Room {
         answer.missing.append(reference)
         continue
       }
-      let forwarder = track.forwarders.first { $0.receiver === member } ?? attach(track, to: member)
+      let forwarder = track.forwarders.first { $0.receiver === member } ?? attach(track, to: member, at: now)
       answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
     }
     outbox.post(.subscribed(answer), to: member.connection)
@@ -30,7 +30,7 @@ extension Room {
     outbox.post(.failed(request: subscribe.request, failure), to: member.connection)
   }
 
-  private func attach(_ track: PublishedTrack, to member: Member) -> Forwarder {
+  private func attach(_ track: PublishedTrack, to member: Member, at now: Tick) -> Forwarder {
     let media = outgoing(track, to: member)
     let stream = StreamParameters(
       mid: media.mid, codec: track.codec, payloadType: media.payloadType, rtxPayloadType: media.rtxPayloadType,
@@ -41,9 +41,8 @@ extension Room {
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)
     if track.layers.count > 1 {
-      _ = forwarder.choose(bestLayer(for: forwarder, at: .zero))
-      if nextLayerCheck == nil { nextLayerCheck = .zero }
-      needsSettling = true
+      _ = forwarder.choose(bestLayer(for: forwarder, at: now))  // `subscribe` asks for its key frame
+      watchLayers(at: now)
     }
     return forwarder
   }

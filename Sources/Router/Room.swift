@@ -101,6 +101,11 @@ final class Room {
     tellOthers(.participantLeft(id: member.id, reason: others), than: nil)
   }
 
+  /// Lets go of everybody without a word: a member and its seat hold each other.
+  func dissolve() {
+    for member in members { member.seat.member = nil }
+  }
+
   /// Those who left since the last call.
   func takeDeparted() -> [Member] {
     defer { departed.removeAll() }

@@ -71,8 +71,13 @@ package final class Router {
     self.random = random
   }
 
+  deinit {
+    for room in rooms.values { room.dissolve() }
+  }
+
   // MARK: Signalling
 
+  /// Begins a connection. What is said on one that is not open is dropped.
   package func open(_ connection: ConnectionID, at now: Tick) {
     if connections[connection] == nil { connections[connection] = Connection() }
   }
@@ -126,6 +131,11 @@ package final class Router {
     guard let room = rooms[name] else { return }
     for member in room.members { room.remove(member, told: .closed, others: .removed, at: now) }
     settle(room, at: now)
+  }
+
+  /// Puts everybody out of every room.
+  package func closeAllRooms(at now: Tick) {
+    for name in rooms.keys.sorted() { close(room: name, at: now) }
   }
 
   package func pollMessage() -> (ConnectionID, ServerMessage)? { outbox.popFirst() }

@@ -415,3 +415,34 @@ struct SpeakingTests {
     #expect(clients[3].frames("c", "microphone").count > 190)
   }
 }
+
+struct LifetimeTests {
+  @Test func aRouterLetsGoOfEverything() throws {
+    weak var room: Room?
+    weak var member: Member?
+    do {
+      let world = try World()
+      let clients = try world.joined("ana", "ben")
+      clients[0].publish(.camera)
+      clients[1].subscribe(to: "ana", "camera")
+      room = clients[0].room
+      member = room?.member("ana")
+      #expect(room != nil && member != nil)
+    }
+    #expect(room == nil && member == nil)
+  }
+
+  @Test func aParticipantThatLeftIsForgotten() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.microphone)
+    clients[1].subscribe(to: "ana", "microphone")
+    clients[0].sendSound("microphone", seconds: 1)
+    world.run(.seconds(1))
+    weak let member = clients[0].room?.member("ana")
+    #expect(member != nil)
+    clients[0].tell(.leave(reason: nil))
+    world.run(.seconds(1))
+    #expect(member == nil)
+  }
+}
