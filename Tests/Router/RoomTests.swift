@@ -446,3 +446,35 @@ struct LifetimeTests {
     #expect(member == nil)
   }
 }
+
+struct ScaleTests {
+  @Test func aThousandParticipantsKnowEachOther() throws {
+    let now = Tick(nanoseconds: 1)
+    let router = Router(
+      configuration: RouterConfiguration(certificate: try Certificate.shared(), addresses: [.loopback(port: 7000)]),
+      random: SeededRandom(seed: 1), now: now)
+    let description = Description(
+      ufrag: "ufrag", password: "password", fingerprint: Description.Fingerprint(value: "AA"), lite: false,
+      setup: .active)
+    var told = 0
+    for number in 0..<1000 {
+      let connection = ConnectionID(number)
+      router.open(connection, at: now)
+      router.handle(
+        .join(Join(room: "r", participantID: "\(number)", name: "", description: description)), on: connection, at: now)
+      while router.pollMessage() != nil { told += 1 }
+    }
+    #expect(told == 1000 + 1000 * 999 / 2)
+    router.handle(.attributes(["a": "b"]), on: ConnectionID(500), at: now)
+    told = 0
+    while router.pollMessage() != nil { told += 1 }
+    #expect(told == 999)
+    router.open(ConnectionID(1000), at: now)
+    router.handle(.join(Join(room: "r", name: "", description: description)), on: ConnectionID(1000), at: now)
+    guard case .refused(let failure)? = router.pollMessage()?.1 else {
+      Issue.record("let in")
+      return
+    }
+    #expect(failure.code == .roomFull)
+  }
+}
