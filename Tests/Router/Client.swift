@@ -1,0 +1,191 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+extension ServerMessage {
+  /// Of a refusal or a failure.
+  var code: Failure.Code? {
+    switch self {
+    case .refused(let failure), .failed(_, let failure): failure.code
+    case .dataReceipt(let receipt): receipt.failure?.code
+    default: nil
+    }
+  }
+}
+
+/// One participant's end.
+final class Client {
+  let number: Int
+  let connection: ConnectionID
+  let address: SocketAddress
+  let peer: Peer
+  private(set) var messages: [ServerMessage] = []
+  private(set) var isConnected = false
+  private(set) var failure: String?
+  private(set) var keyFrameRequests = 0
+  /// What came, per participant and track.
+  private(set) var frames: [TrackReference: [EncodedFrame]] = [:]
+  private(set) var receivers: [ReceiverID: TrackReference] = [:]
+  fileprivate(set) var received = 0
+  var isUnplugged = false
+  /// Answers key frame requests with one, as an encoder does.
+  private(set) var wantsKeyFrame = true
+  /// Simulcast layers that are sent, of those published.
+  var activeLayers = 1
+  private var senders: [String: SenderID] = [:]
+  private var random: SeededRandom
+  private unowned let world: World
+  private var nextRequest = 0
+
+  init(number: Int, address: SocketAddress, peer: Peer, random: SeededRandom, world: World) {
+    (self.number, connection, self.address, self.peer) = (number, ConnectionID(number), address, peer)
+    (self.random, self.world) = (random, world)
+    peer.addLocalAddress(address)
+  }
+
+  // MARK: Saying
+
+  func join(_ room: String, as id: String?, credential: String? = nil) {
+    tell(
+      .join(
+        Join(
+          room: room, credential: credential, participantID: id, name: id ?? "", attributes: ["a": "1"],
+          description: Description(peer.localDescription))))
+  }
+
+  func tell(_ message: ClientMessage) { world.tell(message, from: self) }
+
+  /// - Returns: the track as it was published.
+  @discardableResult
+  func publish(_ kind: Track.Kind, id: String? = nil, layers: Int = 1, muted: Bool = false) -> Track {
+    let media = makeMedia(kind, layers: layers)
+    let track = Track(id: id ?? kind.rawValue, kind: kind, muted: muted, media: media)
+    if let stream = StreamParameters(media) { senders[track.id] = peer.addSender(stream) }
+    nextRequest += 1
+    tell(.publish(Publish(request: nextRequest, tracks: [track])))
+    return track
+  }
+
+  func makeMedia(_ kind: Track.Kind, layers: Int = 1) -> Media {
+    func source() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
+    return Media(
+      mid: "m\(senders.count)", codec: kind.isAudio ? "opus" : "VP8", payloadType: kind.isAudio ? 111 : 96,
+      rtxPayloadType: kind.isAudio ? nil : 97,
+      encodings: (0..<layers).map { layer in
+        Media.Encoding(
+          rid: layers > 1 ? "\(layer)" : nil, ssrc: source(), rtxSSRC: kind.isAudio ? nil : source(),
+          maxBitrate: kind.isAudio ? nil : 150_000 << (2 * layer))
+      })
+  }
+
+  func subscribe(to participant: String, _ tracks: String...) {
+    nextRequest += 1
+    tell(
+      .subscribe(
+        Subscribe(
+          request: nextRequest, tracks: tracks.map { TrackReference(participant: participant, track: $0) })))
+  }
+
+  // MARK: Media
+
+  /// Pictures at 30 a second: a key frame first and when asked for; their bytes tell the number and the layer.
+  func sendPictures(_ track: String, seconds: Double, bytes: Int = 2500) {
+    world.every(.nanoseconds(33_333_333), times: Int(seconds * 30)) { [self] number in
+      let isKey = wantsKeyFrame
+      wantsKeyFrame = false
+      for layer in 0..<activeLayers {
+        sendPicture(track, number: number, isKey: isKey, bytes: bytes, layer: layer)
+      }
+    }
+  }
+
+  func sendPicture(_ track: String, number: Int, isKey: Bool, bytes: Int = 2500, layer: Int = 0) {
+    guard let sender = senders[track] else { return }
+    let payload = [isKey ? 0 : 1, UInt8(number >> 8 & 255), UInt8(number & 255), UInt8(layer)]
+    peer.send(
+      EncodedFrame(
+        codec: .vp8, data: Bytes(payload + [UInt8](repeating: 7, count: bytes - 4)), captured: world.now,
+        rtpTimestamp: UInt32(truncatingIfNeeded: world.now.nanoseconds / 1000 * 90 / 1000), isKey: isKey,
+        layer: UInt8(layer)),
+      on: sender, at: world.now)
+    world.drain()
+  }
+
+  func sendSound(_ track: String, seconds: Double, level: Int8 = -30) {
+    world.every(.milliseconds(20), times: Int(seconds * 50)) { [self] number in
+      guard let sender = senders[track] else { return }
+      peer.send(
+        EncodedFrame(
+          codec: .opus, data: Bytes([1, UInt8(number >> 8 & 255), UInt8(number & 255)]), captured: world.now,
+          rtpTimestamp: UInt32(truncatingIfNeeded: number * 960), audioLevel: level, voiceActivity: level > -50),
+        on: sender, at: world.now)
+      world.drain()
+    }
+  }
+
+  func frames(_ participant: String, _ track: String) -> [EncodedFrame] {
+    frames[TrackReference(participant: participant, track: track)] ?? []
+  }
+
+  /// The numbers that `sendPictures` or `sendSound` wrote.
+  func numbers(_ participant: String, _ track: String) -> [Int] {
+    frames(participant, track).map { frame in
+      let bytes = frame.data.array
+      return Int(bytes[1]) << 8 | Int(bytes[2])
+    }
+  }
+
+  func statistics(_ participant: String, _ track: String) -> PeerStatistics.Incoming? {
+    let id = receivers.first { $0.value == TrackReference(participant: participant, track: track) }?.key
+    return id.flatMap { peer.statistics(at: world.now).incoming[$0] }
+  }
+
+  /// The router's own view of where this client is.
+  var room: Room? { world.router.room(of: connection) }
+
+  func forgetMessages() { messages = [] }
+
+  // MARK: Hearing
+
+  func take(_ message: ServerMessage) {
+    let json = try? message.json()
+    #expect((try? json?.withUnsafeBytes { try ServerMessage(json: $0) }) == message)
+    messages.append(message)
+    switch message {
+    case .joined(let joined): peer.setRemote(PeerDescription(joined.description), at: world.now)
+    case .subscribed(let subscribed):
+      for track in subscribed.tracks where !receivers.values.contains(track.reference) {
+        guard let stream = StreamParameters(track.media) else { continue }
+        receivers[peer.addReceiver(stream, mode: .frames)] = track.reference
+      }
+    case .unsubscribed(let references): for reference in references { removeReceiver(reference) }
+    case .withdrawn(let participant, let trackIDs):
+      for track in trackIDs { removeReceiver(TrackReference(participant: participant, track: track)) }
+    default: break
+    }
+  }
+
+  private func removeReceiver(_ reference: TrackReference) {
+    for (id, _) in receivers.filter({ $0.value == reference }) {
+      peer.removeReceiver(id)
+      receivers[id] = nil
+    }
+  }
+
+  func takeEvents() {
+    while let event = peer.pollEvent() {
+      switch event {
+      case .connected: isConnected = true
+      case .failed(let reason): failure = reason
+      case .frame(let id, let frame): if let reference = receivers[id] { frames[reference, default: []].append(frame) }
+      case .keyFrameRequested:
+        keyFrameRequests += 1
+        wantsKeyFrame = true
+      case .packet, .senderReport, .estimate: break
+      }
+    }
+  }
+}

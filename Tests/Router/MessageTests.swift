@@ -1,0 +1,114 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+struct DataTests {
+  private func data(_ client: Client) -> [ReceivedData] {
+    client.messages.compactMap { if case .data(let data) = $0 { data } else { nil } }
+  }
+
+  @Test func messagesReachTheOthersInOrder() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cyd")
+    for number in 0..<20 {
+      clients[number % 2].tell(.data(DataMessage(topic: "chat", payload: [UInt8(number)], id: "\(number)")))
+    }
+    #expect(data(clients[2]).map(\.payload) == (0..<20).map { [UInt8($0)] })
+    #expect(data(clients[2]).map(\.order) == Array(1...20))
+    #expect(data(clients[0]).map(\.payload) == stride(from: 1, to: 20, by: 2).map { [UInt8($0)] })
+    #expect(clients[0].messages.contains(.dataReceipt(DataReceipt(id: "0", order: 1))))
+  }
+
+  @Test func directedMessagesReachOnlyTheirAddressees() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cyd")
+    clients[0].tell(.data(DataMessage(topic: "t", payload: [1], to: ["cyd", "nobody"], lifetimeSeconds: 10, id: "1")))
+    #expect(data(clients[1]).isEmpty)
+    #expect(data(clients[2]).map(\.isDirected) == [true])
+    clients[0].tell(.data(DataMessage(topic: "t", payload: [1], to: ["nobody"], id: "2")))
+    #expect(clients[0].messages.last?.code == .unknownParticipant)
+    clients[0].tell(.data(DataMessage(topic: "t", payload: [2], id: "3", echo: true)))
+    #expect(data(clients[0]).map(\.id) == ["3"])
+    let dan = try world.joined("dan")[0]
+    guard case .joined(let joined) = dan.messages.first else { return }
+    #expect(joined.history.isEmpty)
+  }
+
+  @Test func lateJoinersGetWhatIsStillAlive() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    ana.tell(.data(DataMessage(topic: "t", payload: [1], lifetimeSeconds: 1, id: "short")))
+    ana.tell(.data(DataMessage(topic: "t", payload: [2], lifetimeSeconds: 60, id: "long")))
+    ana.tell(.data(DataMessage(topic: "t", payload: [3], id: "none")))
+    world.run(.seconds(5))
+    let ben = try world.joined("ben")[0]
+    guard case .joined(let joined) = ben.messages.first else {
+      Issue.record("not joined")
+      return
+    }
+    #expect(joined.history.map(\.id) == ["long"])
+    #expect(joined.history.map(\.ageMilliseconds) == [5000])
+  }
+
+  @Test func tooManyMessagesAreRefused() throws {
+    let world = try World { $0.limits.dataBurst = 5 }
+    let ana = try world.joined("ana")[0]
+    for number in 0..<6 { ana.tell(.data(DataMessage(topic: "t", payload: [], id: "\(number)"))) }
+    #expect(ana.messages.last?.code == .tooMany)
+    world.run(.seconds(1))
+    ana.tell(.data(DataMessage(topic: "t", payload: [], id: "again")))
+    #expect(ana.messages.last?.code == nil)
+  }
+
+  @Test func attributesReachTheOthersAndLateJoiners() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].tell(.attributes(["hand": "up"]))
+    #expect(clients[1].messages.last == .attributes(participant: "ana", ["hand": "up"]))
+    let cyd = try world.joined("cyd")[0]
+    guard case .joined(let joined) = cyd.messages.first else { return }
+    #expect(joined.participants[0].attributes == ["hand": "up"])
+  }
+
+  @Test func pingIsAnsweredAtAnyTime() throws {
+    let world = try World()
+    let client = try world.makeClient()
+    client.tell(.ping(4))
+    #expect(client.messages == [.pong(4)])
+  }
+}
+
+struct SpeakingTests {
+  @Test func levelsAndTheDominantSpeakerAreTold() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    for client in clients { client.publish(.microphone) }
+    clients[0].sendSound("microphone", seconds: 3, level: -20)
+    clients[1].sendSound("microphone", seconds: 3, level: -80)
+    world.run(.seconds(4))
+    let speakers = clients[1].messages.compactMap { if case .speakers(let speakers) = $0 { speakers } else { nil } }
+    #expect(speakers.contains { $0.dominant == "ana" })
+    #expect(speakers.first?.levels["ana"] == -20)
+    #expect(speakers.last?.levels == ["ana": -127, "ben": -127])
+    #expect(speakers.count <= 5)
+    let cyd = try world.joined("cyd")[0]
+    #expect(cyd.messages.contains(.speakers(Speakers(levels: [:], dominant: "ana"))))
+  }
+
+  @Test func onlyTheLoudestOfManyAreForwarded() throws {
+    let world = try World { $0.limits.forwardedVoices = 2 }
+    let clients = try world.joined("a", "b", "c", "listener")
+    for client in clients[..<3] { client.publish(.microphone) }
+    for name in ["a", "b", "c"] { clients[3].subscribe(to: name, "microphone") }
+    clients[0].sendSound("microphone", seconds: 4, level: -20)
+    clients[1].sendSound("microphone", seconds: 4, level: -60)
+    clients[2].sendSound("microphone", seconds: 4, level: -30)
+    world.run(.seconds(5))
+    #expect(clients[3].frames("a", "microphone").count == 200)
+    #expect(clients[3].frames("b", "microphone").count < 20)
+    #expect(clients[3].frames("c", "microphone").count > 190)
+  }
+}
