@@ -19,7 +19,9 @@ func fail(_ text: String, _ code: Int32) -> Never {
 }
 
 let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
-  ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() })
+  ("engine-vp8", { seconds in try EngineVideoBenchmark(seconds: seconds).run() }),
+  ("engine-opus", { seconds in try EngineSoundBenchmark(seconds: seconds).run() }),
+  ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
 ]
 
 var chosen: [String] = []

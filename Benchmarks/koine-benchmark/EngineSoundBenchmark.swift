@@ -1,0 +1,121 @@
+import CKoineBenchmark
+import Foundation
+import KoineBase
+import KoineCodecs
+import KoineMediaEngine
+import KoineTransport
+
+/// Speech, as fast as it goes: from a microphone through encoder, packets, SRTP and play-out buffer to a loudspeaker, in
+/// virtual time on one thread, against libopus encoding and decoding the same sound with the same settings.
+struct EngineSoundBenchmark {
+  private static let rounds = 7
+
+  let seconds: Int
+
+  func run() throws -> Report {
+    let speech = Self.makeSpeech(seconds: 10)
+    var bare: [Double] = []
+    var engine: [Double] = []
+    var concealed = 0.0
+    for _ in 0..<Self.rounds {
+      bare.append(try measureBare(speech))
+      let (cost, missing) = try measureEngine(speech)
+      engine.append(cost)
+      concealed = max(concealed, missing)
+    }
+    return Report(
+      benchmark: "engine-opus 48 kHz mono, \(AudioSendSettings().bitrate / 1_000) kbit/s, 20 ms",
+      rows: [
+        Row("packets a round", Double(seconds * 50), ""),
+        Row("bare libopus, CPU per packet", median(bare), "µs"), Row("engine, CPU per packet", median(engine), "µs"),
+        Row("samples concealed of a hundred", concealed, ""),
+        Row("engine / bare", median(zip(engine, bare).map { $0 / $1 }), "×", aim: 1.25),
+      ])
+  }
+
+  /// µs per packet.
+  private func measureBare(_ speech: [Int16]) throws -> Double {
+    guard let sound = bare_sound_open(Int32(AudioSendSettings().bitrate)) else {
+      throw BenchmarkError("libopus refuses the settings")
+    }
+    defer { bare_sound_close(sound) }
+    var out = [Int16](repeating: 0, count: 960)
+    let before = CPU.thread
+    for packet in 0..<seconds * 50 {
+      let start = packet * 960 % speech.count
+      let size = speech.withUnsafeBufferPointer { pcm in
+        out.withUnsafeMutableBufferPointer { bare_sound_pass(sound, pcm.baseAddress! + start, $0.baseAddress) }
+      }
+      guard size > 0 else { throw BenchmarkError("libopus failed") }
+    }
+    return (CPU.thread - before) * 1e6 / Double(seconds * 50)
+  }
+
+  private func measureEngine(_ speech: [Int16]) throws -> (cost: Double, concealed: Double) {
+    let clock = Scheduler.virtual()
+    let receiving = AudioReceivePipeline(scheduler: clock)
+    let mixer = PlayoutMixer(scheduler: clock, sink: nil)
+    let link = try PeerLink(codec: .opus, scheduler: clock) { receiving.push($0) }
+    let sending = AudioSendPipeline(
+      source: ReplayedMicrophone(speech), settings: AudioSendSettings(), scheduler: clock, output: link)
+    clock.advance(to: clock.now + .seconds(1))
+    guard link.isConnected else { throw BenchmarkError("the peers did not connect") }
+    try sending.start()
+    mixer.add(receiving)
+    clock.advance(to: clock.now + .seconds(2))
+    let (before, concealed) = (CPU.thread, receiving.statistics.concealed)
+    clock.advance(to: clock.now + .seconds(seconds))
+    let cost = (CPU.thread - before) * 1e6 / Double(seconds * 50)
+    let missing = Double(receiving.statistics.concealed - concealed) / Double(seconds * 48_000) * 100
+    sending.stop()
+    mixer.stop()
+    link.stop()
+    return (cost, missing)
+  }
+
+  /// Harmonics of a gliding pitch with syllables and breath.
+  private static func makeSpeech(seconds: Int) -> [Int16] {
+    var phase = 0.0
+    var random = SeededRandom(seed: 9)
+    return (0..<seconds * 48_000).map { n in
+      let time = Double(n) / 48_000
+      phase += (140 + 30 * sin(2 * .pi * 0.7 * time)) / 48_000
+      var value = Double(random.next() >> 56) / 2_048
+      for harmonic in 1...12 { value += sin(2 * .pi * phase * Double(harmonic)) / Double(harmonic) }
+      return Int16(value * (0.1 + 0.9 * pow(sin(.pi * 3.1 * time), 2)) * 6_000)
+    }
+  }
+}
+
+/// The same sound again and again, a block each 10 ms.
+private final class ReplayedMicrophone: AudioSource, Sendable {
+  let channels = 1
+  private let blocks: [AudioBlock]
+  private let isRunning = Lock(false)
+
+  init(_ speech: [Int16]) {
+    blocks = stride(from: 0, to: speech.count, by: AudioBlock.length).map { start in
+      var block = AudioBlock(captured: .zero)
+      block.samples = Array(speech[start..<start + AudioBlock.length])
+      return block
+    }
+  }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    isRunning.withLock { $0 = true }
+    tick(0, lane.scheduler.now, lane, deliver)
+  }
+
+  func stop() { isRunning.withLock { $0 = false } }
+
+  private func tick(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    let due = start + AudioBlock.duration * number
+    lane.post(at: due) { [self] in
+      guard isRunning.withLock({ $0 }) else { return }
+      var block = blocks[number % blocks.count]
+      block.captured = due
+      deliver(block)
+      tick(number + 1, start, lane, deliver)
+    }
+  }
+}
