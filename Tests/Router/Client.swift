@@ -29,7 +29,7 @@ final class Client {
   /// What came, per participant and track.
   private(set) var frames: [TrackReference: [EncodedFrame]] = [:]
   private(set) var receivers: [ReceiverID: TrackReference] = [:]
-  fileprivate(set) var received = 0
+  var received = 0
   var isUnplugged = false
   /// Answers key frame requests with one, as an encoder does.
   private(set) var wantsKeyFrame = true
