@@ -84,13 +84,17 @@ let package = Package(
 
     // Floor 5
     .target(
-      name: "Koine", dependencies: ["KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineSignaling"],
+      name: "Koine",
+      dependencies: ["KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineSignaling"],
       path: "Sources/Koine", swiftSettings: settings),
 
     // Floor 6
     room(
       "EmbeddedBackend", in: "Sources/Backends",
-      leansOn: ["Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork"]),
+      leansOn: [
+        "Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSockets",
+        "KoineSimulatedNetwork",
+      ]),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
     room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
@@ -115,13 +119,20 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
-      name: "koine-listener", dependencies: ["VideoSDKRTC", "WebRTC", "KoineSampleSupport"],
+      name: "koine-listener",
+      dependencies: [
+        "VideoSDKRTC", "WebRTC", "Koine", "KoineBackends", "KoineUIKit", "KoineSampleSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Samples/koine-listener", swiftSettings: settings),
 
     // Floor 11
     .executableTarget(
       name: "KoineCommand",
-      dependencies: ["Koine", "KoineSampleSupport", "VideoSDKRTC", "KoineEmbeddedBackend", "KoineMediaFiles", "KoineUIKit"],
+      dependencies: [
+        "Koine", "KoineBackends", "KoineSampleSupport", "VideoSDKRTC", "WebRTC", "KoineUIKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
       path: "Sources/Command", swiftSettings: settings),
 
     // Benchmarks: in this package, because only here are the seams below the common layer visible
@@ -144,7 +155,9 @@ let package = Package(
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
     tests("Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
-    tests("Router", of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
+    tests(
+      "Router",
+      of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
     tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine"]),

@@ -144,7 +144,8 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
         continue
       }
       if let next = jobs.firstDeadline(after: now) {
-        var until = timespec(tv_sec: Int(next.nanoseconds / 1_000_000_000), tv_nsec: Int(next.nanoseconds % 1_000_000_000))
+        var until = timespec(
+          tv_sec: Int(next.nanoseconds / 1_000_000_000), tv_nsec: Int(next.nanoseconds % 1_000_000_000))
         pthread_cond_timedwait(wake, mutex, &until)
       } else {
         pthread_cond_wait(wake, mutex)

@@ -1,0 +1,51 @@
+import Koine
+import KoineAVFoundation
+
+/// A camera with its settings, ready to be published. Opaque.
+public class CustomRTCMediaStream {
+  let config: CustomVideoTrackConfig
+  let facing: AVCaptureDevice.Position
+
+  init(config: CustomVideoTrackConfig, facing: AVCaptureDevice.Position) {
+    self.config = config
+    self.facing = facing
+  }
+}
+
+/// Sizes, frame rates and bit rates an encoder may be given; the names tell height and width.
+public enum CustomVideoTrackConfig: Sendable {
+  case h90p_w160p, h180p_w320p, h216p_w384p, h360p_w640p, h540p_w960p, h720p_w1280p, h1080p_w1920p, h1440p_w2560p
+  case h2160p_w3840p
+  case h120p_w160p, h180p_w240p, h240p_w320p, h360p_w480p, h480p_w640p, h540p_w720p, h720p_w960p, h1080p_w1440p
+  case h1440p_w1920p
+
+  /// Width and height in pixels, frames per second, bit/s.
+  var limits: (width: Int, height: Int, framesPerSecond: Double, bitrate: Int) {
+    switch self {
+    case .h90p_w160p: (160, 90, 15, 60_000)
+    case .h180p_w320p: (320, 180, 15, 120_000)
+    case .h216p_w384p: (384, 216, 15, 180_000)
+    case .h360p_w640p: (640, 360, 20, 300_000)
+    case .h540p_w960p: (960, 540, 25, 600_000)
+    case .h720p_w1280p: (1280, 720, 30, 2_000_000)
+    case .h1080p_w1920p: (1920, 1080, 30, 3_000_000)
+    case .h1440p_w2560p: (2560, 1440, 30, 5_000_000)
+    case .h2160p_w3840p: (3840, 2160, 30, 8_000_000)
+    case .h120p_w160p: (160, 120, 15, 80_000)
+    case .h180p_w240p: (240, 180, 15, 100_000)
+    case .h240p_w320p: (320, 240, 15, 150_000)
+    case .h360p_w480p: (480, 360, 20, 225_000)
+    case .h480p_w640p: (640, 480, 25, 300_000)
+    case .h540p_w720p: (720, 540, 30, 450_000)
+    case .h720p_w960p: (960, 720, 30, 1_500_000)
+    case .h1080p_w1440p: (1440, 1080, 30, 2_500_000)
+    case .h1440p_w1920p: (1920, 1440, 30, 3_500_000)
+    }
+  }
+
+  var publishOptions: VideoPublishOptions {
+    VideoPublishOptions(
+      maximumBitrate: limits.bitrate, maximumFramesPerSecond: limits.framesPerSecond, maximumWidth: limits.width,
+      maximumHeight: limits.height)
+  }
+}

@@ -1,0 +1,6 @@
+// Users reach tracks, views and camera positions with `import VideoSDKRTC` alone, as with the vendor's binaries.
+@_exported public import FoundationNetworking
+@_exported public import KoineAVFoundation
+@_exported public import KoineUIKit
+@_exported public import Mediasoup
+@_exported public import WebRTC

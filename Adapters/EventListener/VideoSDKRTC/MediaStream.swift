@@ -1,0 +1,35 @@
+import Koine
+public import WebRTC
+
+/// One enabled stream of a participant. Off and on again makes another one.
+public class MediaStream: Equatable, @unchecked Sendable {  // constant but for the track, which guards itself
+  public let id: String
+  public let kind: MediaType
+  /// An `RTCVideoTrack` or an `RTCAudioTrack`.
+  public let track: RTCMediaStreamTrack
+  private let source: Koine.Stream.ID
+  private weak let session: Session?
+
+  init(_ stream: Koine.Stream, number: Int, session: Session) {
+    id = number == 0 ? stream.id.track : "\(stream.id.track).\(number)"
+    kind = MediaType(stream.kind)
+    source = stream.id
+    self.session = session
+    if stream.kind.isVideo {
+      let source = stream.id
+      track = RTCVideoTrack(
+        trackId: id, attach: { [weak session] sink in session?.attach(sink, to: source) },
+        detach: { [weak session] sink in session?.detach(sink, from: source) })
+    } else {
+      track = RTCAudioTrack(trackId: id)
+    }
+  }
+
+  /// Stops receiving this remote stream; nobody else notices.
+  public func pause() { session?.unsubscribe(from: source) }
+
+  /// Receives it again.
+  public func resume() { session?.subscribe(to: source) }
+
+  public static func == (a: MediaStream, b: MediaStream) -> Bool { a.id == b.id && a.kind == b.kind }
+}

@@ -1,0 +1,69 @@
+import Koine
+public import Mediasoup
+
+/// How far a meeting's own connection is (the vendor's set up to 2.2.1, and the newer names).
+public enum MeetingState: String, Sendable {
+  case CONNECTING, CONNECTED, CLOSING, CLOSED, CANCELLED, RECONNECTING
+}
+
+/// Who takes part in which way.
+public enum Mode: String, Sendable { case CONFERENCE, VIEWER }
+
+public enum VideoQuality: String, CaseIterable, Sendable { case high, medium, low }
+
+/// What a stream shows or sounds like.
+public enum MediaType: Equatable, Sendable {
+  case share
+  case state(value: MediaKind)
+
+  init(_ kind: Koine.Stream.Kind) {
+    switch kind {
+    case .microphone: self = .state(value: .audio)
+    case .camera: self = .state(value: .video)
+    case .screen, .screenSound: self = .share
+    }
+  }
+}
+
+/// The vendor's error codes that the engine can find reason for.
+public enum VideoSDKError: Int, Sendable {
+  case UNKNOWN_ERROR = 4000
+  case INVALID_API_KEY = 4001
+  case INVALID_TOKEN = 4002
+  case INVALID_MEETING_ID = 4003
+  case INVALID_PARTICIPANT_ID = 4004
+  case DUPLICATE_PARTICIPANT = 4005
+  case ACCOUNT_DEACTIVATED = 4006
+  case ACCOUNT_DISCONTINUED = 4007
+  case INVALID_PERMISSIONS = 4008
+  case MAX_PARTCIPANT_REACHED = 4009
+  case MAX_SPEAKER_REACHED = 4010
+  case START_RECORDING_FAILED = 4011
+  case STOP_RECORDING_FAILED = 4012
+  case START_LIVESTREAM_FAILED = 4013
+  case STOP_LIVESTREAM_FAILED = 4014
+  case INVALID_LIVESTREAM_CONFIG = 4015
+  case START_HLS_FAILED = 4016
+  case STOP_HLS_FAILED = 4017
+  case RECORDING_FAILED = 5001
+  case LIVESTREAM_FAILED = 5002
+  case HLS_FAILED = 5003
+  case ERROR_GET_VIDEO_MEDIA = 3011
+  case ERROR_GET_AUDIO_MEDIA = 3012
+  case ERROR_GET_DISPLAY_MEDIA = 3013
+  case ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED = 3014
+  case ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED = 3015
+  case ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED = 3016
+
+  init(_ error: SessionError) {
+    self =
+      switch error.code {
+      case .invalidRoom: .INVALID_MEETING_ID
+      case .invalidParticipantID: .INVALID_PARTICIPANT_ID
+      case .invalidCredential: .INVALID_TOKEN
+      case .notPermitted: .INVALID_PERMISSIONS
+      case .roomFull: .MAX_PARTCIPANT_REACHED
+      default: .UNKNOWN_ERROR
+      }
+  }
+}

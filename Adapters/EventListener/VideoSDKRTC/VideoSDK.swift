@@ -1,0 +1,35 @@
+import Foundation
+import Koine
+import KoineBackends
+
+/// The style's entry: settings of the process and the factory of meetings.
+public final class VideoSDK {
+  private init() {}
+
+  private static let token = Lock<String?>(nil)
+
+  /// Sets the token that meetings made from now on show on joining.
+  public static func config(token: String) { self.token.withLock { $0 = token } }
+
+  /// Makes a meeting, which connects to nothing before `join`. An empty `participantId` leaves the id to the room.
+  public static func initMeeting(
+    meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
+    webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, mode: Mode? = .CONFERENCE
+  ) -> Meeting {
+    Meeting(
+      world: Result { () throws(BackendAddressError) in try Backends.world() },
+      join: JoinRequest(
+        room: meetingId, credential: token.withLock { $0 },
+        participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName),
+      micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
+      mode: mode ?? .CONFERENCE)
+  }
+
+  /// Describes a camera track to join with or to switch to.
+  public static func createCameraVideoTrack(
+    encoderConfig: CustomVideoTrackConfig? = .h360p_w640p, facingMode: AVCaptureDevice.Position? = .front,
+    multiStream: Bool? = true
+  ) throws -> CustomRTCMediaStream? {
+    CustomRTCMediaStream(config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front)
+  }
+}

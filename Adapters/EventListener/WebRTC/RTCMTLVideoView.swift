@@ -1,0 +1,40 @@
+public import Foundation
+import Koine
+public import KoineUIKit
+
+/// Shows the frames of the tracks it is added to. Headless: `snapshot()` and `writePNG(to:)` tell what is to be seen.
+@preconcurrency @MainActor
+public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
+  private struct Settings {
+    var isEnabled = true
+    weak var delegate: (any RTCVideoViewDelegate)?
+  }
+  nonisolated private let settings = Lock(Settings())
+
+  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
+  nonisolated public convenience init() { self.init(frame: .zero) }
+  nonisolated public required init?(coder: NSCoder) { nil }
+
+  public var videoContentMode: UIView.ContentMode {
+    get { contentMode }
+    set { contentMode = newValue }
+  }
+
+  /// A disabled view keeps its last picture.
+  nonisolated public var isEnabled: Bool {
+    get { settings.withLock { $0.isEnabled } }
+    set { settings.withLock { $0.isEnabled = newValue } }
+  }
+
+  nonisolated public var delegate: (any RTCVideoViewDelegate)? {
+    get { settings.withLock { $0.delegate } }
+    set { settings.withLock { $0.delegate = newValue } }
+  }
+
+  nonisolated public func setSize(_ size: CGSize) { delegate?.videoView(self, didChangeVideoSize: size) }
+
+  nonisolated public func renderFrame(_ frame: RTCVideoFrame?) {
+    guard isEnabled else { return }
+    if let frame { render(frame.frame) } else { clear() }
+  }
+}

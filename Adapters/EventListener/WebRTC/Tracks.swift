@@ -1,0 +1,97 @@
+public import Foundation
+package import Koine
+
+public enum RTCMediaStreamTrackState: Int, Sendable { case live, ended }
+
+/// Sound or pictures of one participant. Only the SDK makes them.
+public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` is a lock, the rest is constant
+  public let kind: String
+  public let trackId: String
+  private let mutable = Lock((isEnabled: true, readyState: RTCMediaStreamTrackState.live))
+
+  init(kind: String, trackId: String) {
+    self.kind = kind
+    self.trackId = trackId
+  }
+
+  /// A disabled video track hands no pictures to its renderers.
+  public var isEnabled: Bool {
+    get { mutable.withLock { $0.isEnabled } }
+    set { mutable.withLock { $0.isEnabled = newValue } }
+  }
+
+  public var readyState: RTCMediaStreamTrackState { mutable.withLock { $0.readyState } }
+
+  /// The SDK has ended the stream; renderers may still be removed.
+  package func end() { mutable.withLock { $0.readyState = .ended } }
+}
+
+/// A participant's sound. It plays whether or not anybody holds the track.
+public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
+  package init(trackId: String) { super.init(kind: "audio", trackId: trackId) }
+}
+
+/// A participant's pictures. Any number of renderers may show one track, and one renderer several tracks.
+public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
+  private let attach: @Sendable (any VideoSink) -> Void
+  private let detach: @Sendable (any VideoSink) -> Void
+  private let renderers = Lock<[ObjectIdentifier: RendererSink]>([:])
+
+  package init(
+    trackId: String, attach: @escaping @Sendable (any VideoSink) -> Void,
+    detach: @escaping @Sendable (any VideoSink) -> Void
+  ) {
+    self.attach = attach
+    self.detach = detach
+    super.init(kind: "video", trackId: trackId)
+  }
+
+  /// From any thread. A renderer that is attached already stays attached once.
+  public func add(_ renderer: any RTCVideoRenderer) {
+    let sink = renderers.withLock { renderers -> RendererSink? in
+      guard renderers[ObjectIdentifier(renderer)] == nil else { return nil }
+      let sink = RendererSink(renderer, of: self)
+      renderers[ObjectIdentifier(renderer)] = sink
+      return sink
+    }
+    if let sink { attach(sink) }
+  }
+
+  /// From any thread. Harmless when the renderer is not attached, or the stream has ended.
+  public func remove(_ renderer: any RTCVideoRenderer) {
+    let sink = renderers.withLock { $0.removeValue(forKey: ObjectIdentifier(renderer)) }
+    guard let sink else { return }
+    sink.close()
+    detach(sink)
+  }
+}
+
+/// Hands a track's frames to one renderer, announcing each new size first. Called on one engine lane at a time.
+private final class RendererSink: VideoSink, @unchecked Sendable {  // `target` is a lock
+  private struct Target {
+    var renderer: (any RTCVideoRenderer)?
+    var width = 0
+    var height = 0
+  }
+  private let target: Lock<Target>
+  private weak let track: RTCVideoTrack?
+
+  init(_ renderer: any RTCVideoRenderer, of track: RTCVideoTrack) {
+    target = Lock(Target(renderer: renderer))
+    self.track = track
+  }
+
+  func close() { target.withLock { $0.renderer = nil } }
+
+  func render(_ frame: VideoFrame) {
+    guard track?.isEnabled == true else { return }
+    let (renderer, isNewSize) = target.withLock { target in
+      let isNew = target.width != frame.width || target.height != frame.height
+      (target.width, target.height) = (frame.width, frame.height)
+      return (target.renderer, isNew)
+    }
+    guard let renderer else { return }
+    if isNewSize { renderer.setSize(CGSize(width: frame.width, height: frame.height)) }
+    renderer.renderFrame(RTCVideoFrame(frame))
+  }
+}

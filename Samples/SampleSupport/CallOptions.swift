@@ -1,0 +1,101 @@
+public import ArgumentParser
+public import Koine
+import KoineBackends
+import KoineEmbeddedBackend
+import KoineMediaFiles
+import KoineSimulatedNetwork
+
+/// What every sample and `koine demo` understand of sources and the network.
+public struct MediaOptions: ParsableArguments {
+  @Option(help: "Camera: pattern[:WxH[@FPS]], stamp[:NAME], file:PATH.")
+  public var camera: String?
+
+  @Option(help: "Microphone: tone[:HZ], silence, file:PATH.")
+  public var microphone: String?
+
+  @Option(
+    help: """
+      What each participant's link does to packets, in each direction: loss=5%,delay=40ms,jitter=20ms,reorder=1%,\
+      rate=800k,seed=7, any subset; 'SPEC;10s:SPEC' changes it in time.
+      """)
+  public var network: String?
+
+  @Option(help: "Write what is received to DIR/<receiver>/<sender>.wav, .y4m and .webm.")
+  public var record: String?
+
+  @Option(help: "Write a picture of the screen to this PNG file at the end.")
+  public var snapshot: String?
+
+  @Flag(help: "Print the figures as one JSON object on standard output, and nothing else there.")
+  public var json = false
+
+  public init() {}
+
+  /// Looks at everything that can be wrong before anything begins.
+  public func validate() throws {
+    if let network { do { _ = try NetworkSpec(network) } catch { throw ValidationError("--network: \(error)") } }
+    for path in [record, snapshot].compactMap({ $0 }) where path.isEmpty {
+      throw ValidationError("an output path is empty")
+    }
+  }
+
+  /// Opens the sources once, to find out whether they can be, and makes the world of the call.
+  public func makeWorld(backend address: String? = nil) throws -> World {
+    MediaFiles.register()
+    var devices = DefaultDevices.environment
+    if let camera { devices.camera = camera }
+    if let microphone { devices.microphone = microphone }
+    do throws(DeviceError) {
+      _ = try Devices.camera(devices.camera)
+      _ = try Devices.microphone(devices.microphone)
+    } catch {
+      throw SampleExit(error)
+    }
+    let backend: any Backend
+    if let network {
+      guard address == nil || address == "embedded" else {
+        throw ValidationError("--network needs the embedded backend")
+      }
+      backend = EmbeddedBackend(network: try NetworkSpec(network))
+    } else {
+      do { backend = try Backends.backend(at: address ?? "embedded") } catch {
+        throw ValidationError("--backend: \(error)")
+      }
+    }
+    return World(backend: backend, devices: devices)
+  }
+}
+
+/// The grammar that all samples share, besides their style's own options.
+public struct CallOptions: ParsableArguments {
+  @OptionGroup public var media: MediaOptions
+
+  @Option(help: "The room to meet in.")
+  public var room = "koine"
+
+  @Option(help: "The name that the others see.")
+  public var name = "Guest"
+
+  @Option(help: "Leave after this many seconds; 0 stays until told to leave.")
+  public var seconds = 10.0
+
+  @Option(help: "Add this many participants of the common layer, so that nobody is alone.")
+  public var peers = 1
+
+  @Option(help: "How to reach the room: embedded.")
+  public var backend: String?
+
+  @Flag(help: "Print every callback in the vendor's words, with its time.")
+  public var trace = false
+
+  @Option(help: "Do at given times what the file says, a line each: 'at 5s mute' (mute, camera, people, leave).")
+  public var script: String?
+
+  public init() {}
+
+  public func validate() throws {
+    guard seconds >= 0, seconds <= 86_400 else { throw ValidationError("--seconds takes 0 to 86400") }
+    guard (0...50).contains(peers) else { throw ValidationError("--peers takes 0 to 50") }
+    guard !room.isEmpty else { throw ValidationError("--room is empty") }
+  }
+}

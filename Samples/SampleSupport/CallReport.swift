@@ -1,0 +1,90 @@
+import Foundation
+import Koine
+
+/// What one receiver got from one sender.
+public struct DirectionReport: Sendable, Codable {
+  public var receiver, sender: String
+  public var packets = 0
+  /// Never arrived, not even as a retransmission.
+  public var packetsLost = 0
+  public var packetsRecovered = 0
+  public var framesReceived = 0
+  public var framesRendered = 0
+  public var width = 0
+  public var height = 0
+  public var framesPerSecond = 0.0
+  public var freezes = 0
+  /// All times in milliseconds.
+  public var longestGap = 0.0
+  public var latencyMedian = 0.0
+  public var latency95 = 0.0
+  public var joinToFirstPicture: Double?
+  /// Of the sound handed out, 0...1.
+  public var concealed = 0.0
+  public var soundBuffer = 0.0
+
+  init(
+    receiver: String, sender: String, video: StreamStatistics?, audio: StreamStatistics?, joinToFirstPicture: Duration?
+  ) {
+    self.receiver = receiver
+    self.sender = sender
+    self.joinToFirstPicture = joinToFirstPicture?.inMilliseconds
+    for incoming in [video?.incoming, audio?.incoming].compactMap({ $0 }) {
+      packets += incoming.packets
+      packetsLost += incoming.lost
+      packetsRecovered += incoming.recovered
+    }
+    if let video = video?.video {
+      (framesReceived, framesRendered) = (video.received, video.rendered)
+      (width, height, framesPerSecond) = (video.width, video.height, video.framesPerSecond)
+      (freezes, longestGap) = (video.freezes, video.longestGap)
+      (latencyMedian, latency95) = (video.latencyMedian, video.latency95)
+    }
+    if let audio = audio?.audio { (concealed, soundBuffer) = (audio.concealedFraction, audio.bufferDelay) }
+  }
+}
+
+/// The figures of a call, for people or for programs.
+public struct CallReport: Sendable, Codable {
+  public var seconds: Double
+  public var directions: [DirectionReport]
+
+  public init(seconds: Double, directions: [DirectionReport]) {
+    self.seconds = seconds
+    self.directions = directions
+  }
+
+  /// To standard output: as one JSON object, or as a table.
+  public func write(asJSON: Bool) {
+    if asJSON {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+      if let data = try? encoder.encode(self) { print(String(decoding: data, as: UTF8.self), to: .standardOutput) }
+    } else {
+      print(table, to: .standardOutput)
+    }
+  }
+
+  private var table: String {
+    let head = [
+      "receiver < sender", "packets", "lost", "again", "frames", "size", "fps", "freezes", "gap ms", "concealed",
+      "p50 ms", "p95 ms", "first ms",
+    ]
+    let rows = directions.map { way in
+      [
+        "\(way.receiver) < \(way.sender)", "\(way.packets)", "\(way.packetsLost)", "\(way.packetsRecovered)",
+        "\(way.framesRendered)/\(way.framesReceived)", "\(way.width)x\(way.height)",
+        String(format: "%.1f", way.framesPerSecond), "\(way.freezes)", String(format: "%.0f", way.longestGap),
+        String(format: "%.2f%%", way.concealed * 100), String(format: "%.1f", way.latencyMedian),
+        String(format: "%.1f", way.latency95), way.joinToFirstPicture.map { String(format: "%.0f", $0) } ?? "-",
+      ]
+    }
+    let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+    return ([head] + rows).map { row in
+      zip(row, widths).enumerated().map { index, cell in
+        let space = String(repeating: " ", count: cell.1 - cell.0.count)
+        return index == 0 ? cell.0 + space : space + cell.0
+      }.joined(separator: "  ")
+    }.joined(separator: "\n")
+  }
+}

@@ -1,0 +1,30 @@
+public import Koine
+
+/// Participants of the common layer with cameras and microphones, so that a sample's user is not alone.
+public final class Peers: Sendable {
+  private static let names = ["Ana", "Bea", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana"]
+  private let sessions: [Session]
+
+  public init(count: Int, room: String, world: World) {
+    sessions = (0..<count).map { index in
+      let name = index < Self.names.count ? Self.names[index] : "Peer \(index + 1)"
+      return Session(JoinRequest(room: room, name: name), in: world)
+    }
+  }
+
+  public func join() {
+    for session in sessions {
+      do {
+        try session.publish(camera: Devices.camera(session.world.devices.camera))
+        try session.publish(microphone: Devices.microphone(session.world.devices.microphone))
+      } catch {
+        print("\(session.request.name): \(error)", to: .standardError)
+      }
+      session.join { outcome in
+        if case .failure(let error) = outcome { print("\(session.request.name): \(error)", to: .standardError) }
+      }
+    }
+  }
+
+  public func leave() async { for session in sessions { await session.leave() } }
+}

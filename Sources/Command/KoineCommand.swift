@@ -1,0 +1,8 @@
+import ArgumentParser
+
+/// The `koine` command.
+@main
+struct KoineCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "koine", abstract: "Real-time calls in four vendors' words.", subcommands: [Demo.self])
+}

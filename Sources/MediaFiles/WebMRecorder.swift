@@ -1,0 +1,159 @@
+import CKoineFFmpeg
+import Foundation
+public import Koine
+
+/// Writes received Opus and VP8 or VP9 frames to WebM as they came, without coding them anew.
+///
+/// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
+/// the first sound, if pictures have not come within a second). Nothing is left of a recording that fails.
+public final class WebMRecorder: Sendable {
+  private let state: Lock<WebMFile>
+
+  /// - Parameters: hasSound, hasPictures: which tracks the file gets.
+  public init(_ path: String, hasSound: Bool = true, hasPictures: Bool = true) {
+    state = Lock(WebMFile(path: path, hasSound: hasSound, hasPictures: hasPictures))
+  }
+
+  /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
+  public var tap: any EncodedFrameSink { Tap(recorder: self) }
+
+  fileprivate func take(_ frame: EncodedFrame) { state.withLock { $0.take(frame) } }
+
+  public func close() throws(RecordingError) {
+    try state.withLock { state throws(RecordingError) in try state.close() }
+  }
+
+  private final class Tap: EncodedFrameSink {
+    private let recorder: WebMRecorder
+    init(recorder: WebMRecorder) { self.recorder = recorder }
+    func take(_ frame: EncodedFrame) { recorder.take(frame) }
+  }
+}
+
+private struct WebMFile {
+  let path: String
+  let hasSound, hasPictures: Bool
+  private var context: UnsafeMutablePointer<AVFormatContext>?
+  private var soundTrack: Int32?
+  private var pictureTrack: Int32?
+  private var waiting: [EncodedFrame] = []
+  private var start: Tick?
+  private var lastTimes: [Int32: Int64] = [:]
+  private var problem: RecordingError?
+  private var isClosed = false
+
+  init(path: String, hasSound: Bool, hasPictures: Bool) {
+    (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
+  }
+
+  mutating func take(_ frame: EncodedFrame) {
+    guard !isClosed, problem == nil else { return }
+    if context == nil {
+      waiting.append(frame)
+      let key = waiting.first { !$0.codec.isAudio && $0.isKey }
+      guard key != nil || !hasPictures else {
+        if waiting.count > 500 { waiting.removeFirst(250) }
+        return
+      }
+      begin(with: key)
+      let late = waiting
+      waiting = []
+      for frame in late { write(frame) }
+    } else {
+      write(frame)
+    }
+  }
+
+  private mutating func begin(with key: EncodedFrame?) {
+    try? FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    start = key?.captured ?? waiting.first?.captured
+    var status = avformat_alloc_output_context2(&context, nil, "webm", path + ".part")
+    guard status >= 0, let context else { return fail(status) }
+    if let key { pictureTrack = addPictures(context, key) }
+    if hasSound { soundTrack = addSound(context) }
+    status = avio_open(&context.pointee.pb, path + ".part", AVIO_FLAG_WRITE)
+    if status >= 0 { status = avformat_write_header(context, nil) }
+    if status < 0 { fail(status) }
+  }
+
+  private func addPictures(_ context: UnsafeMutablePointer<AVFormatContext>, _ key: EncodedFrame) -> Int32? {
+    guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
+    parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+    parameters.pointee.codec_id = key.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
+    let size = Self.size(of: key)
+    parameters.pointee.width = Int32(size.width)
+    parameters.pointee.height = Int32(size.height)
+    stream.pointee.time_base = AVRational(num: 1, den: 1000)
+    return stream.pointee.index
+  }
+
+  /// VP8 key frames tell their size in bytes 6...9 (RFC 6386, 9.1); a VP9 decoder finds it by itself.
+  private static func size(of key: EncodedFrame) -> (width: Int, height: Int) {
+    let bytes = key.data.readable
+    guard key.codec == .vp8, bytes.count >= 10 else { return (640, 360) }
+    return (Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8, Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8)
+  }
+
+  private func addSound(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32? {
+    guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
+    parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+    parameters.pointee.codec_id = AV_CODEC_ID_OPUS
+    parameters.pointee.sample_rate = 48_000
+    av_channel_layout_default(&parameters.pointee.ch_layout, 1)
+    // RFC 7845, 5.1: the identification header.
+    let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0]
+    guard let extra = av_mallocz(header.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return nil }
+    extra.copyMemory(from: header, byteCount: header.count)
+    parameters.pointee.extradata = extra.assumingMemoryBound(to: UInt8.self)
+    parameters.pointee.extradata_size = Int32(header.count)
+    stream.pointee.time_base = AVRational(num: 1, den: 1000)
+    return stream.pointee.index
+  }
+
+  private mutating func write(_ frame: EncodedFrame) {
+    guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
+      frame.captured >= start, let packet = av_packet_alloc(),
+      let stream = context.pointee.streams[Int(track)]
+    else { return }
+    var owned: UnsafeMutablePointer<AVPacket>? = packet
+    defer { av_packet_free(&owned) }
+    guard av_new_packet(packet, Int32(frame.data.count)) >= 0, let source = frame.data.readable.baseAddress else {
+      return
+    }
+    UnsafeMutableRawPointer(packet.pointee.data).copyMemory(from: source, byteCount: frame.data.count)
+    let milliseconds = (frame.captured - start).nanoseconds / 1_000_000
+    let base = stream.pointee.time_base
+    var time = av_rescale_q(milliseconds, AVRational(num: 1, den: 1000), base)
+    if let last = lastTimes[track], time <= last { time = last + 1 }  // sound that overtook other sound
+    lastTimes[track] = time
+    packet.pointee.pts = time
+    packet.pointee.dts = time
+    packet.pointee.stream_index = track
+    if frame.isKey || frame.codec.isAudio { packet.pointee.flags = AV_PKT_FLAG_KEY }
+    let status = av_interleaved_write_frame(context, packet)
+    if status < 0 { fail(status) }
+  }
+
+  private mutating func fail(_ status: Int32) {
+    problem = RecordingError(path: path, reason: MediaReader.reason(status))
+  }
+
+  mutating func close() throws(RecordingError) {
+    guard !isClosed else { return }
+    isClosed = true
+    if let context {
+      if problem == nil { av_write_trailer(context) }
+      avio_closep(&context.pointee.pb)
+      avformat_free_context(context)
+      self.context = nil
+      if problem == nil, rename(path + ".part", path) != 0 {
+        problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
+      }
+    }
+    if let problem {
+      unlink(path + ".part")
+      throw problem
+    }
+  }
+}

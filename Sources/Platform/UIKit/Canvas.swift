@@ -1,0 +1,131 @@
+import CKoinePNG
+public import Foundation
+public import Koine
+
+/// Pixels to draw on: RGBA, row by row from the top.
+public struct Canvas: Sendable {
+  public let width, height: Int
+  public private(set) var pixels: [UInt8]
+  /// Nothing outside is drawn.
+  var clip: CGRect
+
+  public init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+    pixels = [UInt8](repeating: 255, count: width * height * 4)
+    for index in 0..<width * height { (pixels[4 * index], pixels[4 * index + 1], pixels[4 * index + 2]) = (0, 0, 0) }
+    clip = CGRect(x: 0, y: 0, width: width, height: height)
+  }
+
+  /// Red, green and blue, 0...255; nil outside.
+  public func color(x: Int, y: Int) -> (red: UInt8, green: UInt8, blue: UInt8)? {
+    guard x >= 0, y >= 0, x < width, y < height else { return nil }
+    let start = 4 * (y * width + x)
+    return (pixels[start], pixels[start + 1], pixels[start + 2])
+  }
+
+  public mutating func fill(_ area: CGRect, _ color: UIColor) {
+    let part = visible(area)
+    for y in part.rows {
+      for x in part.columns {
+        let start = 4 * (y * width + x)
+        (pixels[start], pixels[start + 1], pixels[start + 2]) = (color.red, color.green, color.blue)
+      }
+    }
+  }
+
+  /// Draws a picture, upright, scaled into `area` as `mode` says.
+  public mutating func draw(_ frame: VideoFrame, in area: CGRect, mode: UIView.ContentMode) {
+    let pool = FramePool(limit: 0)
+    let upright = frame.upright(pool: pool)
+    let target = place(width: Double(upright.width), height: Double(upright.height), in: area, mode)
+    let part = visible(target.intersection(area))
+    guard !part.rows.isEmpty, !part.columns.isEmpty else { return }
+    let scaled = upright.scaled(
+      to: max(2, Int(target.width.rounded())), max(2, Int(target.height.rounded())), pool: pool)
+    let colors = scaled.pixels(.rgba)
+    for y in part.rows {
+      let row = min(max(y - Int(target.minY), 0), scaled.height - 1)
+      for x in part.columns {
+        let from = 4 * (row * scaled.width + min(max(x - Int(target.minX), 0), scaled.width - 1))
+        let to = 4 * (y * width + x)
+        for channel in 0..<3 { pixels[to + channel] = colors[from + channel] }
+      }
+    }
+  }
+
+  private func place(width: Double, height: Double, in area: CGRect, _ mode: UIView.ContentMode) -> CGRect {
+    let (across, down) = (area.width / width, area.height / height)
+    let scale: Double
+    switch mode {
+    case .scaleToFill: return area
+    case .scaleAspectFit: scale = min(across, down)
+    case .scaleAspectFill: scale = max(across, down)
+    }
+    let size = CGSize(width: width * scale, height: height * scale)
+    return CGRect(
+      x: area.midX - size.width / 2, y: area.midY - size.height / 2, width: size.width, height: size.height)
+  }
+
+  /// One line of text, with its top left corner at `origin`.
+  public mutating func draw(_ text: String, at origin: CGPoint, height: CGFloat, color: UIColor) {
+    let scale = max(1, Int(height) / BitmapFont.lineHeight)
+    var left = Int(origin.x)
+    for character in text {
+      for (column, bits) in BitmapFont.columns(of: character).enumerated() {
+        for row in 0..<8 where bits & (1 << UInt8(row)) != 0 {
+          fill(
+            CGRect(x: left + column * scale, y: Int(origin.y) + row * scale, width: scale, height: scale), color)
+        }
+      }
+      left += 6 * scale
+    }
+  }
+
+  private func visible(_ area: CGRect) -> (rows: Range<Int>, columns: Range<Int>) {
+    let part = area.intersection(clip).intersection(CGRect(x: 0, y: 0, width: width, height: height))
+    guard !part.isEmpty else { return (0..<0, 0..<0) }
+    return (
+      Int(part.minY)..<max(Int(part.minY), Int(part.maxY.rounded())),
+      Int(part.minX)..<max(Int(part.minX), Int(part.maxX.rounded()))
+    )
+  }
+
+  // MARK: Out
+
+  /// - Throws: when the file cannot be written; nothing half-written is left.
+  public func writePNG(to path: String) throws {
+    var image = png_image()
+    image.version = UInt32(PNG_IMAGE_VERSION)
+    image.width = UInt32(width)
+    image.height = UInt32(height)
+    image.format = UInt32(PNG_FORMAT_FLAG_ALPHA | PNG_FORMAT_FLAG_COLOR)
+    let partial = path + ".part"
+    guard png_image_write_to_file(&image, partial, 0, pixels, 0, nil) != 0, rename(partial, path) == 0 else {
+      let reason = withUnsafeBytes(of: image.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      unlink(partial)
+      throw PictureError(description: reason.isEmpty ? "\(path) cannot be written" : reason)
+    }
+  }
+
+  /// For a terminal of 24-bit colour: two pixels to a character, the upper half block.
+  public func ansi(columns: Int) -> String {
+    let rows = max(2, columns * height / width)
+    var text = ""
+    for row in stride(from: 0, to: rows - 1, by: 2) {
+      for column in 0..<columns {
+        let x = column * width / columns
+        guard let upper = color(x: x, y: row * height / rows), let lower = color(x: x, y: (row + 1) * height / rows)
+        else { continue }
+        text += "\u{1B}[38;2;\(upper.red);\(upper.green);\(upper.blue);48;2;\(lower.red);\(lower.green);\(lower.blue)m▀"
+      }
+      text += "\u{1B}[0m\n"
+    }
+    return text
+  }
+}
+
+/// Why a picture could not be written.
+public struct PictureError: Error, CustomStringConvertible, Sendable {
+  public let description: String
+}
