@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,28 +52,48 @@ static size_t seal(EVP_CIPHER_CTX *cipher, uint8_t *out, size_t header, const ui
   return header + length + 16;
 }
 
+static ssize_t send_run(int socket, struct sockaddr_in *address, void *bytes, size_t size, size_t segment) {
+  struct iovec part = {bytes, size};
+  struct msghdr message = {address, sizeof *address, &part, 1, NULL, 0, 0};
+  union {
+    char bytes[CMSG_SPACE(sizeof(uint16_t))];
+    struct cmsghdr align;
+  } control = {{0}};
+  if (size > segment) {
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof control.bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_UDP;
+    header->cmsg_type = 103;  // UDP_SEGMENT, see udp(7)
+    header->cmsg_len = CMSG_LEN(sizeof(uint16_t));
+    uint16_t value = segment;
+    memcpy(CMSG_DATA(header), &value, sizeof value);
+  }
+  return sendmsg(socket, &message, 0);
+}
+
 long bare_forward(
-    bare_forwarder *forwarder, const uint8_t *payload, size_t payload_length, size_t header_length, int encrypts, int sends) {
-  uint8_t out[2048];
-  if (header_length < 12 || header_length + payload_length + 16 > sizeof out) return 0;
-  memset(out, 0, header_length);
-  forwarder->sequence++;
+    bare_forwarder *forwarder, const uint8_t *payload, size_t payload_length, size_t header_length, int run, int encrypts,
+    int sends) {
+  uint8_t out[16 * 2048];
+  size_t length = header_length + payload_length + 16;
+  if (header_length < 12 || length > 2048 || run < 1 || run > 16) return 0;
+  memset(out, 0, sizeof out / 16 * run);
   long sent = 0;
   for (int index = 0; index < forwarder->count; index++) {
-    out[0] = 0x90;
-    out[1] = 96;
-    out[2] = forwarder->sequence >> 8;
-    out[3] = forwarder->sequence & 255;
-    out[8] = index;
-    size_t length = header_length + payload_length + 16;
-    if (encrypts) {
-      length = seal(forwarder->ciphers[index], out, header_length, payload, payload_length, forwarder->sequence);
+    for (int place = 0; place < run; place++) {
+      uint8_t *packet = out + place * length;
+      uint16_t number = forwarder->sequence + place;
+      packet[0] = 0x90;
+      packet[1] = 96;
+      packet[2] = number >> 8;
+      packet[3] = number & 255;
+      packet[8] = index;
+      if (encrypts) seal(forwarder->ciphers[index], packet, header_length, payload, payload_length, number);
     }
-    if (!sends) continue;
-    struct iovec part = {out, length};
-    struct msghdr message = {&forwarder->addresses[index], sizeof forwarder->addresses[index], &part, 1, NULL, 0, 0};
-    if (sendmsg(forwarder->socket, &message, 0) > 0) sent++;
+    if (sends && send_run(forwarder->socket, &forwarder->addresses[index], out, length * run, length) > 0) sent += run;
   }
+  forwarder->sequence += run;
   return sent;
 }
 
@@ -81,14 +102,6 @@ void bare_forwarder_close(bare_forwarder *forwarder) {
   free(forwarder->ciphers);
   free(forwarder->addresses);
   free(forwarder);
-}
-
-long bare_send(int socket, const void *bytes, size_t length, uint32_t address, uint16_t port) {
-  struct sockaddr_in target;
-  fill(&target, address, port);
-  struct iovec part = {(void *)bytes, length};
-  struct msghdr message = {&target, sizeof target, &part, 1, NULL, 0, 0};
-  return sendmsg(socket, &message, 0);
 }
 
 int bare_socket(int buffer, uint16_t *port) {

@@ -42,14 +42,13 @@ typedef struct bare_forwarder bare_forwarder;
 
 /// For each receiver a key and an address on 127.0.0.1; `socket` is a bound UDP socket, in no one's ownership here.
 bare_forwarder *bare_forwarder_open(int receivers, const uint16_t *ports, int socket);
-/// For every receiver: writes a header, encrypts the payload behind it (AES-128-GCM, 16 bytes of tag), sends the datagram.
-/// Returns the number of datagrams sent. Each of the two parts can be left out, to tell what it costs.
+/// For every receiver: writes `run` headers, encrypts the payload behind each (AES-128-GCM, 16 bytes of tag), sends them in
+/// one system call. Returns the number of datagrams sent. Each of the two parts can be left out, to tell what it costs.
 long bare_forward(
-    bare_forwarder *forwarder, const uint8_t *payload, size_t payload_length, size_t header_length, int encrypts, int sends);
+    bare_forwarder *forwarder, const uint8_t *payload, size_t payload_length, size_t header_length, int run, int encrypts,
+    int sends);
 void bare_forwarder_close(bare_forwarder *forwarder);
 
-/// Sends one datagram to a port of 127.0.0.1; the same call the floor makes.
-long bare_send(int socket, const void *bytes, size_t length, uint32_t address, uint16_t port);
 /// Makes a UDP socket bound to any port of 127.0.0.1, with room for `buffer` bytes, and tells the port. -1 on failure.
 int bare_socket(int buffer, uint16_t *port);
 /// The next datagram that waits, or -1.
