@@ -2,7 +2,7 @@ import CKoineFFmpeg
 import Koine
 
 /// A file's pictures, at their own times, looped. Decodes on its lane, one frame ahead.
-final class FileVideoSource: VideoSource, @unchecked Sendable {  // `run` is a lock, the reader is touched on the lane only
+final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, but for `run`
   let format: VideoFormat
   private let path: String
   private let reader: MediaReader
@@ -74,7 +74,7 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // `run` is a l
 }
 
 /// A file's sound at 48 kHz, mono, at its own pace, looped.
-final class FileAudioSource: AudioSource, @unchecked Sendable {  // `run` is a lock, the rest is touched on the lane only
+final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, but for `run`
   let channels = 1
   private let path: String
   private let reader: MediaReader

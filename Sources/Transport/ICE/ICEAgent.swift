@@ -190,7 +190,8 @@ package struct ICEAgent {
   private mutating func select(_ local: SocketAddress, _ remote: SocketAddress) {
     let isFirst = selected == nil
     if let selected, selected == (local, remote) { return }
-    if let selected, isControlling, role != .lite, selected != (local, remote) { return }  // the first that answers stays
+    // The first that answers stays.
+    if let selected, isControlling, role != .lite, selected != (local, remote) { return }
     selected = (local, remote)
     lastConsent = now
     nextConsentCheck = now + Self.consentInterval

@@ -24,18 +24,18 @@ struct NackGenerator {
   private(set) var recovered = 0
   private(set) var abandoned = 0
 
-  /// - Returns: true when the packet is the newest so far.
-  mutating func received(_ sequence: Int64, at now: Tick) -> Bool {
+  /// - Parameter isRecovered: came as a retransmission, not late by itself.
+  mutating func received(_ sequence: Int64, isRecovered: Bool, at now: Tick) {
     guard let last = highest else {
       highest = sequence
-      return true
+      return
     }
     guard sequence > last else {
       if let index = missing.firstIndex(where: { $0.sequence == sequence }) {
         let entry = missing.remove(at: index)
-        if entry.requests > 0 { recovered += 1 } else { adapt(to: now - entry.since) }
+        if isRecovered { recovered += 1 } else { adapt(to: now - entry.since) }
       }
-      return false
+      return
     }
     if sequence - last > Int64(Self.limit) {
       missing.removeAll(keepingCapacity: true)  // a new beginning rather than a gap
@@ -45,11 +45,12 @@ struct NackGenerator {
       }
     }
     highest = sequence
-    return true
   }
 
   private mutating func adapt(to lateness: Duration) {
-    reordering = min(max((reordering * 7 + lateness * 2) / 8, .milliseconds(2)), .milliseconds(20))
+    // Up at once, down slowly: asking too early costs a packet, asking late costs a little time.
+    let goal = min(lateness + .milliseconds(1), .milliseconds(30))
+    reordering = goal > reordering ? goal : max(reordering - (reordering - goal) / 32, .milliseconds(2))
   }
 
   var deadline: Tick? { missing.lazy.map(\.nextRequest).min() }

@@ -54,7 +54,7 @@ struct RTPReceiveStream {
     firstArrival = firstArrival ?? now
     statistics.received(
       full, timestamp: packet.timestamp, bytes: payloadRange.count, isRecovered: isRecovered, at: now)
-    _ = nack.received(full, at: now)
+    nack.received(full, isRecovered: isRecovered, at: now)
     return SharedPacket(
       datagram: datagram, packet: packet, extensions: extensions, sequence: full, layer: layer,
       isRecovered: isRecovered,
