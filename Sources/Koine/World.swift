@@ -16,6 +16,22 @@ public final class World: Sendable {
     self.devices = devices
   }
 
+  /// Virtual time only: lets the world run until `operation`, which waits for something in it, has come to its end.
+  public func run<Value: Sendable>(_ operation: @escaping @Sendable () async -> Value) async -> Value {
+    let result = Lock<Value?>(nil)
+    let task = Task {
+      let value = await operation()
+      result.withLock { $0 = value }
+    }
+    while result.withLock({ $0 == nil }) {
+      await run(for: .milliseconds(1))
+      await Task.yield()
+    }
+    _ = await task.value
+    guard let value = result.withLock({ $0 }) else { preconditionFailure("the loop above ends with a value") }
+    return value
+  }
+
   /// The world of entry objects made inside `$current.withValue(…)`; nil: the process's own.
   @TaskLocal public static var current: World?
 

@@ -99,9 +99,7 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
   }
 
   func statistics(of session: Session, in world: World) async -> [StreamStatistics] {
-    async let figures = session.statistics()
-    await world.run(for: .milliseconds(100))
-    return await figures
+    await world.run { await session.statistics() }
   }
 
   @Test func twoPeopleMeetOverLoopback() async throws {
@@ -112,10 +110,10 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
     )
     let benSees = Watcher()
     benSees.follow(ben)
+    let events = ben.events()
     try ana.publish(camera: Devices.camera("stamp:Ana"))
     try await ana.join()
     try await ben.join()
-    let events = ben.events()
     for await event in events { if case .tileChanged(let tile) = event, tile.width > 0 { break } }
     #expect(benSees.now.stamps.first?.name == "Ana")
     await ana.leave()

@@ -106,7 +106,6 @@ final class Hub: @unchecked Sendable {
     guard participants.isEmpty else { return }
     router = nil
     loop.close(routerAddress)
-    loop.rest()
   }
 
   // MARK: Datagrams and time
@@ -166,6 +165,7 @@ final class Hub: @unchecked Sendable {
     }
     loop.flush()
     loop.wake(at: deadline)
+    if participants.isEmpty { loop.rest() }
   }
 
   private func drain(_ end: ParticipantEnd, _ door: RouterDoor?, at now: Tick) {

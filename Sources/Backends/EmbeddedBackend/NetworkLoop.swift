@@ -72,26 +72,36 @@ final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane
 }
 
 /// Loopback UDP on the process's one network thread, which is joined while anybody is connected.
-final class LoopbackLoop: NetworkLoop, UDPLoopClient, @unchecked Sendable {  // `membership` is a lock
+final class LoopbackLoop: NetworkLoop, UDPLoopClient, Sendable {
+  private struct Membership {
+    var current: (loop: UDPLoop, id: UDPLoop.ClientID)?
+    /// Jobs that have been posted and have not begun: the loop is kept for them.
+    var pending = 0
+  }
+
   private let hub: @Sendable () -> Hub?
-  private let membership = Lock<(loop: UDPLoop, id: UDPLoop.ClientID)?>(nil)
+  private let membership = Lock(Membership())
 
   init(hub: @escaping @Sendable () -> Hub?) { self.hub = hub }
 
-  deinit { if let (_, id) = membership.withLock({ $0 }) { UDPLoop.leave(id) } }
+  deinit { if let (_, id) = current { UDPLoop.leave(id) } }
 
   var now: Tick { Scheduler.real.now }
 
   /// Joins the loop if need be.
   func post(_ work: @escaping @Sendable () -> Void) {
     membership.withLock { membership in
-      let current = membership ?? UDPLoop.join(self)
-      membership = current
-      current.loop.post(work)
+      let current = membership.current ?? UDPLoop.join(self)
+      membership.current = current
+      membership.pending += 1
+      current.loop.post { [self] in
+        self.membership.withLock { $0.pending -= 1 }
+        work()
+      }
     }
   }
 
-  private var current: (loop: UDPLoop, id: UDPLoop.ClientID)? { membership.withLock { $0 } }
+  private var current: (loop: UDPLoop, id: UDPLoop.ClientID)? { membership.withLock { $0.current } }
 
   func wake(at deadline: Tick?) { if let (loop, id) = current { loop.wake(id, at: deadline) } }
 
@@ -109,9 +119,10 @@ final class LoopbackLoop: NetworkLoop, UDPLoopClient, @unchecked Sendable {  // 
   func flush() { current?.loop.flush() }
 
   func rest() {
-    let left = membership.withLock { membership in
-      defer { membership = nil }
-      return membership
+    let left = membership.withLock { membership -> (loop: UDPLoop, id: UDPLoop.ClientID)? in
+      guard membership.pending == 0 else { return nil }
+      defer { membership.current = nil }
+      return membership.current
     }
     if let (_, id) = left { UDPLoop.leave(id) }
   }
