@@ -160,7 +160,7 @@ let package = Package(
       of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
     tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
-    tests("MediaFiles", of: ["KoineMediaFiles", "Koine"]),
+    tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests("Platform", of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine"]),
     tests("EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"]),
     tests("Command", of: ["KoineSampleSupport", "Koine"]),
