@@ -142,7 +142,7 @@ let package = Package(
       name: "koine-benchmark",
       dependencies: [
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
-        "KoineSignaling", "KoineSockets",
+        "KoineSignaling", "KoineSockets", "Koine", "KoineEmbeddedBackend",
       ],
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),
 
