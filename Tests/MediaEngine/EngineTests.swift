@@ -1,0 +1,247 @@
+import KoineBase
+import KoineCodecs
+import KoineTransport
+import Testing
+
+@testable import KoineMediaEngine
+
+/// Takes what a send pipeline makes and hands it to a receive pipeline, perhaps not all and not in time.
+private final class Wire: FrameOutput, Sendable {
+  struct Trouble: Sendable {
+    var loss = 0.0
+    var delay = Duration.milliseconds(20)
+    var jitter = Duration.zero
+  }
+
+  private struct State {
+    var random = SeededRandom(seed: 5); var sequence: Int64 = 0; var frames = 0; var bytes = 0; var keys = 0
+  }
+  private let state = Lock(State())
+  private let lane: Lane
+  private let trouble: Trouble
+  private let deliver: @Sendable (EncodedFrame) -> Void
+
+  init(_ scheduler: Scheduler, _ trouble: Trouble = Trouble(), deliver: @escaping @Sendable (EncodedFrame) -> Void) {
+    lane = scheduler.lane("wire")
+    self.trouble = trouble
+    self.deliver = deliver
+  }
+
+  var frames: Int { state.withLock { $0.frames } }
+  var bytes: Int { state.withLock { $0.bytes } }
+  var keys: Int { state.withLock { $0.keys } }
+
+  func send(_ frame: EncodedFrame) {
+    let arrival = state.withLock { state -> (Tick, Int64)? in
+      state.sequence += 1
+      state.frames += 1
+      state.bytes += frame.data.count
+      if frame.isKey { state.keys += 1 }
+      let luck = Double.random(in: 0..<1, using: &state.random)
+      let spread = Double.random(in: 0..<1, using: &state.random)
+      guard luck >= trouble.loss else { return nil }
+      return (lane.scheduler.now + trouble.delay + trouble.jitter * spread, state.sequence)
+    }
+    guard let (time, sequence) = arrival else { return }
+    lane.post(at: time) { [self] in
+      var arrived = frame
+      arrived.sequence = sequence
+      arrived.arrived = lane.scheduler.now
+      deliver(arrived)
+    }
+  }
+}
+
+private final class Screen: VideoSink, AudioSink, Sendable {
+  let stamps = Lock<[Stamp?]>([])
+  let samples = Lock<[Int16]>([])
+  func render(_ frame: VideoFrame) { stamps.withLock { $0.append(StampReader.read(frame)) } }
+  func play(_ block: AudioBlock) { samples.withLock { $0 += block.samples } }
+}
+
+@Suite struct VideoPipelineTests {
+  private func call(
+    _ source: String, bitrate: Int, seconds: Int,
+    during: (VideoSendPipeline, VideoReceivePipeline, Scheduler) -> Void = { _, _, _ in }
+  ) throws -> (screen: Screen, wire: Wire, figures: VideoReceiveStatistics) {
+    let scheduler = Scheduler.virtual()
+    let receive = VideoReceivePipeline(scheduler: scheduler) {}
+    let screen = Screen()
+    receive.addSink(screen)
+    let wire = Wire(scheduler) { receive.push($0) }
+    var settings = VideoSendSettings()
+    settings.maxBitrate = bitrate
+    let send = VideoSendPipeline(
+      source: try Devices.camera(source), settings: settings, scheduler: scheduler, output: wire)
+    try send.start()
+    during(send, receive, scheduler)
+    scheduler.advance(to: scheduler.now + .seconds(seconds))
+    return (screen, wire, receive.statistics)
+  }
+
+  @Test func aStampSurvivesAHundredKilobits() throws {
+    let result = try call("stamp:Ana,160x90@15", bitrate: 100_000, seconds: 4)
+    let stamps = result.screen.stamps.withLock { $0 }
+    #expect(stamps.count >= 58)
+    #expect(stamps.allSatisfy { $0?.name == "Ana" })
+    #expect(stamps.compactMap { $0?.number } == (0..<UInt32(stamps.count)).map { $0 })
+    #expect(result.wire.bytes * 8 / 4 < 160_000)
+  }
+
+  @Test func picturesComeEachOnceAndOnTime() throws {
+    let result = try call("pattern:320x180@30", bitrate: 400_000, seconds: 5)
+    #expect(result.figures.rendered >= 148)
+    #expect(result.figures.freezes == 0)
+    #expect(result.figures.latency95 < 25)
+    #expect(result.wire.keys == 1, "one key frame, as nobody asked for more")
+  }
+
+  @Test func aKeyFrameComesOnRequestAndAfterMuting() throws {
+    let result = try call("pattern:160x90@30", bitrate: 200_000, seconds: 2) { send, _, scheduler in
+      scheduler.advance(to: scheduler.now + .seconds(1))
+      send.requestKeyFrame(layer: 0)
+      scheduler.advance(to: scheduler.now + .seconds(1))
+      send.setMuted(true)
+      scheduler.advance(to: scheduler.now + .seconds(1))
+      send.setMuted(false)
+    }
+    #expect(result.wire.keys == 3)
+    #expect((110...125).contains(result.wire.frames), "nothing is sent while muted")
+  }
+
+  @Test func nothingIsShownAfterStop() throws {
+    let result = try call("stamp:Ana,160x90@30", bitrate: 100_000, seconds: 3) { send, receive, scheduler in
+      scheduler.advance(to: scheduler.now + .seconds(1))
+      send.stop()
+      receive.stop()
+    }
+    #expect(result.screen.stamps.withLock { $0.count } <= 31)
+  }
+
+  @Test func aSmallRateMakesSmallPicturesAndALargeOneLargeAgain() throws {
+    let result = try call("pattern:640x360@30", bitrate: 1_000_000, seconds: 2) { send, receive, scheduler in
+      send.setTargetBitrate(70_000)
+      scheduler.advance(to: scheduler.now + .seconds(2))
+      #expect(receive.statistics.width < 640)
+      send.setTargetBitrate(1_000_000)
+    }
+    #expect(result.figures.width == 640)
+  }
+}
+
+@Suite struct SoundPipelineTests {
+  private func call(_ trouble: Wire.Trouble, seconds: Int) throws -> (Screen, AudioReceiveStatistics) {
+    let scheduler = Scheduler.virtual()
+    let talker = AudioReceivePipeline(scheduler: scheduler)
+    let mixer = PlayoutMixer(scheduler: scheduler, sink: nil)
+    let ear = Screen()
+    talker.addSink(ear)
+    mixer.add(talker)
+    let wire = Wire(scheduler, trouble) { talker.push($0) }
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler, output: wire)
+    send.setExpectedLoss(trouble.loss)
+    try send.start()
+    scheduler.advance(to: scheduler.now + .seconds(seconds))
+    return (ear, talker.statistics)
+  }
+
+  @Test func nothingIsMadeUpOnACalmNetwork() throws {
+    let (ear, figures) = try call(.init(), seconds: 10)
+    #expect(figures.concealed == 0 && figures.accelerated == 0 && figures.stretched == 0)
+    #expect(ear.samples.withLock { $0.count } > 48_000 * 9)
+    #expect(figures.bufferDelay <= 40)
+  }
+
+  @Test func jitterIsWaitedFor() throws {
+    let (_, figures) = try call(.init(jitter: .milliseconds(80)), seconds: 20)
+    #expect(figures.concealedFraction < 0.03)
+    #expect(figures.bufferDelay > 60)
+  }
+
+  @Test func lossIsCountedAndPartlyCorrected() throws {
+    let (_, figures) = try call(.init(loss: 0.10, jitter: .milliseconds(10)), seconds: 20)
+    #expect(figures.corrected > 0)
+    #expect(figures.concealedFraction < 0.12)
+    #expect(figures.concealed > 0)
+  }
+
+  @Test func theMixSaturates() {
+    let scheduler = Scheduler.virtual()
+    let ear = Screen()
+    let mixer = PlayoutMixer(scheduler: scheduler, sink: ear)
+    for _ in 0..<2 { mixer.add(AudioReceivePipeline(scheduler: scheduler)) }
+    scheduler.advance(to: scheduler.now + .milliseconds(100))
+    #expect(ear.samples.withLock { $0.allSatisfy { $0 == 0 } && $0.count >= 4_800 })
+    mixer.stop()
+    let count = ear.samples.withLock { $0.count }
+    scheduler.advance(to: scheduler.now + .seconds(1))
+    #expect(ear.samples.withLock { $0.count } == count)
+  }
+}
+
+@Suite struct TimeStretchTests {
+  @Test func keepsATonePure() {
+    let tone = (0..<960).map { Int16(8_000 * sine(Double($0) * 200 / 48_000)) }
+    for shorter in [true, false] {
+      var pcm = tone
+      let stretch = TimeStretch(channels: 1)
+      #expect(shorter ? stretch.shorten(&pcm) : stretch.lengthen(&pcm))
+      let change = shorter ? 960 - pcm.count : pcm.count - 960
+      #expect([240, 480].contains { abs($0 - change) <= 4 }, "whole periods of 200 Hz")
+      let steps = zip(pcm, pcm.dropFirst()).map { abs(Int($0) - Int($1)) }
+      #expect(steps.max() ?? 0 < 400, "no jump larger than the tone's own")
+    }
+  }
+
+  @Test func leavesNoiseAlone() {
+    var random = SeededRandom(seed: 3)
+    var noise = (0..<960).map { _ in Int16.random(in: -8_000...8_000, using: &random) }
+    #expect(!TimeStretch(channels: 1).shorten(&noise))
+    #expect(noise.count == 960)
+  }
+}
+
+@Suite struct StreamSyncTests {
+  @Test(arguments: [-30, 0, 70]) func smallDifferencesAreLeftAlone(lag: Int) {
+    let sync = StreamSync()
+    for second in 0..<20 {
+      sync.soundPlayed(after: .milliseconds(100 + lag), at: Tick(nanoseconds: Int64(second) * 1_000_000_000))
+      sync.pictureShown(after: .milliseconds(100), at: Tick(nanoseconds: Int64(second) * 1_000_000_000))
+    }
+    #expect(sync.soundHold == .zero && sync.pictureHold == .zero)
+  }
+
+  @Test func lateSoundHoldsPicturesBackByStepsOfEightyMilliseconds() {
+    let sync = StreamSync()
+    var holds: [Duration] = []
+    for second in 0..<6 {
+      sync.soundPlayed(after: .milliseconds(400), at: Tick(nanoseconds: Int64(second) * 1_000_000_000))
+      sync.pictureShown(
+        after: .milliseconds(100) + sync.pictureHold, at: Tick(nanoseconds: Int64(second) * 1_000_000_000))
+      holds.append(sync.pictureHold)
+    }
+    #expect(zip(holds, holds.dropFirst()).allSatisfy { $1 - $0 <= .milliseconds(80) })
+    #expect(sync.pictureHold >= .milliseconds(160))
+  }
+}
+
+@Suite struct DeviceTextTests {
+  @Test(arguments: [
+    "pattern:0x0", "pattern:axb", "pattern:640x360@0", "stamp:A,9", "tone:x", "tone:5", "nothing", "silence:1",
+  ])
+  func nonsenseIsRefusedWithAReason(text: String) {
+    #expect(throws: DeviceError.self) {
+      if text.hasPrefix("tone") || text.hasPrefix("silence") {
+        _ = try Devices.microphone(text)
+      } else {
+        _ = try Devices.camera(text)
+      }
+    }
+  }
+
+  @Test func whatIsSaidIsWhatComes() throws {
+    let format = try Devices.camera("pattern:320x240@15").format
+    #expect(format == VideoFormat(width: 320, height: 240, framesPerSecond: 15))
+  }
+}
