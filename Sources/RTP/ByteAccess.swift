@@ -80,7 +80,7 @@ package struct ByteWriter {
       overflowed = true
       return
     }
-    if let source = bytes.baseAddress { (out.baseAddress! + count).copyMemory(from: source, byteCount: bytes.count) }
+    UnsafeMutableRawBufferPointer(rebasing: out[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 

@@ -26,9 +26,11 @@ package struct GenericNACK: Hashable, Sendable {
     while index < sequences.endIndex {
       let first = sequences[index]
       var mask: UInt16 = 0
+      var last: UInt16 = 0
       index += 1
-      while index < sequences.endIndex, case let ahead = sequences[index] &- first, (1...16).contains(ahead) {
+      while index < sequences.endIndex, case let ahead = sequences[index] &- first, ahead > last, ahead <= 16 {
         mask |= 1 << (ahead - 1)
+        last = ahead
         index += 1
       }
       writer.write(first)

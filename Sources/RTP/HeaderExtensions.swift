@@ -19,11 +19,18 @@ package struct HeaderExtensionMap: Hashable, Sendable {
   }
 
   private var ids: [UInt8]  // by kind; 0: not in use
-  private var kinds: [UInt8: Kind]
+  private var kinds: [Kind?]  // by number, for a look-up per element of every packet
+  /// Whether a number does not fit a one-byte element header.
+  let hasWideIDs: Bool
 
+  /// - Parameter ids: 1...14; above 14, and only where the other side understands two-byte element headers, 15...255.
   package init(_ ids: [Kind: UInt8]) {
     self.ids = Kind.allCases.map { ids[$0] ?? 0 }
-    kinds = Dictionary(ids.map { ($0.value, $0.key) }, uniquingKeysWith: { first, _ in first })
+    kinds = Array(repeating: nil, count: 256)
+    hasWideIDs = ids.values.contains { $0 > 14 }
+    for kind in Kind.allCases.reversed() {
+      if let id = id(of: kind) { kinds[Int(id)] = kind }
+    }
   }
 
   /// What Koine's programs use between themselves.
@@ -35,7 +42,7 @@ package struct HeaderExtensionMap: Hashable, Sendable {
     return id == 0 ? nil : id
   }
 
-  package func kind(of id: UInt8) -> Kind? { kinds[id] }
+  package func kind(of id: UInt8) -> Kind? { kinds[Int(id)] }
 }
 
 /// What header extensions say of a packet. The two names are given as bytes on request, so that reading the rest

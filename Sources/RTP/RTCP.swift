@@ -89,22 +89,23 @@ package enum RTCP: Hashable, Sendable {
     }
   }
 
-  /// Appends the packet to `writer`. `unknown` cannot be written.
+  /// Appends the packet to `writer`: of reports, chunks and sources the first 31, as many as the count field can tell.
+  /// `unknown` cannot be written.
   package func write(to writer: inout ByteWriter) {
     let start = writer.count
     switch self {
     case .senderReport(let report):
-      header(PacketType.sr, UInt8(report.blocks.count & 0x1F), &writer)
+      header(PacketType.sr, Self.count(report.blocks), &writer)
       report.write(to: &writer)
     case .receiverReport(let sender, let blocks):
-      header(PacketType.rr, UInt8(blocks.count & 0x1F), &writer)
+      header(PacketType.rr, Self.count(blocks), &writer)
       writer.write(sender)
       for block in blocks.prefix(31) { block.write(to: &writer) }
     case .sourceDescription(let chunks):
-      header(PacketType.sdes, UInt8(chunks.count & 0x1F), &writer)
+      header(PacketType.sdes, Self.count(chunks), &writer)
       for chunk in chunks.prefix(31) { chunk.write(to: &writer, start: start) }
     case .goodbye(let sources):
-      header(PacketType.bye, UInt8(sources.count & 0x1F), &writer)
+      header(PacketType.bye, Self.count(sources), &writer)
       for source in sources.prefix(31) { writer.write(source) }
     case .nack(let nack):
       feedback(PacketType.rtpfb, 1, nack.sender, nack.media, &writer)
@@ -124,6 +125,8 @@ package enum RTCP: Hashable, Sendable {
     while (writer.count - start) % 4 != 0, !writer.overflowed { writer.write(UInt8(0)) }
     writer.patch(UInt16(truncatingIfNeeded: (writer.count - start) / 4 - 1), at: start + 2)
   }
+
+  private static func count(_ items: [some Any]) -> UInt8 { UInt8(min(items.count, 31)) }
 
   private func header(_ type: UInt8, _ count: UInt8, _ writer: inout ByteWriter) {
     writer.write(0x80 | count)

@@ -35,11 +35,13 @@ package struct RTPHeader: Hashable, Sendable {
   }
 }
 
-/// Writes extension elements with one-byte headers, opening the block before the first.
+/// Writes extension elements, opening the block before the first: with one-byte headers, or with two-byte ones where a
+/// number or a length asks for them (RFC 8285, 4.2 and 4.3; the forms are not mixed in one packet).
 private struct ExtensionWriter {
   private var writer: ByteWriter
   private let map: HeaderExtensionMap
   private let start: Int
+  private var isTwoByte = false
   private(set) var hasElements = false
 
   init(_ writer: ByteWriter, map: HeaderExtensionMap) {
@@ -49,20 +51,19 @@ private struct ExtensionWriter {
   }
 
   mutating func write(_ values: HeaderExtensions) {
+    isTwoByte =
+      map.hasWideIDs || Self.isLong(values.mid) || Self.isLong(values.rid) || Self.isLong(values.repairedRID)
     if let level = values.audioLevel, open(.audioLevel, length: 1) {
-      writer.write((values.voiceActivity ? 0x80 : 0) | UInt8(clamping: -Int(level)) & 0x7F)
+      writer.write((values.voiceActivity ? 0x80 : 0) | UInt8(max(0, min(127, -Int(level)))))
     }
     if let number = values.transportSequence, open(.transportSequence, length: 2) { writer.write(number) }
     if let time = values.absoluteSendTime, open(.absoluteSendTime, length: 3) { writer.write24(time) }
     if let turns = values.quarterTurns, open(.videoOrientation, length: 1) { writer.write(turns & 3) }
     if let time = values.absoluteCaptureTime {
-      if let offset = values.captureClockOffset {
-        if open(.absoluteCaptureTime, length: 16) {
-          writer.write(time)
-          writer.write(UInt64(bitPattern: offset))
-        }
-      } else if open(.absoluteCaptureTime, length: 8) {
+      let offset = values.captureClockOffset
+      if open(.absoluteCaptureTime, length: offset == nil ? 8 : 16) {
         writer.write(time)
+        if let offset { writer.write(UInt64(bitPattern: offset)) }
       }
     }
     write(values.mid, as: .mid)
@@ -71,24 +72,32 @@ private struct ExtensionWriter {
   }
 
   private mutating func write(_ name: String?, as kind: HeaderExtensionMap.Kind) {
-    guard let name, (1...16).contains(name.utf8.count), open(kind, length: name.utf8.count) else { return }
+    guard let name, (1...255).contains(name.utf8.count), open(kind, length: name.utf8.count) else { return }
     for byte in name.utf8 { writer.write(byte) }
   }
 
+  private static func isLong(_ name: String?) -> Bool { name.map { (17...255).contains($0.utf8.count) } ?? false }
+
   private mutating func open(_ kind: HeaderExtensionMap.Kind, length: Int) -> Bool {
-    guard let id = map.id(of: kind), id < 15 else { return false }
+    guard let id = map.id(of: kind) else { return false }
     if !hasElements {
       hasElements = true
-      writer.write(UInt16(0xBEDE))
+      writer.write(UInt16(isTwoByte ? 0x1000 : 0xBEDE))
       writer.write(UInt16(0))
     }
-    writer.write(id << 4 | UInt8(length - 1))
+    if isTwoByte {
+      writer.write(id)
+      writer.write(UInt8(length))
+    } else {
+      writer.write(id << 4 | UInt8(length - 1))
+    }
     return true
   }
 
   mutating func finish() -> ByteWriter {
     guard hasElements else { return writer }
     while (writer.count - start) % 4 != 0, !writer.overflowed { writer.write(UInt8(0)) }
+    guard !writer.overflowed else { return writer }
     writer.patch(UInt16((writer.count - start - 4) / 4), at: start + 2)
     return writer
   }

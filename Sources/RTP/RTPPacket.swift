@@ -15,7 +15,7 @@ package struct RTPPacket: Hashable, Sendable {
   /// Without padding.
   package let payloadRange: Range<Int>
   /// Of the extension's elements, empty without one.
-  let extensionRange: Range<Int>
+  let elementsRange: Range<Int>
   /// RFC 8285: 0xBEDE has one-byte element headers, 0x100? two-byte ones.
   let extensionProfile: UInt16
 
@@ -50,7 +50,7 @@ package struct RTPPacket: Hashable, Sendable {
     self.ssrc = ssrc
     headerLength = end
     payloadRange = end..<payloadEnd
-    extensionRange = elements
+    elementsRange = elements
     extensionProfile = profile
   }
 
@@ -62,8 +62,8 @@ package struct RTPPacket: Hashable, Sendable {
   ) {
     let isOneByte = extensionProfile == 0xBEDE
     guard isOneByte || extensionProfile & 0xFFF0 == 0x1000 else { return }
-    var offset = extensionRange.lowerBound
-    let end = min(extensionRange.upperBound, bytes.count)
+    var offset = elementsRange.lowerBound
+    let end = min(elementsRange.upperBound, bytes.count)
     while offset < end {
       let head = bytes[offset]
       offset += 1
@@ -72,7 +72,7 @@ package struct RTPPacket: Hashable, Sendable {
       let length: Int
       if isOneByte {
         id = head >> 4
-        if id == 15 { return }  // RFC 8285, 4.2: processing stops
+        if id == 15 || id == 0 { return }  // RFC 8285, 4.2: processing stops; 0 is padding only without a length
         length = Int(head & 0x0F) + 1
       } else {
         guard offset < end else { return }
@@ -84,6 +84,17 @@ package struct RTPPacket: Hashable, Sendable {
       if !body(id, bytes.part(offset..<offset + length)) { return }
       offset += length
     }
+  }
+
+  /// Where the value of the element with that number stands, so that it can be rewritten in place.
+  package func extensionRange(id: UInt8, in bytes: UnsafeRawBufferPointer) -> Range<Int>? {
+    var found: Range<Int>?
+    forEachExtension(in: bytes) { number, value in
+      guard number == id, let base = bytes.baseAddress, let start = value.baseAddress else { return true }
+      found = (start - base)..<(start - base + value.count)
+      return false
+    }
+    return found
   }
 
   /// Is this RTCP rather than RTP, both being on one port? (RFC 5761, section 4)

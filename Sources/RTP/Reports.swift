@@ -93,11 +93,16 @@ package struct ReportBlock: Hashable, Sendable {
 /// RFC 3550, 6.5: of all items only the canonical name is kept.
 package struct SourceDescription: Hashable, Sendable {
   package var source: UInt32
-  package var canonicalName: String
+  /// At most 255 bytes of UTF-8.
+  package let canonicalName: String
 
+  /// - Parameter canonicalName: cut to the whole characters that fit. Not only ours may be too long: repairing bytes that
+  ///   are not UTF-8 makes a name longer than it came.
   package init(source: UInt32, canonicalName: String) {
     self.source = source
-    self.canonicalName = canonicalName
+    var name = canonicalName
+    while name.utf8.count > 255 { name.unicodeScalars.removeLast() }
+    self.canonicalName = name
   }
 
   static func read(_ content: UnsafeRawBufferPointer, count: Int) -> [SourceDescription]? {
@@ -121,11 +126,10 @@ package struct SourceDescription: Hashable, Sendable {
   }
 
   func write(to writer: inout ByteWriter, start: Int) {
-    let name = canonicalName.utf8.prefix(255)
     writer.write(source)
     writer.write(UInt8(1))
-    writer.write(UInt8(name.count))
-    for byte in name { writer.write(byte) }
+    writer.write(UInt8(canonicalName.utf8.count))
+    for byte in canonicalName.utf8 { writer.write(byte) }
     repeat { writer.write(UInt8(0)) } while (writer.count - start) % 4 != 0 && !writer.overflowed
   }
 }

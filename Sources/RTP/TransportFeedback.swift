@@ -62,31 +62,36 @@ package struct TransportFeedback: Hashable, Sendable {
   }
 
   func write(to writer: inout ByteWriter) {
+    let deltas = deltas.prefix(Int(UInt16.max))
     writer.write(base)
-    writer.write(UInt16(truncatingIfNeeded: deltas.count))
+    writer.write(UInt16(deltas.count))
     writer.write24(referenceTime & 0xFF_FFFF)
     writer.write(number)
     var index = 0
-    while index < deltas.count {
-      let symbol = Self.symbol(deltas[index])
-      var run = 1
-      while index + run < deltas.count, run < 0x1FFF, Self.symbol(deltas[index + run]) == symbol { run += 1 }
-      if run >= 7 || index + run == deltas.count {
-        writer.write(symbol << 13 | UInt16(run))
-        index += run
-      } else {
-        var chunk: UInt16 = 0xC000
-        for slot in 0..<7 {
-          let value = index + slot < deltas.count ? Self.symbol(deltas[index + slot]) : Symbol.missing
-          chunk |= value << UInt16(2 * (6 - slot))
-        }
-        writer.write(chunk)
-        index += 7
-      }
-    }
+    while index < deltas.count { index += Self.writeChunk(deltas[index...], to: &writer) }
     for case let delta? in deltas {
       if (0...255).contains(delta) { writer.write(UInt8(delta)) } else { writer.write(UInt16(bitPattern: delta)) }
     }
+  }
+
+  /// Writes the chunk that says most of what comes first in `deltas`: a run of one symbol, or a vector of 14 symbols of
+  /// one bit or 7 of two.
+  /// - Returns: how many symbols it holds.
+  private static func writeChunk(_ deltas: ArraySlice<Int16?>, to writer: inout ByteWriter) -> Int {
+    let symbol = symbol(deltas.first ?? nil)
+    let run = deltas.prefix(0x1FFF).prefix { Self.symbol($0) == symbol }.count
+    let fitsOneBit = !deltas.prefix(14).contains { Self.symbol($0) == Symbol.large }
+    let vector = deltas.prefix(fitsOneBit ? 14 : 7)
+    guard run < vector.count else {
+      writer.write(symbol << 13 | UInt16(run))
+      return run
+    }
+    var chunk: UInt16 = fitsOneBit ? 0x8000 : 0xC000
+    for (slot, delta) in vector.enumerated() {
+      chunk |= Self.symbol(delta) << UInt16(fitsOneBit ? 13 - slot : 12 - 2 * slot)
+    }
+    writer.write(chunk)
+    return vector.count
   }
 
   private static func symbol(_ delta: Int16?) -> UInt16 {

@@ -14,40 +14,25 @@ package struct VP8Descriptor: Hashable, Sendable {
 
   /// - Returns: the descriptor and its length.
   package static func parse(_ bytes: UnsafeRawBufferPointer) throws(RTPError) -> (VP8Descriptor, length: Int) {
-    guard let first = bytes.byte(at: 0) else { throw .truncated }
+    let fields = try Fields(bytes)
+    let first = bytes[0]
     var result = VP8Descriptor()
     result.isReference = first & 0x20 == 0
     result.startsPartition = first & 0x10 != 0
     result.partition = first & 0x07
-    guard first & 0x80 != 0 else { return (result, 1) }
-    guard let flags = bytes.byte(at: 1) else { throw .truncated }
-    var offset = 2
-    if flags & 0x80 != 0 {
-      guard let id = bytes.byte(at: offset) else { throw .truncated }
-      if id & 0x80 != 0 {
-        guard let long = bytes.uint16(at: offset) else { throw .truncated }
-        result.pictureID = long & 0x7FFF
-        offset += 2
-      } else {
-        result.pictureID = UInt16(id)
-        offset += 1
+    if let offset = fields.pictureID {
+      result.pictureID =
+        fields.hasLongPictureID ? bytes.uint16(at: offset).map { $0 & 0x7FFF } : UInt16(bytes[offset] & 0x7F)
+    }
+    result.tl0PictureIndex = fields.tl0PictureIndex.map { bytes[$0] }
+    if let offset = fields.layers {
+      if fields.hasTemporalLayer {
+        result.temporalLayer = bytes[offset] >> 6
+        result.layerSync = bytes[offset] & 0x20 != 0
       }
+      if fields.hasKeyIndex { result.keyIndex = bytes[offset] & 0x1F }
     }
-    if flags & 0x40 != 0 {
-      guard let index = bytes.byte(at: offset) else { throw .truncated }
-      result.tl0PictureIndex = index
-      offset += 1
-    }
-    if flags & 0x30 != 0 {
-      guard let layers = bytes.byte(at: offset) else { throw .truncated }
-      if flags & 0x20 != 0 {
-        result.temporalLayer = layers >> 6
-        result.layerSync = layers & 0x20 != 0
-      }
-      if flags & 0x10 != 0 { result.keyIndex = layers & 0x1F }
-      offset += 1
-    }
-    return (result, offset)
+    return (result, fields.length)
   }
 
   package func write(to writer: inout ByteWriter) {
@@ -66,6 +51,29 @@ package struct VP8Descriptor: Hashable, Sendable {
     }
   }
 
+  /// Gives the packet other numbers, in place: the descriptor keeps its length, so a picture id of 7 bits stays one, and
+  /// what the descriptor does not hold is not added. For routers that join the layers of a simulcast into one stream.
+  /// - Returns: false, with nothing changed, if these bytes have no whole descriptor.
+  @discardableResult
+  package static func rewrite(
+    _ bytes: UnsafeMutableRawBufferPointer, pictureID: UInt16? = nil, tl0PictureIndex: UInt8? = nil,
+    keyIndex: UInt8? = nil
+  ) -> Bool {
+    guard let fields = try? Fields(UnsafeRawBufferPointer(bytes)) else { return false }
+    if let pictureID, let offset = fields.pictureID {
+      if fields.hasLongPictureID {
+        bytes.storeBytes(of: (0x8000 | pictureID).bigEndian, toByteOffset: offset, as: UInt16.self)
+      } else {
+        bytes[offset] = UInt8(pictureID & 0x7F)
+      }
+    }
+    if let tl0PictureIndex, let offset = fields.tl0PictureIndex { bytes[offset] = tl0PictureIndex }
+    if let keyIndex, let offset = fields.layers, fields.hasKeyIndex {
+      bytes[offset] = bytes[offset] & 0xE0 | keyIndex & 0x1F
+    }
+    return true
+  }
+
   /// Does the frame whose first bytes these are stand alone? (RFC 7741, 4.3: P = 0)
   package static func isKey(_ payload: UnsafeRawBufferPointer) -> Bool {
     payload.byte(at: 0).map { $0 & 1 == 0 } ?? false
@@ -78,5 +86,48 @@ package struct VP8Descriptor: Hashable, Sendable {
       let heightHigh = payload.byte(at: 9)
     else { return nil }
     return (Int(width) | Int(widthHigh & 0x3F) << 8, Int(height) | Int(heightHigh & 0x3F) << 8)
+  }
+}
+
+extension VP8Descriptor {
+  /// Where a descriptor's fields stand; all of them are within the bytes.
+  ///
+  ///     |X|R|N|S|R| PID |   required
+  ///     |I|L|T|K|  RSV  |   if X
+  ///     |M| PictureID   |   if I; 16 bits if M
+  ///     |   TL0PICIDX   |   if L
+  ///     |TID|Y| KEYIDX  |   if T or K
+  private struct Fields {
+    var pictureID: Int?
+    var hasLongPictureID = false
+    var tl0PictureIndex: Int?
+    var layers: Int?
+    var hasTemporalLayer = false
+    var hasKeyIndex = false
+    var length = 1
+
+    init(_ bytes: UnsafeRawBufferPointer) throws(RTPError) {
+      guard let first = bytes.byte(at: 0) else { throw .truncated }
+      guard first & 0x80 != 0 else { return }
+      guard let flags = bytes.byte(at: 1) else { throw .truncated }
+      length = 2
+      if flags & 0x80 != 0 {
+        guard let id = bytes.byte(at: length) else { throw .truncated }
+        pictureID = length
+        hasLongPictureID = id & 0x80 != 0
+        length += hasLongPictureID ? 2 : 1
+      }
+      if flags & 0x40 != 0 {
+        tl0PictureIndex = length
+        length += 1
+      }
+      hasTemporalLayer = flags & 0x20 != 0
+      hasKeyIndex = flags & 0x10 != 0
+      if hasTemporalLayer || hasKeyIndex {
+        layers = length
+        length += 1
+      }
+      guard length <= bytes.count else { throw .truncated }
+    }
   }
 }

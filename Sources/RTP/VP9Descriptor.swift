@@ -13,8 +13,8 @@ package struct VP9Descriptor: Hashable, Sendable {
   package var isInterLayerPredicted = false
   /// Non-flexible mode only.
   package var tl0PictureIndex: UInt8 = 0
-  /// Flexible mode: distances to the pictures referred to, at most three.
-  package var references: [UInt8] = []
+  /// Flexible mode: distances to the pictures referred to; there are some if it is predicted from other pictures.
+  package var references = References()
   package var scalability: Scalability?
 
   package struct Scalability: Hashable, Sendable {
@@ -23,11 +23,65 @@ package struct VP9Descriptor: Hashable, Sendable {
     package var sizes: [Size]
     package var group: [Picture]
 
-    package struct Size: Hashable, Sendable { package var width, height: UInt16 }
+    package struct Size: Hashable, Sendable {
+      package var width, height: UInt16
+
+      package init(width: UInt16, height: UInt16) { (self.width, self.height) = (width, height) }
+    }
+
     package struct Picture: Hashable, Sendable {
       package var temporalLayer: UInt8
       package var switchingUp: Bool
-      package var references: [UInt8]
+      package var references: References
+
+      package init(temporalLayer: UInt8, switchingUp: Bool, references: References) {
+        (self.temporalLayer, self.switchingUp, self.references) = (temporalLayer, switchingUp, references)
+      }
+    }
+
+    package init(layerCount: Int, sizes: [Size] = [], group: [Picture] = []) {
+      (self.layerCount, self.sizes, self.group) = (layerCount, sizes, group)
+    }
+  }
+
+  /// Up to three distances back, 1...127 pictures each, held without allocating.
+  package struct References: Hashable, Sendable, RandomAccessCollection, ExpressibleByArrayLiteral {
+    package static let limit = 3
+    private var distances: (UInt8, UInt8, UInt8) = (0, 0, 0)
+    package private(set) var endIndex = 0
+
+    package init() {}
+
+    /// What is beyond the limit is left out.
+    package init(arrayLiteral elements: UInt8...) {
+      for element in elements { append(element) }
+    }
+
+    package var startIndex: Int { 0 }
+
+    package subscript(index: Int) -> UInt8 {
+      precondition(indices.contains(index), "no such reference")
+      return index == 0 ? distances.0 : index == 1 ? distances.1 : distances.2
+    }
+
+    /// - Returns: false if there are three already.
+    @discardableResult
+    package mutating func append(_ distance: UInt8) -> Bool {
+      switch endIndex {
+      case 0: distances.0 = distance
+      case 1: distances.1 = distance
+      case 2: distances.2 = distance
+      default: return false
+      }
+      endIndex += 1
+      return true
+    }
+
+    package static func == (left: References, right: References) -> Bool { left.elementsEqual(right) }
+
+    package func hash(into hasher: inout Hasher) {
+      hasher.combine(endIndex)
+      for distance in self { hasher.combine(distance) }
     }
   }
 
@@ -57,9 +111,8 @@ package struct VP9Descriptor: Hashable, Sendable {
     if result.isFlexible && result.isInterPicturePredicted {
       var more = true
       while more {
-        guard result.references.count < 3 else { throw .malformed }
         let reference = try reader.byte()
-        result.references.append(reference >> 1)
+        guard result.references.append(reference >> 1) else { throw .malformed }
         more = reference & 1 != 0
       }
     }
@@ -67,10 +120,12 @@ package struct VP9Descriptor: Hashable, Sendable {
     return (result, reader.offset)
   }
 
+  /// In flexible mode a frame without references is written as one that is not predicted from other pictures: the
+  /// descriptor has no way to say it is.
   package func write(to writer: inout ByteWriter) {
-    let hasReferences = isFlexible && isInterPicturePredicted && !references.isEmpty
+    let isPredicted = isInterPicturePredicted && (!isFlexible || !references.isEmpty)
     var first: UInt8 = pictureID == nil ? 0 : 0x80
-    if isInterPicturePredicted { first |= 0x40 }
+    if isPredicted { first |= 0x40 }
     if temporalLayer != nil { first |= 0x20 }
     if isFlexible { first |= 0x10 }
     if startsFrame { first |= 0x08 }
@@ -84,12 +139,36 @@ package struct VP9Descriptor: Hashable, Sendable {
         temporalLayer << 5 | (switchingUp ? 0x10 : 0) | (spatialLayer & 7) << 1 | (isInterLayerPredicted ? 1 : 0))
       if !isFlexible { writer.write(tl0PictureIndex) }
     }
-    if hasReferences {
-      for (index, reference) in references.prefix(3).enumerated() {
-        writer.write(reference << 1 | (index + 1 < min(references.count, 3) ? 1 : 0))
+    if isFlexible && isPredicted {
+      for (index, reference) in references.enumerated() {
+        writer.write(reference << 1 | (index + 1 < references.count ? 1 : 0))
       }
     }
     scalability?.write(to: &writer)
+  }
+
+  /// Gives the packet other numbers, in place: the descriptor keeps its length, and what it does not hold is not added.
+  /// - Returns: false, with nothing changed, if these bytes end before the numbers do.
+  @discardableResult
+  package static func rewrite(
+    _ bytes: UnsafeMutableRawBufferPointer, pictureID: UInt16? = nil, tl0PictureIndex: UInt8? = nil
+  ) -> Bool {
+    let readable = UnsafeRawBufferPointer(bytes)
+    guard let first = readable.byte(at: 0) else { return false }
+    let hasID = first & 0x80 != 0
+    let hasIndex = first & 0x20 != 0 && first & 0x10 == 0
+    let isLong = hasID && (readable.byte(at: 1) ?? 0) & 0x80 != 0
+    let layers = 1 + (hasID ? 1 : 0) + (isLong ? 1 : 0)
+    guard bytes.count >= layers + (first & 0x20 != 0 ? 1 : 0) + (hasIndex ? 1 : 0) else { return false }
+    if let pictureID, hasID {
+      if isLong {
+        bytes.storeBytes(of: (0x8000 | pictureID).bigEndian, toByteOffset: 1, as: UInt16.self)
+      } else {
+        bytes[1] = UInt8(pictureID & 0x7F)
+      }
+    }
+    if let tl0PictureIndex, hasIndex { bytes[layers + 1] = tl0PictureIndex }
+    return true
   }
 
   /// Does the frame whose first bytes these are stand alone? (VP9 bitstream, 6.2: frame_type 0)
@@ -132,7 +211,7 @@ extension VP9Descriptor.Scalability {
     guard head & 0x08 != 0 else { return }
     for _ in 0..<Int(try reader.byte()) {
       let picture = try reader.byte()
-      var references: [UInt8] = []
+      var references = VP9Descriptor.References()
       for _ in 0..<Int(picture >> 2 & 3) { references.append(try reader.byte()) }
       group.append(.init(temporalLayer: picture >> 5, switchingUp: picture & 0x10 != 0, references: references))
     }
@@ -150,9 +229,8 @@ extension VP9Descriptor.Scalability {
     guard !group.isEmpty else { return }
     writer.write(UInt8(clamping: group.count))
     for picture in group.prefix(255) {
-      let references = picture.references.prefix(3)
-      writer.write(picture.temporalLayer << 5 | (picture.switchingUp ? 0x10 : 0) | UInt8(references.count) << 2)
-      for reference in references { writer.write(reference) }
+      writer.write(picture.temporalLayer << 5 | (picture.switchingUp ? 0x10 : 0) | UInt8(picture.references.count) << 2)
+      for reference in picture.references { writer.write(reference) }
     }
   }
 }
