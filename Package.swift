@@ -167,3 +167,12 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Coverage-guided fuzzing of everything that parses; built by Scripts/fuzz only, because libFuzzer brings its own `main`.
+if Context.environment["KOINE_FUZZ"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "koine-fuzz",
+      dependencies: ["KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineJSONCodec", "KoineSignaling"],
+      path: "Tests/Fuzz", swiftSettings: settings))
+}

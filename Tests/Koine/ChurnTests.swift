@@ -4,7 +4,9 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-@Suite(.serialized) struct ChurnTests {
+/// Counts what the whole process holds, so it runs alone: `KOINE_ALONE=1 swift test --filter ChurnTests`.
+@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["KOINE_ALONE"] != nil))
+struct ChurnTests {
   private func count(_ folder: String) -> Int {
     (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? 0
   }
