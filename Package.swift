@@ -25,9 +25,12 @@ func adapter(_ module: String, path: String, leansOn: [Target.Dependency]) -> Ta
   .target(name: module, dependencies: leansOn, path: path, swiftSettings: settings)
 }
 
-func tests(_ name: String, of subjects: [Target.Dependency], resources: [Resource] = []) -> Target {
+func tests(
+  _ name: String, of subjects: [Target.Dependency], resources: [Resource] = [], settings more: [SwiftSetting] = []
+) -> Target {
   .testTarget(
-    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources, swiftSettings: settings)
+    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources,
+    swiftSettings: settings + more)
 }
 
 let package = Package(
@@ -162,8 +165,11 @@ let package = Package(
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests("Platform", of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine"]),
-    tests("EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"]),
-    tests("Command", of: ["KoineSampleSupport", "Koine"]),
+    // In the language mode that apps of this style are written in.
+    tests(
+      "EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"],
+      settings: [.swiftLanguageMode(.v5)]),
+    tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]
 )

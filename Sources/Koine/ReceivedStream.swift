@@ -9,6 +9,8 @@ final class ReceivedStream: @unchecked Sendable {
   let handle: MediaHandle
   let pipeline: Pipeline
   private let taps = Lock<[any EncodedFrameSink]>([])
+  /// What the app attached; it outlives an `unsubscribe`.
+  private(set) var sinks = StreamSinks()
 
   init(stream: Stream, handle: MediaHandle, pipeline: Pipeline) {
     self.stream = stream
@@ -25,6 +27,7 @@ final class ReceivedStream: @unchecked Sendable {
   }
 
   func attach(_ sinks: StreamSinks) {
+    self.sinks.add(sinks)
     for sink in sinks.video { if case .video(let video) = pipeline { video.addSink(sink) } }
     for sink in sinks.audio { if case .audio(let audio) = pipeline { audio.addSink(sink) } }
     taps.withLock { taps in
@@ -33,6 +36,7 @@ final class ReceivedStream: @unchecked Sendable {
   }
 
   func detach(_ sinks: StreamSinks) {
+    self.sinks.remove(sinks)
     for sink in sinks.video { if case .video(let video) = pipeline { video.removeSink(sink) } }
     for sink in sinks.audio { if case .audio(let audio) = pipeline { audio.removeSink(sink) } }
     taps.withLock { taps in taps.removeAll { tap in sinks.taps.contains { $0 === tap } } }

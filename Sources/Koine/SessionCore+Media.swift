@@ -138,6 +138,7 @@ extension SessionCore {
 
   func unsubscribe(from id: Stream.ID) {
     lane.post { [self] in
+      if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
       stopReceiving(id)
       changeTile(of: id) { $0.pause = .notSubscribed }
     }
@@ -160,8 +161,8 @@ extension SessionCore {
       pipeline = .audio(audio)
     }
     let entry = ReceivedStream(stream: stream, handle: handle, pipeline: pipeline)
-    if stream.kind.isVideo { entry.attach(StreamSinks(video: [sizeWatch(of: stream.id)])) }
     if let waiting = waitingSinks.removeValue(forKey: stream.id) { entry.attach(waiting) }
+    if case .video(let video) = pipeline { video.addSink(sizeWatch(of: stream.id)) }
     received[stream.id] = entry
     routes.withLock { $0[handle] = entry }
     link.subscribe(to: stream, as: handle)

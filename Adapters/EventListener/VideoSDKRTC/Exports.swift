@@ -1,4 +1,5 @@
-// Users reach tracks, views and camera positions with `import VideoSDKRTC` alone, as with the vendor's binaries.
+// Users reach tracks, views, camera positions and Foundation with `import VideoSDKRTC` alone, as with the vendor's binaries.
+@_exported public import Foundation
 @_exported public import FoundationNetworking
 @_exported public import KoineAVFoundation
 @_exported public import KoineUIKit

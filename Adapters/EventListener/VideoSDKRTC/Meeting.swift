@@ -11,6 +11,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var participants: [String: Participant] = [:]
     var listeners = Listeners<any MeetingEventListener>()
     var hasJoined = false
+    var isLeaving = false
     var isOver = false
     var microphone: LocalStream?
     var camera: LocalStream?
@@ -79,7 +80,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public func join() { join(cameraPosition: .front) }
 
   public func leave() {
-    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    let session = state.withLock { state -> Session? in
+      guard !state.isOver, !state.isLeaving, let session = state.session else { return nil }
+      state.isLeaving = true
+      return session
+    }
+    guard let session else { return }  // not joined, or on the way out already
     session.world.delivery.deliver { [weak self] in
       guard let self, !self.state.withLock({ $0.isOver }) else { return }
       self.tell { $0.onMeetingStateChanged(meetingState: .CLOSING) }
@@ -188,7 +194,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   private func start(
     _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool, failure: () -> VideoSDKError
   ) {
-    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    guard let session = state.withLock({ $0.isOver || $0.isLeaving ? nil : $0.session }) else { return }
     do {
       let stream = try publish(session)
       if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
@@ -243,13 +249,15 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   }
 
   private func ended(_ reason: EndReason) {
-    let hadJoined = state.withLock { state in
+    let (hadJoined, others) = state.withLock { state in
       state.isOver = true
       state.microphone = nil
       state.camera = nil
-      state.participants = [:]
-      return state.hasJoined
+      defer { state.participants = [:] }
+      return (state.hasJoined, state.participants)
     }
+    for participant in others.values { participant.close() }
+    localParticipant.close()
     switch reason {
     case .refused(let error): tell { $0.onError(error: VideoSDKError(error)) }
     case .duplicate: tell { $0.onError(error: .DUPLICATE_PARTICIPANT) }

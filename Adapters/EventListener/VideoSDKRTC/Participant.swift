@@ -63,6 +63,18 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     tell { $0.onStreamDisabled(old, forParticipant: self) }
   }
 
+  /// The meeting is over: nothing is enabled any more, and nobody is told of each stream.
+  func close() {
+    let old = state.withLock { state in
+      defer {
+        state.enabled = [:]
+        state.streams = [:]
+      }
+      return state.enabled.values.map(\.track)
+    }
+    for track in old { track.end() }
+  }
+
   /// A listener removed by another one meanwhile is not called any more.
   private func tell(_ call: (any ParticipantEventListener) -> Void) {
     for listener in state.withLock({ $0.listeners.all }) where state.withLock({ $0.listeners.contains(listener) }) {

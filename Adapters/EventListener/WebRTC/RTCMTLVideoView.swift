@@ -31,7 +31,13 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
     set { settings.withLock { $0.delegate = newValue } }
   }
 
-  nonisolated public func setSize(_ size: CGSize) { delegate?.videoView(self, didChangeVideoSize: size) }
+  /// Tells the delegate, on the main queue.
+  nonisolated public func setSize(_ size: CGSize) {
+    guard delegate != nil else { return }
+    DispatchQueue.main.async { [weak self] in
+      if let self { delegate?.videoView(self, didChangeVideoSize: size) }
+    }
+  }
 
   nonisolated public func renderFrame(_ frame: RTCVideoFrame?) {
     guard isEnabled else { return }

@@ -46,8 +46,28 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
     super.init(kind: "video", trackId: trackId)
   }
 
-  /// From any thread. A renderer that is attached already stays attached once.
+  deinit { detachAll() }
+
+  package override func end() {
+    super.end()
+    detachAll()
+  }
+
+  /// The stream behind the track may outlive it: what is muted and unmuted again gets a new track.
+  private func detachAll() {
+    let sinks = renderers.withLock { renderers in
+      defer { renderers = [:] }
+      return Array(renderers.values)
+    }
+    for sink in sinks {
+      sink.close()
+      detach(sink)
+    }
+  }
+
+  /// From any thread. A renderer that is attached already stays attached once; an ended track shows nothing any more.
   public func add(_ renderer: any RTCVideoRenderer) {
+    guard readyState == .live else { return }
     let sink = renderers.withLock { renderers -> RendererSink? in
       guard renderers[ObjectIdentifier(renderer)] == nil else { return nil }
       let sink = RendererSink(renderer, of: self)

@@ -1,0 +1,93 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import VideoSDKRTC
+import WebRTC
+
+/// Writes down what it is told, and listens to everybody it hears of.
+final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked Sendable {  // everything is in locks
+  private let lines = Lock<[String]>([])
+  private let kept = Lock<(streams: [MediaStream], people: [VideoSDKRTC.Participant])>(([], []))
+  private let hook = Lock<(String) -> Void>({ _ in })
+  weak var meeting: Meeting?
+
+  var told: [String] { lines.withLock { $0 } }
+  var streams: [MediaStream] { kept.withLock { $0.streams } }
+  var people: [VideoSDKRTC.Participant] { kept.withLock { $0.people } }
+
+  /// Everything from now on only.
+  func forget() { lines.withLock { $0 = [] } }
+  /// Called for each line, inside the callback.
+  func onEvery(_ hook: @escaping (String) -> Void) { self.hook.withLock { $0 = hook } }
+
+  private func note(_ line: String) {
+    lines.withLock { $0.append(line) }
+    hook.withLock { $0 }(line)
+  }
+
+  func onMeetingJoined() {
+    meeting?.localParticipant.addEventListener(self)
+    note("in")
+  }
+  func onMeetingLeft() { note("out") }
+  func onMeetingStateChanged(meetingState: MeetingState) { note("\(meetingState)") }
+  func onError(error: VideoSDKError) { note("error \(error)") }
+  func onSocketError(message: String) { note("socket error") }
+
+  func onParticipantJoined(_ participant: VideoSDKRTC.Participant) {
+    kept.withLock { $0.people.append(participant) }
+    participant.addEventListener(self)
+    note("\(participant.displayName) joined")
+  }
+  func onParticipantLeft(_ participant: VideoSDKRTC.Participant) { note("\(participant.displayName) left") }
+
+  func onStreamEnabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    kept.withLock { $0.streams.append(stream) }
+    let isThere = participant.streams[stream.id] == stream
+    note("\(participant.displayName) +\(word(stream))\(isThere ? "" : " too early")")
+  }
+  func onStreamDisabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    let isGone = participant.streams[stream.id] == nil
+    note("\(participant.displayName) -\(word(stream))\(isGone ? "" : " too early")")
+  }
+
+  private func word(_ stream: MediaStream) -> String {
+    switch stream.kind {
+    case .state(value: let kind): kind.rawValue
+    case .share: "share"
+    }
+  }
+}
+
+/// Counts what it is given.
+final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
+  private let seen = Lock<(frames: Int, sizes: [CGSize])>((0, []))
+  var frames: Int { seen.withLock { $0.frames } }
+  var sizes: [CGSize] { seen.withLock { $0.sizes } }
+
+  func setSize(_ size: CGSize) { seen.withLock { $0.sizes.append(size) } }
+  func renderFrame(_ frame: RTCVideoFrame?) { seen.withLock { $0.frames += 1 } }
+}
+
+/// A world in virtual time, and people in it.
+struct Place {
+  let world = World(
+    backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+    devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
+
+  func meeting(
+    _ name: String, id: String = "", room: String = "tea", mic: Bool = true, camera: Bool = true
+  ) -> (Meeting, Recorder) {
+    let meeting = World.$current.withValue(world) {
+      VideoSDK.initMeeting(
+        meetingId: room, participantId: id, participantName: name, micEnabled: mic, webcamEnabled: camera)
+    }
+    let recorder = Recorder()
+    recorder.meeting = meeting
+    meeting.addEventListener(recorder)
+    return (meeting, recorder)
+  }
+
+  func run(_ duration: Duration = .seconds(1)) async { await world.run(for: duration) }
+}
