@@ -28,8 +28,8 @@ public struct Script: Sendable, Equatable {
 
   public init(_ text: String) throws(SampleExit) {
     var steps: [Step] = []
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let words = line.split(separator: " ")
+    for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+      let words = line.split(whereSeparator: \.isWhitespace)
       if words.isEmpty || words[0].hasPrefix("#") { continue }
       guard words.count == 3, words[0] == "at", words[1].hasSuffix("s"), let seconds = Double(words[1].dropLast()),
         seconds >= 0, seconds < 1e6, let command = Command(rawValue: String(words[2]))

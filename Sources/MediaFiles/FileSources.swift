@@ -9,6 +9,9 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
   private let pool = FramePool(limit: 8)
   private var scaler: OpaquePointer?
   private let run = Lock(0)
+  /// Where in the file's time the present run began, in seconds: a source that is started again goes on where it was.
+  private var origin = 0.0
+  private var lastTime = 0.0
 
   init(path: String) throws(DeviceError) {
     self.path = path
@@ -27,15 +30,21 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
       return run
     }
     let start = SharedStart.of(path, at: lane.scheduler.now)
-    lane.post { [weak self] in self?.prepare(number, start, lane, deliver) }
+    lane.post { [weak self] in self?.begin(number, start, lane, deliver) }
   }
 
   func stop() { run.withLock { $0 += 1 } }
 
+  private func begin(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void) {
+    origin = lastTime
+    prepare(number, start, lane, deliver)
+  }
+
   private func prepare(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void)
   {
     guard run.withLock({ $0 }) == number, let time = reader.next() else { return }
-    let due = start + .nanoseconds(Int64(time * 1e9))
+    lastTime = time
+    let due = start + .nanoseconds(Int64((time - origin) * 1e9))
     guard let picture = picture(at: due) else { return prepareLater(number, start, lane, deliver) }
     lane.post(at: due) { [weak self] in
       guard let self, run.withLock({ $0 }) == number else { return }

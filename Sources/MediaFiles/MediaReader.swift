@@ -8,6 +8,9 @@ final class MediaReader {
     var word: String { self == .video ? "pictures" : "sound" }
   }
 
+  /// FFmpeg writes to standard error of its own accord; what matters is thrown.
+  private static let silence: Void = av_log_set_level(AV_LOG_FATAL)
+
   private let path: String
   private var format: UnsafeMutablePointer<AVFormatContext>?
   private var codec: UnsafeMutablePointer<AVCodecContext>?
@@ -24,6 +27,7 @@ final class MediaReader {
 
   init(path: String, kind: Kind) throws(DeviceError) {
     self.path = path
+    Self.silence
     func failure(_ code: Int32) -> DeviceError { .unreadable(path, reason: Self.reason(code)) }
     guard let frame = av_frame_alloc(), let packet = av_packet_alloc() else {
       throw .unreadable(path, reason: "no memory")

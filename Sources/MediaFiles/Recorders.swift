@@ -15,6 +15,13 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     guard handle != nil else { throw RecordingError(path: path, reason: String(cString: strerror(errno))) }
   }
 
+  /// A recording that nobody closed is none.
+  deinit {
+    guard let handle else { return }
+    fclose(handle)
+    unlink(path + ".part")
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer) {
     guard let handle, problem == nil, !bytes.isEmpty else { return }
     if fwrite(bytes.baseAddress, 1, bytes.count, handle) != bytes.count {

@@ -14,6 +14,9 @@ public final class WebMRecorder: Sendable {
     state = Lock(WebMFile(path: path, hasSound: hasSound, hasPictures: hasPictures))
   }
 
+  /// A recording that nobody closed is none.
+  deinit { state.withLock { $0.abandon() } }
+
   /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
   public var tap: any EncodedFrameSink { Tap(recorder: self) }
 
@@ -51,17 +54,21 @@ private struct WebMFile {
     if context == nil {
       waiting.append(frame)
       let key = waiting.first { !$0.codec.isAudio && $0.isKey }
-      guard key != nil || !hasPictures else {
-        if waiting.count > 500 { waiting.removeFirst(250) }
-        return
-      }
-      begin(with: key)
-      let late = waiting
-      waiting = []
-      for frame in late { write(frame) }
+      let hasWaited = waiting.first.map { frame.captured - $0.captured >= .seconds(1) } ?? false
+      if key != nil || !hasPictures || (hasWaited && hasSound) { beginAndWriteWaiting(key) }
+      if waiting.count > 500 { waiting.removeFirst(250) }
     } else {
       write(frame)
     }
+  }
+
+  private mutating func beginAndWriteWaiting(_ key: EncodedFrame?) {
+    if key == nil { waiting.removeAll { !$0.codec.isAudio } }  // without a key frame there is nothing to be seen
+    guard !waiting.isEmpty else { return }
+    begin(with: key)
+    let late = waiting
+    waiting = []
+    for frame in late { write(frame) }
   }
 
   private mutating func begin(with key: EncodedFrame?) {
@@ -139,8 +146,18 @@ private struct WebMFile {
     problem = RecordingError(path: path, reason: MediaReader.reason(status))
   }
 
+  mutating func abandon() {
+    guard !isClosed, let context else { return }
+    isClosed = true
+    avio_closep(&context.pointee.pb)
+    avformat_free_context(context)
+    self.context = nil
+    unlink(path + ".part")
+  }
+
   mutating func close() throws(RecordingError) {
     guard !isClosed else { return }
+    if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
     isClosed = true
     if let context {
       if problem == nil { av_write_trailer(context) }

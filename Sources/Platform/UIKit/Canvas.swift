@@ -41,13 +41,18 @@ public struct Canvas: Sendable {
     let target = place(width: Double(upright.width), height: Double(upright.height), in: area, mode)
     let part = visible(target.intersection(area))
     guard !part.rows.isEmpty, !part.columns.isEmpty else { return }
-    let scaled = upright.scaled(
-      to: max(2, Int(target.width.rounded())), max(2, Int(target.height.rounded())), pool: pool)
+    // A thin picture that fills a wide area would be scaled to more pixels than a frame can have: sample it instead.
+    func side(_ length: CGFloat) -> Int { Int(min(max(length.rounded(), 2), 8_192)) }
+    let scaled = upright.scaled(to: side(target.width), side(target.height), pool: pool)
     let colors = scaled.pixels(.rgba)
+    func sample(_ position: Int, _ start: CGFloat, _ length: CGFloat, _ count: Int) -> Int {
+      min(max(Int((CGFloat(position) + 0.5 - start) / length * CGFloat(count)), 0), count - 1)
+    }
+    let columns = part.columns.map { sample($0, target.minX, target.width, scaled.width) }
     for y in part.rows {
-      let row = min(max(y - Int(target.minY), 0), scaled.height - 1)
-      for x in part.columns {
-        let from = 4 * (row * scaled.width + min(max(x - Int(target.minX), 0), scaled.width - 1))
+      let row = sample(y, target.minY, target.height, scaled.height)
+      for (x, column) in zip(part.columns, columns) {
+        let from = 4 * (row * scaled.width + column)
         let to = 4 * (y * width + x)
         for channel in 0..<3 { pixels[to + channel] = colors[from + channel] }
       }

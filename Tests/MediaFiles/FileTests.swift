@@ -1,0 +1,262 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import KoineMediaFiles
+import Testing
+
+/// A folder that is gone after the test, and the tools to fill it and look into it.
+private final class Folder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    MediaFiles.register()
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func file(_ name: String) -> String { "\(path)/\(name)" }
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+
+  @discardableResult
+  func run(_ command: String) throws -> String {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = command.split(separator: " ").map {
+      $0.replacingOccurrences(of: "@", with: path + "/")
+    }
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(command)")
+    return text
+  }
+
+  /// Two seconds of both.
+  func makeClip() throws -> String {
+    try run(
+      "ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=2 -f lavfi -i sine=frequency=440:duration=2 "
+        + "-c:v libvpx -deadline realtime -cpu-used 8 -c:a libopus @clip.webm")
+    return file("clip.webm")
+  }
+
+  func probe(_ name: String, _ entries: String) throws -> [String] {
+    try run("ffprobe -v error -count_packets -show_entries \(entries) -of csv=p=0 @\(name)").split(separator: "\n").map(
+      String.init)
+  }
+}
+
+/// Keeps what a source delivers.
+private final class Kept<Value: Sendable>: Sendable {
+  private let list = Lock<[Value]>([])
+  var all: [Value] { list.withLock { $0 } }
+  func keep(_ value: Value) { list.withLock { $0.append(value) } }
+}
+
+@Suite struct FileSourceTests {
+  @Test func picturesComeAtTheirTimesAndTheFileBeginsAgain() throws {
+    let folder = try Folder()
+    let source = try Devices.camera("file:\(folder.makeClip())")
+    #expect(source.format == VideoFormat(width: 640, height: 360, framesPerSecond: 30))
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<(frame: VideoFrame, at: Tick)>()
+    let start = scheduler.now
+    try source.start(on: scheduler.lane("camera")) { frame in kept.keep((frame, scheduler.now)) }
+    scheduler.advance(to: start + .milliseconds(1_990))
+    #expect(kept.all.count == 60)
+    scheduler.advance(to: start + .milliseconds(4_990))
+    let all = kept.all
+    #expect(all.count == 150)
+    for (index, entry) in all.enumerated() {
+      #expect(abs((entry.at - start).inMilliseconds - Double(index) * 1_000 / 30) < 2)
+      #expect(entry.frame.captured == entry.at && entry.frame.width == 640)
+    }
+    let psnr = try #require(all[0].frame.psnr(against: all[60].frame))
+    #expect(psnr > 60, "the second turn begins with the first picture")
+
+    source.stop()
+    scheduler.advance(to: start + .seconds(20))
+    #expect(kept.all.count == 150, "silence after stop")
+    try source.start(on: scheduler.lane("camera")) { frame in kept.keep((frame, scheduler.now)) }
+    scheduler.advance(to: start + .seconds(21))
+    #expect((179...181).contains(kept.all.count), "started again it is there at once")
+  }
+
+  @Test func soundComesInTenMillisecondsAndTheFileBeginsAgain() throws {
+    let folder = try Folder()
+    try folder.run("ffmpeg -v error -f lavfi -i sine=frequency=440:duration=2:sample_rate=44100 -ac 2 @tone.wav")
+    let source = try Devices.microphone("file:\(folder.file("tone.wav"))")
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<(samples: [Int16], captured: Tick)>()
+    let start = scheduler.now
+    try source.start(on: scheduler.lane("microphone")) { kept.keep(($0.samples, $0.captured)) }
+    scheduler.advance(to: start + .milliseconds(4_995))
+    let all = kept.all
+    #expect(all.count == 500)
+    for (index, block) in all.enumerated() {
+      #expect(block.captured == start + .milliseconds(10) * index && block.samples.count == 480)
+    }
+    for second in 0..<5 {
+      let samples = all[second * 100..<second * 100 + 100].flatMap(\.samples)
+      let crossings = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
+      #expect((436...444).contains(crossings), "440 Hz in second \(second)")
+    }
+  }
+
+  @Test func whatCannotBeReadIsUnreadable() throws {
+    let folder = try Folder()
+    try folder.run("ffmpeg -v error -f lavfi -i sine=duration=1 @sound.wav")
+    try folder.run("ffmpeg -v error -f lavfi -i testsrc2=duration=1 -pix_fmt yuv420p @pictures.y4m")
+    #expect(FileManager.default.createFile(atPath: folder.file("empty.webm"), contents: nil))
+    #expect(FileManager.default.createFile(atPath: folder.file("junk.webm"), contents: Data(repeating: 7, count: 999)))
+    for name in ["missing.webm", "sound.wav", "empty.webm", "junk.webm", ""] {
+      #expect(throws: DeviceError.self) { _ = try Devices.camera("file:\(folder.path)/\(name)") }
+    }
+    for name in ["missing.wav", "pictures.y4m", "empty.webm"] {
+      let error = #expect(throws: DeviceError.self) { _ = try Devices.microphone("file:\(folder.path)/\(name)") }
+      guard case .unreadable(let path, let reason) = error else { Issue.record("\(name)"); continue }
+      #expect(path.hasSuffix(name) && !reason.isEmpty)
+    }
+    for text in ["file", "file:"] {
+      let error = #expect(throws: DeviceError.self) { _ = try Devices.camera(text) }
+      if case .invalid = error { continue }
+      Issue.record("\(text)")
+    }
+  }
+
+  @Test func aFileThatIsCutOffStillPlays() throws {
+    let folder = try Folder()
+    let whole = try Data(contentsOf: URL(fileURLWithPath: folder.makeClip()))
+    try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: folder.file("half.webm")))
+    let source = try Devices.camera("file:\(folder.file("half.webm"))")
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<Tick>()
+    try source.start(on: scheduler.lane("camera")) { kept.keep($0.captured) }
+    scheduler.advance(to: scheduler.now + .seconds(4))
+    #expect(kept.all.count > 60, "over and over")
+    #expect(zip(kept.all, kept.all.dropFirst()).allSatisfy { $0 < $1 })
+  }
+}
+
+@Suite struct RecorderTests {
+  private func picture(_ width: Int, _ height: Int) -> VideoFrame {
+    FramePool(limit: 0).make(width: width, height: height, captured: .zero) { planes in
+      for index in 0..<planes.lumaStride * planes.height { planes.y[index] = 100 }
+      for index in 0..<planes.chromaStride * planes.chromaHeight {
+        planes.u[index] = 90
+        planes.v[index] = 160
+      }
+    }
+  }
+
+  @Test func aWAVFileComesBackAsItWas() throws {
+    let folder = try Folder()
+    let recorder = try WAVRecorder(folder.file("deep/er/sound.wav"))
+    var sent: [Int16] = []
+    for number in 0..<100 {
+      var block = AudioBlock(captured: .zero)
+      for index in 0..<AudioBlock.length { block.samples[index] = Int16(truncatingIfNeeded: number * 480 + index) }
+      sent += block.samples
+      recorder.play(block)
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.file("deep/er/sound.wav")))
+    try recorder.close()
+    try recorder.close()
+    recorder.play(AudioBlock(captured: .zero))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("deep/er")) == ["sound.wav"])
+    #expect(
+      try folder.probe("deep/er/sound.wav", "stream=codec_name,sample_rate,channels,duration") == [
+        "pcm_s16le,48000,1,1.000000"
+      ])
+    let source = try Devices.microphone("file:\(folder.file("deep/er/sound.wav"))")
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<[Int16]>()
+    try source.start(on: scheduler.lane("microphone")) { kept.keep($0.samples) }
+    scheduler.advance(to: scheduler.now + .milliseconds(995))
+    #expect(kept.all.flatMap { $0 } == sent)
+  }
+
+  @Test func y4MFilesHaveEachPictureOnceInOneSize() throws {
+    let folder = try Folder()
+    let recorder = try Y4MRecorder(folder.file("seen.y4m"))
+    for _ in 0..<5 { recorder.render(picture(65, 37)) }
+    for _ in 0..<5 { recorder.render(picture(130, 74)) }
+    try recorder.close()
+    try recorder.close()
+    recorder.render(picture(65, 37))
+    #expect(folder.names == ["seen.y4m"])
+    #expect(try folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["65,37,10"])
+  }
+
+  @Test func recordingsThatFailOrAreForgottenLeaveNothing() throws {
+    let folder = try Folder()
+    #expect(throws: RecordingError.self) { _ = try WAVRecorder("/proc/no/sound.wav") }
+    #expect(throws: RecordingError.self) { _ = try Y4MRecorder("/proc/no/seen.y4m") }
+    do {
+      let (sound, pictures) = (try WAVRecorder(folder.file("a.wav")), try Y4MRecorder(folder.file("a.y4m")))
+      sound.play(AudioBlock(captured: .zero))
+      pictures.render(picture(64, 36))
+      #expect(folder.names == ["a.wav.part", "a.y4m.part"])
+    }
+    #expect(folder.names.isEmpty)
+    let nothing = WebMRecorder(folder.file("nothing.webm"))
+    try nothing.close()
+    try nothing.close()
+    #expect(folder.names.isEmpty)
+  }
+
+  /// A call of three seconds, recorded at Ben's.
+  private func record(_ folder: Folder, camera: Bool, closing: Bool = true) async throws {
+    let world = World(backend: EmbeddedBackend(virtual: 4), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+    let (ana, ben) = (
+      Session(JoinRequest(room: "r", name: "Ana"), in: world), Session(JoinRequest(room: "r", name: "Ben"), in: world)
+    )
+    let recorder = WebMRecorder(folder.file("call.webm"))
+    ben.observe { [weak ben] event in
+      if case .streamAdded(let stream, let owner) = event, !owner.isLocal {
+        ben?.attach(recorder.tap, to: stream.id)
+      }
+    }
+    if camera { try ana.publish(camera: Devices.camera("pattern:320x180@30")) }
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(3))
+    #expect(folder.names == ["call.webm.part"])
+    if closing {
+      try recorder.close()
+      try recorder.close()
+      #expect(folder.names == ["call.webm"])
+    }
+    for session in [ana, ben] { session.leave {} }
+    await world.run(for: .seconds(1))
+  }
+
+  @Test func aCallIsRecordedAsItCame() async throws {
+    let folder = try Folder()
+    try await record(folder, camera: true)
+    let lines = try folder.probe("call.webm", "stream=codec_name,width,height,sample_rate,nb_read_packets")
+    let pictures = try #require(lines.first { $0.hasPrefix("vp8,320,180,") }).split(separator: ",")
+    let sound = try #require(lines.first { $0.hasPrefix("opus,48000,") }).split(separator: ",")
+    #expect(pictures.last.flatMap { Int($0) }.map { (75...90).contains($0) } == true)
+    #expect(sound.last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
+    #expect(try folder.run("ffmpeg -v error -xerror -i @call.webm -f null -").isEmpty, "every frame can be decoded")
+  }
+
+  @Test func soundWithoutPicturesIsRecordedToo() async throws {
+    let folder = try Folder()
+    try await record(folder, camera: false)
+    let lines = try folder.probe("call.webm", "stream=codec_name,nb_read_packets")
+    #expect(lines.count == 1 && lines[0].hasPrefix("opus,"))
+    #expect(lines[0].split(separator: ",").last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
+  }
+
+  @Test func aForgottenCallLeavesNoFile() async throws {
+    let folder = try Folder()
+    try await record(folder, camera: true, closing: false)
+    #expect(folder.names.isEmpty)
+  }
+}
