@@ -36,7 +36,8 @@ struct SeedTests {
     backend: EmbeddedBackend(virtual: 5), devices: DefaultDevices(camera: "pattern:320x180@15", microphone: "tone"))
 
   private func run(_ duration: Duration) async {
-    for _ in 0..<2 {  // what the guide puts off to the next turn of the main queue comes to the world in the second half
+    // what the guide puts off to the next turn of the main queue comes to the world in the second half
+    for _ in 0..<2 {
       await world.run(for: duration / 2)
       await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
     }
