@@ -55,7 +55,7 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
       for (handle, kind) in [(1, Stream.Kind.camera), (2, .microphone)] {
         link?.publish(
           Stream(id: .init(participant: id, track: kind.rawValue), kind: kind), as: handle,
-          options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, maximumBitrate: 1_000_000))
+          options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
       }
       for other in others { for stream in other.streams { subscribe(stream) } }
       tickPictures()

@@ -73,7 +73,7 @@ public final class Witness: Sendable {
 
   /// What came from each sender so far.
   public func report() async -> [DirectionReport] {
-    let figures = await session.statistics()
+    let figures = await session.statistics().streams
     let first = state.withLock { $0.firstPictures }
     return session.participants.map { sender in
       let own = figures.filter { $0.stream.id.participant == sender.id }

@@ -7,6 +7,8 @@ public protocol Backend: AnyObject, Sendable {
   var capabilities: BackendCapabilities { get }
   /// Begins to reach the room. Returns at once; how it goes is told to `receiver`, never from inside this call.
   func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link
+  /// Begins to sign an identity in. Returns at once, as `connect` does.
+  func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink
 }
 
 /// What a backend can do beyond letting people see and hear each other.
@@ -17,6 +19,7 @@ public struct BackendCapabilities: OptionSet, Sendable {
   public static let dataMessages = BackendCapabilities(rawValue: 1 << 0)
   public static let attributes = BackendCapabilities(rawValue: 1 << 1)
   public static let activeSpeaker = BackendCapabilities(rawValue: 1 << 2)
+  public static let ringing = BackendCapabilities(rawValue: 1 << 3)
 }
 
 /// What somebody says of themselves on entering a room.
@@ -57,9 +60,16 @@ public protocol Link: AnyObject, Sendable {
   func subscribe(to stream: Stream, as handle: MediaHandle)
   func unsubscribe(from handle: MediaHandle)
   func requestKeyFrame(of handle: MediaHandle)
+  /// Paused: nothing of it is forwarded; the subscription stays.
+  func setPaused(_ paused: Bool, _ handle: MediaHandle)
+  func setPreference(_ preference: ReceivePreference, of handle: MediaHandle)
 
   func send(_ message: DataMessage)
   func setAttributes(_ attributes: [String: String])
+  /// Puts somebody out of the room.
+  func remove(_ participant: Participant.ID)
+  /// Ends the room for everybody.
+  func closeRoom()
   /// Statistics of both directions, taken where the packets are.
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void)
   /// Says goodbye and closes. `ended` follows, and nothing after it.
@@ -69,12 +79,26 @@ public protocol Link: AnyObject, Sendable {
 /// What the publisher allows the engine.
 public struct PublishOptions: Sendable, Hashable {
   public var codec: Codec
-  /// In bit/s.
-  public var maximumBitrate: Int
+  /// One per simulcast layer, the smallest first; at least one.
+  public var layers: [LayerLimits]
+  /// In bit/s, all layers together.
+  public var maximumBitrate: Int { layers.reduce(0) { $0 + $1.maximumBitrate } }
 
-  public init(codec: Codec, maximumBitrate: Int) {
+  public struct LayerLimits: Sendable, Hashable {
+    /// In bit/s.
+    public var maximumBitrate: Int
+    /// In pixels; nil for sound.
+    public var maximumHeight: Int?
+
+    public init(maximumBitrate: Int, maximumHeight: Int? = nil) {
+      self.maximumBitrate = maximumBitrate
+      self.maximumHeight = maximumHeight
+    }
+  }
+
+  public init(codec: Codec, layers: [LayerLimits]) {
     self.codec = codec
-    self.maximumBitrate = maximumBitrate
+    self.layers = layers
   }
 }
 
@@ -96,12 +120,14 @@ public enum LinkEvent: Sendable {
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)
+  /// Of those whose path has become better or worse.
+  case quality([Participant.ID: SignalQuality])
   /// The media path stands: what is sent from now on arrives.
   case mediaConnected
   case reconnecting
   case reconnected
   /// A receiver needs a key frame of a published stream.
-  case keyFrameWanted(MediaHandle)
+  case keyFrameWanted(MediaHandle, layer: Int)
   /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
   case estimate(bitrate: Int, loss: Double)
   /// Something asked for could not be done; the link stands.
@@ -119,5 +145,30 @@ public struct Speakers: Sendable, Hashable {
   public init(levels: [Participant.ID: Int], dominant: Participant.ID?) {
     self.levels = levels
     self.dominant = dominant
+  }
+}
+
+/// How well somebody's path carries, as the room measures it.
+public enum SignalQuality: Int, Sendable, Hashable, Codable {
+  /// Hardly: more than a fifth is lost, or a round trip takes over a second.
+  case none
+  /// Poorly: more than a twentieth is lost, or a round trip takes over 400 ms.
+  case low
+  case high
+}
+
+/// What a receiver would like of one stream.
+public struct ReceivePreference: Sendable, Hashable {
+  /// Pins a simulcast layer, 0 the smallest; nil: the best that the path carries.
+  public var layer: Int?
+  /// In pixels: no larger layer than is needed to fill so many rows.
+  public var maximumHeight: Int?
+  /// Where the path cannot carry all, higher ones are served first.
+  public var priority: Int
+
+  public init(layer: Int? = nil, maximumHeight: Int? = nil, priority: Int = 0) {
+    self.layer = layer
+    self.maximumHeight = maximumHeight
+    self.priority = priority
   }
 }

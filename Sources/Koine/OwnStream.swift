@@ -27,8 +27,14 @@ final class OwnStream: @unchecked Sendable {
     }
   }
 
-  func requestKeyFrame() {
-    if case .video(let video) = pipeline { video.requestKeyFrame(layer: 0) }
+  func requestKeyFrame(layer: Int) {
+    if case .video(let video) = pipeline { video.requestKeyFrame(layer: layer) }
+  }
+
+  func requestKeyFrames() { for layer in options.layers.indices { requestKeyFrame(layer: layer) } }
+
+  var videoStatistics: VideoSendStatistics? {
+    if case .video(let video) = pipeline { video.statistics } else { nil }
   }
 
   func stop() {

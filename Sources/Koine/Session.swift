@@ -94,6 +94,13 @@ public final class Session: Sendable {
   /// Asks for a stream again that was unsubscribed, or that `SessionOptions.subscribesToEverything` left aside.
   public func subscribe(to stream: Stream.ID) { core.subscribe(to: stream) }
   public func unsubscribe(from stream: Stream.ID) { core.unsubscribe(from: stream) }
+  /// The room stops forwarding a stream; subscription, sinks and tile stay.
+  public func pause(_ stream: Stream.ID) { core.setPaused(true, stream) }
+  public func resume(_ stream: Stream.ID) { core.setPaused(false, stream) }
+  /// Holds for as long as the stream is there, also over `unsubscribe` and `subscribe`.
+  public func setPreference(_ preference: ReceivePreference, for stream: Stream.ID) {
+    core.setPreference(preference, stream)
+  }
 
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
@@ -111,9 +118,19 @@ public final class Session: Sendable {
   /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
   public func send(_ message: DataMessage) throws(SessionError) { try core.send(message) }
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
-  /// Figures of every stream of this session, own and received.
-  public func statistics() async -> [StreamStatistics] {
+  /// Puts somebody out. Where the room does not let us, `.failed` with `.notPermitted` is told.
+  public func remove(_ participant: Participant.ID) { core.remove(participant) }
+  /// Ends the room for everybody, if the room lets us.
+  public func closeRoom() { core.closeRoom() }
+
+  /// Figures of this session and of each of its streams, own and received.
+  public func statistics() async -> SessionStatistics {
     await withCheckedContinuation { done in core.statistics { done.resume(returning: $0) } }
+  }
+
+  /// The same; `completion` is called on the delivery queue.
+  public func statistics(completion: @escaping @Sendable (SessionStatistics) -> Void) {
+    core.statistics { [visible] figures in visible.tell { completion(figures) } }
   }
 }
 
@@ -136,16 +153,19 @@ public struct VideoPublishOptions: Sendable, Hashable {
   public var maximumFramesPerSecond: Double
   /// Larger pictures are scaled down to fit, keeping their shape.
   public var maximumWidth, maximumHeight: Int
+  /// Simulcast: smaller encodings beside the main one, the smallest first.
+  public var lowerLayers: [VideoLayer]
 
   public init(
     codec: Codec = .vp8, maximumBitrate: Int = 1_000_000, maximumFramesPerSecond: Double = 30, maximumWidth: Int = 1920,
-    maximumHeight: Int = 1080
+    maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = []
   ) {
     self.codec = codec
     self.maximumBitrate = maximumBitrate
     self.maximumFramesPerSecond = maximumFramesPerSecond
     self.maximumWidth = maximumWidth
     self.maximumHeight = maximumHeight
+    self.lowerLayers = lowerLayers
   }
 }
 

@@ -14,11 +14,19 @@ extension SessionCore {
     settings.maxFramesPerSecond = options.maximumFramesPerSecond
     settings.maxWidth = options.maximumWidth
     settings.maxHeight = options.maximumHeight
+    settings.lowerLayers = options.lowerLayers
     let pipeline = VideoSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
     return start(
       .video(pipeline), kind: kind,
-      options: PublishOptions(codec: options.codec, maximumBitrate: options.maximumBitrate), output: output)
+      options: PublishOptions(
+        codec: options.codec,
+        layers: options.lowerLayers.map {
+          .init(maximumBitrate: $0.maximumBitrate, maximumHeight: $0.maximumHeight)
+        } + [
+          .init(maximumBitrate: options.maximumBitrate, maximumHeight: min(source.format.height, options.maximumHeight))
+        ]),
+      output: output)
   }
 
   func publish(_ source: any AudioSource, kind: Stream.Kind, options: AudioPublishOptions) throws(SessionError)
@@ -33,7 +41,8 @@ extension SessionCore {
     let pipeline = AudioSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
     return start(
-      .audio(pipeline), kind: kind, options: PublishOptions(codec: .opus, maximumBitrate: options.bitrate),
+      .audio(pipeline), kind: kind,
+      options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),
       output: output)
   }
 
@@ -132,7 +141,7 @@ extension SessionCore {
         return
       }
       receive(stream)
-      changeTile(of: id) { $0.pause = stream.isMuted ? .muted : nil }
+      changeTile(of: id) { $0.pause = pause(of: stream) }
     }
   }
 
@@ -141,6 +150,25 @@ extension SessionCore {
       if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
       stopReceiving(id)
       changeTile(of: id) { $0.pause = .notSubscribed }
+    }
+  }
+
+  func setPaused(_ isPaused: Bool, _ id: Stream.ID) {
+    lane.post { [self] in
+      guard let stream = others[id.participant]?.streams.first(where: { $0.id == id }), paused.contains(id) != isPaused
+      else { return }
+      if isPaused { paused.insert(id) } else { paused.remove(id) }
+      guard let entry = received[id] else { return }
+      link?.setPaused(isPaused, entry.handle)
+      changeTile(of: id) { $0.pause = pause(of: stream) }
+    }
+  }
+
+  func setPreference(_ preference: ReceivePreference, _ id: Stream.ID) {
+    lane.post { [self] in
+      guard !state.isEnded else { return }
+      preferences[id] = preference
+      if let entry = received[id] { link?.setPreference(preference, of: entry.handle) }
     }
   }
 
@@ -166,6 +194,8 @@ extension SessionCore {
     received[stream.id] = entry
     routes.withLock { $0[handle] = entry }
     link.subscribe(to: stream, as: handle)
+    if let preference = preferences[stream.id] { link.setPreference(preference, of: handle) }
+    if paused.contains(stream.id) { link.setPaused(true, handle) }
   }
 
   func stopReceiving(_ id: Stream.ID) {

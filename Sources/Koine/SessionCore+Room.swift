@@ -25,10 +25,11 @@ extension SessionCore: LinkReceiver {
       if let participant = others[id] { visible.tell(.attributesChanged(participant)) }
     case .message(let message): visible.tell(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
-    case .mediaConnected: for stream in own { stream.requestKeyFrame() }
+    case .quality(let changes): visible.tell(.qualityChanged(changes))
+    case .mediaConnected: for stream in own { stream.requestKeyFrames() }
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
-    case .keyFrameWanted(let handle): own.first { $0.handle == handle }?.requestKeyFrame()
+    case .keyFrameWanted(let handle, let layer): own.first { $0.handle == handle }?.requestKeyFrame(layer: layer)
     case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
     case .failed(let error): visible.tell(.failed(error))
     case .ended(let reason): end(reason)
@@ -63,6 +64,8 @@ extension SessionCore: LinkReceiver {
     guard var owner = others[id.participant], let stream = owner.streams.first(where: { $0.id == id }) else { return }
     stopReceiving(id)
     waitingSinks[id] = nil
+    preferences[id] = nil
+    paused.remove(id)
     removeTile(of: id)
     owner.streams.removeAll { $0.id == id }
     others[owner.id] = owner
@@ -77,7 +80,13 @@ extension SessionCore: LinkReceiver {
     others[owner.id] = owner
     received[id]?.stream = owner.streams[index]
     visible.tell(.streamMuted(owner.streams[index], owner))
-    changeTile(of: id) { $0.pause = isMuted ? .muted : nil }
+    changeTile(of: id) { $0.pause = pause(of: owner.streams[index]) }
+  }
+
+  /// Why a subscribed stream's pictures stand still, if they do.
+  func pause(of stream: Stream) -> Tile.Pause? {
+    if paused.contains(stream.id) { return .requested }
+    return stream.isMuted ? .muted : nil
   }
 
   private func heard(_ speakers: Speakers) {

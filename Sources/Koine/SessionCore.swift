@@ -19,6 +19,8 @@ final class SessionCore: @unchecked Sendable {
   var received: [Stream.ID: ReceivedStream] = [:]
   /// Sinks of streams that are not received, for when they are.
   var waitingSinks: [Stream.ID: StreamSinks] = [:]
+  var preferences: [Stream.ID: ReceivePreference] = [:]
+  var paused: Set<Stream.ID> = []
   var tiles: [Stream.ID: Tile] = [:]
   var dominantSpeaker: Participant.ID?
   var syncs: [Participant.ID: StreamSync] = [:]
@@ -100,6 +102,8 @@ final class SessionCore: @unchecked Sendable {
     for stream in received.values { stream.stop(mixer) }
     received = [:]
     waitingSinks = [:]
+    preferences = [:]
+    paused = []
     syncs = [:]
     mixer.stop()
   }
@@ -165,20 +169,27 @@ final class SessionCore: @unchecked Sendable {
     }
   }
 
-  func statistics(_ completion: @escaping @Sendable ([StreamStatistics]) -> Void) {
+  func remove(_ participant: Participant.ID) { lane.post { [self] in link?.remove(participant) } }
+  func closeRoom() { lane.post { [self] in link?.closeRoom() } }
+
+  func statistics(_ completion: @escaping @Sendable (SessionStatistics) -> Void) {
     lane.post { [self] in
-      guard let link else { return completion([]) }
+      guard let link else { return completion(SessionStatistics()) }
       link.statistics { [self] figures in lane.post { completion(self.statistics(figures)) } }
     }
   }
 
-  private func statistics(_ figures: LinkStatistics) -> [StreamStatistics] {
-    let ours = own.map { StreamStatistics(stream: $0.stream, outgoing: figures.outgoing[$0.handle]) }
+  private func statistics(_ figures: LinkStatistics) -> SessionStatistics {
+    let ours = own.map {
+      StreamStatistics(
+        stream: $0.stream, outgoing: figures.outgoing[$0.handle], sentVideo: $0.videoStatistics)
+    }
     let theirs = received.values.sorted { $0.handle < $1.handle }.map { stream in
       StreamStatistics(
         stream: stream.stream, incoming: figures.incoming[stream.handle], video: stream.videoStatistics,
         audio: stream.audioStatistics)
     }
-    return ours + theirs
+    return SessionStatistics(
+      streams: ours + theirs, roundTripTime: figures.roundTripTime, availableBitrate: figures.availableBitrate)
   }
 }

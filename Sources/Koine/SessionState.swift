@@ -65,6 +65,8 @@ public enum SessionEvent: Sendable {
   case messageReceived(ReceivedMessage)
   case levelsChanged([Participant.ID: Int])
   case dominantSpeakerChanged(Participant.ID?)
+  /// Whose path has become better or worse, one's own too.
+  case qualityChanged([Participant.ID: SignalQuality])
   case tileAdded(Tile)
   /// The size of what it shows, or whether it is paused, has changed.
   case tileChanged(Tile)

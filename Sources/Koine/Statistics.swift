@@ -42,10 +42,28 @@ public struct StreamStatistics: Sendable, Hashable {
   public var stream: Stream
   /// Set for own streams.
   public var outgoing: LinkStatistics.Outgoing?
+  /// Set for own video.
+  public var sentVideo: VideoSendStatistics?
   /// Set for others' streams.
   public var incoming: LinkStatistics.Incoming?
   /// Set for others' video.
   public var video: VideoReceiveStatistics?
   /// Set for others' sound.
   public var audio: AudioReceiveStatistics?
+}
+
+/// A session's figures at one moment.
+public struct SessionStatistics: Sendable, Hashable {
+  /// Own streams first, then the others'.
+  public var streams: [StreamStatistics]
+  /// To the room and back, in milliseconds; nil before the first measurement.
+  public var roundTripTime: Double?
+  /// What the way out carries, in bit/s.
+  public var availableBitrate: Int
+
+  public init(streams: [StreamStatistics] = [], roundTripTime: Double? = nil, availableBitrate: Int = 0) {
+    self.streams = streams
+    self.roundTripTime = roundTripTime
+    self.availableBitrate = availableBitrate
+  }
 }

@@ -1,6 +1,12 @@
 /// A place for pictures: one per video stream, own ones included, with a number that is never used again in a session.
 public struct Tile: Sendable, Hashable, Identifiable {
-  public enum Pause: String, Sendable { case muted, notSubscribed }
+  public enum Pause: String, Sendable {
+    /// The publisher sends nothing for now.
+    case muted
+    case notSubscribed
+    /// `Session.pause` was called.
+    case requested
+  }
 
   public let id: Int
   public let stream: Stream.ID

@@ -93,7 +93,7 @@ extension VisibleRoom.Room {
     case .tileRemoved(let tile): tiles.removeAll { $0.id == tile.id }
     case .tileChanged(let tile):
       if let index = tiles.firstIndex(where: { $0.id == tile.id }) { tiles[index] = tile }
-    case .messageReceived, .levelsChanged, .failed: break
+    case .messageReceived, .levelsChanged, .qualityChanged, .failed: break
     }
   }
 }

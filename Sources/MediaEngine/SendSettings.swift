@@ -13,8 +13,25 @@ package struct VideoSendSettings: Sendable, Hashable {
   /// Larger pictures are scaled down to fit, keeping their shape.
   package var maxWidth = 1920
   package var maxHeight = 1080
+  /// Smaller encodings beside this one, the smallest first.
+  package var lowerLayers: [VideoLayer] = []
 
   package init() {}
+}
+
+/// One of a stream's smaller encodings.
+public struct VideoLayer: Sendable, Hashable {
+  public var maximumWidth, maximumHeight: Int
+  /// In bit/s.
+  public var maximumBitrate: Int
+  public var maximumFramesPerSecond: Double
+
+  public init(maximumWidth: Int, maximumHeight: Int, maximumBitrate: Int, maximumFramesPerSecond: Double = 30) {
+    self.maximumWidth = maximumWidth
+    self.maximumHeight = maximumHeight
+    self.maximumBitrate = maximumBitrate
+    self.maximumFramesPerSecond = maximumFramesPerSecond
+  }
 }
 
 package struct AudioSendSettings: Sendable, Hashable {

@@ -13,12 +13,15 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var sinks: [any VideoSink] = []
     var isMuted = false
     var isStopped = true
-    var keyWanted = true
+    /// By layer.
+    var keysWanted: [Bool]
     var target: Int
     var statistics = VideoSendStatistics()
   }
 
-  private struct Work {
+  /// One encoding; the smallest layer first, the main one last.
+  private struct Layer {
+    let limits: VideoLayer
     var encoder: VideoEncoderBox?
     var plan: SizePlan
     var nextDue: Tick?
@@ -30,7 +33,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private let sourceLane, encoderLane: Lane
   private let pool = FramePool(limit: 8)
   private let shared: Lock<Shared>
-  private var work: Work
+  private var layers: [Layer]
 
   package init(
     source: any VideoSource, settings: VideoSendSettings, scheduler: Scheduler, output: any FrameOutput
@@ -40,8 +43,13 @@ package final class VideoSendPipeline: @unchecked Sendable {
     self.output = output
     sourceLane = scheduler.lane("camera")
     encoderLane = scheduler.lane("video encoder")
-    shared = Lock(Shared(target: settings.maxBitrate))
-    work = Work(plan: SizePlan(settings: settings))
+    let main = VideoLayer(
+      maximumWidth: settings.maxWidth, maximumHeight: settings.maxHeight, maximumBitrate: settings.maxBitrate,
+      maximumFramesPerSecond: settings.maxFramesPerSecond)
+    layers = (settings.lowerLayers + [main]).map { Layer(limits: $0, plan: SizePlan(limits: $0)) }
+    shared = Lock(
+      Shared(
+        keysWanted: layers.map { _ in true }, target: layers.reduce(0) { $0 + $1.limits.maximumBitrate }))
   }
 
   package func start() throws {
@@ -56,20 +64,24 @@ package final class VideoSendPipeline: @unchecked Sendable {
       shared.sinks = []
     }
     source.stop()
-    encoderLane.post { [self] in work.encoder = nil }
+    encoderLane.post { [self] in for layer in layers.indices { layers[layer].encoder = nil } }
   }
 
   package func setMuted(_ muted: Bool) {
     shared.withLock { shared in
       shared.isMuted = muted
-      if !muted { shared.keyWanted = true }
+      if !muted { for layer in shared.keysWanted.indices { shared.keysWanted[layer] = true } }
     }
   }
 
-  package func requestKeyFrame(layer: UInt8) { shared.withLock { $0.keyWanted = true } }
+  package func requestKeyFrame(layer: Int) {
+    shared.withLock { shared in
+      if shared.keysWanted.indices.contains(layer) { shared.keysWanted[layer] = true }
+    }
+  }
 
-  /// In bit/s; what goes beyond the settings' maximum is ignored.
-  package func setTargetBitrate(_ bitrate: Int) { shared.withLock { $0.target = min(bitrate, settings.maxBitrate) } }
+  /// In bit/s, all layers together; what goes beyond the settings' maxima is ignored.
+  package func setTargetBitrate(_ bitrate: Int) { shared.withLock { $0.target = bitrate } }
 
   /// Shows one's own pictures as they are taken, muted or not.
   package func addSink(_ sink: any VideoSink) {
@@ -100,60 +112,85 @@ package final class VideoSendPipeline: @unchecked Sendable {
   // MARK: On the encoder's lane
 
   private func encodeWaiting() {
-    let (next, key, target) = shared.withLock { shared in
+    let (next, target) = shared.withLock { shared in
       defer { shared.waiting = nil }
-      return (shared.waiting, shared.keyWanted, shared.target)
+      return (shared.waiting, shared.target)
     }
-    guard let frame = next, isDue(frame) else { return }
+    guard let frame = next else { return }
+    var rest = target
+    for layer in layers.indices {
+      let bitrate = share(of: layer, from: &rest)
+      guard bitrate > 0 else {
+        layers[layer].encoder = nil  // begins with a key frame when it can be paid for again
+        continue
+      }
+      if isDue(frame, layer) { encode(frame, layer, bitrate: bitrate) }
+    }
+  }
+
+  /// The smaller layers are served first; a larger one is left out where too little is left for it.
+  private func share(of layer: Int, from rest: inout Int) -> Int {
+    let maximum = layers[layer].limits.maximumBitrate
+    guard layer == 0 || rest * 5 >= maximum * 2 else { return 0 }
+    let share = min(rest, maximum)
+    rest -= share
+    return share
+  }
+
+  private func encode(_ frame: VideoFrame, _ layer: Int, bitrate: Int) {
+    let key = shared.withLock { $0.keysWanted[layer] }
     do {
-      let size = work.plan.size(for: frame, bitrate: target)
-      let picture = try encode(frame, width: size.width, height: size.height, bitrate: target, key: key)
-      if key { shared.withLock { $0.keyWanted = false } }
+      let size = layers[layer].plan.size(for: frame, bitrate: bitrate)
+      let picture = try encode(frame, layer, width: size.width, height: size.height, bitrate: bitrate, key: key)
+      if key { shared.withLock { $0.keysWanted[layer] = false } }
       guard let picture else { return }
       shared.withLock { shared in
-        shared.statistics.encoded += 1
+        if layer == layers.count - 1 {
+          shared.statistics.encoded += 1
+          (shared.statistics.width, shared.statistics.height) = size
+        }
         if picture.isKey { shared.statistics.keyFrames += 1 }
-        (shared.statistics.width, shared.statistics.height) = size
       }
       output.send(
         EncodedFrame(
           codec: settings.codec, data: picture.data, captured: frame.captured,
           rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
-          temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
+          layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
           quarterTurns: frame.quarterTurns))
     } catch {
-      work.encoder = nil  // made anew with the next frame
+      layers[layer].encoder = nil  // made anew with the next frame
       shared.withLock { shared in
         shared.statistics.failed += 1
-        shared.keyWanted = true
+        shared.keysWanted[layer] = true
       }
     }
   }
 
   /// Leaves frames out above the allowed rate, evenly.
-  private func isDue(_ frame: VideoFrame) -> Bool {
-    let interval = Duration.nanoseconds(Int64(1e9 / settings.maxFramesPerSecond))
-    guard let due = work.nextDue, frame.captured < due + interval * 4 else {
-      work.nextDue = frame.captured + interval
+  private func isDue(_ frame: VideoFrame, _ layer: Int) -> Bool {
+    let interval = Duration.nanoseconds(Int64(1e9 / layers[layer].limits.maximumFramesPerSecond))
+    guard let due = layers[layer].nextDue, frame.captured < due + interval * 4 else {
+      layers[layer].nextDue = frame.captured + interval
       return true
     }
     guard frame.captured + interval / 4 >= due else { return false }
-    work.nextDue = due + interval
+    layers[layer].nextDue = due + interval
     return true
   }
 
   private func encode(
-    _ frame: VideoFrame, width: Int, height: Int, bitrate: Int, key: Bool
+    _ frame: VideoFrame, _ layer: Int, width: Int, height: Int, bitrate: Int, key: Bool
   ) throws(CodecError) -> CodedPicture? {
     let encoder: VideoEncoderBox
-    if let current = work.encoder {
+    if let current = layers[layer].encoder {
       encoder = current
     } else {
       encoder = try VideoEncoderBox(
         VideoEncoderSettings(
           codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
-          framesPerSecond: min(source.format.framesPerSecond, settings.maxFramesPerSecond), bitrate: bitrate))
-      work.encoder = encoder
+          framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
+          bitrate: bitrate))
+      layers[layer].encoder = encoder
     }
     try encoder.adapt(width: width, height: height, bitrate: bitrate)
     let fitting = frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
@@ -181,22 +218,22 @@ private final class VideoEncoderBox {
 
 /// How large to encode: as the camera gives it, unless the settings or the bitrate ask for less.
 private struct SizePlan {
-  private let settings: VideoSendSettings
+  private let limits: VideoLayer
   /// In quarters of the full width and height.
   private var quarters = 4
   /// Bits per pixel below which pictures get smaller, and above which they may grow again.
   private static let tooFew = 0.022
   private static let plenty = 0.05
 
-  init(settings: VideoSendSettings) { self.settings = settings }
+  init(limits: VideoLayer) { self.limits = limits }
 
   mutating func size(for frame: VideoFrame, bitrate: Int) -> (width: Int, height: Int) {
     let fit = min(
-      1, Double(settings.maxWidth) / Double(frame.width), Double(settings.maxHeight) / Double(frame.height))
+      1, Double(limits.maximumWidth) / Double(frame.width), Double(limits.maximumHeight) / Double(frame.height))
     let (width, height) = (Double(frame.width) * fit, Double(frame.height) * fit)
     func bitsPerPixel(_ quarters: Int) -> Double {
       let scale = Double(quarters) / 4
-      return Double(bitrate) / (width * height * scale * scale * settings.maxFramesPerSecond)
+      return Double(bitrate) / (width * height * scale * scale * limits.maximumFramesPerSecond)
     }
     if quarters > 2, bitsPerPixel(quarters) < Self.tooFew {
       quarters -= 1
@@ -209,13 +246,19 @@ private struct SizePlan {
   }
 }
 
-package struct VideoSendStatistics: Sendable, Hashable {
-  package var captured = 0
-  package var encoded = 0
-  package var keyFrames = 0
+/// What became of a camera's pictures, since publishing began.
+public struct VideoSendStatistics: Sendable, Hashable, Codable {
+  public var captured = 0
+  /// In the main layer.
+  public var encoded = 0
+  /// In all layers.
+  public var keyFrames = 0
   /// Overtaken by a newer frame before the encoder got to them.
-  package var dropped = 0
-  package var failed = 0
-  package var width = 0
-  package var height = 0
+  public var dropped = 0
+  public var failed = 0
+  /// Of the main layer, in pixels.
+  public var width = 0
+  public var height = 0
+
+  public init() {}
 }

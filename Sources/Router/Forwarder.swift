@@ -9,6 +9,12 @@ import KoineTransport
 ///        ↑                                                                  │           too many, another layer
 ///        └──────────────────────────────────────────────────────────────────┘
 final class Forwarder {
+  struct Preference: Hashable {
+    var layer: Int?
+    var maxHeight: Int?
+    var priority = 0
+  }
+
   unowned let track: PublishedTrack
   unowned let receiver: Member
   /// How the receiver gets it.
@@ -20,6 +26,8 @@ final class Forwarder {
   private(set) var current: Int?
   /// The layer the receiver should get: the next key frame of it is where the switch happens.
   private(set) var target: Int
+  /// What the receiver would like.
+  var preference = Preference()
   private var stretch: UInt64 = 0
   private(set) var packets = 0
 

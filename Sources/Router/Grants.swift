@@ -11,17 +11,28 @@ package struct Grants: Hashable, Sendable {
   package var publish: Set<Track.Kind>
   package var canSubscribe: Bool
   package var canSendData: Bool
+  /// Putting others out, and closing the room.
+  package var canModerate: Bool
 
   package init(
     participantID: String? = nil, name: String? = nil, externalID: String? = nil, attributes: [String: String]? = nil,
-    publish: Set<Track.Kind> = Set(Track.Kind.allCases), canSubscribe: Bool = true, canSendData: Bool = true
+    publish: Set<Track.Kind> = Set(Track.Kind.allCases), canSubscribe: Bool = true, canSendData: Bool = true,
+    canModerate: Bool = true
   ) {
     (self.participantID, self.name, self.externalID) = (participantID, name, externalID)
     (self.attributes, self.publish) = (attributes, publish)
-    (self.canSubscribe, self.canSendData) = (canSubscribe, canSendData)
+    (self.canSubscribe, self.canSendData, self.canModerate) = (canSubscribe, canSendData, canModerate)
   }
 
   package static let everything = Grants()
+}
+
+/// An identity as its credential gives it.
+package struct KnownIdentity: Hashable, Sendable {
+  package var identity: String
+  package var name: String
+
+  package init(identity: String, name: String) { (self.identity, self.name) = (identity, name) }
 }
 
 /// Checks what lets a participant in. The router knows nothing of tokens; whoever runs it says what they mean.
@@ -29,7 +40,17 @@ package struct Authorization: Sendable {
   /// Called once per join, inline: it must not wait for anything.
   package var check: @Sendable (Join) -> Result<Grants, Failure>
 
-  package init(check: @escaping @Sendable (Join) -> Result<Grants, Failure>) { self.check = check }
+  /// What an identity that wants to ring and be rung is called in truth. Inline, too.
+  package var checkIdentity: @Sendable (Register) -> Result<KnownIdentity, Failure>
+
+  package init(
+    check: @escaping @Sendable (Join) -> Result<Grants, Failure>,
+    checkIdentity: @escaping @Sendable (Register) -> Result<KnownIdentity, Failure> = {
+      .success(KnownIdentity(identity: $0.identity, name: $0.name))
+    }
+  ) {
+    (self.check, self.checkIdentity) = (check, checkIdentity)
+  }
 
   /// Lets everybody in and do everything.
   package static let open = Authorization { _ in .success(.everything) }

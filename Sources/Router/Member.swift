@@ -23,6 +23,10 @@ final class Member {
   var dataBudget: Budget
   /// The path's estimate in bit/s.
   var bitrate: Int?
+  /// 0...1, as the sender of the way out finds it.
+  var lossOnWayOut = 0.0
+  var meter = PathMeter()
+  var quality = PathQuality.good
   /// From this participant's clock to ours, as its sender reports show.
   var clock = SenderClockOffset()
   private var nextMid = 0

@@ -28,6 +28,7 @@ final class Room {
   /// Tracks whose key frame requests are under way.
   var listed: [PublishedTrack] = []
   var nextLayerCheck: Tick?
+  var nextQualityCheck: Tick?
   var alarm = HeapAlarm()
   /// Whether something has happened that its router must look at.
   var needsSettling = false
@@ -74,6 +75,8 @@ final class Room {
     outbox.post(.joined(joined), to: connection)
     tellOthers(.participantJoined(member.participant), than: member)
     tellSpeakers(to: member)
+    tellQuality(to: member)
+    if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
   }
 
@@ -116,7 +119,7 @@ final class Room {
 
   func handle(_ message: ClientMessage, of member: Member, at now: Tick) {
     switch message {
-    case .join, .ping: break  // the router's own
+    case .join, .ping, .register, .ring, .cancelRing, .answerRing: break  // the router's own
     case .publish(let publish): self.publish(publish, of: member, at: now)
     case .unpublish(let trackIDs): unpublish(trackIDs, of: member, at: now)
     case .mute(let trackID, let muted): mute(trackID, muted, of: member, at: now)
@@ -124,12 +127,29 @@ final class Room {
     case .unsubscribe(let tracks): unsubscribe(tracks, of: member, at: now)
     case .pause(let tracks): pause(tracks, of: member)
     case .resume(let tracks): resume(tracks, of: member, at: now)
+    case .prefer(let preferences): prefer(preferences, of: member, at: now)
     case .data(let message): take(message, of: member, at: now)
     case .attributes(let attributes):
       member.attributes = attributes
       tellOthers(.attributes(participant: member.id, attributes), than: member)
     case .leave: remove(member, told: .left, others: .left, at: now)
+    case .remove(let id): putOut(id, by: member, at: now)
+    case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
     }
+  }
+
+  private func putOut(_ id: String, by member: Member, at now: Tick) {
+    guard member.grants.canModerate else { return refuseModeration(to: member) }
+    guard let other = self.member(id) else {
+      return outbox.post(
+        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” is in the room")),
+        to: member.connection)
+    }
+    remove(other, told: .removed, others: .removed, at: now)
+  }
+
+  private func refuseModeration(to member: Member) {
+    outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.connection)
   }
 
   // MARK: Media connections
@@ -147,7 +167,9 @@ final class Room {
         if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
           requestKeyFrame(of: forwarder.track, layer: forwarder.current ?? forwarder.target, at: now)
         }
-      case .estimate(let bitrate, _): estimated(bitrate, for: member, at: now)
+      case .estimate(let bitrate, let loss):
+        member.lossOnWayOut = loss
+        estimated(bitrate, for: member, at: now)
       case .frame: break  // the router asks for packets only
       }
     }
@@ -172,7 +194,7 @@ final class Room {
 
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
-    var soonest = speakers.deadline.sooner(nextLayerCheck)
+    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in listed { soonest = soonest.sooner(track.deadline) }
     return soonest
@@ -182,6 +204,7 @@ final class Room {
     reportSpeakers(at: now)
     repeatKeyFrameRequests(at: now)
     checkLayers(at: now)
+    checkQuality(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }
       remove(member, told: .dropped, others: .dropped, at: now)

@@ -64,11 +64,13 @@ package final class Router {
   private let peers = PeerTable()
   private let outbox = Outbox()
   private var timers = TimerHeap()
+  private var switchboard: Switchboard
   private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
     self.random = random
+    switchboard = Switchboard(outbox: outbox)
   }
 
   deinit {
@@ -84,6 +86,7 @@ package final class Router {
 
   /// The connection broke. Its participant is dropped after a grace, during which its media goes on.
   package func close(_ connection: ConnectionID, at now: Tick) {
+    switchboard.close(connection)
     guard let member = connections.removeValue(forKey: connection)?.member else { return }
     member.connection = nil
     member.room.loses(member, at: now)
@@ -106,6 +109,10 @@ package final class Router {
         return outbox.post(.failed(request: nil, Failure(.wrongState, "already in a room")), to: connection)
       }
       return admit(join, on: connection, at: now)
+    case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, on: connection, at: now)
+    case .close:
+      guard let member = state.member, member.grants.canModerate else { break }
+      return close(room: member.room.name, at: now)
     default: break
     }
     guard let member = state.member else {
@@ -114,6 +121,22 @@ package final class Router {
     let room = member.room
     room.handle(message, of: member, at: now)
     settle(room, at: now)
+  }
+
+  private func handleRinging(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
+    var failure: Failure?
+    switch message {
+    case .register(let register):
+      switch configuration.authorization.checkIdentity(register) {
+      case .success(let known): switchboard.register(known.identity, name: known.name, on: connection)
+      case .failure(let failure): outbox.post(.refused(failure), to: connection)
+      }
+    case .ring(let ring): failure = switchboard.ring(ring, from: connection, at: now)
+    case .cancelRing(let id): switchboard.cancel(id, by: connection)
+    case .answerRing(let id, let answer): switchboard.answer(id, answer, by: connection)
+    default: break
+    }
+    if let failure { outbox.post(.failed(request: nil, failure), to: connection) }
   }
 
   /// Puts a participant out.
@@ -228,9 +251,10 @@ package final class Router {
   // MARK: Time
 
   /// When `handleTimeout` next has work to do; it may turn out to have none.
-  package var deadline: Tick? { peers.deadline.sooner(timers.soonest) }
+  package var deadline: Tick? { peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline) }
 
   package func handleTimeout(at now: Tick) {
+    switchboard.handleTimeout(at: now)
     while let seat = peers.popDue(at: now) {
       seat.peer.handleTimeout(at: now)
       peers.touch(seat)

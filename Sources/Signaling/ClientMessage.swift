@@ -1,6 +1,12 @@
 /// What a client tells the router. On the wire a JSON object whose `type` names the case and whose other fields are the payload's.
 public enum ClientMessage: Hashable, Sendable {
   case join(Join)
+  case register(Register)
+  case ring(Ring)
+  /// Gives up a ring of one's own, for those who have not answered.
+  case cancelRing(id: String)
+  /// Answers somebody's ring: `accepted`, `declined` or `busy`.
+  case answerRing(id: String, RingState)
   case publish(Publish)
   case unpublish(trackIDs: [String])
   case mute(trackID: String, muted: Bool)
@@ -9,20 +15,30 @@ public enum ClientMessage: Hashable, Sendable {
   /// Stops the packets of subscribed tracks until `resume`; the subscription stays.
   case pause([TrackReference])
   case resume([TrackReference])
+  /// Which layer of a subscribed track this receiver would like.
+  case prefer([LayerPreference])
   case data(DataMessage)
   /// The participant's whole new set of attributes.
   case attributes([String: String])
   case leave(reason: String?)
+  /// Puts another participant out.
+  case remove(participant: String)
+  /// Puts everybody out.
+  case close
   /// Answered by `pong` with the same number.
   case ping(Int)
 }
 
 extension ClientMessage: Codable {
   enum Kind: String, CaseIterable {
-    case join, publish, unpublish, mute, subscribe, unsubscribe, pause, resume, data, attributes, leave, ping
+    case join, register, ring, cancelRing, answerRing, publish, unpublish, mute, subscribe, unsubscribe, pause, resume,
+      prefer, data, attributes, leave, remove
+    case close, ping
   }
 
-  enum CodingKeys: String, CodingKey { case type, tracks, track, muted, attributes, reason, number }
+  enum CodingKeys: String, CodingKey {
+    case type, id, answer, tracks, track, muted, attributes, reason, participant, number
+  }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -30,6 +46,11 @@ extension ClientMessage: Codable {
     guard let kind = Kind(rawValue: type) else { throw SignalingError.unknownType(type) }
     switch kind {
     case .join: self = .join(try Join(from: decoder))
+    case .register: self = .register(try Register(from: decoder))
+    case .ring: self = .ring(try Ring(from: decoder))
+    case .cancelRing: self = .cancelRing(id: try fields.text(.id))
+    case .answerRing:
+      self = .answerRing(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .answer))
     case .publish: self = .publish(try Publish(from: decoder))
     case .unpublish: self = .unpublish(trackIDs: try fields.names(.tracks, limit: SignalingLimits.tracks))
     case .mute: self = .mute(trackID: try fields.text(.track), muted: try fields.decode(Bool.self, forKey: .muted))
@@ -37,9 +58,12 @@ extension ClientMessage: Codable {
     case .unsubscribe: self = .unsubscribe(try fields.list(.tracks, limit: SignalingLimits.references))
     case .pause: self = .pause(try fields.list(.tracks, limit: SignalingLimits.references))
     case .resume: self = .resume(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .prefer: self = .prefer(try fields.list(.tracks, limit: SignalingLimits.references))
     case .data: self = .data(try DataMessage(from: decoder))
     case .attributes: self = .attributes(try fields.attributes(.attributes))
     case .leave: self = .leave(reason: try fields.textIfPresent(.reason))
+    case .remove: self = .remove(participant: try fields.text(.participant))
+    case .close: self = .close
     case .ping: self = .ping(try fields.decode(Int.self, forKey: .number))
     }
   }
@@ -49,6 +73,12 @@ extension ClientMessage: Codable {
     try fields.encode(kind.rawValue, forKey: .type)
     switch self {
     case .join(let join): try join.encode(to: encoder)
+    case .register(let register): try register.encode(to: encoder)
+    case .ring(let ring): try ring.encode(to: encoder)
+    case .cancelRing(let id): try fields.encode(id, forKey: .id)
+    case .answerRing(let id, let answer):
+      try fields.encode(id, forKey: .id)
+      try fields.encode(answer, forKey: .answer)
     case .publish(let publish): try publish.encode(to: encoder)
     case .unpublish(let trackIDs): try fields.encode(trackIDs, forKey: .tracks)
     case .mute(let trackID, let muted):
@@ -56,9 +86,12 @@ extension ClientMessage: Codable {
       try fields.encode(muted, forKey: .muted)
     case .subscribe(let subscribe): try subscribe.encode(to: encoder)
     case .unsubscribe(let tracks), .pause(let tracks), .resume(let tracks): try fields.encode(tracks, forKey: .tracks)
+    case .prefer(let preferences): try fields.encode(preferences, forKey: .tracks)
     case .data(let message): try message.encode(to: encoder)
     case .attributes(let attributes): try fields.encode(attributes, forKey: .attributes)
     case .leave(let reason): try fields.encodeIfPresent(reason, forKey: .reason)
+    case .remove(let participant): try fields.encode(participant, forKey: .participant)
+    case .close: break
     case .ping(let number): try fields.encode(number, forKey: .number)
     }
   }
@@ -66,6 +99,10 @@ extension ClientMessage: Codable {
   var kind: Kind {
     switch self {
     case .join: .join
+    case .register: .register
+    case .ring: .ring
+    case .cancelRing: .cancelRing
+    case .answerRing: .answerRing
     case .publish: .publish
     case .unpublish: .unpublish
     case .mute: .mute
@@ -73,9 +110,12 @@ extension ClientMessage: Codable {
     case .unsubscribe: .unsubscribe
     case .pause: .pause
     case .resume: .resume
+    case .prefer: .prefer
     case .data: .data
     case .attributes: .attributes
     case .leave: .leave
+    case .remove: .remove
+    case .close: .close
     case .ping: .ping
     }
   }

@@ -5,6 +5,13 @@ public enum ServerMessage: Hashable, Sendable {
   case joined(Joined)
   /// The answer to a join that was not granted. The connection may try again.
   case refused(Failure)
+  /// The answer to a `register` that was granted, with the identity as the credential gives it.
+  case registered(identity: String)
+  case incomingRing(IncomingRing)
+  /// Somebody's ring has come to its end for this connection.
+  case ringEnded(id: String, RingState)
+  /// One's own ring has got on.
+  case ringProgress(RingProgress)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: LeaveReason)
   /// The answer to a `publish` that was done.
@@ -21,6 +28,8 @@ public enum ServerMessage: Hashable, Sendable {
   case dataReceipt(DataReceipt)
   case attributes(participant: String, [String: String])
   case speakers(Speakers)
+  /// How well the paths of those who changed carry: 0 hardly, 1 poorly, 2 well. The receiver's own among them.
+  case quality([String: Int])
   /// Something asked for was not done. `request` is nil where the message carried no number.
   case failed(request: Int?, Failure)
   /// The last message of a stay.
@@ -30,12 +39,14 @@ public enum ServerMessage: Hashable, Sendable {
 
 extension ServerMessage: Codable {
   enum Kind: String, CaseIterable {
-    case joined, refused, participantJoined, participantLeft, accepted, published, withdrawn, muted, subscribed
-    case unsubscribed, data, dataReceipt, attributes, speakers, failed, ended, pong
+    case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
+      accepted, published, withdrawn, muted, subscribed
+    case unsubscribed, data, dataReceipt, attributes, speakers, quality, failed, ended, pong
   }
 
   enum CodingKeys: String, CodingKey {
-    case type, failure, participant, reason, request, tracks, track, muted, attributes, number
+    case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
+      participants, number
   }
 
   public init(from decoder: any Decoder) throws {
@@ -45,6 +56,10 @@ extension ServerMessage: Codable {
     switch kind {
     case .joined: self = .joined(try Joined(from: decoder))
     case .refused: self = .refused(try fields.decode(Failure.self, forKey: .failure))
+    case .registered: self = .registered(identity: try fields.text(.identity))
+    case .incomingRing: self = .incomingRing(try IncomingRing(from: decoder))
+    case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .state))
+    case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
     case .participantJoined: self = .participantJoined(try fields.decode(Participant.self, forKey: .participant))
     case .participantLeft:
       self = .participantLeft(
@@ -67,6 +82,7 @@ extension ServerMessage: Codable {
     case .attributes:
       self = .attributes(participant: try fields.text(.participant), try fields.attributes(.attributes))
     case .speakers: self = .speakers(try Speakers(from: decoder))
+    case .quality: self = .quality(try fields.decode([String: Int].self, forKey: .participants))
     case .failed:
       self = .failed(
         request: try fields.decodeIfPresent(Int.self, forKey: .request),
@@ -82,6 +98,12 @@ extension ServerMessage: Codable {
     switch self {
     case .joined(let joined): try joined.encode(to: encoder)
     case .refused(let failure): try fields.encode(failure, forKey: .failure)
+    case .registered(let identity): try fields.encode(identity, forKey: .identity)
+    case .incomingRing(let ring): try ring.encode(to: encoder)
+    case .ringEnded(let id, let state):
+      try fields.encode(id, forKey: .id)
+      try fields.encode(state, forKey: .state)
+    case .ringProgress(let progress): try progress.encode(to: encoder)
     case .participantJoined(let participant): try fields.encode(participant, forKey: .participant)
     case .participantLeft(let id, let reason):
       try fields.encode(id, forKey: .participant)
@@ -105,6 +127,7 @@ extension ServerMessage: Codable {
       try fields.encode(participant, forKey: .participant)
       try fields.encode(attributes, forKey: .attributes)
     case .speakers(let speakers): try speakers.encode(to: encoder)
+    case .quality(let qualities): try fields.encode(qualities, forKey: .participants)
     case .failed(let request, let failure):
       try fields.encodeIfPresent(request, forKey: .request)
       try fields.encode(failure, forKey: .failure)
@@ -117,6 +140,10 @@ extension ServerMessage: Codable {
     switch self {
     case .joined: .joined
     case .refused: .refused
+    case .registered: .registered
+    case .incomingRing: .incomingRing
+    case .ringEnded: .ringEnded
+    case .ringProgress: .ringProgress
     case .participantJoined: .participantJoined
     case .participantLeft: .participantLeft
     case .accepted: .accepted
@@ -129,6 +156,7 @@ extension ServerMessage: Codable {
     case .dataReceipt: .dataReceipt
     case .attributes: .attributes
     case .speakers: .speakers
+    case .quality: .quality
     case .failed: .failed
     case .ended: .ended
     case .pong: .pong

@@ -76,3 +76,31 @@ extension Subscribed: Codable {
       missing: try fields.list(.missing, limit: SignalingLimits.references))
   }
 }
+
+/// What a receiver would like of one subscribed track. Replaces what it said before.
+public struct LayerPreference: Hashable, Sendable {
+  public var reference: TrackReference
+  /// Pins a simulcast layer, 0 the smallest; nil: the best that the path carries.
+  public var layer: Int?
+  /// In pixels: no larger layer than is needed to fill so many rows.
+  public var maxHeight: Int?
+  /// Where the path cannot carry all, higher ones are served first.
+  public var priority: Int
+
+  public init(reference: TrackReference, layer: Int? = nil, maxHeight: Int? = nil, priority: Int = 0) {
+    (self.reference, self.layer, self.maxHeight, self.priority) = (reference, layer, maxHeight, priority)
+  }
+}
+
+extension LayerPreference: Codable {
+  private enum CodingKeys: String, CodingKey { case reference, layer, maxHeight, priority }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      reference: try fields.decode(TrackReference.self, forKey: .reference),
+      layer: try fields.decodeIfPresent(Int.self, forKey: .layer),
+      maxHeight: try fields.decodeIfPresent(Int.self, forKey: .maxHeight),
+      priority: try fields.decodeIfPresent(Int.self, forKey: .priority) ?? 0)
+  }
+}

@@ -59,9 +59,14 @@ public struct Media: Hashable, Sendable {
     public var rtxSSRC: UInt32?
     /// In bit/s.
     public var maxBitrate: Int?
+    /// In pixels, as far as the publisher knows.
+    public var maxHeight: Int?
 
-    public init(rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maxBitrate: Int? = nil) {
-      (self.rid, self.ssrc, self.rtxSSRC, self.maxBitrate) = (rid, ssrc, rtxSSRC, maxBitrate)
+    public init(
+      rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maxBitrate: Int? = nil, maxHeight: Int? = nil
+    ) {
+      (self.rid, self.ssrc, self.rtxSSRC) = (rid, ssrc, rtxSSRC)
+      (self.maxBitrate, self.maxHeight) = (maxBitrate, maxHeight)
     }
   }
 
@@ -95,13 +100,14 @@ extension Media: Codable {
 }
 
 extension Media.Encoding: Codable {
-  private enum CodingKeys: String, CodingKey { case rid, ssrc, rtxSSRC, maxBitrate }
+  private enum CodingKeys: String, CodingKey { case rid, ssrc, rtxSSRC, maxBitrate, maxHeight }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       rid: try fields.textIfPresent(.rid), ssrc: try fields.decode(UInt32.self, forKey: .ssrc),
       rtxSSRC: try fields.decodeIfPresent(UInt32.self, forKey: .rtxSSRC),
-      maxBitrate: try fields.decodeIfPresent(Int.self, forKey: .maxBitrate))
+      maxBitrate: try fields.decodeIfPresent(Int.self, forKey: .maxBitrate),
+      maxHeight: try fields.decodeIfPresent(Int.self, forKey: .maxHeight))
   }
 }

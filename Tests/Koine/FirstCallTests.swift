@@ -52,6 +52,7 @@ final class Watcher: VideoSink, AudioSink, Sendable {
     case .attributesChanged(let participant): "attributes \(participant.name)"
     case .messageReceived(let message): "message \(message.topic)"
     case .levelsChanged: "levels"
+    case .qualityChanged(let changes): "quality \(changes.values.map { "\($0)" }.sorted().joined(separator: " "))"
     case .dominantSpeakerChanged(let id): "speaker \(id ?? "nobody")"
     case .tileAdded(let tile): "tile \(tile.kind)"
     case .tileChanged: "tile changed"
@@ -99,7 +100,7 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
   }
 
   func statistics(of session: Session, in world: World) async -> [StreamStatistics] {
-    await world.run { await session.statistics() }
+    await world.run { await session.statistics().streams }
   }
 
   @Test func twoPeopleMeetOverLoopback() async throws {

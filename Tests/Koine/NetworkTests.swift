@@ -26,7 +26,7 @@ private struct Meeting {
   }
 
   func figures(of session: Session) async -> (video: VideoReceiveStatistics, audio: AudioReceiveStatistics)? {
-    let all = await world.run { await session.statistics() }
+    let all = await world.run { await session.statistics().streams }
     guard let video = all.compactMap(\.video).first, let audio = all.compactMap(\.audio).first else { return nil }
     return (video, audio)
   }

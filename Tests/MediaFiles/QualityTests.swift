@@ -92,7 +92,7 @@ private final class KeptSource: AudioSource, Sendable {
     }
     #expect(pairs >= received.count - 2, "every picture is one that was taken")
     #expect(sum / Double(max(pairs, 1)) >= 34, "mean PSNR \(sum / Double(max(pairs, 1))) dB")
-    let figures = await world.run { await ben.statistics() }
+    let figures = await world.run { await ben.statistics().streams }
     #expect(figures.compactMap(\.video).first.map { $0.longestGap <= 200 } == true)
   }
 
@@ -116,9 +116,9 @@ private final class KeptSource: AudioSource, Sendable {
     let source = KeptSource(try Devices.microphone("file:\(speech)"))
     try ana.publish(microphone: source)
     await world.run(for: .seconds(1))
-    let early = await world.run { await ben.statistics() }.compactMap(\.audio).first?.concealed ?? -1
+    let early = await world.run { await ben.statistics().streams }.compactMap(\.audio).first?.concealed ?? -1
     await world.run(for: .seconds(6))
-    let late = await world.run { await ben.statistics() }.compactMap(\.audio).first?.concealed ?? -1
+    let late = await world.run { await ben.statistics().streams }.compactMap(\.audio).first?.concealed ?? -1
     #expect(early >= 0 && late == early, "nothing is made up after the first second")
     let best = bestCorrelation(source.keeper.samples.withLock { $0 }, heard.samples.withLock { $0 })
     #expect(best >= 0.95, "correlation \(best)")

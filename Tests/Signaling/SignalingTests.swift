@@ -32,6 +32,11 @@ enum Examples {
     .data(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetimeSeconds: 1.5, id: "1", echo: true)),
     .data(DataMessage(topic: "", payload: [], to: [], id: "")), .attributes([:]), .leave(reason: "bye"),
     .leave(reason: nil), .ping(-1),
+    .register(Register(identity: "8:acs:ana", name: "Ana", credential: "t")), .register(Register(identity: "ben")),
+    .ring(Ring(id: "r1", room: "call", to: ["ben", "eva"], hasVideo: true, timeoutSeconds: 30)),
+    .cancelRing(id: "r1"), .answerRing(id: "r1", .busy),
+    .prefer([LayerPreference(reference: reference, layer: 0, maxHeight: 180, priority: 3)]),
+    .prefer([LayerPreference(reference: reference)]), .remove(participant: "ben"), .close,
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -46,6 +51,11 @@ enum Examples {
     .attributes(participant: "ana", ["k": "v"]), .speakers(Speakers(levels: ["ana": -127, "ben": 0], dominant: "ben")),
     .failed(request: nil, Failure(Failure.Code(rawValue: "newer"), "?")),
     .failed(request: 4, Failure(.forbidden, "")), .ended(.duplicate), .ended(EndReason(rawValue: "newer")), .pong(7),
+    .registered(identity: "ana"),
+    .incomingRing(
+      IncomingRing(id: "r1", room: "call", from: "ana", fromName: "Ana", to: ["ben"], hasVideo: false)),
+    .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
+    .quality(["ana": 2, "ben": 0]),
   ]
 }
 

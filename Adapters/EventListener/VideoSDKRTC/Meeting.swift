@@ -223,7 +223,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
     case .failed(let error):
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_VIDEO_MEDIA : VideoSDKError(error)) }
-    case .attributesChanged, .messageReceived, .levelsChanged, .tileAdded, .tileChanged, .tileRemoved:
+    case .attributesChanged, .messageReceived, .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved:
       break  // not in this style's vocabulary so far
     }
   }

@@ -16,7 +16,7 @@ public final class EmbeddedBackend: Backend {
   /// The one that the process uses unless told otherwise.
   public static let shared = EmbeddedBackend()
 
-  public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker] }
+  public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker, .ringing] }
 
   /// Over loopback UDP, in real time.
   /// - Parameter network: what each participant's link does to datagrams, in each direction, from the moment of joining.
@@ -36,5 +36,9 @@ public final class EmbeddedBackend: Backend {
 
   public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
     hub.connect(request, receiver: receiver)
+  }
+
+  public func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
+    hub.register(request, receiver: receiver)
   }
 }

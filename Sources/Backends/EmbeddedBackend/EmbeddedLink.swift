@@ -11,8 +11,12 @@ final class EmbeddedLink: Link, Sendable {
     case subscribe(Stream, MediaHandle)
     case unsubscribe(MediaHandle)
     case keyFrame(MediaHandle)
+    case pause(MediaHandle, Bool)
+    case prefer(MediaHandle, ReceivePreference)
     case message(DataMessage)
     case attributes([String: String])
+    case remove(Participant.ID)
+    case closeRoom
     case statistics(@Sendable (LinkStatistics) -> Void)
     case leave
   }
@@ -35,8 +39,12 @@ final class EmbeddedLink: Link, Sendable {
   func subscribe(to stream: Stream, as handle: MediaHandle) { add(.subscribe(stream, handle)) }
   func unsubscribe(from handle: MediaHandle) { add(.unsubscribe(handle)) }
   func requestKeyFrame(of handle: MediaHandle) { add(.keyFrame(handle)) }
+  func setPaused(_ paused: Bool, _ handle: MediaHandle) { add(.pause(handle, paused)) }
+  func setPreference(_ preference: ReceivePreference, of handle: MediaHandle) { add(.prefer(handle, preference)) }
   func send(_ message: DataMessage) { add(.message(message)) }
   func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
+  func remove(_ participant: Participant.ID) { add(.remove(participant)) }
+  func closeRoom() { add(.closeRoom) }
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { add(.statistics(completion)) }
   func leave() { add(.leave) }
 

@@ -18,11 +18,10 @@ final class Hub: @unchecked Sendable {
   private var random: SeededRandom
   private var router: Router?
   private var routerAddress = SocketAddress.loopback()
-  private var participants: [Int: ParticipantEnd] = [:]
+  private var clients: [Int: ClientEnd] = [:]
   private var doors: [Int: RouterDoor] = [:]
   private var numbers: [SocketAddress: Int] = [:]
   private let datagram = Bytes(capacity: 2_048)
-  private var spareOrders: [EmbeddedLink.Order] = []
   private let nextNumber = Lock(0)
 
   init(
@@ -42,36 +41,74 @@ final class Hub: @unchecked Sendable {
   // MARK: From sessions
 
   func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> EmbeddedLink {
-    let number = nextNumber.withLock { number in
-      number += 1
-      return number
+    let link = EmbeddedLink(number: takeNumber(), hub: self)
+    loop.post { [self] in
+      let refusal = admit(link.number) { place, now in
+        try ParticipantEnd(
+          link: link, request: request, receiver: receiver, place: place, random: random.fork(), now: now, trace: trace)
+      }
+      if let refusal { receiver.linkDidChange(.ended(.refused(refusal))) }
     }
-    let link = EmbeddedLink(number: number, hub: self)
-    loop.post { [self] in admit(request, link: link, receiver: receiver) }
     return link
   }
 
-  private func admit(_ request: JoinRequest, link: EmbeddedLink, receiver: any LinkReceiver) {
+  func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> EmbeddedEndpointLink {
+    let link = EmbeddedEndpointLink(number: takeNumber(), hub: self)
+    loop.post { [self] in
+      let refusal = admit(link.number) { place, now in
+        try EndpointEnd(request, receiver: receiver, place: place, now: now)
+      }
+      if let refusal { receiver.endpointDidChange(.ended(.refused(refusal))) }
+    }
+    return link
+  }
+
+  private func takeNumber() -> Int {
+    nextNumber.withLock { number in
+      number += 1
+      return number
+    }
+  }
+
+  /// An endpoint says something.
+  func say(_ message: ClientMessage, from number: Int) {
+    loop.post { [self] in
+      clients[number]?.send(message)
+      endTurn(at: loop.now)
+    }
+  }
+
+  /// An endpoint goes; the router finds its connection closed.
+  func dismiss(_ number: Int) {
+    loop.post { [self] in
+      clients[number]?.end(.left)
+      endTurn(at: loop.now)
+    }
+  }
+
+  /// - Returns: why it could not be done.
+  private func admit(
+    _ number: Int, make: (ClientEnd.Place, _ now: Tick) throws -> ClientEnd
+  ) -> SessionError? {
     let now = loop.now
+    defer { endTurn(at: now) }
     do {
       try openRouter(at: now)
       let address = try loop.open()
       let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-      let end = try ParticipantEnd(
-        link: link, request: request, receiver: receiver, address: address, routerAddress: routerAddress, key: key,
-        random: random.fork(), now: now, conditioner: conditioner(UInt64(link.number) * 2, at: now), trace: trace)
+      let place = ClientEnd.Place(
+        address: address, routerAddress: routerAddress, key: key, conditioner: conditioner(UInt64(number) * 2, at: now))
+      let end = try make(place, now)
       let door = try RouterDoor(
-        address: address, key: key, now: now, conditioner: conditioner(UInt64(link.number) * 2 + 1, at: now))
-      participants[link.number] = end
-      doors[link.number] = door
-      numbers[address] = link.number
-      router?.open(ConnectionID(link.number), at: now)
-      end.join()
+        address: address, key: key, now: now, conditioner: conditioner(UInt64(number) * 2 + 1, at: now))
+      clients[number] = end
+      doors[number] = door
+      numbers[address] = number
+      router?.open(ConnectionID(number), at: now)
+      return nil
     } catch {
-      receiver.linkDidChange(
-        .ended(.refused(SessionError(.unreachable, "the embedded router cannot be reached: \(error)"))))
+      return SessionError(.unreachable, "the embedded router cannot be reached: \(error)")
     }
-    endTurn(at: now)
   }
 
   private func conditioner(_ seed: UInt64, at now: Tick) -> LinkConditioner<LinkEnd.Way>? {
@@ -79,11 +116,9 @@ final class Hub: @unchecked Sendable {
   }
 
   func carryOut(ordersOf number: Int) {
-    guard let end = participants[number] else { return }
-    end.link.takeOrders(reusing: &spareOrders)
+    guard let end = clients[number] else { return }
     let now = loop.now
-    for order in spareOrders { end.carryOut(order, at: now) }
-    spareOrders.removeAll(keepingCapacity: true)
+    end.carryOutOrders(at: now)
     endTurn(at: now)
   }
 
@@ -98,12 +133,12 @@ final class Hub: @unchecked Sendable {
   }
 
   private func remove(_ number: Int, at now: Tick) {
-    guard let end = participants.removeValue(forKey: number) else { return }
+    guard let end = clients.removeValue(forKey: number) else { return }
     numbers[end.address] = nil
     doors[number] = nil
     loop.close(end.address)
     router?.close(ConnectionID(number), at: now)
-    guard participants.isEmpty else { return }
+    guard clients.isEmpty else { return }
     router = nil
     loop.close(routerAddress)
   }
@@ -119,7 +154,7 @@ final class Hub: @unchecked Sendable {
         doors[number]?.stream.handle(datagram.readable, at: now)
         readMessages(of: number, at: now)
       }
-    } else if let number = numbers[destination], let end = participants[number] {
+    } else if let number = numbers[destination], let end = clients[number] {
       if isSignalling {
         end.handleSignalling(datagram.readable, at: now)
       } else {
@@ -146,7 +181,7 @@ final class Hub: @unchecked Sendable {
       door.stream.handleTimeout(at: now)
       if door.stream.isBroken { router?.close(ConnectionID(number), at: now) }
     }
-    for end in participants.values { end.handleTimeout(at: now) }
+    for end in clients.values { end.handleTimeout(at: now) }
     endTurn(at: now)
   }
 
@@ -159,16 +194,18 @@ final class Hub: @unchecked Sendable {
       guard let number = numbers[transmit.destination] else { continue }
       doors[number]?.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
     }
-    for (number, end) in participants.sorted(by: { $0.key < $1.key }) {
+    for (number, end) in clients.sorted(by: { $0.key < $1.key }) {
       drain(end, doors[number], at: now)
-      if end.isOver { remove(number, at: now) }
     }
+    let gone = clients.filter { $0.value.isOver }.keys.sorted()
+    for number in gone { remove(number, at: now) }
+    if !gone.isEmpty { return endTurn(at: now) }  // the router has told others of it
     loop.flush()
     loop.wake(at: deadline)
-    if participants.isEmpty { loop.rest() }
+    if clients.isEmpty { loop.rest() }
   }
 
-  private func drain(_ end: ParticipantEnd, _ door: RouterDoor?, at now: Tick) {
+  private func drain(_ end: ClientEnd, _ door: RouterDoor?, at now: Tick) {
     while let transmit = end.poll(into: datagram.writable, at: now) {
       end.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
     }
@@ -186,7 +223,7 @@ final class Hub: @unchecked Sendable {
 
   private var deadline: Tick? {
     var soonest = router?.deadline
-    for end in participants.values { soonest = soonest.sooner(end.deadline) }
+    for end in clients.values { soonest = soonest.sooner(end.deadline) }
     for door in doors.values { soonest = soonest.sooner(door.deadline) }
     return soonest
   }

@@ -6,7 +6,7 @@ import KoineSimulatedNetwork
 import KoineTransport
 
 /// A participant's own end: its peer, its signalling, and what its session asked for. Touched on the loop only.
-final class ParticipantEnd: LinkEnd {
+final class ParticipantEnd: ClientEnd {
   private struct Published {
     let track: String
     let sender: SenderID
@@ -18,12 +18,9 @@ final class ParticipantEnd: LinkEnd {
   }
 
   let link: EmbeddedLink
-  let address: SocketAddress
-  private let routerAddress: SocketAddress
   private let request: JoinRequest
   private let receiver: any LinkReceiver
   private let peer: Peer
-  private let stream: SignalStream
   private var random: SeededRandom
   private var published: [MediaHandle: Published] = [:]
   private var subscribed: [MediaHandle: Subscribed] = [:]
@@ -33,20 +30,15 @@ final class ParticipantEnd: LinkEnd {
   private var nextRequest = 1
   private var nextMessage = 1
   private var nextMid = 1
-  /// Set once the end has been told; what is left in the stream goes out until then.
-  private(set) var isOver = false
-  private var leaveLimit: Tick?
+  private var spareOrders: [EmbeddedLink.Order] = []
 
   init(
-    link: EmbeddedLink, request: JoinRequest, receiver: any LinkReceiver, address: SocketAddress,
-    routerAddress: SocketAddress, key: [UInt8], random: SeededRandom, now: Tick, conditioner: LinkConditioner<Way>?,
-    trace: EmbeddedBackend.Trace?
+    link: EmbeddedLink, request: JoinRequest, receiver: any LinkReceiver, place: Place, random: SeededRandom,
+    now: Tick, trace: EmbeddedBackend.Trace?
   ) throws {
     self.link = link
     self.request = request
     self.receiver = receiver
-    self.address = address
-    self.routerAddress = routerAddress
     self.random = random
     var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
     if let trace {
@@ -54,14 +46,14 @@ final class ParticipantEnd: LinkEnd {
       configuration.tracesPlaintext = { trace(name, $0) }
     }
     peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
+    try super.init(place, now: now)
     peer.addLocalAddress(address)
-    stream = try SignalStream(key: key, end: .participant, now: now)
-    super.init(conditioner: conditioner)
+    join()
   }
 
   // MARK: What the session asks for
 
-  func join() {
+  private func join() {
     send(
       .join(
         Join(
@@ -70,7 +62,13 @@ final class ParticipantEnd: LinkEnd {
           description: Description(peer.localDescription))))
   }
 
-  func carryOut(_ order: EmbeddedLink.Order, at now: Tick) {
+  override func carryOutOrders(at now: Tick) {
+    link.takeOrders(reusing: &spareOrders)
+    for order in spareOrders { carryOut(order, at: now) }
+    spareOrders.removeAll(keepingCapacity: true)
+  }
+
+  private func carryOut(_ order: EmbeddedLink.Order, at now: Tick) {
     guard !isOver else { return }
     switch order {
     case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
@@ -87,19 +85,38 @@ final class ParticipantEnd: LinkEnd {
     case .keyFrame(let handle):
       if let receiver = subscribed[handle]?.receiver { peer.requestKeyFrame(of: receiver) }
       peer.handleTimeout(at: now)
+    case .pause(let handle, let paused):
+      if let entry = subscribed[handle] { send(paused ? .pause([entry.reference]) : .resume([entry.reference])) }
+    case .prefer(let handle, let wish):
+      guard let entry = subscribed[handle] else { return }
+      send(
+        .prefer([
+          LayerPreference(
+            reference: entry.reference, layer: wish.layer, maxHeight: wish.maximumHeight, priority: wish.priority)
+        ]))
     case .message(let message): send(message)
     case .attributes(let attributes): send(.attributes(attributes))
+    case .remove(let participant): send(.remove(participant: participant))
+    case .closeRoom: send(.close)
     case .statistics(let completion): completion(statistics(at: now))
     case .leave:
       send(.leave(reason: nil))
-      leaveLimit = now + .seconds(2)
+      expectEnd(at: now)
     }
   }
 
   private func publish(_ stream: Stream, as handle: MediaHandle, _ options: PublishOptions) {
     let parameters = StreamParameters(
       mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
-      rtxPayloadType: options.codec.payloadType + 1, encodings: [.init(ssrc: makeSSRC(), rtxSSRC: makeSSRC())])
+      rtxPayloadType: options.codec.payloadType + 1,
+      encodings: options.layers.indices.map { layer in
+        .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
+      })
+    var media = Media(parameters)
+    for (layer, limits) in options.layers.enumerated() {
+      media.encodings[layer].maxBitrate = limits.maximumBitrate
+      media.encodings[layer].maxHeight = limits.maximumHeight
+    }
     nextMid += 1
     published[handle] = Published(track: stream.id.track, sender: peer.addSender(parameters))
     let number = takeRequest()
@@ -109,7 +126,7 @@ final class ParticipantEnd: LinkEnd {
         Publish(
           request: number,
           tracks: [
-            Track(id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted, media: Media(parameters))
+            Track(id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted, media: media)
           ])))
   }
 
@@ -146,43 +163,26 @@ final class ParticipantEnd: LinkEnd {
     return nextRequest
   }
 
-  private func send(_ message: ClientMessage) {
-    do { stream.send(try message.json()) } catch {
-      receiver.linkDidChange(.failed(SessionError(.tooLarge, "cannot be said to the room: \(error)")))
-    }
-  }
-
   // MARK: Datagrams and time
 
-  func handle(_ datagram: Bytes, from source: SocketAddress, at now: Tick) {
+  override func handle(_ datagram: Bytes, from source: SocketAddress, at now: Tick) {
     peer.handle(datagram, from: source, to: address, at: now)
     takeEvents(at: now)
   }
 
-  func handleSignalling(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
-    stream.handle(datagram, at: now)
-    while let bytes = stream.pollMessage() {
-      guard let message = bytes.withUnsafeBytes({ try? ServerMessage(json: $0) }) else { continue }
-      handle(message, at: now)
-    }
-  }
-
-  func handleTimeout(at now: Tick) {
+  override func handleMediaTimeout(at now: Tick) {
     peer.handleTimeout(at: now)
-    stream.handleTimeout(at: now)
     takeEvents(at: now)
-    if stream.isBroken { end(.lost) }
-    if let leaveLimit, now >= leaveLimit { end(.left) }  // nobody answers: gone all the same
   }
 
-  var deadline: Tick? { peer.deadline.sooner(stream.deadline).sooner(conditionerDeadline).sooner(leaveLimit) }
+  override var mediaDeadline: Tick? { peer.deadline }
 
-  func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
-    if let count = stream.poll(into: out, at: now) {
-      return Transmit(count: count, source: address, destination: routerAddress)
-    }
-    return peer.poll(into: out, at: now)
+  override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+    peer.poll(into: out, at: now)
   }
+
+  override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
+  override func tellEnd(_ reason: Koine.EndReason) { receiver.linkDidChange(.ended(reason)) }
 
   private func takeEvents(at now: Tick) {
     while let event = peer.pollEvent() {
@@ -190,9 +190,9 @@ final class ParticipantEnd: LinkEnd {
       case .connected: receiver.linkDidChange(.mediaConnected)
       case .failed: end(.lost)
       case .frame(let id, let frame): if let handle = handles[id] { receiver.linkDidReceive(frame, of: handle) }
-      case .keyFrameRequested(let sender, _):
+      case .keyFrameRequested(let sender, let layer):
         if let handle = published.first(where: { $0.value.sender == sender })?.key {
-          receiver.linkDidChange(.keyFrameWanted(handle))
+          receiver.linkDidChange(.keyFrameWanted(handle, layer: layer))
         }
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
       case .packet, .senderReport: break  // for routers
@@ -200,17 +200,9 @@ final class ParticipantEnd: LinkEnd {
     }
   }
 
-  /// Tells the end once; nothing follows.
-  private func end(_ reason: Koine.EndReason) {
-    guard !isOver else { return }
-    isOver = true
-    receiver.linkDidChange(.ended(reason))
-  }
-
   // MARK: What the room says
 
-  private func handle(_ message: ServerMessage, at now: Tick) {
-    guard !isOver else { return }
+  override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined):
       peer.setRemote(PeerDescription(joined.description), at: now)
@@ -237,9 +229,11 @@ final class ParticipantEnd: LinkEnd {
     case .speakers(let speakers):
       for (id, level) in speakers.levels { levels[id] = Int(level) }
       receiver.linkDidChange(.speakers(Koine.Speakers(levels: levels, dominant: speakers.dominant)))
+    case .quality(let changes):
+      receiver.linkDidChange(.quality(changes.compactMapValues { SignalQuality(rawValue: $0) }))
     case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
     case .ended(let reason): end(Koine.EndReason(reason))
-    case .accepted, .unsubscribed, .pong: break
+    case .accepted, .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress: break
     }
   }
 

@@ -1,0 +1,78 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+// How well each participant's path carries, as measured on both of its ways; told to all when it changes.
+
+extension Room {
+  static let qualityInterval: Duration = .seconds(1)
+
+  func checkQuality(at now: Tick) {
+    guard let due = nextQualityCheck, due <= now else { return }
+    nextQualityCheck = members.isEmpty ? nil : now + Self.qualityInterval
+    var changes: [String: Int] = [:]
+    for member in members where member.measureQuality(at: now) { changes[member.id] = member.quality.rawValue }
+    guard !changes.isEmpty else { return }
+    tellOthers(.quality(changes), than: nil)
+  }
+
+  /// Who comes later learns whose path is poor.
+  func tellQuality(to member: Member) {
+    let poor = members.filter { $0.quality != .good && $0 !== member }
+    guard !poor.isEmpty else { return }
+    outbox.post(
+      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality.rawValue) })), to: member.connection)
+  }
+}
+
+/// Steps between which people hear a difference.
+enum PathQuality: Int {
+  case bad, poor, good
+
+  /// - Parameters:
+  ///   - loss: the worse way's, 0...1.
+  ///   - roundTrip: nil before the first measurement.
+  init(loss: Double, roundTrip: Duration?) {
+    let wait = roundTrip ?? .zero
+    if loss > 0.2 || wait > .seconds(1) {
+      self = .bad
+    } else if loss > 0.05 || wait > .milliseconds(400) {
+      self = .poor
+    } else {
+      self = .good
+    }
+  }
+}
+
+/// A second's worth of counting on a participant's way in, and what became of it.
+struct PathMeter {
+  private var packets = 0
+  private var lost = 0
+  private(set) var loss = 0.0
+
+  /// - Parameters: since the stay began.
+  mutating func count(packets: Int, lost: Int) {
+    let (came, missed) = (max(packets - self.packets, 0), max(lost - self.lost, 0))
+    (self.packets, self.lost) = (packets, lost)
+    guard came + missed > 20 else { return }  // too few to say anything
+    loss = Double(missed) / Double(came + missed)
+  }
+}
+
+extension Member {
+  /// - Returns: whether it has changed.
+  func measureQuality(at now: Tick) -> Bool {
+    guard isConnected else { return false }
+    let figures = seat.peer.statistics(at: now)
+    var (packets, lost) = (0, 0)
+    for stream in figures.incoming.values {
+      packets += stream.packets
+      // What was repeated in time is no loss to the ear, but it says what the path is like.
+      lost += stream.lost + stream.recovered
+    }
+    meter.count(packets: packets, lost: lost)
+    let new = PathQuality(loss: max(meter.loss, lossOnWayOut), roundTrip: figures.roundTrip)
+    defer { quality = new }
+    return new != quality
+  }
+}

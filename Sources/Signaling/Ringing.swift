@@ -1,0 +1,131 @@
+/// Makes an identity known on this connection, so that it can be rung and can ring. Answered by `registered` or `refused`.
+///
+/// An identity may be registered on several connections: its devices. All of them ring.
+public struct Register: Hashable, Sendable {
+  public var version: Int
+  public var identity: String
+  /// Shown to those who are rung.
+  public var name: String
+  public var credential: String?
+
+  public init(
+    version: Int = SignalingVersion.current, identity: String, name: String = "", credential: String? = nil
+  ) {
+    (self.version, self.identity, self.name, self.credential) = (version, identity, name, credential)
+  }
+}
+
+extension Register: Codable {
+  private enum CodingKeys: String, CodingKey { case version, identity, name, credential }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      version: try fields.version(.version), identity: try fields.text(.identity),
+      name: try fields.textIfPresent(.name) ?? "",
+      credential: try fields.textIfPresent(.credential, limit: SignalingLimits.credential))
+  }
+}
+
+/// Asks others into a room. Each of them is answered for by a `ring` message.
+public struct Ring: Hashable, Sendable {
+  /// Chosen by the caller, unique in the router.
+  public var id: String
+  /// Where those who accept are to go.
+  public var room: String
+  /// Identities.
+  public var to: [String]
+  /// Whether the caller sends pictures.
+  public var hasVideo: Bool
+  /// After so long without an answer nobody is rung any more.
+  public var timeoutSeconds: Double
+
+  public init(id: String, room: String, to: [String], hasVideo: Bool = false, timeoutSeconds: Double = 85) {
+    (self.id, self.room, self.to) = (id, room, to)
+    (self.hasVideo, self.timeoutSeconds) = (hasVideo, timeoutSeconds)
+  }
+}
+
+extension Ring: Codable {
+  private enum CodingKeys: String, CodingKey { case id, room, to, hasVideo, timeoutSeconds }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try fields.text(.id), room: try fields.text(.room),
+      to: try fields.names(.to, limit: SignalingLimits.recipients),
+      hasVideo: try fields.decodeIfPresent(Bool.self, forKey: .hasVideo) ?? false,
+      timeoutSeconds: try fields.decodeIfPresent(Double.self, forKey: .timeoutSeconds) ?? 85)
+  }
+}
+
+/// What a ring has come to, for one who is rung.
+public enum RingState: String, Hashable, Sendable, Codable {
+  /// At least one of the identity's devices rings.
+  case ringing
+  case accepted
+  case declined
+  /// Declined, because of another call.
+  case busy
+  /// Nobody answered in time.
+  case unanswered
+  /// The identity is registered nowhere.
+  case unreachable
+  /// The caller gave up, or was lost.
+  case cancelled
+  /// Another device of the identity accepted or declined it.
+  case handledElsewhere
+
+  public var isOver: Bool { self != .ringing }
+}
+
+/// Tells the caller how one of those it rings has answered.
+public struct RingProgress: Hashable, Sendable {
+  public var id: String
+  public var identity: String
+  public var state: RingState
+
+  public init(id: String, identity: String, state: RingState) {
+    (self.id, self.identity, self.state) = (id, identity, state)
+  }
+}
+
+extension RingProgress: Codable {
+  private enum CodingKeys: String, CodingKey { case id, identity, state }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try fields.text(.id), identity: try fields.text(.identity),
+      state: try fields.decode(RingState.self, forKey: .state))
+  }
+}
+
+/// Somebody rings.
+public struct IncomingRing: Hashable, Sendable {
+  public var id: String
+  public var room: String
+  /// The caller's identity.
+  public var from: String
+  public var fromName: String
+  /// All who are rung.
+  public var to: [String]
+  public var hasVideo: Bool
+
+  public init(id: String, room: String, from: String, fromName: String, to: [String], hasVideo: Bool) {
+    (self.id, self.room, self.from) = (id, room, from)
+    (self.fromName, self.to, self.hasVideo) = (fromName, to, hasVideo)
+  }
+}
+
+extension IncomingRing: Codable {
+  private enum CodingKeys: String, CodingKey { case id, room, from, fromName, to, hasVideo }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try fields.text(.id), room: try fields.text(.room), from: try fields.text(.from),
+      fromName: try fields.text(.fromName), to: try fields.names(.to, limit: SignalingLimits.recipients),
+      hasVideo: try fields.decode(Bool.self, forKey: .hasVideo))
+  }
+}

@@ -1,0 +1,116 @@
+import Koine
+import KoineEmbeddedBackend
+import Testing
+
+/// Two simulcast layers, and what receivers ask for.
+struct LayerTests {
+  /// Ana sends 320×180 beside 640×360; Ben receives.
+  private struct Call {
+    let world: World
+    let ana, ben: Session
+    let seen: Sizes
+
+    func stream() throws -> Stream.ID { try #require(ben.participants.first?.streams.first?.id) }
+
+    func bytes() async -> Int {
+      await world.run { await ben.statistics().streams.compactMap(\.incoming).reduce(0) { $0 + $1.bytes } }
+    }
+  }
+
+  private func call(network: String? = nil) async throws -> Call {
+    let world = try virtualWorld(network: network)
+    let ana = Session(JoinRequest(room: "tea", participantID: "ana", name: "Ana"), in: world)
+    let ben = Session(JoinRequest(room: "tea", participantID: "ben", name: "Ben"), in: world)
+    let seen = Sizes()
+    ben.observe { [weak ben] event in
+      if case .streamAdded(let stream, let owner) = event, !owner.isLocal { ben?.attach(seen, to: stream.id) }
+    }
+    let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000)
+    try ana.publish(
+      camera: Devices.camera("stamp:Ana,640x360@30"),
+      options: VideoPublishOptions(maximumBitrate: 700_000, lowerLayers: [small]))
+    ana.join { _ in }
+    ben.join { _ in }
+    await world.run(for: .seconds(4))
+    return Call(world: world, ana: ana, ben: ben, seen: seen)
+  }
+
+  @Test func aGoodPathCarriesTheLargeLayer() async throws {
+    let call = try await call()
+    #expect(call.seen.last == 360)
+  }
+
+  @Test func aReceiverPinsALayerAndGoesBack() async throws {
+    let call = try await call()
+    let stream = try call.stream()
+    call.ben.setPreference(ReceivePreference(layer: 0), for: stream)
+    await call.world.run(for: .seconds(1))
+    #expect(call.seen.last == 180)
+    #expect(call.ben.tiles.first { $0.stream == stream }?.height == 180)
+    call.ben.setPreference(ReceivePreference(), for: stream)
+    await call.world.run(for: .seconds(2))
+    #expect(call.seen.last == 360)
+    let numbers = call.seen.numbers
+    #expect(numbers == numbers.sorted())
+  }
+
+  @Test func aSmallViewGetsTheSmallLayer() async throws {
+    let call = try await call()
+    call.ben.setPreference(ReceivePreference(maximumHeight: 120), for: try call.stream())
+    await call.world.run(for: .seconds(1))
+    #expect(call.seen.last == 180)
+  }
+
+  @Test func aPausedStreamStopsArriving() async throws {
+    let call = try await call()
+    let stream = try call.stream()
+    call.ben.pause(stream)
+    await call.world.run(for: .milliseconds(500))
+    #expect(call.ben.tiles.first { $0.stream == stream }?.pause == .requested)
+    let (frames, bytes) = (call.seen.count, await call.bytes())
+    await call.world.run(for: .seconds(2))
+    #expect(call.seen.count == frames)
+    #expect(await call.bytes() == bytes)
+    call.ben.resume(stream)
+    await call.world.run(for: .seconds(1))
+    #expect(call.ben.tiles.first { $0.stream == stream }?.pause == nil)
+    #expect(call.seen.count > frames + 20)
+  }
+
+  @Test func aPoorPathIsToldToAll() async throws {
+    let call = try await call(network: "delay=10ms;5s:loss=15%")
+    let told = Lock<[Participant.ID: SignalQuality]>([:])
+    call.ben.observe { event in
+      if case .qualityChanged(let changes) = event { told.withLock { $0.merge(changes) { $1 } } }
+    }
+    await call.world.run(for: .seconds(5))
+    #expect(told.withLock { $0["ana"] } == .low)
+    #expect(call.ana.state == .connected)
+  }
+
+  @Test func someoneIsPutOutAndTheRoomIsClosed() async throws {
+    let call = try await call()
+    let eva = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: call.world)
+    eva.join { _ in }
+    await call.world.run(for: .milliseconds(300))
+    call.ana.remove("eva")
+    await call.world.run(for: .milliseconds(300))
+    #expect(eva.state == .ended(.removed) && call.ben.participants.map(\.id) == ["ana"])
+    call.ana.closeRoom()
+    await call.world.run(for: .milliseconds(300))
+    #expect(call.ana.state == .ended(.roomClosed) && call.ben.state == .ended(.roomClosed))
+  }
+}
+
+/// Heights and numbers of the pictures that come.
+final class Sizes: VideoSink, Sendable {
+  private let seen = Lock<[(height: Int, number: Int?)]>([])
+  var last: Int? { seen.withLock { $0.last?.height } }
+  var count: Int { seen.withLock { $0.count } }
+  var numbers: [Int] { seen.withLock { $0.compactMap(\.number) } }
+
+  func render(_ frame: VideoFrame) {
+    let number = StampReader.read(frame).map { Int($0.number) }
+    seen.withLock { $0.append((frame.height, number)) }
+  }
+}
