@@ -164,7 +164,9 @@ let package = Package(
     tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
-    tests("Platform", of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine"]),
+    tests(
+      "Platform",
+      of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend"]),
     // In the language mode that apps of this style are written in.
     tests(
       "EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"],

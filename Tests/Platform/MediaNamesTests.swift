@@ -41,6 +41,6 @@ import Testing
     #expect(CVPixelBufferGetPlaneCount(buffer) == 3)
     #expect(CVPixelBufferGetBytesPerRowOfPlane(buffer, 0) >= 33 && CVPixelBufferGetBytesPerRowOfPlane(buffer, 2) >= 17)
     let sample = CMSampleBuffer(imageBuffer: buffer, presentationTimeStamp: CMTime(value: 1, timescale: 30))
-    #expect(sample.imageBuffer.frame === frame && sample.presentationTimeStamp.timescale == 30)
+    #expect(CMSampleBufferGetImageBuffer(sample) === buffer && sample.presentationTimeStamp.timescale == 30)
   }
 }

@@ -55,3 +55,6 @@ public final class CMSampleBuffer: Sendable {
     self.presentationTimeStamp = presentationTimeStamp
   }
 }
+
+public func CMSampleBufferGetImageBuffer(_ sample: CMSampleBuffer) -> CVPixelBuffer? { sample.imageBuffer }
+public func CMSampleBufferGetPresentationTimeStamp(_ sample: CMSampleBuffer) -> CMTime { sample.presentationTimeStamp }

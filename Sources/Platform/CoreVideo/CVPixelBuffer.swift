@@ -1,22 +1,60 @@
 public import Koine
 
-/// Real pixels behind Apple's name: here always I420, as the engine has them.
-public final class CVPixelBuffer: Sendable {
-  /// The engine's frame behind it.
-  public let frame: VideoFrame
+public typealias OSType = UInt32
+public typealias CVReturn = Int32
+public typealias CVImageBuffer = CVPixelBuffer
 
-  public init(_ frame: VideoFrame) { self.frame = frame }
-}
+/// An image with real pixels behind Apple's name: either a frame of the engine, which is shared and never written, or
+/// memory of its own in one of three formats.
+///
+/// `@unchecked Sendable`: as with Apple's, whoever writes holds the lock and hands the buffer on afterwards.
+public final class CVPixelBuffer: @unchecked Sendable {
+  private enum Storage {
+    case frame(VideoFrame)
+    case planes(PixelPlanes)
+  }
 
-/// The only format there is: planar 4:2:0, limited range.
-public let kCVPixelFormatType_420YpCbCr8Planar: UInt32 = 0x7934_3230  // "y420"
+  private var storage: Storage
+  public let width, height: Int
 
-public func CVPixelBufferGetWidth(_ buffer: CVPixelBuffer) -> Int { buffer.frame.width }
-public func CVPixelBufferGetHeight(_ buffer: CVPixelBuffer) -> Int { buffer.frame.height }
-public func CVPixelBufferGetPixelFormatType(_ buffer: CVPixelBuffer) -> UInt32 { kCVPixelFormatType_420YpCbCr8Planar }
-public func CVPixelBufferGetPlaneCount(_ buffer: CVPixelBuffer) -> Int { 3 }
+  /// Wraps a frame of the engine; nothing is copied until somebody wants to write.
+  public init(_ frame: VideoFrame) {
+    storage = .frame(frame)
+    (width, height) = (frame.width, frame.height)
+  }
 
-/// In bytes; plane 0 is luma.
-public func CVPixelBufferGetBytesPerRowOfPlane(_ buffer: CVPixelBuffer, _ plane: Int) -> Int {
-  plane == 0 ? buffer.frame.lumaStride : buffer.frame.chromaStride
+  init(_ planes: PixelPlanes) {
+    storage = .planes(planes)
+    (width, height) = (planes.width, planes.height)
+  }
+
+  /// The picture as a frame of the engine. A wrapped frame comes back as it is, other pixels are converted to I420.
+  /// - Parameters:
+  ///   - captured: when it was taken, on the clock of the world it goes to; nil keeps a wrapped frame's own.
+  ///   - quarterTurns: clockwise turns to apply when showing it.
+  /// - Returns: nil never, for a buffer made here; callers drop the picture all the same.
+  public func videoFrame(captured: Tick? = nil, quarterTurns: UInt8? = nil, pool: FramePool? = nil) -> VideoFrame? {
+    switch storage {
+    case .frame(let frame): frame.with(captured: captured, quarterTurns: quarterTurns)
+    case .planes(let planes):
+      planes.frame(captured: captured ?? .zero, quarterTurns: quarterTurns ?? 0, pool: pool ?? FramePool(limit: 0))
+    }
+  }
+
+  var format: OSType {
+    if case .planes(let planes) = storage { planes.format } else { kCVPixelFormatType_420YpCbCr8Planar }
+  }
+
+  /// A frame is shared with the engine: whoever wants to write gets a copy.
+  func prepareForWriting() {
+    if case .frame(let frame) = storage { storage = .planes(PixelPlanes(copying: frame)) }
+  }
+
+  /// Base address, bytes per row, width and height of each plane; the memory lives as long as the buffer.
+  var layout: [PixelPlanes.Plane] {
+    switch storage {
+    case .planes(let planes): planes.layout
+    case .frame(let frame): PixelPlanes.layout(of: frame)
+    }
+  }
 }
