@@ -81,7 +81,7 @@ public struct NetworkSpec: Sendable, Hashable, CustomStringConvertible {
   private static func duration(_ text: String) -> Duration? {
     let (number, unit) = text.hasSuffix("ms") ? (text.dropLast(2), 0.001) : (text.dropLast(), 1.0)
     guard text.hasSuffix("s"), let value = Double(number), value >= 0, value * unit <= 86_400 else { return nil }
-    return .nanoseconds(Int64(value * unit * 1e9))
+    return .nanoseconds(Int64((value * unit * 1e9).rounded()))
   }
 
   private static func rate(_ text: String) -> Int? {
@@ -90,7 +90,7 @@ public struct NetworkSpec: Sendable, Hashable, CustomStringConvertible {
     else {
       return nil
     }
-    return Int(value * factor)
+    return Int((value * factor).rounded())
   }
 
   /// What holds at `time` after the start.
