@@ -181,6 +181,9 @@ if Context.environment["KOINE_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
       name: "koine-fuzz",
-      dependencies: ["KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineJSONCodec", "KoineSignaling"],
+      dependencies: [
+        "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineRouter", "KoineJSONCodec", "KoineSignaling",
+        "CKoineOpus", "CKoineVPX",
+      ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

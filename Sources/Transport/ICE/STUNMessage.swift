@@ -33,6 +33,7 @@ package struct STUNMessage: Hashable, Sendable {
   private static let binding: UInt16 = 0x001
   private static let headerLength = 20
   private static let integrityLength = 24
+  private static let longestUsername = 513
 
   private enum Attribute {
     static let username: UInt16 = 0x0006, integrity: UInt16 = 0x0008, errorCode: UInt16 = 0x0009
@@ -123,7 +124,9 @@ package struct STUNMessage: Hashable, Sendable {
   // MARK: Writing
 
   /// Writes the message with integrity (if there is a key) and fingerprint.
+  /// - Returns: the length; nil if `out` is too small, or the user name longer than one may be (RFC 8489, 14.3).
   package func write(into out: UnsafeMutableRawBufferPointer, key: String?) -> Int? {
+    guard username.map({ $0.utf8.count <= Self.longestUsername }) ?? true else { return nil }
     var writer = ByteWriter(out)
     writer.write(Self.binding | kind.rawValue)
     writer.write(UInt16(0))
@@ -138,10 +141,12 @@ package struct STUNMessage: Hashable, Sendable {
     if let errorCode { write(Attribute.errorCode, [0, 0, UInt8(errorCode / 100), UInt8(errorCode % 100)], &writer) }
     if let mappedAddress { write(Attribute.xorMappedAddress, masked(mappedAddress), &writer) }
     if let key {
+      guard !writer.overflowed else { return nil }
       writer.patch(UInt16(writer.count + Self.integrityLength - Self.headerLength), at: 2)
       let covered = Array(UnsafeRawBufferPointer(rebasing: out[..<writer.count]))
       write(Attribute.integrity, Self.authentication(of: covered, key: key), &writer)
     }
+    guard !writer.overflowed else { return nil }
     writer.patch(UInt16(writer.count + 8 - Self.headerLength), at: 2)
     let fingerprint = Self.fingerprint(of: UnsafeRawBufferPointer(rebasing: out[..<writer.count]))
     write(Attribute.fingerprint, fingerprint.bytes, &writer)
