@@ -21,6 +21,8 @@ package final class UDPLoop: @unchecked Sendable {
   private struct Inbox {
     var jobs: [@Sendable () -> Void] = []
     var isStopping = false
+    /// Nothing more is taken, and the descriptors are or will be closed.
+    var isEnded = false
   }
 
   private struct Client {
@@ -28,8 +30,8 @@ package final class UDPLoop: @unchecked Sendable {
     var deadline: Tick?
   }
 
-  private let epoll: Int32
-  private let event: Int32
+  let epoll: Int32
+  let event: Int32
   private let inbox = Lock(Inbox())
   private var sockets: [Int32: (socket: UDPSocket, client: ClientID)] = [:]
   private var descriptors: [SocketAddress: Int32] = [:]
@@ -47,43 +49,51 @@ package final class UDPLoop: @unchecked Sendable {
 
   // MARK: The process's loop
 
-  private struct Shared {
-    var loop: UDPLoop?
-    var thread: pthread_t?
-    var users = 0
-    var nextClient = 1
+  /// Keeps one loop running for as long as anybody is with it.
+  final class Keeper: Sendable {
+    fileprivate struct State {
+      var loop: UDPLoop?
+      var thread: pthread_t?
+      var users = 0
+      var nextClient = 1
+    }
+
+    fileprivate let state = Lock(State())
+    static let process = Keeper()
   }
 
-  private static let shared = Lock(Shared())
-
   /// Joins the process's loop, which starts if it does not run.
-  package static func join(_ client: any UDPLoopClient) -> (UDPLoop, ClientID) {
-    shared.withLock { shared in
+  package static func join(_ client: any UDPLoopClient) -> (UDPLoop, ClientID) { join(client, in: .process) }
+
+  /// Leaves the loop, once for each `join`; with the last one it ends. May be called on the loop's own thread.
+  package static func leave(_ id: ClientID) { leave(id, in: .process) }
+
+  static func join(_ client: any UDPLoopClient, in keeper: Keeper) -> (UDPLoop, ClientID) {
+    keeper.state.withLock { state in
       let loop: UDPLoop
-      if let running = shared.loop {
+      if let running = state.loop {
         loop = running
       } else {
         loop = UDPLoop()
-        shared.loop = loop
-        shared.thread = loop.startThread()
+        state.loop = loop
+        state.thread = loop.startThread()
       }
-      shared.users += 1
-      shared.nextClient += 1
-      let id = shared.nextClient
+      state.users += 1
+      state.nextClient += 1
+      let id = state.nextClient
       loop.post { [weak client] in loop.clients[id] = Client(client: client) }
       return (loop, id)
     }
   }
 
-  /// Leaves the loop; with the last one it ends. May be called on the loop's own thread.
-  package static func leave(_ id: ClientID) {
-    let ending = shared.withLock { shared -> (UDPLoop, pthread_t)? in
-      guard let loop = shared.loop, let thread = shared.thread else { return nil }
+  static func leave(_ id: ClientID, in keeper: Keeper) {
+    let ending = keeper.state.withLock { state -> (UDPLoop, pthread_t)? in
+      guard let loop = state.loop, let thread = state.thread else { return nil }
       loop.post { loop.remove(id) }
-      shared.users -= 1
-      guard shared.users == 0 else { return nil }
-      shared.loop = nil
-      shared.thread = nil
+      state.users -= 1
+      guard state.users == 0 else { return nil }
+      state.loop = nil
+      state.thread = nil
       return (loop, thread)
     }
     guard let (loop, thread) = ending else { return }
@@ -105,20 +115,24 @@ package final class UDPLoop: @unchecked Sendable {
   }
 
   private func stop() {
-    inbox.withLock { $0.isStopping = true }
-    wakeUp()
+    inbox.withLock { inbox in
+      inbox.isStopping = true
+      if !inbox.isEnded { wakeUp() }
+    }
   }
 
   // MARK: From any thread
 
+  /// Runs `job` on the loop's thread; nothing happens once the loop has ended.
   package func post(_ job: @escaping @Sendable () -> Void) {
-    let isFirst = inbox.withLock { inbox in
+    inbox.withLock { inbox in
+      guard !inbox.isEnded else { return }
       inbox.jobs.append(job)
-      return inbox.jobs.count == 1
+      if inbox.jobs.count == 1 { wakeUp() }
     }
-    if isFirst { wakeUp() }
   }
 
+  /// With the inbox locked, so that the descriptor is still the loop's: its number may soon be another's.
   private func wakeUp() {
     var one: UInt64 = 1
     _ = write(event, &one, 8)
@@ -154,6 +168,9 @@ package final class UDPLoop: @unchecked Sendable {
     for descriptor in unflushed { sockets[descriptor]?.socket.flush() }
     unflushed.removeAll(keepingCapacity: true)
   }
+
+  /// Of the sockets, on the loop's thread.
+  var openDescriptors: [Int32] { Array(sockets.keys) }
 
   package func wake(_ client: ClientID, at deadline: Tick?) { clients[client]?.deadline = deadline }
 
@@ -204,12 +221,17 @@ package final class UDPLoop: @unchecked Sendable {
 
   /// - Returns: whether the loop shall end.
   private func runJobs() -> Bool {
-    let (jobs, isStopping) = inbox.withLock { inbox in
-      defer { inbox.jobs = [] }
-      return (inbox.jobs, inbox.isStopping)
+    while true {
+      let (jobs, isStopping) = inbox.withLock { inbox in
+        defer { inbox.jobs = [] }
+        inbox.isEnded = inbox.isStopping && inbox.jobs.isEmpty
+        return (inbox.jobs, inbox.isStopping)
+      }
+      for job in jobs { job() }
+      guard isStopping else { return false }
+      // No turn in between: the wake-up that told of the end may be the one that has just been read.
+      if jobs.isEmpty { return true }
     }
-    for job in jobs { job() }
-    return isStopping && jobs.isEmpty
   }
 
   private func fireDeadlines() {

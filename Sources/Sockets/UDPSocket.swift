@@ -23,6 +23,7 @@ package final class UDPSocket {
   private var runDestination: SocketAddress?
   /// The kernel has refused to cut runs into datagrams.
   private var sendsSingly = false
+  /// Datagrams and runs that could not be sent: refused by the system, empty, or too long.
   package private(set) var sendFailures = 0
 
   package static let datagramCapacity = 1_600
@@ -87,7 +88,10 @@ package final class UDPSocket {
 
   /// Collects a datagram; runs of equal size to one address leave in one system call. Call `flush()` at the end.
   package func send(_ datagram: UnsafeRawBufferPointer, to destination: SocketAddress) {
-    guard !datagram.isEmpty, datagram.count <= 65_000 else { return }
+    guard !datagram.isEmpty, datagram.count <= run.capacity else {
+      sendFailures += 1
+      return
+    }
     let fits =
       runDestination == destination && datagram.count <= runSegment && run.count + datagram.count <= run.capacity
     if !fits || run.count % runSegment != 0 || run.count / runSegment >= 60 || sendsSingly { flush() }

@@ -1,0 +1,314 @@
+import Glibc
+import KoineBase
+import Testing
+
+@testable import KoineSockets
+
+/// Writes down what the loop tells it, and does on the loop's thread what the test asks for.
+private final class Listener: UDPLoopClient {
+  enum Entry: Equatable {
+    case datagram([UInt8], from: SocketAddress, to: SocketAddress)
+    case timeout(Tick)
+    case endOfTurn
+  }
+
+  private let entries = Lock<[Entry]>([])
+  let whenHeard: @Sendable () -> Void
+
+  init(whenHeard: @escaping @Sendable () -> Void = {}) { self.whenHeard = whenHeard }
+
+  var heard: [Entry] { entries.withLock { $0 } }
+  var datagrams: [[UInt8]] { heard.compactMap { if case .datagram(let bytes, _, _) = $0 { bytes } else { nil } } }
+  var timeouts: [Tick] { heard.compactMap { if case .timeout(let tick) = $0 { tick } else { nil } } }
+
+  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    entries.withLock { $0.append(.datagram(datagram.array, from: source, to: destination)) }
+    whenHeard()
+  }
+
+  func handleTimeout(at now: Tick) { entries.withLock { $0.append(.timeout(now)) } }
+  func endTurn(at now: Tick) { entries.withLock { $0.append(.endOfTurn) } }
+}
+
+/// Looks again every millisecond until it is so, for ten seconds at most.
+private func eventually(_ condition: () -> Bool) async -> Bool {
+  for _ in 0..<10_000 {
+    if condition() { return true }
+    try? await Task.sleep(for: .milliseconds(1))
+  }
+  return condition()
+}
+
+/// What `body` gives when it has run on the loop's thread.
+private func on<Result: Sendable>(_ loop: UDPLoop, _ body: @escaping @Sendable () throws -> Result) async throws
+  -> Result
+{
+  try await withCheckedThrowingContinuation { continuation in
+    loop.post { continuation.resume(with: Swift.Result { try body() }) }
+  }
+}
+
+private func link(_ path: String) -> String? {
+  var text = [CChar](repeating: 0, count: 256)
+  let count = readlink(path, &text, text.count)
+  return count < 0 ? nil : String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// What a loop holds of the process: its thread and its descriptors, with what they are.
+private struct Holdings: Sendable {
+  let thread: String
+  let descriptors: [String: String]
+
+  /// To be made on the loop's thread.
+  init(_ loop: UDPLoop, sockets: [Int32]) {
+    thread = "/proc/" + (link("/proc/thread-self") ?? "")
+    var descriptors: [String: String] = [:]
+    for number in [loop.epoll, loop.event] + sockets {
+      let path = "/proc/self/fd/\(number)"
+      descriptors[path] = link(path)
+    }
+    self.descriptors = descriptors
+  }
+
+  var isGone: Bool { access(thread, F_OK) != 0 && !descriptors.contains { link($0.key) == $0.value } }
+}
+
+@Suite(.serialized, .timeLimit(.minutes(1))) struct UDPLoopTests {
+  /// Of their own, so that other tests' rooms neither keep our loop running nor end it.
+  private let keeper = UDPLoop.Keeper()
+
+  @Test(arguments: loopbacks) func aClientHearsDatagrams(_ address: SocketAddress) async throws {
+    let listener = Listener()
+    let (loop, id) = UDPLoop.join(listener, in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    let local = try await on(loop) { try loop.open(address, for: id) }
+    let other = try UDPSocket(bindingTo: address)
+    other.send([[1, 2, 3]], to: local)
+    #expect(await eventually { listener.heard.last == .endOfTurn })
+    #expect(listener.heard.first == .datagram([1, 2, 3], from: other.localAddress, to: local))
+  }
+
+  @Test func whatIsSentLeavesAtTheFlush() async throws {
+    let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    let other = try UDPSocket(bindingTo: .loopback())
+    let destination = other.localAddress
+    let local = try await on(loop) {
+      let local = try loop.open(.loopback(), for: id)
+      for number in 0..<5 {
+        numbered(number, count: 30).withUnsafeBytes { loop.send($0, from: local, to: destination) }
+      }
+      loop.flush()
+      return local
+    }
+    let received = other.receive(5)
+    #expect(received.map(\.bytes) == (0..<5).map { numbered($0, count: 30) })
+    #expect(received.allSatisfy { $0.source == local })
+  }
+
+  @Test func aTurnEndsOnceForAllDatagramsAtHand() async throws {
+    let listener = Listener()
+    let (loop, id) = UDPLoop.join(listener, in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    // Sent on the loop's own thread, so that all are at hand when it next looks.
+    try await on(loop) {
+      let local = try loop.open(.loopback(), for: id)
+      let other = try UDPSocket(bindingTo: .loopback())
+      other.send((0..<100).map { numbered($0, count: 30) }, to: local)
+    }
+    #expect(await eventually { listener.datagrams.count == 100 && listener.heard.last == .endOfTurn })
+    #expect(listener.datagrams == (0..<100).map { numbered($0, count: 30) })
+    // One turn, unless the kernel delivered late.
+    #expect(listener.heard.count { $0 == .endOfTurn } <= 3)
+  }
+
+  @Test func eachClientHearsItsOwn() async throws {
+    let listeners = (0..<3).map { _ in Listener() }
+    let other = try UDPSocket(bindingTo: .loopback())
+    var ids: [UDPLoop.ClientID] = []
+    for (number, listener) in listeners.enumerated() {
+      let (loop, id) = UDPLoop.join(listener, in: keeper)
+      ids.append(id)
+      let local = try await on(loop) { try loop.open(.loopback(), for: id) }
+      other.send([[UInt8(number)]], to: local)
+    }
+    #expect(await eventually { listeners.allSatisfy { $0.heard.last == .endOfTurn } })
+    #expect(listeners.map(\.datagrams) == [[[0]], [[1]], [[2]]])
+    for id in ids { UDPLoop.leave(id, in: keeper) }
+  }
+
+  @Test func aPortInUseIsTold() async throws {
+    let socket = try UDPSocket(bindingTo: .loopback())
+    let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    let address = socket.localAddress
+    await #expect(throws: SocketError.self) { try await on(loop) { try loop.open(address, for: id) } }
+  }
+
+  @Test func aClosedAddressIsHeardNoMore() async throws {
+    let listener = Listener()
+    let (loop, id) = UDPLoop.join(listener, in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    let other = try UDPSocket(bindingTo: .loopback())
+    let (first, second) = try await on(loop) {
+      (try loop.open(.loopback(), for: id), try loop.open(.loopback(), for: id))
+    }
+    try await on(loop) { loop.close(first) }
+    other.send([[1]], to: first)
+    other.send([[2]], to: second)
+    #expect(await eventually { listener.heard.last == .endOfTurn })
+    #expect(listener.datagrams == [[2]])
+    #expect(throws: Never.self) { try UDPSocket(bindingTo: first) }
+  }
+
+  // MARK: Time
+
+  @Test func aClientHearsOfItsDeadlineOnceAndNotEarly() async throws {
+    let (early, late) = (Listener(), Listener())
+    let (loop, first) = UDPLoop.join(early, in: keeper)
+    let (_, second) = UDPLoop.join(late, in: keeper)
+    defer { for id in [first, second] { UDPLoop.leave(id, in: keeper) } }
+    let due = Scheduler.real.now + .milliseconds(20)
+    try await on(loop) {
+      loop.wake(second, at: due + .milliseconds(20))
+      loop.wake(first, at: due)
+    }
+    #expect(await eventually { !late.timeouts.isEmpty })
+    #expect(early.timeouts.count == 1 && late.timeouts.count == 1, "the early one is not told again")
+    let (one, other) = (try #require(early.timeouts.first), try #require(late.timeouts.first))
+    #expect(one >= due && other >= due + .milliseconds(20))
+  }
+
+  @Test func aDeadlineThatIsTakenBackDoesNotCome() async throws {
+    let (cancelled, kept) = (Listener(), Listener())
+    let (loop, first) = UDPLoop.join(cancelled, in: keeper)
+    let (_, second) = UDPLoop.join(kept, in: keeper)
+    defer { for id in [first, second] { UDPLoop.leave(id, in: keeper) } }
+    try await on(loop) {
+      let now = Scheduler.real.now
+      loop.wake(first, at: now + .milliseconds(5))
+      loop.wake(second, at: now + .milliseconds(20))
+      loop.wake(first, at: nil)
+    }
+    #expect(await eventually { !kept.timeouts.isEmpty })
+    #expect(cancelled.timeouts.isEmpty)
+  }
+
+  // MARK: The end
+
+  /// Another test's descriptor may have got a number of ours in between: a leak would show in each round.
+  private func isGoneAfter(_ leaving: (UDPLoop, UDPLoop.ClientID) async throws -> Void) async throws -> Bool {
+    for _ in 0..<5 {
+      let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+      let holdings = try await on(loop) {
+        _ = try loop.open(.loopback(), for: id)
+        return Holdings(loop, sockets: loop.openDescriptors)
+      }
+      #expect(holdings.descriptors.count == 3 && !holdings.isGone)
+      try await leaving(loop, id)
+      if await eventually({ holdings.isGone }) { return true }
+    }
+    return false
+  }
+
+  @Test func afterTheLastLeaveNothingIsLeft() async throws {
+    let keeper = keeper
+    #expect(try await isGoneAfter { _, id in UDPLoop.leave(id, in: keeper) })
+  }
+
+  @Test func afterTheLastLeaveOnTheLoopsOwnThreadNothingIsLeft() async throws {
+    let keeper = keeper
+    #expect(try await isGoneAfter { loop, id in loop.post { UDPLoop.leave(id, in: keeper) } })
+  }
+
+  @Test func aClientMayLeaveFromItsHandler() async throws {
+    let keeper = keeper
+    let leaving = Lock<UDPLoop.ClientID?>(nil)
+    let listener = Listener(whenHeard: { if let id = leaving.withLock({ $0 }) { UDPLoop.leave(id, in: keeper) } })
+    let (loop, id) = UDPLoop.join(listener, in: keeper)
+    leaving.withLock { $0 = id }
+    let other = try UDPSocket(bindingTo: .loopback())
+    let (local, holdings) = try await on(loop) {
+      let local = try loop.open(.loopback(), for: id)
+      return (local, Holdings(loop, sockets: loop.openDescriptors))
+    }
+    other.send([[1]], to: local)
+    #expect(await eventually { access(holdings.thread, F_OK) != 0 })
+    #expect(listener.datagrams == [[1]])
+  }
+
+  @Test func whileOneIsLeftTheLoopRuns() async throws {
+    let (leaver, stayer) = (Listener(), Listener())
+    let (loop, first) = UDPLoop.join(leaver, in: keeper)
+    let (same, second) = UDPLoop.join(stayer, in: keeper)
+    #expect(loop === same)
+    let (gone, here) = try await on(loop) {
+      (try loop.open(.loopback(), for: first), try loop.open(.loopback(), for: second))
+    }
+    UDPLoop.leave(first, in: keeper)
+    let other = try UDPSocket(bindingTo: .loopback())
+    try await on(loop) {}  // after the leaving
+    other.send([[1]], to: gone)
+    other.send([[2]], to: here)
+    #expect(await eventually { stayer.heard.last == .endOfTurn })
+    #expect(stayer.datagrams == [[2]] && leaver.heard.isEmpty)
+    UDPLoop.leave(second, in: keeper)
+  }
+
+  /// The end is told right behind the last job, often before the thread has looked at that.
+  @Test func joiningAndLeavingAtOnceAlwaysEnds() {
+    var loops: [ObjectIdentifier: UDPLoop] = [:]
+    for _ in 0..<300 {
+      let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+      UDPLoop.leave(id, in: keeper)
+      loops[ObjectIdentifier(loop)] = loop
+    }
+    #expect(loops.count == 300, "each time a loop of its own")
+  }
+
+  @Test func manyMayJoinAndLeaveAtOnce() async {
+    let keeper = keeper
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<50 {
+            let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+            let isOpen = try? await on(loop) { try loop.open(.loopback(), for: id) }
+            UDPLoop.leave(id, in: keeper)
+            if isOpen == nil { return false }
+          }
+          return true
+        }
+      }
+      for await isDone in group { #expect(isDone) }
+    }
+  }
+
+  @Test func whatIsPostedBeforeTheLeaveIsDone() async {
+    let keeper = keeper
+    let count = Lock(0)
+    for _ in 0..<50 {
+      let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+      for _ in 0..<5 { loop.post { count.withLock { $0 += 1 } } }
+      UDPLoop.leave(id, in: keeper)
+    }
+    #expect(count.withLock { $0 } == 250)
+  }
+
+  @Test func whatIsPostedAfterTheEndIsNotDoneAndTouchesNothing() throws {
+    let (loop, id) = UDPLoop.join(Listener(), in: keeper)
+    UDPLoop.leave(id, in: keeper)
+    // Whoever gets the number of the loop's event now must not be written to.
+    let pairs = (0..<4).map { _ in
+      var pair: [Int32] = [-1, -1]
+      #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+      return pair
+    }
+    defer { for file in pairs.joined() { close(file) } }
+    loop.post { Issue.record("the loop has ended") }
+    for file in pairs.joined() {
+      var state = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+      #expect(poll(&state, 1, 0) == 0)
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Glibc
+import KoineBase
+import Testing
+
+@testable import KoineSockets
+
+/// Addresses to bind to; a machine without IPv6 tests what it has.
+let loopbacks: [SocketAddress] = [SocketAddress.loopback(), SocketAddress(ipv6High: 0, low: 1, port: 0)].filter {
+  (try? UDPSocket(bindingTo: $0)) != nil
+}
+
+/// A datagram that tells its number and its length.
+func numbered(_ number: Int, count: Int) -> [UInt8] {
+  (0..<count).map { UInt8(truncatingIfNeeded: $0 == 0 ? number : $0 == 1 ? number >> 8 : count &+ $0) }
+}
+
+extension UDPSocket {
+  func send(_ datagrams: [[UInt8]], to destination: SocketAddress) {
+    for datagram in datagrams { datagram.withUnsafeBytes { send($0, to: destination) } }
+    flush()
+  }
+
+  /// Waits until `count` datagrams have come, 5 s for each at most, and then takes what else is at hand.
+  func receive(_ count: Int) -> [(bytes: [UInt8], source: SocketAddress)] {
+    var pool = BytesPool(capacity: Self.datagramCapacity)
+    var all: [(bytes: [UInt8], source: SocketAddress)] = []
+    repeat {
+      var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard all.count >= count || poll(&state, 1, 5_000) > 0 else { return all }
+      while receive(pool: &pool, { all.append(($0.array, $1)) }) {}
+    } while all.count < count
+    return all
+  }
+}
+
+@Suite struct UDPSocketTests {
+  @Test(arguments: loopbacks) func anAddressIsGiven(_ address: SocketAddress) throws {
+    let socket = try UDPSocket(bindingTo: address)
+    #expect(socket.localAddress.port != 0 && socket.localAddress == address.with(port: socket.localAddress.port))
+  }
+
+  @Test(arguments: loopbacks) func aDatagramArrivesWithItsSource(_ address: SocketAddress) throws {
+    let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
+    one.send([[1, 2, 3]], to: other.localAddress)
+    let received = other.receive(1)
+    #expect(received.map(\.bytes) == [[1, 2, 3]] && received.map(\.source) == [one.localAddress])
+  }
+
+  /// More than leave in one call, more than are taken in one call, and a shorter one at the end.
+  @Test(arguments: loopbacks, [1, 59, 60, 61, 150])
+  func runsOfEqualSizeArriveOneByOneInOrder(_ address: SocketAddress, _ count: Int) throws {
+    let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
+    let datagrams = (0..<count).map { numbered($0, count: 1_200) } + [numbered(count, count: 77)]
+    one.send(datagrams, to: other.localAddress)
+    #expect(other.receive(datagrams.count).map(\.bytes) == datagrams)
+    #expect(one.sendFailures == 0)
+  }
+
+  @Test(arguments: loopbacks) func anyMixOfSizesArrivesInOrder(_ address: SocketAddress) throws {
+    let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
+    var random = SeededRandom(seed: 5)
+    let sizes = [2, 2, 3, 1_200, 1_200, 800, 800, 1_200, 1_600, 1_600, 5, 1_600]
+    for _ in 0..<20 {
+      let datagrams = (0..<40).map { numbered($0, count: sizes[Int(random.next() % UInt64(sizes.count))]) }
+      one.send(datagrams, to: other.localAddress)
+      #expect(other.receive(datagrams.count).map(\.bytes) == datagrams)
+    }
+  }
+
+  @Test func eachDestinationGetsItsOwn() throws {
+    let sockets = try (0..<3).map { _ in try UDPSocket(bindingTo: .loopback()) }
+    for number in 0..<30 {
+      numbered(number, count: 100).withUnsafeBytes { sockets[0].send($0, to: sockets[1 + number % 3 % 2].localAddress) }
+    }
+    sockets[0].flush()
+    let expected = (0..<30).map { numbered($0, count: 100) }
+    #expect(sockets[1].receive(20).map(\.bytes) == expected.indices.filter { $0 % 3 != 1 }.map { expected[$0] })
+    #expect(sockets[2].receive(10).map(\.bytes) == expected.indices.filter { $0 % 3 == 1 }.map { expected[$0] })
+  }
+
+  /// Without checksums the kernel cuts no runs, as on devices and kernels that cannot.
+  @Test func whereRunsAreRefusedDatagramsLeaveSingly() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    var yes: Int32 = 1
+    #expect(setsockopt(one.descriptor, SOL_SOCKET, SO_NO_CHECK, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0)
+    let datagrams = (0..<20).map { numbered($0, count: 500) } + [numbered(20, count: 7)]
+    for _ in 0..<2 {
+      one.send(datagrams, to: other.localAddress)
+      #expect(other.receive(datagrams.count).map(\.bytes) == datagrams)
+    }
+    #expect(one.sendFailures == 0)
+  }
+
+  @Test func nothingIsSentBeforeTheFlush() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    [1].withUnsafeBytes { one.send($0, to: other.localAddress) }
+    var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
+    let isMore = other.receive(pool: &pool) { _, _ in Issue.record("nothing has been sent") }
+    #expect(!isMore)
+    one.flush()
+    #expect(other.receive(1).count == 1)
+  }
+
+  @Test func emptyAndOversizeDatagramsAreRefusedAndCounted() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    one.send([[], [1], [UInt8](repeating: 2, count: 60_001), [3]], to: other.localAddress)
+    #expect(other.receive(2).map(\.bytes) == [[1], [3]])
+    #expect(one.sendFailures == 2)
+  }
+
+  /// Nothing we speak is larger than a block; half of something would be worse than nothing.
+  @Test func whatDoesNotFitABlockIsNotHandedOut() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    one.send([numbered(1, count: 1_601), numbered(2, count: 1_600)], to: other.localAddress)
+    #expect(other.receive(1).map(\.bytes) == [numbered(2, count: 1_600)])
+  }
+
+  @Test func theReceiverMayKeepABlock() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
+    var kept: [Bytes] = []
+    for round in 0..<100 {
+      one.send([numbered(round, count: 50)], to: other.localAddress)
+      var state = pollfd(fd: other.descriptor, events: Int16(POLLIN), revents: 0)
+      #expect(poll(&state, 1, 5_000) == 1)
+      _ = other.receive(pool: &pool) { block, _ in kept.append(block) }
+    }
+    #expect(kept.map(\.array) == (0..<100).map { numbered($0, count: 50) })
+  }
+
+  @Test func receivingAllocatesNothingInTheLongRun() throws {
+    let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
+    var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
+    var count = 0
+    var allocations: [Int] = []
+    for _ in 0..<50 {
+      one.send((0..<20).map { numbered($0, count: 50) }, to: other.localAddress)
+      var state = pollfd(fd: other.descriptor, events: Int16(POLLIN), revents: 0)
+      #expect(poll(&state, 1, 5_000) == 1)
+      while other.receive(pool: &pool, { _, _ in count += 1 }) {}
+      allocations.append(pool.allocations)
+    }
+    #expect(count > 500)
+    #expect(allocations.last == allocations.first)
+  }
+
+  @Test(arguments: loopbacks) func aPortInUseIsToldAndNothingIsLeftOpen(_ address: SocketAddress) throws {
+    let first = try UDPSocket(bindingTo: address)
+    for _ in 0..<300 {
+      let error = #expect(throws: SocketError.self) { try UDPSocket(bindingTo: first.localAddress) }
+      #expect(error?.code == EADDRINUSE && error?.call == "bind to \(first.localAddress)")
+    }
+    let last = try UDPSocket(bindingTo: address)
+    #expect(last.descriptor < first.descriptor + 250, "descriptors are numbered from the lowest that is free")
+  }
+
+  @Test func anErrorReadsAsASentence() {
+    let text = SocketError(call: "bind to 127.0.0.1:80", code: EACCES).description
+    #expect(text == "bind to 127.0.0.1:80: Permission denied")
+  }
+}
