@@ -99,13 +99,16 @@ struct Budget {
 /// Brings a publisher's capture times onto the router's clock, the same way for all its tracks, so that they stay in step.
 ///
 /// Programs on one machine share the clock and need nothing; a difference beyond a second is a clock of its own, and the
-/// quickest report so far tells the difference best.
+/// quickest report so far tells the difference best. A clock that has been set is another clock, which is learnt anew:
+/// no report, however wrong, gives a time far from the router's own.
 struct SenderClockOffset {
+  private static let jump = Duration.seconds(10)
   private var offset: Duration?
 
   mutating func local(_ reported: Tick, arrivedAt now: Tick) -> Tick {
     let apparent = now - reported
-    offset = min(offset ?? apparent, apparent)
+    let best = min(offset ?? apparent, apparent)
+    offset = offset.map { $0 - best > Self.jump || apparent - best > Self.jump } == true ? apparent : best
     guard let offset, offset > .seconds(1) || offset < .seconds(-1) else { return reported }
     return reported + offset
   }

@@ -253,3 +253,38 @@ struct SpeakerBoardTests {
     #expect(board.dominant == ana)
   }
 }
+
+struct SenderClockOffsetTests {
+  @Test func theQuickestReportTellsTheDifference() {
+    var clock = SenderClockOffset()
+    let captured = [(1_000, 61_030), (2_000, 62_010), (3_000, 63_050)].map {
+      clock.local(ms($0.0), arrivedAt: ms($0.1))
+    }
+    #expect(captured == [ms(61_030), ms(62_010), ms(63_010)])
+  }
+
+  @Test func aSharedClockNeedsNothing() {
+    var clock = SenderClockOffset()
+    #expect(clock.local(ms(5_000), arrivedAt: ms(5_040)) == ms(5_000))
+  }
+
+  @Test func aClockThatHasBeenSetIsLearntAnew() {
+    for jump in [3_600_000, -3_600_000] {
+      var clock = SenderClockOffset()
+      _ = clock.local(ms(10_000_000), arrivedAt: ms(60_000))
+      _ = clock.local(ms(10_001_000 + jump), arrivedAt: ms(61_020))
+      #expect(clock.local(ms(10_002_000 + jump), arrivedAt: ms(62_010)) == ms(62_010))
+    }
+  }
+
+  /// Such times once overflowed the reports that the router derives from them.
+  @Test func noReportGivesATimeFarFromNow() {
+    var clock = SenderClockOffset()
+    let reports: [Int64] = [0, 4_294_967_295_000_000_000, 0, .max, .min, 1, -1, 4_000_000_000_000_000_000]
+    for (index, reported) in reports.enumerated() {
+      let now = ms(100_000 + index)
+      let difference = clock.local(Tick(nanoseconds: reported), arrivedAt: now) - now
+      #expect(difference <= .seconds(11) && difference >= .seconds(-11))
+    }
+  }
+}
