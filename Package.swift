@@ -39,6 +39,7 @@ let package = Package(
     .library(name: "Koine", targets: ["Koine"]),
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineBackends", targets: ["KoineBackends"]),
+    .library(name: "KoineTokens", targets: ["KoineTokens"]),
     .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
     .library(name: "KoineUIKit", targets: ["KoineUIKit"]),
     .library(name: "KoineAVFoundation", targets: ["KoineAVFoundation"]),
@@ -77,6 +78,7 @@ let package = Package(
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["KoineJSONCodec"]),
+    room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
     room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
@@ -157,6 +159,7 @@ let package = Package(
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
+    tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
     tests(
       "Router",

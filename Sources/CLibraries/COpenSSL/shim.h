@@ -6,6 +6,9 @@
 #include <openssl/bio.h>
 #include <openssl/rand.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
+#include <openssl/core_names.h>
+#include <openssl/param_build.h>
 
 // Only what Swift cannot call by itself: function-like macros, variadic functions, casts inside macros.
 
@@ -40,3 +43,21 @@ static inline void koine_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bio);
 // `static ossl_inline` with unsigned macros that Swift does not import.
 static inline int koine_err_reason(unsigned long code) { return ERR_GET_REASON(code); }
 static inline int koine_err_library(unsigned long code) { return ERR_GET_LIB(code); }
+
+// Macros made of casts and other macros.
+static inline int koine_public_key_selection(void) { return EVP_PKEY_PUBLIC_KEY; }
+static inline int koine_key_pair_selection(void) { return EVP_PKEY_KEYPAIR; }
+
+// Macro over `CRYPTO_free`, which takes the place of the call.
+static inline void koine_openssl_free(void *memory) { OPENSSL_free(memory); }
+
+// The builder keeps the address of a parameter's name for good, and a Swift string has none that lasts.
+static inline int koine_push_group_name(OSSL_PARAM_BLD *builder, const char *name) {
+  return OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, name, 0);
+}
+static inline int koine_push_public_key(OSSL_PARAM_BLD *builder, const void *point, size_t size) {
+  return OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, size);
+}
+static inline int koine_push_private_key(OSSL_PARAM_BLD *builder, const BIGNUM *scalar) {
+  return OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, scalar);
+}

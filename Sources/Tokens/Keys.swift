@@ -1,0 +1,139 @@
+import CKoineOpenSSL
+
+/// How a token is signed (RFC 7518 section 3.1). Only what a vendor's app is given is here; `none` never is.
+public enum SigningAlgorithm: String, Hashable, Sendable, CaseIterable {
+  case hs256 = "HS256"
+  case es256 = "ES256"
+  case es384 = "ES384"
+}
+
+/// What signs tokens: a shared secret, or the private half of a pair. The algorithm belongs to the key, so that no
+/// token can choose another one for it.
+public struct SigningKey: Sendable {
+  enum Material: Sendable {
+    case secret([UInt8])
+    case pair(EllipticKey)
+  }
+
+  let material: Material
+  /// The header's `kid`; an Amazon stage token carries the public key's ARN there.
+  public let id: String?
+
+  /// HS256.
+  /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
+  public init(secret: [UInt8], id: String? = nil) throws(TokenError) {
+    guard secret.count >= 32 else { throw .invalidKey("a secret under 32 bytes") }
+    (material, self.id) = (.secret(secret), id)
+  }
+
+  /// ES256 on P-256, ES384 on P-384.
+  /// - Parameter pem: SEC 1 or PKCS #8, not encrypted.
+  public init(pem: String, id: String? = nil) throws(TokenError) {
+    (material, self.id) = (.pair(try EllipticKey.reading(pem: pem, isPrivate: true)), id)
+  }
+
+  /// A new pair.
+  public init(generating curve: EllipticCurve, id: String? = nil) throws(TokenError) {
+    (material, self.id) = (.pair(try EllipticKey.generate(curve)), id)
+  }
+
+  /// The members `d`, `x` and `y` of a JSON Web Key, decoded.
+  public init(
+    _ curve: EllipticCurve, d: [UInt8], x: [UInt8], y: [UInt8], id: String? = nil
+  ) throws(TokenError) {
+    (material, self.id) = (.pair(try EllipticKey(curve, secret: d, point: [4] + x + y)), id)
+  }
+
+  public var algorithm: SigningAlgorithm {
+    switch material {
+    case .secret: .hs256
+    case .pair(let key): key.curve == .p256 ? .es256 : .es384
+    }
+  }
+
+  /// What checks this key's tokens: the secret itself, or the public half. It has the same id.
+  public var verificationKey: VerificationKey { get throws(TokenError) { try VerificationKey(of: self) } }
+
+  /// PKCS #8; nil for a secret.
+  public var pem: String? {
+    get throws(TokenError) {
+      guard case .pair(let key) = material else { return nil }
+      return try key.pem(isPrivate: true)
+    }
+  }
+
+  func sign(_ message: [UInt8]) throws(TokenError) -> [UInt8] {
+    switch material {
+    case .secret(let secret): try hmac(message, secret: secret)
+    case .pair(let key): try key.sign(message)
+    }
+  }
+}
+
+/// What checks tokens: a shared secret, or a public key.
+public struct VerificationKey: Sendable {
+  private let material: SigningKey.Material
+  /// If the key has an id, a token that names another one is not checked with it.
+  public let id: String?
+
+  /// HS256.
+  /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
+  public init(secret: [UInt8], id: String? = nil) throws(TokenError) {
+    guard secret.count >= 32 else { throw .invalidKey("a secret under 32 bytes") }
+    (material, self.id) = (.secret(secret), id)
+  }
+
+  /// ES256 on P-256, ES384 on P-384.
+  /// - Parameter pem: SubjectPublicKeyInfo.
+  public init(pem: String, id: String? = nil) throws(TokenError) {
+    (material, self.id) = (.pair(try EllipticKey.reading(pem: pem, isPrivate: false)), id)
+  }
+
+  /// The members `x` and `y` of a JSON Web Key, decoded.
+  public init(_ curve: EllipticCurve, x: [UInt8], y: [UInt8], id: String? = nil) throws(TokenError) {
+    (material, self.id) = (.pair(try EllipticKey(curve, secret: nil, point: [4] + x + y)), id)
+  }
+
+  init(of key: SigningKey) throws(TokenError) {
+    switch key.material {
+    case .secret: self.init(sharing: key)
+    case .pair(let pair): try self.init(pem: pair.pem(isPrivate: false), id: key.id)
+    }
+  }
+
+  private init(sharing key: SigningKey) { (material, id) = (key.material, key.id) }
+
+  public var algorithm: SigningAlgorithm {
+    switch material {
+    case .secret: .hs256
+    case .pair(let key): key.curve == .p256 ? .es256 : .es384
+    }
+  }
+
+  /// SubjectPublicKeyInfo; nil for a secret.
+  public var pem: String? {
+    get throws(TokenError) {
+      guard case .pair(let key) = material else { return nil }
+      return try key.pem(isPrivate: false)
+    }
+  }
+
+  func isSignature(_ signature: [UInt8], of message: [UInt8]) throws(TokenError) -> Bool {
+    switch material {
+    case .secret(let secret):
+      let expected = try hmac(message, secret: secret)
+      // In constant time: how far a guess is right must not show.
+      return signature.count == expected.count && CRYPTO_memcmp(signature, expected, expected.count) == 0
+    case .pair(let key): return try key.isSignature(signature, of: message)
+    }
+  }
+}
+
+private func hmac(_ message: [UInt8], secret: [UInt8]) throws(TokenError) -> [UInt8] {
+  var digest = [UInt8](repeating: 0, count: 32)
+  var count: UInt32 = 0
+  guard let length = Int32(exactly: secret.count),
+    HMAC(EVP_sha256(), secret, length, message, message.count, &digest, &count) != nil, count == 32
+  else { throw .failed("signing") }
+  return digest
+}

@@ -1,0 +1,143 @@
+import KoineJSONCodec
+
+/// The claims of the join tokens that are made here.
+public struct MeetingJoinToken: AccessToken {
+  public var meetingID: String
+  public var attendeeID: String
+  public var externalUserID: String
+  public var capabilities: MeetingPass.Capabilities?
+  public var issued: NumericDate?
+  public var expires: NumericDate
+
+  public func check() throws(TokenError) {
+    guard (2...64).contains(externalUserID.count) else {
+      throw .invalidClaim("ExternalUserId", reason: "is not 2 to 64 characters long")
+    }
+    guard !meetingID.isEmpty else { throw .invalidClaim("MeetingId", reason: "is empty") }
+    guard !attendeeID.isEmpty else { throw .invalidClaim("AttendeeId", reason: "is empty") }
+  }
+
+  public var admission: Admission {
+    let directions = capabilities?.directions
+    return Admission(
+      identity: externalUserID, participantID: attendeeID, room: meetingID,
+      canPublish: directions?.contains { $0.sends } ?? true,
+      canSubscribe: directions?.contains { $0.receives } ?? true, expiry: expires)
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case meetingID = "MeetingId"
+    case attendeeID = "AttendeeId"
+    case externalUserID = "ExternalUserId"
+    case capabilities = "Capabilities"
+    case issued = "iat"
+    case expires = "exp"
+  }
+}
+
+extension MeetingPass {
+  private struct MeetingAnswer: Codable { var Meeting: MeetingPass.Meeting }
+  private struct AttendeeAnswer: Codable { var Attendee: MeetingPass.Attendee }
+  /// What the vendor's demo server answers: both, one within the other.
+  private struct JoinAnswer: Codable {
+    struct Info: Codable {
+      var Meeting: MeetingAnswer
+      var Attendee: AttendeeAnswer
+      var PrimaryExternalMeetingId: String?
+    }
+    var JoinInfo: Info
+  }
+
+  /// Makes a new attendee of a meeting.
+  /// - Parameters:
+  ///   - externalUserID: 2 to 64 characters; often `id#name`, which is up to the app.
+  ///   - expires: the vendor's tokens last 24 hours.
+  public static func create(
+    _ meeting: Meeting, attendeeID: String, externalUserID: String, capabilities: Capabilities? = nil,
+    issued: NumericDate, expires: NumericDate? = nil, with key: SigningKey
+  ) throws(TokenError) -> MeetingPass {
+    let token = MeetingJoinToken(
+      meetingID: meeting.meetingID, attendeeID: attendeeID, externalUserID: externalUserID, capabilities: capabilities,
+      issued: issued, expires: expires ?? issued + 24 * 60 * 60)
+    let attendee = Attendee(
+      attendeeID: attendeeID, externalUserID: externalUserID, joinToken: try token.signed(with: key),
+      capabilities: capabilities)
+    return MeetingPass(meeting: meeting, attendee: attendee)
+  }
+
+  /// `{"Meeting": {…}}`
+  public var createMeetingJSON: String {
+    get throws(TokenError) { try Self.text(MeetingAnswer(Meeting: meeting)) }
+  }
+
+  /// `{"Attendee": {…}}`
+  public var createAttendeeJSON: String {
+    get throws(TokenError) { try Self.text(AttendeeAnswer(Attendee: attendee)) }
+  }
+
+  /// `{"JoinInfo": {"Meeting": {"Meeting": {…}}, "Attendee": {"Attendee": {…}}}}`
+  public var joinInfoJSON: String {
+    get throws(TokenError) {
+      try Self.text(
+        JoinAnswer(
+          JoinInfo: .init(Meeting: MeetingAnswer(Meeting: meeting), Attendee: AttendeeAnswer(Attendee: attendee))))
+    }
+  }
+
+  /// Reads the pair of answers; checks nothing but their form.
+  public static func parse(createMeeting: String, createAttendee: String) throws(TokenError) -> MeetingPass {
+    MeetingPass(
+      meeting: try decode(MeetingAnswer.self, from: createMeeting).Meeting,
+      attendee: try decode(AttendeeAnswer.self, from: createAttendee).Attendee)
+  }
+
+  /// Reads the demo server's answer; checks nothing but its form.
+  public static func parse(joinInfo: String) throws(TokenError) -> MeetingPass {
+    let info = try decode(JoinAnswer.self, from: joinInfo).JoinInfo
+    return MeetingPass(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)
+  }
+
+  /// What the pair lets its bearer do. A `#content` attendee, who bears the same token with the same ending, is let in
+  /// as its base is.
+  /// - Throws: `.invalidClaim` if the join token lets somebody else in, and what `AccessToken.parse` does. Where anybody is
+  ///   trusted, a join token that is no JSON Web Token of ours is taken as it is.
+  public func admission(
+    trusting trust: Trust, at now: NumericDate, leeway: Double = 60
+  ) throws(TokenError) -> Admission {
+    let ending = "#content"
+    let isContent = attendee.attendeeID.hasSuffix(ending)
+    let attendeeID = isContent ? String(attendee.attendeeID.dropLast(ending.count)) : attendee.attendeeID
+    let text =
+      isContent && attendee.joinToken.hasSuffix(ending)
+      ? String(attendee.joinToken.dropLast(ending.count)) : attendee.joinToken
+    guard !text.isEmpty else { throw .invalidClaim("JoinToken", reason: "is empty") }
+    let claims: MeetingJoinToken
+    if case .anybody = trust, (try? JSONWebToken.parse(text)) == nil {
+      guard text.utf8.count <= JSONWebToken.sizeLimit else { throw .tooLarge(limit: JSONWebToken.sizeLimit) }
+      claims = MeetingJoinToken(
+        meetingID: meeting.meetingID, attendeeID: attendeeID, externalUserID: attendee.externalUserID,
+        capabilities: attendee.capabilities, issued: nil, expires: NumericDate(.infinity))
+      try claims.check()
+    } else {
+      claims = try MeetingJoinToken.parse(text, trusting: trust, at: now, leeway: leeway)
+    }
+    guard claims.meetingID == meeting.meetingID, claims.attendeeID == attendeeID,
+      claims.externalUserID == attendee.externalUserID
+    else { throw .invalidClaim("JoinToken", reason: "is another attendee's") }
+    var admission = claims.admission
+    admission.participantID = attendee.attendeeID
+    if admission.expiry == NumericDate(.infinity) { admission.expiry = nil }
+    return admission
+  }
+
+  private static func decode<Value: Decodable>(_ type: Value.Type, from text: String) throws(TokenError) -> Value {
+    guard text.utf8.count <= limits.size else { throw .tooLarge(limit: limits.size) }
+    return try JSONWebToken.decode(type, from: Array(text.utf8), limits: limits)
+  }
+
+  private static func text(_ value: some Encodable) throws(TokenError) -> String {
+    String(decoding: try JSONWebToken.encode(value, limits: limits), as: UTF8.self)
+  }
+
+  private static let limits = JSONCodec.Limits(depth: 12, size: 64 * 1024)
+}
