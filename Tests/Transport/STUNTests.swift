@@ -14,6 +14,11 @@ import Testing
     0101003c2112a442b7e7a701bc34d686fa87dfae 8022000b7465737420766563746f7220 002000080001a147e112a643
     000800142b91f599fd9e90c38c7489f92af9ba53f06be7d7 80280004c07d4c96
     """
+  private static let ipv6Response = """
+    010100482112a442b7e7a701bc34d686fa87dfae 8022000b7465737420766563746f7220
+    002000140002a1470113a9faa5d3f179bc25f4b5bed2b9d9
+    00080014a382954e4be67bf11784c97c8292c275bfe3ed41 80280004c8fb0b4c
+    """
 
   private static func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.compactMap(\.hexDigitValue)
@@ -39,6 +44,39 @@ import Testing
       #expect(message.mappedAddress == SocketAddress("192.0.2.1", port: 32_853))
       #expect(message.verify(bytes, key: Self.password))
     }
+  }
+
+  /// Section 2.3.
+  @Test func theSampleResponseOverIPv6TellsTheAddress() throws {
+    let bytes = Self.bytes(Self.ipv6Response)
+    try bytes.withUnsafeBytes { bytes in
+      let message = try STUNMessage(parsing: bytes)
+      #expect(message.kind == .success)
+      #expect(message.mappedAddress == SocketAddress("2001:db8:1234:5678:11:2233:4455:6677", port: 32_853))
+      #expect(message.verify(bytes, key: Self.password))
+    }
+  }
+
+  /// Into less room than it needs a message is not written, and nothing is written behind the room.
+  @Test func tooLittleRoomIsTold() {
+    var message = STUNMessage(.request, .init(high: 1, low: 2))
+    (message.username, message.priority, message.controlling) = ("evtj:h6vY", 1, 2)
+    let room = Bytes(capacity: 200)
+    let length = message.write(into: room.writable, key: "key") ?? 0
+    #expect(length > 80)
+    for count in 0..<length {
+      room.writable.initializeMemory(as: UInt8.self, repeating: 0xEE)
+      let written = message.write(into: UnsafeMutableRawBufferPointer(rebasing: room.writable[..<count]), key: "key")
+      #expect(written == nil && room.writable[count...].allSatisfy { $0 == 0xEE })
+    }
+  }
+
+  /// RFC 8489, 14.3: fewer than 514 bytes.
+  @Test(arguments: [(513, true), (514, false), (70_000, false)]) func aUserNameHasAnEnd(_ count: Int, _ fits: Bool) {
+    var message = STUNMessage(.request, .init(high: 1, low: 2))
+    message.username = String(repeating: "x", count: count)
+    let room = Bytes(capacity: 100_000)
+    #expect((message.write(into: room.writable, key: "key") != nil) == fits)
   }
 
   @Test func aCutOrChangedMessageIsRefusedAndHarmless() {

@@ -4,8 +4,12 @@ import KoineRTP
 /// Finds a path to the other end and watches over it (RFC 8445; consent after RFC 7675).
 ///
 /// One component; host and peer-reflexive candidates. The full agent checks every pair of a local address and a remote
-/// candidate of the same family; controlling, it nominates the first pair that answers. The lite agent only answers and
-/// follows the latest nomination, so that a participant may change its address.
+/// candidate of the same family; controlling, it takes the first pair that answers and nominates it. The lite agent only
+/// answers, takes the first pair it is reached on and then follows the latest nomination, so that a participant may change
+/// its address.
+///
+/// Two departures: when every pair has failed the agent gives up at once, without waiting for peer-reflexive candidates
+/// as RFC 8863 would; and requests without valid integrity are not answered at all.
 package struct ICEAgent {
   package enum Role: Sendable, Hashable {
     case full(controlling: Bool)
@@ -15,38 +19,22 @@ package struct ICEAgent {
   package enum Event: Sendable, Hashable {
     case connected
     case pairChanged
-    /// No consent for 30 s.
+    /// No consent for 30 s. Nothing follows.
     case disconnected
-    /// No pair answered.
+    /// No pair answered. Nothing follows.
     case failed
-  }
-
-  private struct Pair {
-    let local: SocketAddress
-    let remote: SocketAddress
-    var state = State.waiting
-    var nominated = false
-
-    enum State: Equatable {
-      case waiting
-      case inProgress(STUNMessage.TransactionID, attempts: Int, next: Tick)
-      case succeeded
-      case failed
-    }
   }
 
   private struct Reply {
     let message: STUNMessage
-    let key: String?
     let source: SocketAddress
     let destination: SocketAddress
   }
 
-  private static let checkLimit = 9
-  private static let firstRetransmission = Duration.milliseconds(100)
-  private static let slowestRetransmission = Duration.milliseconds(800)
   private static let consentInterval = Duration.seconds(5)
   private static let consentLimit = Duration.seconds(30)
+  /// How long a nomination is waited for, or an address of a family that we have: RFC 8863, section 4.
+  private static let patience = Duration.milliseconds(39_500)
 
   private let role: Role
   private var isControlling: Bool
@@ -55,14 +43,17 @@ package struct ICEAgent {
   private var random: SeededRandom
   private let tieBreaker: UInt64
   private var localAddresses: [SocketAddress] = []
-  private var pairs: [Pair] = []
+  private var checklist: ICEChecklist
   private var replies: [Reply] = []
   private var events: [Event] = []
   private var now: Tick
+  private var patienceEnds: Tick?
+  /// The nomination of the selected pair, until it is answered.
+  private var nomination: ICECheck?
   private var lastConsent: Tick
   private var nextConsentCheck: Tick?
-  private var consentTransactions: [STUNMessage.TransactionID] = []
-  private var hasFailed = false
+  private var consentChecks: [ICECheck] = []
+  private var isOver = false
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
@@ -71,6 +62,7 @@ package struct ICEAgent {
     self.random = random
     self.now = now
     lastConsent = now
+    checklist = ICEChecklist(now: now)
     if case .full(let controlling) = role { isControlling = controlling } else { isControlling = false }
     tieBreaker = self.random.next()
   }
@@ -84,12 +76,13 @@ package struct ICEAgent {
 
   package mutating func addRemote(_ candidate: ICECandidate) {
     guard role != .lite, let address = candidate.address else { return }
-    for local in localAddresses where local.family == address.family { addPair(local, address) }
+    for local in localAddresses where local.family == address.family {
+      checklist.add(local, address, remotePriority: candidate.priority)
+    }
   }
 
-  private mutating func addPair(_ local: SocketAddress, _ remote: SocketAddress) {
-    guard pairs.count < 100, !pairs.contains(where: { $0.local == local && $0.remote == remote }) else { return }
-    pairs.append(Pair(local: local, remote: remote))
+  private func isSelected(_ local: SocketAddress, _ remote: SocketAddress) -> Bool {
+    selected.map { $0 == (local, remote) } ?? false
   }
 
   // MARK: In
@@ -98,11 +91,11 @@ package struct ICEAgent {
     _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress, at now: Tick
   ) {
     self.now = now
-    guard let message = try? STUNMessage(parsing: bytes) else { return }
+    guard !isOver, let message = try? STUNMessage(parsing: bytes) else { return }
     switch message.kind {
     case .request: handleRequest(message, bytes, from: source, to: destination)
     case .success: handleSuccess(message, bytes, from: source, to: destination)
-    case .failure: handleFailure(message, bytes)
+    case .failure: handleFailure(message, bytes, from: source, to: destination)
     case .indication: break
     }
   }
@@ -119,18 +112,18 @@ package struct ICEAgent {
       if (tieBreaker >= theirs) == isControlling {
         var refusal = STUNMessage(.failure, request.transaction)
         refusal.errorCode = 487
-        return replies.append(Reply(message: refusal, key: local.password, source: destination, destination: source))
+        return replies.append(Reply(message: refusal, source: destination, destination: source))
       }
-      isControlling.toggle()
+      takeRole(controlling: !isControlling)
     }
     var answer = STUNMessage(.success, request.transaction)
     answer.mappedAddress = source
-    replies.append(Reply(message: answer, key: local.password, source: destination, destination: source))
+    replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
-      lastConsent = now
       if request.usesCandidate || selected == nil { select(destination, source) }
+      if isSelected(destination, source) { lastConsent = now }
     } else {
-      trigger(destination, source, nominated: request.usesCandidate && !isControlling)
+      trigger(destination, source, request)
     }
   }
 
@@ -139,14 +132,24 @@ package struct ICEAgent {
     return isControlling ? request.controlling != nil : request.controlled != nil
   }
 
+  private mutating func takeRole(controlling: Bool) {
+    guard isControlling != controlling else { return }
+    isControlling = controlling
+    nomination = nil
+    guard controlling, selected == nil, let pair = checklist.pairs.first(where: \.hasSucceeded) else { return }
+    select(pair.local, pair.remote)
+  }
+
   /// RFC 8445, 7.3.1.4: who reaches us can perhaps be reached.
-  private mutating func trigger(_ local: SocketAddress, _ remote: SocketAddress, nominated: Bool) {
-    addPair(local, remote)
-    guard let index = pairs.firstIndex(where: { $0.local == local && $0.remote == remote }) else { return }
-    if nominated { pairs[index].nominated = true }
-    switch pairs[index].state {
-    case .succeeded: if pairs[index].nominated { select(local, remote) }
-    case .failed: pairs[index].state = .waiting
+  private mutating func trigger(_ local: SocketAddress, _ remote: SocketAddress, _ request: STUNMessage) {
+    let priority = request.priority ?? ICECandidate.priority(.prflx, preference: 0xFFFF)
+    checklist.add(local, remote, remotePriority: priority)
+    guard let index = checklist.index(local, remote) else { return }
+    checklist[index].isTriggered = true
+    if request.usesCandidate, !isControlling { checklist[index].isNominated = true }
+    switch checklist[index].state {
+    case .succeeded: if !isControlling, request.usesCandidate { select(local, remote) }
+    case .failed: checklist[index].state = .waiting
     case .waiting, .inProgress: break
     }
   }
@@ -155,88 +158,91 @@ package struct ICEAgent {
     _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
   ) {
     guard let remote, answer.verify(bytes, key: remote.password) else { return }
-    if consentTransactions.contains(answer.transaction) {
+    // An answer counts only on the way its request went (RFC 8445, 7.2.5.2.1; RFC 7675, 5.1).
+    if isSelected(destination, source), isWatch(answer.transaction) {
       lastConsent = now
-      consentTransactions.removeAll(keepingCapacity: true)
+      consentChecks.removeAll(keepingCapacity: true)
+      nomination = nil
       return
     }
-    guard let index = index(of: answer.transaction), pairs[index].remote == source, pairs[index].local == destination
-    else {
-      return
-    }
-    pairs[index].state = .succeeded
-    if isControlling || pairs[index].nominated {
-      pairs[index].nominated = true
-      if selected == nil || pairs[index].nominated { select(pairs[index].local, pairs[index].remote) }
-    }
+    guard let (index, _) = checklist.index(of: answer.transaction), checklist[index].remote == source,
+      checklist[index].local == destination
+    else { return }
+    checklist[index].state = .succeeded
+    if isControlling ? selected == nil : checklist[index].isNominated { select(destination, source) }
   }
 
-  private mutating func handleFailure(_ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer) {
-    guard let remote, answer.verify(bytes, key: remote.password), let index = index(of: answer.transaction) else {
-      return
-    }
-    if answer.errorCode == 487 {
-      isControlling.toggle()
-      pairs[index].state = .waiting
-    } else {
-      pairs[index].state = .failed
-    }
+  /// Does the transaction confirm the selected pair?
+  private func isWatch(_ transaction: STUNMessage.TransactionID) -> Bool {
+    nomination?.transaction == transaction || consentChecks.contains { $0.transaction == transaction }
   }
 
-  private func index(of transaction: STUNMessage.TransactionID) -> Int? {
-    pairs.firstIndex { if case .inProgress(transaction, _, _) = $0.state { true } else { false } }
+  private mutating func handleFailure(
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
+  ) {
+    guard let remote, answer.verify(bytes, key: remote.password) else { return }
+    if isSelected(destination, source), isWatch(answer.transaction) {
+      let check = consentChecks.first { $0.transaction == answer.transaction } ?? nomination
+      if answer.errorCode == 487, let check { takeRole(controlling: !check.asControlling) }
+      return
+    }
+    guard let (index, check) = checklist.index(of: answer.transaction), checklist[index].remote == source,
+      checklist[index].local == destination
+    else { return }
+    guard answer.errorCode == 487 else {
+      checklist[index].state = .failed
+      return
+    }
+    // RFC 8445, 7.2.5.1: the opposite of the role that the request named, so that a second refusal does not undo the first.
+    checklist[index].state = .waiting
+    checklist[index].isTriggered = true
+    takeRole(controlling: !check.asControlling)
   }
 
   private mutating func select(_ local: SocketAddress, _ remote: SocketAddress) {
-    let isFirst = selected == nil
-    if let selected, selected == (local, remote) { return }
-    // The first that answers stays.
-    if let selected, isControlling, role != .lite, selected != (local, remote) { return }
+    guard !isSelected(local, remote) else { return }
+    events.append(selected == nil ? .connected : .pairChanged)
     selected = (local, remote)
     lastConsent = now
     nextConsentCheck = now + Self.consentInterval
-    events.append(isFirst ? .connected : .pairChanged)
+    consentChecks.removeAll(keepingCapacity: true)
+    if isControlling { nomination = makeCheck(nominating: true) }
   }
 
   // MARK: Time
 
   package var deadline: Tick? {
-    if hasFailed { return nil }
-    var soonest: Tick?
-    if selected != nil {
-      soonest = lastConsent + Self.consentLimit
-      if role != .lite { soonest = soonest.sooner(nextConsentCheck) }
-      return soonest
+    if isOver { return nil }
+    var soonest = selected.map { _ in lastConsent + Self.consentLimit }
+    guard role != .lite, remote != nil else { return soonest }
+    if selected == nil {
+      soonest = patienceEnds ?? now
+    } else {
+      soonest = soonest.sooner(nextConsentCheck).sooner(nomination?.next)
     }
-    guard remote != nil else { return nil }
-    for pair in pairs {
-      switch pair.state {
-      case .waiting: return now
-      case .inProgress(_, _, let next): soonest = soonest.sooner(next)
-      case .succeeded, .failed: break
-      }
-    }
-    return soonest
+    return soonest.sooner(checklist.deadline(now, where: isChecked))
   }
+
+  /// Once there is a pair, only what the other end chooses instead is checked.
+  private func isChecked(_ pair: ICEChecklist.Pair) -> Bool { selected == nil || (!isControlling && pair.isNominated) }
 
   package mutating func handleTimeout(at now: Tick) {
     self.now = now
-    guard !hasFailed else { return }
-    if selected != nil, now - lastConsent >= Self.consentLimit {
-      hasFailed = true
-      events.append(.disconnected)
-      return
-    }
-    guard selected == nil, remote != nil, role != .lite else { return }
-    for index in pairs.indices {
-      if case .inProgress(_, let attempts, let next) = pairs[index].state, now >= next, attempts >= Self.checkLimit {
-        pairs[index].state = .failed
-      }
-    }
-    if !pairs.isEmpty, pairs.allSatisfy({ $0.state == .failed }) {
-      hasFailed = true
-      events.append(.failed)
-    }
+    guard !isOver else { return }
+    if selected != nil, now - lastConsent >= Self.consentLimit { return end(.disconnected) }
+    guard role != .lite, remote != nil else { return }
+    checklist.giveUp(at: now)
+    if nomination?.isOver(at: now) == true { nomination = nil }  // consent checks nominate, too
+    guard selected == nil else { return }
+    let patienceEnds = patienceEnds ?? now + Self.patience
+    self.patienceEnds = patienceEnds
+    if checklist.haveAllFailed || now >= patienceEnds { end(.failed) }
+  }
+
+  private mutating func end(_ event: Event) {
+    isOver = true
+    replies.removeAll()
+    events.append(event)
   }
 
   // MARK: Out
@@ -246,56 +252,59 @@ package struct ICEAgent {
   package mutating func poll(into out: UnsafeMutableRawBufferPointer) -> Transmit? {
     while !replies.isEmpty {
       let reply = replies.removeFirst()
-      guard let count = reply.message.write(into: out, key: reply.key) else { continue }
+      guard let count = reply.message.write(into: out, key: local.password) else { continue }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
-    guard let remote, role != .lite, !hasFailed else { return nil }
-    if let selected {
-      guard let due = nextConsentCheck, now >= due else { return nil }
-      // RFC 7675, 5.1: between 0.8 and 1.2 times the interval.
-      nextConsentCheck = now + Self.consentInterval * Double.random(in: 0.8...1.2, using: &random)
-      let transaction = makeTransaction()
-      consentTransactions.append(transaction)
-      if consentTransactions.count > 8 { consentTransactions.removeFirst() }
-      return write(
-        request(transaction, nominating: isControlling, to: remote), into: out, selected.local, selected.remote)
+    guard let remote, role != .lite, !isOver else { return nil }
+    if let selected, let check = nextWatch() {
+      return write(check, to: remote, into: out, selected.local, selected.remote)
     }
-    for index in pairs.indices {
-      let attempts: Int
-      switch pairs[index].state {
-      case .waiting: attempts = 0
-      case .inProgress(_, let made, let next) where now >= next && made < Self.checkLimit: attempts = made
-      case .inProgress, .succeeded, .failed: continue
-      }
-      let transaction = makeTransaction()
-      let wait = min(Self.firstRetransmission * (1 << min(attempts, 4)), Self.slowestRetransmission)
-      pairs[index].state = .inProgress(transaction, attempts: attempts + 1, next: now + wait)
-      return write(
-        request(transaction, nominating: isControlling, to: remote), into: out, pairs[index].local, pairs[index].remote)
+    var random = random
+    let isControlling = isControlling
+    let next = checklist.next(at: now, where: isChecked) {
+      ICECheck(transaction: .random(using: &random), asControlling: isControlling, nominates: false, at: now)
     }
-    return nil
+    self.random = random
+    guard let next else { return nil }
+    return write(next.check, to: remote, into: out, next.local, next.remote)
+  }
+
+  /// The request that is due on the selected pair.
+  private mutating func nextWatch() -> ICECheck? {
+    if var check = nomination, check.isDue(at: now) {
+      check.sent(at: now)
+      nomination = check
+      return check
+    }
+    guard let due = nextConsentCheck, now >= due else { return nil }
+    // RFC 7675, 5.1: between 0.8 and 1.2 times the interval, each in a transaction of its own.
+    nextConsentCheck = now + Self.consentInterval * Double.random(in: 0.8...1.2, using: &random)
+    let check = makeCheck(nominating: isControlling)
+    consentChecks.append(check)
+    if consentChecks.count > 8 { consentChecks.removeFirst() }
+    return check
+  }
+
+  private mutating func makeCheck(nominating: Bool) -> ICECheck {
+    ICECheck(transaction: .random(using: &random), asControlling: isControlling, nominates: nominating, at: now)
   }
 
   private func write(
-    _ message: STUNMessage, into out: UnsafeMutableRawBufferPointer, _ source: SocketAddress,
+    _ check: ICECheck, to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer, _ source: SocketAddress,
     _ destination: SocketAddress
   ) -> Transmit? {
-    guard let remote, let count = message.write(into: out, key: remote.password) else { return nil }
-    return Transmit(count: count, source: source, destination: destination)
-  }
-
-  private func request(
-    _ transaction: STUNMessage.TransactionID, nominating: Bool, to remote: ICECredentials
-  ) -> STUNMessage {
-    var message = STUNMessage(.request, transaction)
+    var message = STUNMessage(.request, check.transaction)
     message.username = "\(remote.ufrag):\(local.ufrag)"
     message.priority = ICECandidate.priority(.prflx, preference: 0xFFFF)
-    message.usesCandidate = nominating
-    if isControlling { message.controlling = tieBreaker } else { message.controlled = tieBreaker }
-    return message
+    message.usesCandidate = check.nominates
+    if check.asControlling { message.controlling = tieBreaker } else { message.controlled = tieBreaker }
+    guard let count = message.write(into: out, key: remote.password) else { return nil }
+    return Transmit(count: count, source: source, destination: destination)
   }
+}
 
-  private mutating func makeTransaction() -> STUNMessage.TransactionID {
-    STUNMessage.TransactionID(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
+extension STUNMessage.TransactionID {
+  fileprivate static func random(using random: inout SeededRandom) -> Self {
+    Self(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
   }
 }

@@ -1,0 +1,137 @@
+import KoineBase
+
+/// One connectivity check: a request that is repeated, the same each time, until it is answered or given up
+/// (RFC 8489, 6.2.1; the pauses are shorter than RFC 8445, 14.3 asks for, because one of our own calls begins with them).
+struct ICECheck {
+  static let limit = 9
+  private static let firstPause = Duration.milliseconds(100)
+  private static let longestPause = Duration.milliseconds(800)
+
+  let transaction: STUNMessage.TransactionID
+  /// The role the request names, which may not be the agent's any more when the answer comes.
+  let asControlling: Bool
+  let nominates: Bool
+  private(set) var attempts = 0
+  /// When it is sent again, or else given up.
+  private(set) var next: Tick
+
+  init(transaction: STUNMessage.TransactionID, asControlling: Bool, nominates: Bool, at now: Tick) {
+    self.transaction = transaction
+    self.asControlling = asControlling
+    self.nominates = nominates
+    next = now
+  }
+
+  func isDue(at now: Tick) -> Bool { now >= next && attempts < Self.limit }
+  func isOver(at now: Tick) -> Bool { now >= next && attempts >= Self.limit }
+
+  mutating func sent(at now: Tick) {
+    next = now + min(Self.firstPause * (1 << min(attempts, 4)), Self.longestPause)
+    attempts += 1
+  }
+}
+
+/// The pairs an agent checks, the best first (RFC 8445, 6.1.2).
+struct ICEChecklist {
+  struct Pair {
+    let local: SocketAddress
+    let remote: SocketAddress
+    /// RFC 8445, 6.1.2.3, but for the last bit, which only the role decides.
+    let priority: UInt64
+    var state = State.waiting
+    /// The other end has chosen it.
+    var isNominated = false
+    /// The other end has reached us on it (RFC 8445, 7.3.1.4).
+    var isTriggered = false
+
+    enum State {
+      case waiting
+      case inProgress(ICECheck)
+      case succeeded
+      case failed
+    }
+
+    var hasFailed: Bool { if case .failed = state { true } else { false } }
+    var hasSucceeded: Bool { if case .succeeded = state { true } else { false } }
+    fileprivate var isWaiting: Bool { if case .waiting = state { true } else { false } }
+  }
+
+  private static let limit = 100
+  /// Between the first checks of two pairs: RFC 8445, 14.2.
+  private static let pacing = Duration.milliseconds(50)
+
+  private(set) var pairs: [Pair] = []
+  private var nextStart: Tick
+
+  init(now: Tick) { nextStart = now }
+
+  subscript(index: Int) -> Pair {
+    get { pairs[index] }
+    set { pairs[index] = newValue }
+  }
+
+  var haveAllFailed: Bool { !pairs.isEmpty && pairs.allSatisfy(\.hasFailed) }
+
+  mutating func add(_ local: SocketAddress, _ remote: SocketAddress, remotePriority: UInt32) {
+    guard pairs.count < Self.limit, index(local, remote) == nil else { return }
+    let own = UInt64(ICECandidate(host: local).priority)
+    let theirs = UInt64(remotePriority)
+    let pair = Pair(local: local, remote: remote, priority: min(own, theirs) << 32 + 2 * max(own, theirs))
+    pairs.insert(pair, at: pairs.firstIndex { $0.priority < pair.priority } ?? pairs.endIndex)
+  }
+
+  func index(_ local: SocketAddress, _ remote: SocketAddress) -> Int? {
+    pairs.firstIndex { $0.local == local && $0.remote == remote }
+  }
+
+  func index(of transaction: STUNMessage.TransactionID) -> (index: Int, check: ICECheck)? {
+    for (index, pair) in pairs.enumerated() {
+      if case .inProgress(let check) = pair.state, check.transaction == transaction { return (index, check) }
+    }
+    return nil
+  }
+
+  // MARK: Time
+
+  /// - Parameter wanted: which pairs are checked at all.
+  func deadline(_ now: Tick, where wanted: (Pair) -> Bool) -> Tick? {
+    var soonest: Tick?
+    for pair in pairs where wanted(pair) {
+      switch pair.state {
+      case .waiting: soonest = soonest.sooner(max(now, nextStart))
+      case .inProgress(let check): soonest = soonest.sooner(check.next)
+      case .succeeded, .failed: break
+      }
+    }
+    return soonest
+  }
+
+  mutating func giveUp(at now: Tick) {
+    for index in pairs.indices {
+      if case .inProgress(let check) = pairs[index].state, check.isOver(at: now) { pairs[index].state = .failed }
+    }
+  }
+
+  /// The next request that is due: what was sent before comes first, then those the other end has reached us on.
+  mutating func next(
+    at now: Tick, where wanted: (Pair) -> Bool, makeCheck: () -> ICECheck
+  ) -> (check: ICECheck, local: SocketAddress, remote: SocketAddress)? {
+    for index in pairs.indices where wanted(pairs[index]) {
+      if case .inProgress(let check) = pairs[index].state, check.isDue(at: now) { return send(check, index, at: now) }
+    }
+    guard now >= nextStart else { return nil }
+    let waiting = pairs.indices.filter { pairs[$0].isWaiting && wanted(pairs[$0]) }
+    guard let index = waiting.first(where: { pairs[$0].isTriggered }) ?? waiting.first else { return nil }
+    nextStart = now + Self.pacing
+    return send(makeCheck(), index, at: now)
+  }
+
+  private mutating func send(
+    _ check: ICECheck, _ index: Int, at now: Tick
+  ) -> (check: ICECheck, local: SocketAddress, remote: SocketAddress) {
+    var check = check
+    check.sent(at: now)
+    pairs[index].state = .inProgress(check)
+    return (check, pairs[index].local, pairs[index].remote)
+  }
+}

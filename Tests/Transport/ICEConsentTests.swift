@@ -1,0 +1,162 @@
+import KoineBase
+import Testing
+
+@testable import KoineTransport
+
+private let full = ICEAgent.Role.full(controlling: true)
+private let controlled = ICEAgent.Role.full(controlling: false)
+
+/// How a path is watched over (RFC 7675), and how it moves.
+struct ICEConsentTests {
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func consentKeepsAPathForHours(_ role: ICEAgent.Role) {
+    let pair = ICEPair.connected(full, role)
+    let before = pair.now
+    pair.run(for: .seconds(7_200))
+    #expect(pair.isConnected)
+    let requests = pair.requests(fromOne: true, since: before)
+    #expect((1_300...1_600).contains(requests.count), "one in 5 s or so")
+    #expect(Set(requests.map(\.message.transaction)).count == requests.count)
+    let pauses = zip(requests.dropFirst(), requests).map { $0.letter.sent - $1.letter.sent }
+    #expect(pauses.allSatisfy { $0 >= .seconds(4) && $0 <= .seconds(6) })
+    #expect(Set(pauses).count > 1_000, "not all alike")
+  }
+
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func withoutConsentThePathIsLost(_ role: ICEAgent.Role) throws {
+    let pair = ICEPair.connected(full, role)
+    pair.run(for: .seconds(20))
+    let cut = pair.now
+    pair.path = { _ in [] }
+    pair.run(for: .seconds(60))
+    for end in [pair.one, pair.other] {
+      #expect(end.events == [.connected, .disconnected])
+      let after = try #require(end.times.last) - cut
+      #expect(after > .seconds(23) && after <= .seconds(30), "30 s after the last consent")
+      #expect(end.agent.deadline == nil)
+    }
+  }
+
+  @Test func anInterruptionOfTwentySecondsIsBorne() {
+    let pair = ICEPair.connected(full, controlled)
+    for _ in 0..<5 {
+      pair.path = { _ in [] }
+      pair.run(for: .seconds(20))
+      pair.path = { [$0] }
+      pair.run(for: .seconds(10))
+    }
+    #expect(pair.isConnected)
+  }
+
+  /// What one end hears is no consent of the other's: only answers are.
+  @Test func onlyAnswersAreConsent() {
+    let pair = ICEPair.connected(full, controlled)
+    pair.path = { $0.isRequest ? [$0] : [] }
+    pair.run(for: .seconds(31))
+    #expect(pair.one.events == [.connected, .disconnected] && pair.other.events == [.connected, .disconnected])
+  }
+
+  @Test func anAnswerFromElsewhereIsNoConsent() {
+    let pair = ICEPair.connected(full, controlled)
+    pair.path = { letter in
+      var letter = letter
+      if !letter.isRequest { letter.source = address("203.0.113.9") }
+      return [letter]
+    }
+    pair.run(for: .seconds(31))
+    #expect(pair.one.events == [.connected, .disconnected])
+  }
+
+  @Test func afterTheEndNothingIsSaid() {
+    let pair = ICEPair.connected(full, controlled)
+    pair.path = { _ in [] }
+    pair.run(for: .seconds(40))
+    pair.path = { [$0] }
+    let before = pair.letters.count
+    var request = STUNMessage(.request, .init(high: 1, low: 2))
+    request.username = "\(pair.other.credentials.ufrag):x"
+    (request.usesCandidate, request.controlling) = (true, 1)
+    pair.inject(request, key: pair.other.credentials.password, from: address("10.0.0.9"), to: pair.other.addresses[0])
+    pair.run(for: .seconds(100))
+    #expect(pair.letters.count == before && pair.other.events == [.connected, .disconnected])
+  }
+
+  // MARK: Moving
+
+  private func request(to pair: ICEPair, nominating: Bool) -> STUNMessage {
+    var request = STUNMessage(.request, .init(high: 7, low: 7))
+    request.username = "\(pair.other.credentials.ufrag):\(pair.one.credentials.ufrag)"
+    (request.usesCandidate, request.controlling, request.priority) = (nominating, 1, 1_000)
+    return request
+  }
+
+  /// A new address before the same participant: a phone that leaves the house, or a router that forgot.
+  @Test func aParticipantMayChangeItsAddress() {
+    let pair = ICEPair.connected()
+    let (old, new) = (pair.one.addresses[0], address("198.51.100.7", 40_000))
+    pair.path = { letter in
+      var letter = letter
+      if letter.isFromOne {
+        letter.source = new
+      } else {
+        guard letter.destination == new else { return [] }
+        letter.destination = old
+      }
+      return [letter]
+    }
+    pair.run(for: .seconds(7))
+    #expect(pair.other.events == [.connected, .pairChanged] && pair.one.events == [.connected])
+    #expect(pair.other.agent.selected?.remote == new)
+    pair.run(for: .seconds(100))
+    #expect(pair.other.events.count == 2 && pair.one.events.count == 1)
+  }
+
+  @Test(arguments: [nil, "wrong"]) func aStrangerMovesNothing(_ key: String?) {
+    let pair = ICEPair.connected()
+    let before = pair.letters.count
+    pair.inject(
+      request(to: pair, nominating: true), key: key, from: address("203.0.113.9"), to: pair.other.addresses[0])
+    #expect(pair.other.events == [.connected] && pair.agree)
+    #expect(pair.letters.count == before, "and is not answered")
+  }
+
+  @Test func onlyANominationMovesThePath() {
+    let pair = ICEPair.connected()
+    let (elsewhere, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    let key = pair.other.credentials.password
+    pair.inject(request(to: pair, nominating: false), key: key, from: elsewhere, to: here)
+    #expect(pair.other.events == [.connected] && pair.agree)
+    #expect(pair.letters.last?.message?.mappedAddress == elsewhere, "it is answered all the same")
+    pair.inject(request(to: pair, nominating: true), key: key, from: elsewhere, to: here)
+    #expect(pair.other.events == [.connected, .pairChanged])
+    #expect(pair.other.agent.selected?.remote == elsewhere)
+  }
+
+  /// A lite agent counts as consent only what comes on its path.
+  @Test func requestsFromElsewhereKeepNoPath() {
+    let pair = ICEPair.connected()
+    pair.path = { _ in [] }
+    for _ in 0..<10 {
+      pair.run(for: .seconds(4))
+      pair.inject(
+        request(to: pair, nominating: false), key: pair.other.credentials.password, from: address("10.0.0.9"),
+        to: pair.other.addresses[0])
+    }
+    #expect(pair.other.events == [.connected, .disconnected])
+  }
+
+  /// A full agent checks what it is told to use before it does.
+  @Test func aControlledAgentFollowsOnceTheNewPairAnswers() throws {
+    let pair = ICEPair.connected(full, controlled)
+    let (elsewhere, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    pair.path = { $0.destination == elsewhere ? [] : [$0] }
+    pair.inject(
+      request(to: pair, nominating: true), key: pair.other.credentials.password, from: elsewhere, to: here)
+    pair.run(for: .milliseconds(60))
+    #expect(pair.other.events == [.connected] && pair.agree)
+    let check = try #require(pair.requests(fromOne: false).last)
+    #expect(check.letter.destination == elsewhere)
+    pair.inject(
+      STUNMessage(.success, check.message.transaction), key: pair.one.credentials.password, from: elsewhere, to: here)
+    #expect(pair.other.events == [.connected, .pairChanged])
+    #expect(pair.other.agent.selected?.remote == elsewhere)
+  }
+}

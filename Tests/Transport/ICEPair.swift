@@ -1,0 +1,160 @@
+import KoineBase
+import Testing
+
+@testable import KoineTransport
+
+func address(_ host: String, _ port: UInt16 = 5_000) -> SocketAddress {
+  guard let address = SocketAddress(host, port: port) else { preconditionFailure("\(host) is no address") }
+  return address
+}
+
+/// One end: an agent, and what it said.
+struct ICEEnd {
+  let credentials: ICECredentials
+  let addresses: [SocketAddress]
+  var agent: ICEAgent
+  var events: [ICEAgent.Event] = []
+  /// When each event came.
+  var times: [Tick] = []
+
+  init(_ role: ICEAgent.Role, _ addresses: [SocketAddress], seed: UInt64, now: Tick) {
+    var random = SeededRandom(seed: seed)
+    credentials = .random(using: &random)
+    self.addresses = addresses
+    agent = ICEAgent(role: role, local: credentials, random: random, now: now)
+    for address in addresses { agent.addLocal(address) }
+  }
+}
+
+/// Two agents on virtual ticks, and all that went between them.
+final class ICEPair {
+  struct Letter {
+    var bytes: [UInt8]
+    let isFromOne: Bool
+    let sent: Tick
+    var source, destination: SocketAddress
+    var arrival: Tick
+
+    var message: STUNMessage? { bytes.withUnsafeBytes { try? STUNMessage(parsing: $0) } }
+    var isRequest: Bool { message?.kind == .request }
+  }
+
+  private(set) var now = Tick(nanoseconds: 1_000_000_000)
+  let start: Tick
+  var one, other: ICEEnd
+  var delay = Duration.milliseconds(10)
+  /// What becomes of a letter on its way: as many as are given back arrive.
+  var path: (Letter) -> [Letter] = { [$0] }
+  /// As they were sent.
+  private(set) var letters: [Letter] = []
+  private var flying: [Letter] = []
+
+  init(
+    _ role: ICEAgent.Role = .full(controlling: true), _ otherRole: ICEAgent.Role = .lite,
+    addresses: [SocketAddress] = [address("10.0.0.1")], others: [SocketAddress] = [address("10.0.0.2", 6_000)],
+    seeds: (UInt64, UInt64) = (1, 2)
+  ) {
+    start = now
+    one = ICEEnd(role, addresses, seed: seeds.0, now: now)
+    other = ICEEnd(otherRole, others, seed: seeds.1, now: now)
+  }
+
+  /// Tells each end of the other. Without candidates, an end can only wait to be reached.
+  func introduce(oneKnows: Bool = true, otherKnows: Bool = true) {
+    one.agent.setRemote(other.credentials)
+    other.agent.setRemote(one.credentials)
+    if oneKnows { for address in other.addresses { one.agent.addRemote(ICECandidate(host: address)) } }
+    if otherKnows { for address in one.addresses { other.agent.addRemote(ICECandidate(host: address)) } }
+    one.agent.handleTimeout(at: now)
+    other.agent.handleTimeout(at: now)
+  }
+
+  static func connected(_ role: ICEAgent.Role = .full(controlling: true), _ otherRole: ICEAgent.Role = .lite) -> ICEPair
+  {
+    let pair = ICEPair(role, otherRole)
+    pair.introduce()
+    pair.run(for: .seconds(1))
+    #expect(pair.one.events == [.connected] && pair.other.events == [.connected])
+    return pair
+  }
+
+  func run(for duration: Duration) {
+    let end = now + duration
+    drain()
+    while now < end {
+      let next = flying.map(\.arrival).min().sooner(one.agent.deadline).sooner(other.agent.deadline) ?? end
+      now = min(max(next, now), end)
+      let due = flying.filter { $0.arrival <= now }
+      flying.removeAll { $0.arrival <= now }
+      for letter in due { deliver(letter) }
+      for end in [\ICEPair.one, \ICEPair.other] {
+        if let deadline = self[keyPath: end].agent.deadline, deadline <= now {
+          self[keyPath: end].agent.handleTimeout(at: now)
+        }
+      }
+      let sent = letters.count
+      drain()
+      let isIdle = due.isEmpty && letters.count == sent
+      if isIdle, let next = one.agent.deadline.sooner(other.agent.deadline), next <= now {
+        Issue.record("a deadline with nothing to do: it would come again and again")
+        return
+      }
+    }
+  }
+
+  private func deliver(_ letter: Letter) {
+    letter.bytes.withUnsafeBytes { bytes in
+      if letter.isFromOne {
+        other.agent.handle(bytes, from: letter.source, to: letter.destination, at: now)
+      } else {
+        one.agent.handle(bytes, from: letter.source, to: letter.destination, at: now)
+      }
+    }
+  }
+
+  private func drain() {
+    let buffer = Bytes(capacity: 1_500)
+    for (end, isFromOne) in [(\ICEPair.one, true), (\ICEPair.other, false)] {
+      while let transmit = self[keyPath: end].agent.poll(into: buffer.writable) {
+        let letter = Letter(
+          bytes: Array(buffer.writable[..<transmit.count]), isFromOne: isFromOne, sent: now, source: transmit.source,
+          destination: transmit.destination, arrival: now + delay)
+        letters.append(letter)
+        flying += path(letter)
+      }
+      while let event = self[keyPath: end].agent.pollEvent() {
+        self[keyPath: end].events.append(event)
+        self[keyPath: end].times.append(now)
+      }
+    }
+  }
+
+  /// Gives a message of the test's own to `other`, and takes what follows from it.
+  func inject(_ message: STUNMessage, key: String?, from source: SocketAddress, to destination: SocketAddress) {
+    let out = Bytes(capacity: 500)
+    out.count = message.write(into: out.writable, key: key) ?? 0
+    other.agent.handle(out.readable, from: source, to: destination, at: now)
+    drain()
+  }
+
+  // MARK: What came of it
+
+  var isConnected: Bool { one.events == [.connected] && other.events == [.connected] && agree }
+
+  /// Do both ends use the same pair?
+  var agree: Bool {
+    guard let ours = one.agent.selected, let theirs = other.agent.selected else { return false }
+    return ours == (theirs.remote, theirs.local)
+  }
+
+  func requests(fromOne: Bool, since: Tick? = nil) -> [(letter: Letter, message: STUNMessage)] {
+    letters.compactMap { letter in
+      guard letter.isFromOne == fromOne, letter.sent >= since ?? start, let message = letter.message,
+        message.kind == .request
+      else { return nil }
+      return (letter, message)
+    }
+  }
+
+  var refusals: Int { letters.count { $0.message?.errorCode == 487 } }
+}
