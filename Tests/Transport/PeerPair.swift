@@ -19,7 +19,7 @@ final class PeerPair {
   var serverEvents: [PeerEvent] = []
   /// Runs on every datagram before it is lost or delayed; for tests that tamper.
   var tamper: (Bytes) -> Void = { _ in }
-  private var random = SeededRandom(seed: 42)
+  private var random = SeededRandom(seed: 7)
   private var flying: [(arrival: Tick, order: Int, toServer: Bool, datagram: Bytes)] = []
   private var order = 0
   let clientAddress: SocketAddress
