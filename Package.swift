@@ -26,12 +26,15 @@ func adapter(_ module: String, path: String, leansOn: [Target.Dependency]) -> Ta
 }
 
 func tests(
-  _ name: String, of subjects: [Target.Dependency], resources: [Resource] = [], settings more: [SwiftSetting] = []
+  _ name: String, of subjects: [Target.Dependency], resources: [Resource] = [],
+  compiled how: [SwiftSetting] = settings
 ) -> Target {
   .testTarget(
-    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources,
-    swiftSettings: settings + more)
+    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources, swiftSettings: how)
 }
+
+/// The settings that apps of the vendors are written with.
+let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
 let package = Package(
   name: "koine",
@@ -48,6 +51,8 @@ let package = Package(
     .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
     .library(name: "Mediasoup", targets: ["Mediasoup"]),
+    .library(name: "AzureCommunicationCalling", targets: ["AzureCommunicationCalling"]),
+    .library(name: "AzureCommunicationCommon", targets: ["AzureCommunicationCommon"]),
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
     .executable(name: "koine-listener", targets: ["koine-listener"]),
     .executable(name: "koine", targets: ["KoineCommand"]),
@@ -116,6 +121,11 @@ let package = Package(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
       leansOn: ["Koine", "KoineBackends", "WebRTC", "Mediasoup", "KoineUIKit", "KoineAVFoundation"]),
 
+    adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: []),
+    adapter(
+      "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
+      leansOn: ["Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation"]),
+
     // Floor 9
     room(
       "SampleSupport", in: "Samples",
@@ -170,10 +180,15 @@ let package = Package(
     tests(
       "Platform",
       of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend"]),
-    // In the language mode that apps of this style are written in.
     tests(
       "EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"],
-      settings: [.swiftLanguageMode(.v5)]),
+      compiled: settings + asAppsAre),
+    tests(
+      "CallAgent",
+      of: [
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "Koine", "KoineEmbeddedBackend",
+        "KoineSimulatedNetwork",
+      ], compiled: asAppsAre),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]

@@ -13,7 +13,7 @@ open class VideoView: UIView, VideoSink {
   nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
   nonisolated public required init?(coder: NSCoder) { nil }
 
-  nonisolated public func render(_ frame: VideoFrame) {
+  nonisolated open func render(_ frame: VideoFrame) {
     shown.withLock { shown in
       shown.frame = frame
       shown.count += 1

@@ -1,0 +1,227 @@
+public import Foundation
+import Koine
+
+public protocol CallAgentDelegate: NSObjectProtocol {
+  /// As the vendor spells it.
+  func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall)
+  /// As some of the vendor's pages spell it. Both are called; an app implements one.
+  func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall)
+  func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs)
+}
+
+extension CallAgentDelegate {
+  public func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall) {}
+  public func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {}
+  public func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {}
+}
+
+/// A signed-in user: makes calls and hears of incoming ones. Everything is told on the delivery queue.
+public final class CallAgent: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
+  private struct State {
+    weak var delegate: (any CallAgentDelegate)?
+    var calls: [Call] = []
+    var ringing: [Invitation.ID: IncomingCall] = [:]
+    var isDisposed = false
+  }
+
+  let endpoint: Endpoint
+  let token: String
+  private let key: Signature
+  private let state = Lock(State())
+
+  private init(_ endpoint: Endpoint, token: String, key: Signature) {
+    self.endpoint = endpoint
+    self.token = token
+    self.key = key
+  }
+
+  deinit { key.release() }
+
+  var world: World { endpoint.world }
+
+  static func create(
+    token: String, displayName: String, in world: World, _ handler: Handler<CallAgent?, (any Error)?>
+  ) {
+    let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
+    let key = Signature(world: ObjectIdentifier(world.backend), identity: identity)
+    guard key.take() else {
+      let error = CallingCommunicationErrors.noMultipleConnectionsWithSameIdentity.error(
+        "there is an agent for \(identity) already; dispose it first")
+      return world.delivery.deliver { handler(nil, error) }
+    }
+    let endpoint = Endpoint(identity: identity, name: displayName, credential: token, in: world)
+    let agent = CallAgent(endpoint, token: token, key: key)
+    endpoint.observe { [weak agent] in agent?.handle($0) }
+    endpoint.register { outcome in
+      switch outcome {
+      case .success: handler(agent, nil)
+      case .failure(let error):
+        key.release()
+        handler(nil, NSError(error))
+      }
+    }
+  }
+
+  // MARK: What an app reads and sets
+
+  public var calls: [Call] { state.withLock { $0.calls } }
+
+  public weak var delegate: (any CallAgentDelegate)? {
+    get { state.withLock { $0.delegate } }
+    set { state.withLock { $0.delegate = newValue } }
+  }
+
+  /// Signs out. Calls end; afterwards everything fails.
+  public func dispose() {
+    let calls = state.withLock { state in
+      state.isDisposed = true
+      return state.calls
+    }
+    for call in calls { call.hangUp(options: nil) { _ in } }
+    endpoint.unregister {}
+    key.release()
+  }
+
+  // MARK: Calls
+
+  /// Rings others. The handler gets the call as soon as there is one; it connects later.
+  public func startCall(
+    participants: [any CommunicationIdentifier], options: StartCallOptions?,
+    completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    let identities = participants.map(\.rawId)
+    guard !identities.isEmpty, identities.allSatisfy({ !$0.isEmpty }) else {
+      return fail(completionHandler, CallingCommunicationErrors([]).error("a call needs somebody to call"))
+    }
+    begin(
+      room: "call-" + UUID().uuidString.lowercased(), direction: .outgoing, ringing: participants, options: options,
+      completionHandler)
+  }
+
+  public func startCall(
+    participants: [any CommunicationIdentifier], completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    startCall(participants: participants, options: nil, completionHandler: completionHandler)
+  }
+
+  nonisolated(nonsending) public func startCall(
+    participants: [any CommunicationIdentifier], options: StartCallOptions? = nil
+  ) async throws -> Call {
+    try await result { startCall(participants: participants, options: options, completionHandler: $0) }
+  }
+
+  /// Enters a group call or a room; nobody is rung.
+  public func join(
+    with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?,
+    completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    begin(
+      room: meetingLocator.room, direction: .outgoing, ringing: [], options: joinCallOptions, completionHandler)
+  }
+
+  public func join(
+    with meetingLocator: JoinMeetingLocator, completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    join(with: meetingLocator, joinCallOptions: nil, completionHandler: completionHandler)
+  }
+
+  nonisolated(nonsending) public func join(
+    with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions? = nil
+  ) async throws -> Call {
+    try await result { join(with: meetingLocator, joinCallOptions: joinCallOptions, completionHandler: $0) }
+  }
+
+  func accept(
+    _ invitation: Invitation, options: AcceptCallOptions, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
+      return fail(completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over"))
+    }
+    guard !calls.contains(where: { [.connecting, .ringing, .connected].contains($0.state) }) else {
+      endpoint.reply(.busy, to: invitation.id)
+      return fail(
+        completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("another call is under way"))
+    }
+    endpoint.reply(.accept, to: invitation.id)
+    begin(
+      room: invitation.room, direction: .incoming, ringing: [], options: options, from: invitation, completionHandler)
+  }
+
+  private func begin(
+    room: String, direction: CallDirection, ringing callees: [any CommunicationIdentifier], options: CallOptions?,
+    from invitation: Invitation? = nil, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    guard !state.withLock({ $0.isDisposed }) else {
+      return fail(completionHandler, CallingCommunicationErrors([]).error("the agent is disposed"))
+    }
+    let call = Call(room: room, direction: direction, agent: self, from: invitation)
+    let handler = Handler(completionHandler)
+    world.delivery.deliver { [self] in
+      state.withLock { $0.calls.append(call) }
+      handler(call, nil)
+      delegate?.callAgent(self, didUpdateCalls: CallsUpdatedEventArgs(added: [call]))
+    }
+    call.begin(ringing: callees, options: options)
+  }
+
+  private func fail(_ completionHandler: @escaping (Call?, (any Error)?) -> Void, _ error: NSError) {
+    let handler = Handler(completionHandler)
+    world.delivery.deliver { handler(nil, error) }
+  }
+
+  /// On the delivery queue, after everything else about the call.
+  func removed(_ call: Call) {
+    state.withLock { $0.calls.removeAll { $0 === call } }
+    delegate?.callAgent(self, didUpdateCalls: CallsUpdatedEventArgs(removed: [call]))
+  }
+
+  // MARK: On the delivery queue
+
+  private func handle(_ event: EndpointEvent) {
+    switch event {
+    case .stateChanged, .failed: break  // registering is told by its handler; a failed ring by its call
+    case .invited(let invitation):
+      let incoming = IncomingCall(invitation, agent: self)
+      state.withLock { $0.ringing[invitation.id] = incoming }
+      delegate?.callAgent(self, didRecieveIncomingCall: incoming)
+      delegate?.callAgent(self, didReceiveIncomingCall: incoming)
+    case .answered(let invitation, let callee, let answer):
+      if invitation.isIncoming {
+        guard answer.isOver, answer != .accepted else { return }
+        state.withLock { $0.ringing.removeValue(forKey: invitation.id) }?.ended(answer)
+      } else {
+        for call in calls { call.answered(invitation.id, by: callee, answer) }
+      }
+    }
+  }
+
+  func isRinging(_ id: Invitation.ID) -> Bool { state.withLock { $0.ringing[id] != nil } }
+}
+
+/// An identity has one agent in a process and a world at a time.
+private final class Signature: Sendable {
+  private struct Key: Hashable {
+    let world: ObjectIdentifier
+    let identity: String
+  }
+
+  private static let taken = Lock<Set<Key>>([])
+  private let key: Key
+  private let holds = Lock(false)
+
+  init(world: ObjectIdentifier, identity: String) { key = Key(world: world, identity: identity) }
+
+  func take() -> Bool {
+    let isFree = Self.taken.withLock { $0.insert(key).inserted }
+    holds.withLock { $0 = isFree }
+    return isFree
+  }
+
+  func release() {
+    let held = holds.withLock { holds in
+      defer { holds = false }
+      return holds
+    }
+    if held { _ = Self.taken.withLock { $0.remove(key) } }
+  }
+}

@@ -1,0 +1,21 @@
+public import Foundation
+
+public protocol CallDelegate: NSObjectProtocol {
+  func call(_ call: Call, didChangeState args: PropertyChangedEventArgs)
+  func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs)
+  func call(_ call: Call, didChangeId args: PropertyChangedEventArgs)
+  func call(_ call: Call, didUpdateLocalVideoStreams args: LocalVideoStreamsUpdatedEventArgs)
+  func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs)
+  func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs)
+  func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs)
+}
+
+extension CallDelegate {
+  public func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {}
+  public func call(_ call: Call, didChangeId args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didUpdateLocalVideoStreams args: LocalVideoStreamsUpdatedEventArgs) {}
+  public func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs) {}
+}

@@ -1,0 +1,6 @@
+// `import AzureCommunicationCalling` alone shows identifiers, credentials, views and devices, as with the vendor's binaries.
+@_exported public import AzureCommunicationCommon
+@_exported public import Foundation
+@_exported public import FoundationNetworking
+@_exported public import KoineAVFoundation
+@_exported public import KoineUIKit

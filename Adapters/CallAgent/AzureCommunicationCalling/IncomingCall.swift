@@ -1,0 +1,78 @@
+public import Foundation
+import Koine
+
+public protocol IncomingCallDelegate: NSObjectProtocol {
+  /// Over without having been accepted.
+  func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs)
+}
+
+extension IncomingCallDelegate {
+  public func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {}
+}
+
+/// Somebody rings. It becomes a `Call` by being accepted.
+public final class IncomingCall: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
+  private struct State {
+    weak var delegate: (any IncomingCallDelegate)?
+    var callEndReason: CallEndReason?
+  }
+
+  public let id: String
+  public let callerInfo: CallerInfo
+  public let isVideoEnabled: Bool
+  private let invitation: Invitation
+  private let agent: CallAgent
+  private let state = Lock(State())
+
+  init(_ invitation: Invitation, agent: CallAgent) {
+    self.invitation = invitation
+    self.agent = agent
+    id = invitation.id
+    callerInfo = CallerInfo(
+      displayName: invitation.callerName, identifier: createCommunicationIdentifier(fromRawId: invitation.caller))
+    isVideoEnabled = invitation.hasVideo
+  }
+
+  public var callEndReason: CallEndReason? { state.withLock { $0.callEndReason } }
+
+  public weak var delegate: (any IncomingCallDelegate)? {
+    get { state.withLock { $0.delegate } }
+    set { state.withLock { $0.delegate = newValue } }
+  }
+
+  public func accept(options: AcceptCallOptions, completionHandler: @escaping (Call?, (any Error)?) -> Void) {
+    agent.accept(invitation, options: options, completionHandler)
+  }
+
+  nonisolated(nonsending) public func accept(options: AcceptCallOptions) async throws -> Call {
+    try await result { accept(options: options, completionHandler: $0) }
+  }
+
+  public func reject(completionHandler: @escaping ((any Error)?) -> Void) {
+    let handler = Handler(completionHandler)
+    let isRinging = agent.isRinging(id)
+    if isRinging { agent.endpoint.reply(.decline, to: id) }
+    let error =
+      isRinging ? nil : CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over already")
+    agent.world.delivery.deliver { handler(error) }
+  }
+
+  nonisolated(nonsending) public func reject() async throws {
+    try await completion { reject(completionHandler: $0) }
+  }
+
+  /// On the delivery queue.
+  func ended(_ answer: Invitation.Answer) {
+    let reason: CallEndReason =
+      switch answer {
+      case .unanswered, .unreachable: .notHandled
+      case .handledElsewhere: .normal
+      case .ringing, .accepted, .declined, .busy, .cancelled: .cancelled
+      }
+    let delegate = state.withLock { state in
+      state.callEndReason = reason
+      return state.delegate
+    }
+    delegate?.incomingCall(self, didEnd: PropertyChangedEventArgs())
+  }
+}

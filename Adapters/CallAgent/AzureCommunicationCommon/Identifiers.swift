@@ -1,0 +1,131 @@
+public import Foundation
+
+/// Somebody who can be called, whatever kind of somebody.
+public protocol CommunicationIdentifier: NSObjectProtocol {
+  /// Unique over all kinds; two identifiers are the same person when these are equal.
+  var rawId: String { get }
+  var kind: IdentifierKind { get }
+}
+
+/// Kinds are compared by object identity.
+public final class IdentifierKind: NSObject, Sendable {
+  public static let communicationUser = IdentifierKind(rawValue: "communicationUser")
+  public static let phoneNumber = IdentifierKind(rawValue: "phoneNumber")
+  public static let microsoftTeamsUser = IdentifierKind(rawValue: "microsoftTeamsUser")
+  public static let microsoftTeamsApp = IdentifierKind(rawValue: "microsoftTeamsApp")
+  public static let unknown = IdentifierKind(rawValue: "unknown")
+
+  public let rawValue: String
+  public init(rawValue: String) { self.rawValue = rawValue }
+}
+
+/// Two instances with equal ids are not equal, as with the vendor: compare `rawId`.
+public final class CommunicationUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let identifier: String
+  public var rawId: String { identifier }
+  public var kind: IdentifierKind { .communicationUser }
+
+  public init(_ identifier: String) { self.identifier = identifier }
+}
+
+public final class UnknownIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let identifier: String
+  public var rawId: String { identifier }
+  public var kind: IdentifierKind { .unknown }
+
+  public init(_ identifier: String) { self.identifier = identifier }
+}
+
+public final class PhoneNumberIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let phoneNumber: String
+  public let rawId: String
+  public var kind: IdentifierKind { .phoneNumber }
+
+  public init(phoneNumber: String, rawId: String? = nil) {
+    self.phoneNumber = phoneNumber
+    self.rawId = rawId ?? "4:" + phoneNumber
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? PhoneNumberIdentifier)?.rawId == rawId }
+  public override var hash: Int { rawId.hashValue }
+}
+
+public final class CommunicationCloudEnvironment: NSObject, Sendable {
+  public static let Public = CommunicationCloudEnvironment(environmentValue: "public")
+  public static let Dod = CommunicationCloudEnvironment(environmentValue: "dod")
+  public static let Gcch = CommunicationCloudEnvironment(environmentValue: "gcch")
+
+  private let value: String
+  public init(environmentValue: String) { value = environmentValue }
+  public func getEnvironmentValue() -> String { value }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? CommunicationCloudEnvironment)?.value == value }
+  public override var hash: Int { value.hashValue }
+
+  /// The word by which raw ids name the cloud.
+  fileprivate var scope: String {
+    switch value {
+    case "dod": "dod"
+    case "gcch": "gcch"
+    default: "orgid"
+    }
+  }
+
+  fileprivate convenience init(scope: Substring) {
+    self.init(environmentValue: scope == "dod" || scope == "gcch" ? String(scope) : "public")
+  }
+}
+
+public final class MicrosoftTeamsUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let userId: String
+  public let isAnonymous: Bool
+  public let rawId: String
+  public let cloudEnvironment: CommunicationCloudEnvironment
+  public var kind: IdentifierKind { .microsoftTeamsUser }
+
+  public init(
+    userId: String, isAnonymous: Bool = false, rawId: String? = nil,
+    cloudEnvironment: CommunicationCloudEnvironment = .Public
+  ) {
+    self.userId = userId
+    self.isAnonymous = isAnonymous
+    self.cloudEnvironment = cloudEnvironment
+    self.rawId = rawId ?? (isAnonymous ? "8:teamsvisitor:" : "8:\(cloudEnvironment.scope):") + userId
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? MicrosoftTeamsUserIdentifier)?.rawId == rawId }
+  public override var hash: Int { rawId.hashValue }
+}
+
+public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let appId: String
+  public let cloudEnvironment: CommunicationCloudEnvironment
+  public var rawId: String { "28:\(cloudEnvironment.scope):" + appId }
+  public var kind: IdentifierKind { .microsoftTeamsApp }
+
+  public init(appId: String, cloudEnvironment: CommunicationCloudEnvironment = .Public) {
+    self.appId = appId
+    self.cloudEnvironment = cloudEnvironment
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? MicrosoftTeamsAppIdentifier)?.rawId == rawId }
+  public override var hash: Int { rawId.hashValue }
+}
+
+/// The identifier that a raw id stands for; what is of no known kind is an `UnknownIdentifier`.
+public func createCommunicationIdentifier(fromRawId rawId: String) -> any CommunicationIdentifier {
+  if rawId.hasPrefix("4:") { return PhoneNumberIdentifier(phoneNumber: String(rawId.dropFirst(2)), rawId: rawId) }
+  let parts = rawId.split(separator: ":")
+  guard parts.count == 3 else { return UnknownIdentifier(rawId) }
+  let id = String(parts[2])
+  switch (parts[0], parts[1]) {
+  case ("8", "teamsvisitor"): return MicrosoftTeamsUserIdentifier(userId: id, isAnonymous: true)
+  case ("8", "orgid"), ("8", "dod"), ("8", "gcch"):
+    return MicrosoftTeamsUserIdentifier(
+      userId: id, rawId: rawId, cloudEnvironment: CommunicationCloudEnvironment(scope: parts[1]))
+  case ("28", "orgid"), ("28", "dod"), ("28", "gcch"):
+    return MicrosoftTeamsAppIdentifier(appId: id, cloudEnvironment: CommunicationCloudEnvironment(scope: parts[1]))
+  case ("8", "acs"), ("8", "dod-acs"), ("8", "gcch-acs"), ("8", "spool"): return CommunicationUserIdentifier(rawId)
+  default: return UnknownIdentifier(rawId)
+  }
+}

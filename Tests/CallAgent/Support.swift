@@ -1,0 +1,125 @@
+import AzureCommunicationCalling
+import Dispatch
+import Koine
+import KoineEmbeddedBackend
+import KoineSimulatedNetwork
+
+/// A token that says whom it is for, as the vendor's do; signed by nobody.
+func accessToken(for user: String, expiresIn seconds: Int = 3_600) -> String {
+  let claims = #"{"skypeid":"acs:\#(user)","exp":\#(Int(Date().timeIntervalSince1970) + seconds)}"#
+  let part = { (text: String) in
+    Data(text.utf8).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+      .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+  }
+  return [part(#"{"alg":"none"}"#), part(claims), "signature"].joined(separator: ".")
+}
+
+func identity(_ user: String) -> CommunicationUserIdentifier { CommunicationUserIdentifier("8:acs:" + user) }
+
+/// Writes down, in the vendor's words, what an agent, its calls and their participants tell.
+final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipantDelegate, IncomingCallDelegate,
+  RendererDelegate, @unchecked Sendable
+{
+  private let heard = Lock<[String]>([])
+  private let latest = Lock<(call: Call?, incoming: IncomingCall?)>((nil, nil))
+
+  var words: [String] { heard.withLock { $0 } }
+  var call: Call? { latest.withLock { $0.call } }
+  var incoming: IncomingCall? { latest.withLock { $0.incoming } }
+  /// Only the states of the call.
+  var states: [String] { words.filter { $0.hasPrefix("state ") }.map { String($0.dropFirst(6)) } }
+
+  func note(_ word: String) { heard.withLock { $0.append(word) } }
+
+  func take(_ call: Call?, _ error: (any Error)?) {
+    note(call == nil ? "no call \((error as? NSError)?.code ?? -1)" : "call")
+    call?.delegate = self
+    latest.withLock { $0.call = call }
+  }
+
+  func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall) {
+    note("rings \(incomingCall.callerInfo.displayName)")
+    incomingCall.delegate = self
+    latest.withLock { $0.incoming = incomingCall }
+  }
+
+  func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
+    for call in args.addedCalls { note("calls +\(call.direction)") }
+    for call in args.removedCalls { note("calls -\(call.direction) \(call.state)") }
+  }
+
+  func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {
+    note("didEnd \(incomingCall.callEndReason?.code ?? -1)")
+  }
+
+  func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) { note("state \(call.state)") }
+
+  func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
+    for participant in args.addedParticipants {
+      participant.delegate = self
+      note("+\(name(participant)) \(participant.state) \(participant.videoStreams.count)")
+    }
+    for participant in args.removedParticipants { note("-\(name(participant)) \(participant.callEndReason.code)") }
+  }
+
+  func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) { note("muted \(call.isMuted)") }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs) {
+    note("\(name(participant)) \(participant.state)")
+  }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {
+    for _ in args.addedRemoteVideoStreams { note("\(name(participant)) +video") }
+    for _ in args.removedRemoteVideoStreams { note("\(name(participant)) -video") }
+  }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
+    note("\(name(participant)) \(participant.isMuted ? "muted" : "unmuted")")
+  }
+
+  func videoStreamRenderer(didFailToStart renderer: VideoStreamRenderer) { note("renderer failed") }
+  func videoStreamRenderer(didRenderFirstFrame renderer: VideoStreamRenderer) {
+    note("first frame \(renderer.size.width)x\(renderer.size.height)")
+  }
+
+  private func name(_ participant: RemoteParticipant) -> String {
+    String(participant.identifier.rawId.split(separator: ":").last ?? "")
+  }
+}
+
+/// Two or more signed-in users in one virtual world.
+struct Telephone {
+  let world: World
+
+  init(network: String? = nil, camera: String = "stamp:Cam,320x180@15") throws {
+    world = World(
+      backend: EmbeddedBackend(virtual: 11, network: try network.map { try NetworkSpec($0) }),
+      delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+      devices: DefaultDevices(camera: camera, microphone: "tone"))
+  }
+
+  func agent(_ user: String) async throws -> (agent: CallAgent, recorder: Recorder) {
+    let credential = try CommunicationTokenCredential(token: accessToken(for: user))
+    let options = CallAgentOptions()
+    options.displayName = user == "ana" ? "Ana" : user
+    let client = World.$current.withValue(world) { CallClient() }
+    let made = Lock<CallAgent?>(nil)
+    client.createCallAgent(userCredential: credential, options: options) { agent, _ in made.withLock { $0 = agent } }
+    _ = await world.run(until: { made.withLock { $0 != nil } }, limit: .seconds(5))
+    guard let agent = made.withLock({ $0 }) else { throw CocoaError(.featureUnsupported) }
+    let recorder = Recorder()
+    agent.delegate = recorder
+    return (agent, recorder)
+  }
+
+  func camera() async throws -> LocalVideoStream {
+    let client = World.$current.withValue(world) { CallClient() }
+    let manager = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
+    await world.run(for: .milliseconds(10))
+    guard let camera = manager.withLock({ $0?.cameras.first }) else { throw CocoaError(.featureUnsupported) }
+    return LocalVideoStream(camera: camera)
+  }
+
+  func run(_ duration: Duration) async { await world.run(for: duration) }
+}
