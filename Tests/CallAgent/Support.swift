@@ -21,7 +21,11 @@ final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipa
   RendererDelegate, @unchecked Sendable
 {
   private let heard = Lock<[String]>([])
+  /// Whoever listens keeps the agent: it signs out when it is let go of.
+  private let agent: CallAgent?
   private let latest = Lock<(call: Call?, incoming: IncomingCall?)>((nil, nil))
+
+  init(of agent: CallAgent? = nil) { self.agent = agent }
 
   var words: [String] { heard.withLock { $0 } }
   var call: Call? { latest.withLock { $0.call } }
@@ -107,7 +111,7 @@ struct Telephone {
     client.createCallAgent(userCredential: credential, options: options) { agent, _ in made.withLock { $0 = agent } }
     _ = await world.run(until: { made.withLock { $0 != nil } }, limit: .seconds(5))
     guard let agent = made.withLock({ $0 }) else { throw CocoaError(.featureUnsupported) }
-    let recorder = Recorder()
+    let recorder = Recorder(of: agent)
     agent.delegate = recorder
     return (agent, recorder)
   }

@@ -32,7 +32,8 @@ public final class CallClient: NSObject, Sendable {
     case .failure(let error): Delivery.main.deliver { handler(nil, error) }
     case .success(let world):
       guard name.utf8.count <= 256 else {
-        let error = CallingCommunicationErrors.displayNameLengthLongerThanSupported.error("a name has at most 256 bytes")
+        let error = CallingCommunicationErrors.displayNameLengthLongerThanSupported.error(
+          "a name has at most 256 bytes")
         return world.delivery.deliver { handler(nil, error) }
       }
       userCredential.token { token, error in

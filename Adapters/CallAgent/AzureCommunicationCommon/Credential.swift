@@ -90,7 +90,11 @@ public final class CommunicationTokenCredential: NSObject, Cancellable, @uncheck
   nonisolated(nonsending) public func token() async throws -> CommunicationAccessToken {
     try await withCheckedThrowingContinuation { done in
       token { token, error in
-        if let token { done.resume(returning: token) } else { done.resume(throwing: error ?? CocoaError(.featureUnsupported)) }
+        if let token {
+          done.resume(returning: token)
+        } else {
+          done.resume(throwing: error ?? CocoaError(.featureUnsupported))
+        }
       }
     }
   }
