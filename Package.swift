@@ -55,6 +55,7 @@ let package = Package(
     .library(name: "AzureCommunicationCommon", targets: ["AzureCommunicationCommon"]),
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
     .executable(name: "koine-listener", targets: ["koine-listener"]),
+    .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
     .executable(name: "koine", targets: ["KoineCommand"]),
   ],
   dependencies: [
@@ -140,6 +141,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-listener", swiftSettings: settings),
+
+    .executableTarget(
+      name: "koine-call-agent",
+      dependencies: [
+        "AzureCommunicationCalling", "Koine", "KoineUIKit", "KoineSampleSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Samples/koine-call-agent", swiftSettings: settings),
 
     // Floor 11
     .executableTarget(

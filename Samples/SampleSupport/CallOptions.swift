@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Foundation
 public import Koine
 import KoineBackends
 import KoineEmbeddedBackend
@@ -36,6 +37,23 @@ public struct MediaOptions: ParsableArguments {
     if let network { do { _ = try NetworkSpec(network) } catch { throw ValidationError("--network: \(error)") } }
     for path in [record, snapshot].compactMap({ $0 }) where path.isEmpty {
       throw ValidationError("an output path is empty")
+    }
+  }
+
+  /// Makes sure, before anything begins, that what shall be written can be.
+  public func prepareOutputs() throws(SampleExit) {
+    let files = FileManager.default
+    if let record {
+      do { try files.createDirectory(atPath: record, withIntermediateDirectories: true) } catch {
+        throw SampleExit(code: 73, "cannot make the directory '\(record)'")
+      }
+      guard files.isWritableFile(atPath: record) else { throw SampleExit(code: 73, "cannot write to '\(record)'") }
+    }
+    if let snapshot {
+      let folder = URL(fileURLWithPath: snapshot).deletingLastPathComponent().path
+      guard files.isWritableFile(atPath: files.fileExists(atPath: snapshot) ? snapshot : folder) else {
+        throw SampleExit(code: 73, "cannot write '\(snapshot)'")
+      }
     }
   }
 

@@ -19,7 +19,6 @@ private func restoreTerminal() {
 @MainActor
 public final class Keys {
   private let source: any DispatchSourceRead
-  private let signals: [any DispatchSourceSignal]
 
   /// - Parameter handler: called on the main queue.
   /// - Returns: nil when standard input is no terminal.
@@ -30,16 +29,6 @@ public final class Keys {
     atexit { restoreTerminal() }
     settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
     tcsetattr(0, TCSANOW, &settings)
-    signals = [SIGINT, SIGTERM, SIGHUP].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
-      source.setEventHandler {
-        restoreTerminal()
-        exit(128 + number)
-      }
-      source.resume()
-      return source
-    }
     source = DispatchSource.makeReadSource(fileDescriptor: 0, queue: .main)
     source.setEventHandler {
       var byte: UInt8 = 0
@@ -51,7 +40,6 @@ public final class Keys {
 
   isolated deinit {
     source.cancel()
-    for signal in signals { signal.cancel() }
     restoreTerminal()
   }
 }

@@ -1,0 +1,145 @@
+import Foundation
+public import Koine
+import KoineBackends
+public import KoineUIKit
+
+/// The screen of a sample, as its run sees it.
+@MainActor
+public protocol SampleScreen: AnyObject {
+  var view: UIView! { get }
+  /// The session behind the call, once there is one: for figures and recordings.
+  var session: Session? { get }
+  /// The names of those in the call, one's own among them.
+  var people: [String] { get }
+  func toggleMicrophone()
+  func toggleCamera()
+  /// Leaves; `SampleRun.finish` is called once that is done.
+  func leave()
+}
+
+/// One run of a sample, from joining to leaving: its peers, keys, script, time, figures, recordings and picture.
+@MainActor
+public final class SampleRun {
+  private static var running: SampleRun?  // lives as long as the program
+  public let options: CallOptions
+  public let world: World
+  private let command: String
+  private let script: Script?
+  private let peers: Peers
+  private let start: Tick
+  private var keys: Keys?
+  private var signals: Signals?
+  private var screen: (any SampleScreen)?
+  private var witness: Witness?
+  private var isLeaving = false
+
+  /// Reads what the options name and makes the world of the call; everything that is wrong is found here.
+  public init(_ options: CallOptions, command: String) throws {
+    self.options = options
+    self.command = command
+    script = try options.script.map { path throws(SampleExit) in try Script(contentsOf: path) }
+    world = try options.media.makeWorld(backend: options.backend)
+    try options.media.prepareOutputs()
+    Backends.configure(world)
+    start = world.backend.scheduler.now
+    peers = Peers(count: options.peers, room: options.room, world: world)
+    Self.running = self
+  }
+
+  /// Begins the common part around a screen that is on its way into the call, and returns when the program shall end:
+  /// never.
+  public func follow(_ screen: any SampleScreen, joiningPeers: Bool = true) async -> Never {
+    self.screen = screen
+    watch()
+    if joiningPeers { peers.join() }
+    keys = Keys { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
+    signals = Signals { [weak self] in MainActor.assumeIsolated { self?.carryOut(.leave) } }
+    for step in script?.steps ?? [] { after(step.time) { [self] in carryOut(step.command) } }
+    if options.seconds > 0 { after(.seconds(options.seconds)) { [self] in carryOut(.leave) } }
+    while true { try? await Task.sleep(for: .seconds(3_600)) }
+  }
+
+  /// Begins to watch the session, if there is one now; call it when a session comes later.
+  public func watch() {
+    guard witness == nil, let session = screen?.session else { return }
+    witness = Witness(session, receiver: options.name, recordingTo: options.media.record)
+  }
+
+  /// One line of what the vendor's callbacks told, with its time, if that was asked for.
+  public func trace(_ line: String) {
+    guard options.trace else { return }
+    let time = (world.backend.scheduler.now - start).inSeconds
+    print(String(format: "%8.3f  ", time) + line, to: .standardError)
+  }
+
+  /// The call is over, by our will or not. May be told several times; the first counts.
+  /// - Parameter problem: why it went wrong, if it did.
+  public func finish(problem: String? = nil) {
+    guard Self.running != nil else { return }
+    Self.running = nil
+    Task { @MainActor in
+      await peers.leave()
+      do { try witness?.close() } catch { SampleExit(code: 73, "\(error)").leave(command: command) }
+      if let problem { SampleExit(code: 69, problem).leave(command: command) }
+      Foundation.exit(0)
+    }
+  }
+
+  private func after(_ time: Duration, _ work: @escaping @MainActor () -> Void) {
+    Task { @MainActor in
+      try? await Task.sleep(for: time)
+      work()
+    }
+  }
+
+  private func carryOut(_ command: Command) {
+    switch command {
+    case .mute: screen?.toggleMicrophone()
+    case .camera: screen?.toggleCamera()
+    case .people: for name in screen?.people ?? [] { print(name, to: .standardError) }
+    case .leave: leave()
+    }
+  }
+
+  /// Figures and picture first, while everybody is still there.
+  private func leave() {
+    guard !isLeaving, let screen else { return }
+    isLeaving = true
+    Task { @MainActor in
+      let seconds = (world.backend.scheduler.now - start).inSeconds
+      let directions = await witness?.report() ?? []
+      CallReport(seconds: seconds, directions: directions).write(asJSON: options.media.json)
+      do {
+        if let path = options.media.snapshot { try screen.view.writePNG(to: path) }
+      } catch {
+        SampleExit(code: 73, "\(error)").leave(command: command)
+      }
+      if screen.session == nil { finish() } else { screen.leave() }
+    }
+  }
+}
+
+/// Hears of the signals that end programs: the first asks to leave in good order, the second ends at once.
+@MainActor
+private final class Signals {
+  private let sources: [any DispatchSourceSignal]
+
+  init(_ handler: @escaping @Sendable () -> Void) {
+    let wasTold = Lock(false)
+    sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
+      source.setEventHandler {
+        let isSecond = wasTold.withLock { told in
+          defer { told = true }
+          return told
+        }
+        if isSecond { exit(128 + number) } else { handler() }
+      }
+      source.resume()
+      return source
+    }
+  }
+
+  isolated deinit { for source in sources { source.cancel() } }
+}
