@@ -48,6 +48,7 @@ let package = Package(
     .library(name: "KoineAVFoundation", targets: ["KoineAVFoundation"]),
     .library(name: "KoineCoreMedia", targets: ["KoineCoreMedia"]),
     .library(name: "KoineCoreVideo", targets: ["KoineCoreVideo"]),
+    .library(name: "AmazonChimeSDK", targets: ["AmazonChimeSDK"]),
     .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
     .library(name: "Mediasoup", targets: ["Mediasoup"]),
@@ -56,6 +57,7 @@ let package = Package(
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
     .executable(name: "koine-listener", targets: ["koine-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
+    .executable(name: "koine-meeting", targets: ["koine-meeting"]),
     .executable(name: "koine", targets: ["KoineCommand"]),
   ],
   dependencies: [
@@ -121,6 +123,9 @@ let package = Package(
     adapter(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
       leansOn: ["Koine", "KoineBackends", "WebRTC", "Mediasoup", "KoineUIKit", "KoineAVFoundation"]),
+    adapter(
+      "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
+      leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
 
     adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: []),
     adapter(
@@ -141,6 +146,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-listener", swiftSettings: settings),
+    .executableTarget(
+      name: "koine-meeting",
+      dependencies: [
+        "AmazonChimeSDK", "Koine", "KoineBackends", "KoineUIKit", "KoineSampleSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Samples/koine-meeting", swiftSettings: settings),
 
     .executableTarget(
       name: "koine-call-agent",
@@ -197,6 +209,12 @@ let package = Package(
       of: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "Koine", "KoineEmbeddedBackend",
         "KoineSimulatedNetwork",
+      ], compiled: asAppsAre),
+    tests(
+      "MeetingSession",
+      of: [
+        "AmazonChimeSDK", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
+        "KoineSimulatedNetwork", "KoineTokens",
       ], compiled: asAppsAre),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],

@@ -1,0 +1,153 @@
+import Koine
+
+/// Decides how active a speaker is.
+public protocol ActiveSpeakerPolicy: AnyObject {
+  /// - Returns: 0 for somebody who is not active; the more active, the higher.
+  func calculateScore(attendeeInfo: AttendeeInfo, volume: VolumeLevel) -> Double
+  func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool
+}
+
+/// Whoever speaks gains with each update, whoever is silent loses, and a speaker takes from all others.
+public final class DefaultActiveSpeakerPolicy: ActiveSpeakerPolicy {
+  public static let defaultSpeakerWeight = 0.9
+  public static let defaultCutoffThreshold = 0.01
+  public static let defaultTakeoverRate = 0.2
+  private let speakerWeight, cutoffThreshold, takeoverRate: Double
+  private let volumes = Lock<[String: Double]>([:])
+
+  public convenience init() { self.init(speakerWeight: Self.defaultSpeakerWeight) }
+
+  public init(
+    speakerWeight: Double = defaultSpeakerWeight, cutoffThreshold: Double = defaultCutoffThreshold,
+    takeoverRate: Double = defaultTakeoverRate
+  ) {
+    self.speakerWeight = speakerWeight
+    self.cutoffThreshold = cutoffThreshold
+    self.takeoverRate = takeoverRate
+  }
+
+  public func calculateScore(attendeeInfo: AttendeeInfo, volume: VolumeLevel) -> Double {
+    let loudness = volume == .muted || volume == .notSpeaking ? 0.0 : 1.0
+    return volumes.withLock { volumes in
+      let own = (volumes[attendeeInfo.attendeeId] ?? 0) * speakerWeight + loudness * (1 - speakerWeight)
+      for (id, other) in volumes where id != attendeeInfo.attendeeId {
+        volumes[id] = max(other - takeoverRate * loudness, 0)
+      }
+      volumes[attendeeInfo.attendeeId] = own
+      return own < cutoffThreshold ? 0 : own
+    }
+  }
+
+  public func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool { true }
+}
+
+/// Finds who speaks from changes of volume, for each observer by its own policy.
+///
+/// Every 200 ms whoever has not changed for a second is scored again at the volume that still holds. (The vendor's scores
+/// them as silent, so that a steady talker disappears; and it shares scores between observers, so that only one hears of
+/// a speaker's end.)
+final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `state`; policies run on the delivery queue
+  private final class Watch {
+    let policy: any ActiveSpeakerPolicy
+    let observer: any ActiveSpeakerObserver
+    let timer: Repeater
+    var scores: [AttendeeInfo: Double] = [:]
+    var active: [AttendeeInfo] = []
+
+    init(_ policy: any ActiveSpeakerPolicy, _ observer: any ActiveSpeakerObserver, _ timer: Repeater) {
+      self.policy = policy
+      self.observer = observer
+      self.timer = timer
+    }
+  }
+
+  private struct State {
+    var watches: [String: Watch] = [:]
+    var last: [AttendeeInfo: (volume: VolumeLevel, at: Tick)] = [:]
+  }
+
+  static let tick = Duration.milliseconds(200)
+  static let silence = Duration.seconds(1)
+  private let place: Place
+  private let state = Lock(State())
+
+  init(_ place: Place) { self.place = place }
+
+  // MARK: Observers
+
+  func add(_ policy: any ActiveSpeakerPolicy, _ observer: any ActiveSpeakerObserver) {
+    let id = observer.observerId
+    let watch = Watch(policy, observer, Repeater(place))
+    let old = state.withLock { state in
+      for info in state.last.keys { watch.scores[info] = 0 }
+      return state.watches.updateValue(watch, forKey: id)
+    }
+    old?.timer.stop()
+    let interval = observer.scoresCallbackIntervalMs
+    guard interval > 0 else { return }
+    watch.timer.start(every: .milliseconds(interval)) { [weak self] in
+      guard let self, let scores = self.state.withLock({ $0.watches[id]?.scores }) else { return }
+      self.state.withLock({ $0.watches[id]?.observer })?.activeSpeakerScoreDidChange(scores: scores)
+    }
+  }
+
+  func remove(_ observer: any ActiveSpeakerObserver) {
+    let id = observer.observerId
+    state.withLock { $0.watches.removeValue(forKey: id) }?.timer.stop()
+  }
+
+  // MARK: What happens, on the delivery queue
+
+  func joined(_ info: AttendeeInfo) {
+    for watch in watches { set(0, of: info, in: watch) }
+  }
+
+  func left(_ info: AttendeeInfo) {
+    state.withLock { $0.last[info] = nil }
+    for watch in watches where state.withLock({ _ in watch.scores.removeValue(forKey: info) }) != nil { tell(watch) }
+  }
+
+  func changed(_ update: VolumeUpdate) {
+    state.withLock { $0.last[update.attendeeInfo] = (update.volumeLevel, place.now) }
+    score(update.attendeeInfo, update.volumeLevel)
+  }
+
+  /// Call every `tick`.
+  func tick() {
+    let now = place.now
+    let quiet = state.withLock { $0.last.filter { now - $0.value.at > Self.silence } }
+    for (info, last) in quiet.sorted(by: { $0.key < $1.key }) { score(info, last.volume) }
+  }
+
+  private var watches: [Watch] { state.withLock { Array($0.watches.values) } }
+
+  private func score(_ info: AttendeeInfo, _ volume: VolumeLevel) {
+    for watch in watches { set(watch.policy.calculateScore(attendeeInfo: info, volume: volume), of: info, in: watch) }
+  }
+
+  /// The list is told while it is empty, and when somebody enters or leaves it.
+  private func set(_ score: Double, of info: AttendeeInfo, in watch: Watch) {
+    let needsUpdate = state.withLock { _ in
+      let old = watch.scores.updateValue(score, forKey: info)
+      return old != score && (watch.active.isEmpty || watch.active.contains(info) != (score > 0))
+    }
+    if needsUpdate { tell(watch) }
+  }
+
+  private func tell(_ watch: Watch) {
+    state.withLock { _ in
+      watch.active = watch.scores.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+    }
+    place.delivery.deliver { [self, watch = Unchecked(watch)] in
+      let watch = watch.value
+      let active = state.withLock { $0.watches.values.contains { $0 === watch } ? watch.active : nil }
+      if let active { watch.observer.activeSpeakerDidDetect(attendeeInfo: active) }
+    }
+  }
+}
+
+/// Goes to the delivery queue and is touched only there, or under its owner's lock.
+struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}

@@ -1,0 +1,143 @@
+import Koine
+
+/// A source that captures something itself.
+public protocol VideoCaptureSource: VideoSource {
+  func start()
+  func stop()
+  func addCaptureSourceObserver(observer: any CaptureSourceObserver)
+  func removeCaptureSourceObserver(observer: any CaptureSourceObserver)
+}
+
+/// A camera, usable whether or not there is a meeting.
+public protocol CameraCaptureSource: VideoCaptureSource {
+  var device: MediaDevice? { get set }
+  var torchEnabled: Bool { get set }
+  var format: VideoCaptureFormat { get set }
+  func switchCamera()
+}
+
+public protocol CaptureSourceObserver: AnyObject {
+  func captureDidStart()
+  func captureDidStop()
+  func captureDidFail(error: CaptureSourceError)
+}
+
+/// The machine's camera, in both its positions, as `KOINE_CAMERA` or the world names it.
+public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked Sendable {  // all mutable in `state`
+  private struct State {
+    var hint = VideoContentHint.motion
+    var device: MediaDevice? = .frontCamera
+    var format = VideoCaptureFormat(width: 1_280, height: 720, maxFrameRate: 30)
+    var camera: (any Koine.VideoSource)?
+    var nextDue: Tick?
+  }
+
+  private let place: Place
+  private let logger: any Logger
+  private let lane: Lane
+  private let pool = FramePool(limit: 4)
+  private let sinks = Sinks()
+  private let observers: Observers<any CaptureSourceObserver>
+  private let state = Lock(State())
+
+  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place()) }
+
+  init(logger: any Logger, in place: Place) {
+    self.logger = logger
+    self.place = place
+    lane = place.lane.scheduler.lane("camera")
+    observers = Observers(place.delivery)
+  }
+
+  public var videoContentHint: VideoContentHint {
+    get { state.withLock { $0.hint } }
+    set { state.withLock { $0.hint = newValue } }
+  }
+
+  /// Nil: there is none. Another one while running goes on with that.
+  public var device: MediaDevice? {
+    get { state.withLock { $0.device } }
+    set { change { $0.device = newValue } }
+  }
+
+  /// Larger pictures are scaled down to it, keeping their shape, and more than so many a second are left out.
+  public var format: VideoCaptureFormat {
+    get { state.withLock { $0.format } }
+    set { change { $0.format = newValue } }
+  }
+
+  /// There is none here: it stays off.
+  public var torchAvailable: Bool { false }
+  public var torchEnabled: Bool {
+    get { false }
+    set { if newValue { logger.error(msg: "this camera has no torch") } }
+  }
+
+  public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }
+  public func removeVideoSink(sink: any VideoSink) { sinks.remove(sink) }
+  public func addCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.add(observer) }
+  public func removeCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.remove(observer) }
+
+  public func start() {
+    guard state.withLock({ $0.camera == nil }) else { return }
+    if run() { observers.tell { $0.captureDidStart() } }
+  }
+
+  public func stop() { if halt() { observers.tell { $0.captureDidStop() } } }
+
+  public func switchCamera() { device = device?.type == .videoBackCamera ? .frontCamera : .backCamera }
+
+  /// Opens the camera.
+  private func run() -> Bool {
+    guard device != nil else { return fail(.configurationFailure, "no camera is selected") }
+    do {
+      let camera = try Devices.camera(place.devices.camera)
+      state.withLock { state in
+        state.camera = camera
+        state.nextDue = nil
+      }
+      try camera.start(on: lane) { [weak self] frame in self?.take(frame) }
+      return true
+    } catch {
+      state.withLock { $0.camera = nil }
+      return fail(.systemFailure, "\(error)")
+    }
+  }
+
+  private func halt() -> Bool {
+    let camera = state.withLock { state in
+      defer { state.camera = nil }
+      return state.camera
+    }
+    camera?.stop()
+    return camera != nil
+  }
+
+  private func change(_ change: (inout State) -> Void) {
+    state.withLock { change(&$0) }
+    if halt(), !run() { observers.tell { $0.captureDidStop() } }
+  }
+
+  private func fail(_ error: CaptureSourceError, _ reason: String) -> Bool {
+    logger.error(msg: "the camera did not start: \(reason)")
+    observers.tell { $0.captureDidFail(error: error) }
+    return false
+  }
+
+  /// On the camera's lane.
+  private func take(_ frame: Koine.VideoFrame) {
+    let format = state.withLock { state -> VideoCaptureFormat? in
+      guard state.camera != nil else { return nil }
+      let interval = Duration.nanoseconds(1_000_000_000 / Int64(max(state.format.maxFrameRate, 1)))
+      // half an interval of tolerance: a camera of just this rate is never quite on time
+      if let due = state.nextDue, frame.captured < due - interval / 2 { return nil }
+      state.nextDue = max(state.nextDue ?? frame.captured, frame.captured - interval) + interval
+      return state.format
+    }
+    guard let format else { return }
+    let scale = min(Double(format.width) / Double(frame.width), Double(format.height) / Double(frame.height))
+    guard scale < 1 else { return sinks.hand(VideoFrame(frame)) }
+    func even(_ side: Int) -> Int { max(2, Int(Double(side) * scale) & ~1) }
+    sinks.hand(VideoFrame(frame.scaled(to: even(frame.width), even(frame.height), pool: pool)))
+  }
+}

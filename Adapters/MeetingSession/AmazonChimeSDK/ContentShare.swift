@@ -1,0 +1,125 @@
+import Koine
+
+/// What is shared besides the camera: a stream of the meeting's own session while there is one, else of a connection of
+/// its own, because a share needs no meeting to be started and outlives its stop.
+final class ContentShare: @unchecked Sendable {  // everything mutable is in `state`
+  private struct Sharing {
+    /// One for each publication: the end of one must not stop the next.
+    var source: EngineSource
+    let config: LocalVideoConfiguration
+    var stream: LocalStream?
+    /// Set while the share has a connection of its own.
+    var session: Session?
+    var hasBegun = false
+  }
+
+  let observers: Observers<any ContentShareObserver>
+  private let place: Place
+  private let logger: any Logger
+  private let configuration: MeetingSessionConfiguration
+  private let sharing = Lock<Sharing?>(nil)
+
+  init(_ place: Place, _ logger: any Logger, _ configuration: MeetingSessionConfiguration) {
+    observers = Observers(place.delivery)
+    self.place = place
+    self.logger = logger
+    self.configuration = configuration
+  }
+
+  /// - Parameter session: of the meeting, if it is running.
+  func start(_ source: ContentShareSource, _ config: LocalVideoConfiguration, in session: Session?) {
+    guard let video = source.videoSource else { return }
+    guard configuration.meetingFeatures.contentMaxResolution != .videoDisabled else {
+      return logger.error(msg: "this meeting has no content share")
+    }
+    let running = sharing.withLock { sharing in
+      if sharing == nil { sharing = Sharing(source: EngineSource(video), config: config) }
+      return sharing?.stream == nil ? nil : sharing
+    }
+    if let running { running.source.replace(video) } else { publish(in: session) }
+  }
+
+  /// A share that has not begun yet cannot be stopped.
+  func stop() {
+    let ended = sharing.withLock { sharing in
+      defer { if sharing?.hasBegun == true { sharing = nil } }
+      return sharing?.hasBegun == true ? sharing : nil
+    }
+    guard let ended else { return }
+    ended.stream?.unpublish()
+    ended.session?.leave {}
+    tellStop(.ok)
+  }
+
+  /// The room has taken the stream, on the delivery queue.
+  func published(_ id: Koine.Stream.ID) {
+    let isFirst = sharing.withLock { sharing in
+      guard sharing?.stream?.id.track == id.track, sharing?.hasBegun == false else { return false }
+      sharing?.hasBegun = true
+      return true
+    }
+    if isFirst { observers.tell { $0.contentShareDidStart() } }
+  }
+
+  /// The meeting's session ends: what it carried goes on over a connection of its own.
+  func meetingEnds() {
+    let goesOn = sharing.withLock { sharing in
+      guard let source = sharing?.source, sharing?.session == nil else { return false }
+      sharing?.stream = nil
+      sharing?.source = EngineSource(following: source)
+      return true
+    }
+    if goesOn { publish(in: nil) }
+  }
+
+  private func publish(in meeting: Session?) {
+    guard let sharing = sharing.withLock({ $0 }), let session = meeting ?? ownSession() else { return fail("no room") }
+    do {
+      let limit = configuration.meetingFeatures.contentMaxResolution
+      var options = VideoPublishOptions(
+        maximumBitrate: 2_500_000, maximumFramesPerSecond: 15, maximumWidth: limit.width, maximumHeight: limit.height)
+      if sharing.config.maxBitRateKbps > 0 {
+        options.maximumBitrate = Int(min(sharing.config.maxBitRateKbps, 50_000)) * 1_000
+      }
+      let stream = try session.publish(camera: sharing.source, as: .screen, options: options)
+      self.sharing.withLock { sharing in
+        sharing?.stream = stream
+        sharing?.session = meeting == nil ? session : nil
+      }
+      if meeting == nil { session.join { _ in } }  // how it went is told by events
+    } catch {
+      fail("\(error)")
+    }
+  }
+
+  private func ownSession() -> Session? {
+    guard let world = place.world else { return nil }
+    let credentials = configuration.credentials
+    let session = Session(
+      JoinRequest(
+        room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : credentials.joinToken,
+        participantID: DefaultModality.content(of: credentials.attendeeId), name: credentials.externalUserId,
+        externalUserID: credentials.externalUserId),
+      in: world, options: SessionOptions(subscribesToEverything: false))
+    session.observe { [weak self, weak session] event in
+      switch event {
+      case .streamAdded(let stream, let owner) where owner.isLocal: self?.published(stream.id)
+      case .stateChanged(.ended(let reason)) where reason != .left:
+        if let self, self.sharing.withLock({ $0?.session === session }) { self.fail("\(reason)") }
+      default: break
+      }
+    }
+    return session
+  }
+
+  private func fail(_ reason: String) {
+    logger.error(msg: "the content share failed: \(reason)")
+    sharing.withLock { $0 = nil }
+    tellStop(.videoServiceFailed)
+  }
+
+  private func tellStop(_ code: ContentShareStatusCode) {
+    let status = ContentShareStatus(statusCode: code)
+    observers.tell { $0.contentShareDidStop(status: status) }
+  }
+}

@@ -1,0 +1,107 @@
+import Koine
+
+// What the room tells, on the delivery queue, taken apart for those who keep it.
+
+extension DefaultAudioVideoFacade {
+  func handle(_ event: SessionEvent, of session: Session) {
+    switch event {
+    case .stateChanged(let new): changed(to: new, session)
+    case .participantJoined(let participant): roster.join(participant.id, externalUserId: participant.userID)
+    case .participantLeft(let participant, let reason): roster.leave(participant.id, dropped: reason == .dropped)
+    case .streamAdded(let stream, let owner):
+      if stream.kind.isAudio, !owner.isLocal { session.subscribe(to: stream.id) }
+      if stream.kind == .screen, owner.isLocal { contentShare.published(stream.id) }
+      update(stream, of: owner, isThere: true)
+    case .streamMuted(let stream, let owner): update(stream, of: owner, isThere: true)
+    case .streamRemoved(let stream, let owner): update(stream, of: owner, isThere: false)
+    case .tileAdded(let tile): videos.tileAdded(tile)
+    case .levelsChanged(let levels): roster.setLevels(levels)
+    case .qualityChanged(let qualities):
+      roster.setSignals(qualities.compactMapValues { SignalStrength(rawValue: $0.rawValue) })
+      if let own = qualities[session.localParticipant.id] { connectionChanged(to: own) }
+    case .messageReceived(let message):
+      let sender =
+        roster.info(of: message.sender) ?? AttendeeInfo(attendeeId: message.sender, externalUserId: message.sender)
+      messages.receive(topic: message.topic, payload: message.payload, from: sender, age: message.age)
+    case .failed(let error): logger.error(msg: "\(error)")
+    case .attributesChanged, .dominantSpeakerChanged, .tileChanged, .tileRemoved: break  // told by other means here
+    }
+  }
+
+  private func changed(to new: SessionState, _ session: Session) {
+    switch new {
+    case .idle, .connecting: break
+    case .connected: connected(session)
+    case .reconnecting:
+      state.withLock { $0.isReconnecting = true }
+      audioVideoObservers.tell { $0.audioSessionDidDrop() }
+      audioVideoObservers.tell { $0.audioSessionDidStartConnecting(reconnecting: true) }
+      audioVideoObservers.tell { $0.videoSessionDidStartConnecting() }
+    case .ended(let reason): ended(reason)
+    }
+  }
+
+  private func connected(_ session: Session) {
+    let (isAgain, unsent) = state.withLock { state in
+      state.connections += 1
+      state.isReconnecting = false
+      defer { state.unsent = [] }
+      return (state.connections > 1, state.unsent)
+    }
+    audioVideoObservers.tell { $0.audioSessionDidStart(reconnecting: isAgain) }
+    let status = MeetingSessionStatus(statusCode: .ok)
+    audioVideoObservers.tell { $0.videoSessionDidStartWithStatus(sessionStatus: status) }
+    if !isAgain {
+      audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: true) }
+      roster.join(session.localParticipant.id, externalUserId: configuration.credentials.externalUserId)
+    }
+    for message in unsent { transmit(message, in: session) }
+  }
+
+  private func connectionChanged(to quality: SignalQuality) {
+    let isPoor = quality != .high
+    let hasChanged = state.withLock { state in
+      defer { state.isPoor = isPoor }
+      return state.isPoor != isPoor
+    }
+    guard hasChanged else { return }
+    audioVideoObservers.tell { isPoor ? $0.connectionDidBecomePoor() : $0.connectionDidRecover() }
+  }
+
+  /// A muted camera is none here; a share is an attendee of its own.
+  private func update(_ stream: Koine.Stream, of owner: Participant, isThere: Bool) {
+    let sends = isThere && !stream.isMuted
+    switch stream.kind {
+    case .microphone: roster.setMuted(!sends, owner.id)
+    case .screenSound: break
+    case .camera: updateVideo(stream, of: owner.id, isLocal: owner.isLocal, sends: sends)
+    case .screen:
+      let content = DefaultModality.content(of: owner.id)
+      if sends { roster.join(content, externalUserId: owner.userID) }
+      updateVideo(stream, of: content, isLocal: owner.isLocal, sends: sends)
+      if !sends, content != owner.id { roster.leave(content) }
+    }
+  }
+
+  private func updateVideo(_ stream: Koine.Stream, of attendeeId: String, isLocal: Bool, sends: Bool) {
+    if sends { videos.added(stream, of: attendeeId, isLocal: isLocal) } else { videos.removed(stream.id) }
+    let isFirst = state.withLock { state in
+      defer { state.reportsSources = true }
+      return !state.reportsSources
+    }
+    guard isFirst else { return }
+    // behind what the room tells in the same breath: the first list is whole
+    place.lane.post { [weak self] in
+      guard let self else { return }
+      place.delivery.deliver { [self] in
+        state.withLock { $0.reportsSources = false }
+        videos.reportSources()
+      }
+    }
+  }
+}
+
+extension Participant {
+  /// What this style calls the external user id; people of other styles have their name.
+  fileprivate var userID: String { externalUserID ?? name }
+}

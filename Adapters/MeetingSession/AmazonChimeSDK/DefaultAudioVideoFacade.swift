@@ -1,0 +1,192 @@
+import Foundation
+import Koine
+import KoineAVFoundation
+
+/// The meeting itself: each `start` makes a session of the room, whose events become the observers' calls.
+///
+/// Calls may come from any thread. Unlike the vendor's, whose audio is one for the process, each session starts and stops
+/// for itself.
+public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendable {  // everything mutable is in `state`
+  enum Phase {
+    case idle
+    case running(Session)
+    /// `stop()` was called and has not been told yet.
+    case stopping(Session)
+    /// The room ended it; the app still owes `stop()` for the video side.
+    case endedByRoom
+  }
+
+  struct State {
+    var phase = Phase.idle
+    var connections = 0
+    var isReconnecting = false
+    var isPoor = false
+    var unsent: [Koine.DataMessage] = []
+    var reportsSources = false
+  }
+
+  public let configuration: MeetingSessionConfiguration
+  public let logger: any Logger
+  let place: Place
+  let audioVideoObservers: Observers<any AudioVideoObserver>
+  let roster: Roster
+  let speakers: ActiveSpeakers
+  let tiles: TileBoard
+  let videos: RemoteVideos
+  let localVideo: LocalVideo
+  let contentShare: ContentShare
+  let messages: DataMessages
+  let metrics: Metrics
+  let devices: AudioDevices
+  let state = Lock(State())
+  private let reports: Repeater
+
+  init(_ configuration: MeetingSessionConfiguration, _ logger: any Logger, in place: Place) {
+    self.configuration = configuration
+    self.logger = logger
+    self.place = place
+    audioVideoObservers = Observers(place.delivery)
+    speakers = ActiveSpeakers(place)
+    roster = Roster(place.delivery, speakers: speakers)
+    tiles = TileBoard(place.delivery, logger)
+    videos = RemoteVideos(
+      place, selfId: configuration.credentials.attendeeId, tiles: tiles, observers: audioVideoObservers)
+    localVideo = LocalVideo(place, logger, configuration.meetingFeatures)
+    contentShare = ContentShare(place, logger, configuration)
+    messages = DataMessages(place)
+    metrics = Metrics(place)
+    devices = AudioDevices(place, logger)
+    reports = Repeater(place)
+  }
+
+  /// While the meeting runs.
+  var session: Session? {
+    if case .running(let session) = state.withLock({ $0.phase }) { session } else { nil }
+  }
+
+  // MARK: Start and stop
+
+  public func start() throws { try start(audioVideoConfiguration: AudioVideoConfiguration()) }
+
+  public func start(callKitEnabled: Bool) throws {
+    try start(audioVideoConfiguration: AudioVideoConfiguration(callKitEnabled: callKitEnabled))
+  }
+
+  public func start(audioVideoConfiguration: AudioVideoConfiguration) throws {
+    let usesMicrophone = audioVideoConfiguration.audioDeviceCapabilities == .inputAndOutput
+    if usesMicrophone, AVAudioSession.sharedInstance().recordPermission != .granted {
+      throw PermissionError.audioPermissionError
+    }
+    guard isIdle else { throw MediaError.illegalState }
+    let urls = configuration.urls
+    for url in [urls.audioHostUrl, urls.audioFallbackUrl] where url.allSatisfy(\.isWhitespace) {
+      logger.error(msg: "the audio host's or the fallback's address is blank")
+      throw MediaError.audioFailedToStart
+    }
+    audioVideoObservers.tell { $0.audioSessionDidStartConnecting(reconnecting: false) }
+    guard let world = place.world else {
+      logger.error(msg: place.problem)
+      throw MediaError.audioFailedToStart
+    }
+    let session = Session(request, in: world, options: SessionOptions(subscribesToEverything: false))
+    let isFirst = state.withLock { state in
+      guard state.phase.isIdle else { return false }
+      state = State(phase: .running(session))
+      return true
+    }
+    guard isFirst else { throw MediaError.illegalState }
+    begin(session, usesMicrophone: usesMicrophone)
+  }
+
+  private var isIdle: Bool { state.withLock { $0.phase.isIdle } }
+
+  private var request: JoinRequest {
+    let credentials = configuration.credentials
+    return JoinRequest(
+      room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : credentials.joinToken,
+      participantID: credentials.attendeeId, name: credentials.externalUserId,
+      externalUserID: credentials.externalUserId)
+  }
+
+  private func begin(_ session: Session, usesMicrophone: Bool) {
+    audioVideoObservers.tell { $0.videoSessionDidStartConnecting() }
+    videos.begin(in: session)
+    session.observe { [weak self, weak session] event in
+      if let self, let session { self.handle(event, of: session) }
+    }
+    if usesMicrophone { devices.publishMicrophone(in: session) }
+    reports.start(every: Roster.interval) { [weak self] in
+      self?.roster.report()
+      self?.speakers.tick()
+    }
+    metrics.start { [weak self] in self?.session }
+    session.join { _ in }  // how it went is told by events
+  }
+
+  public func stop() {
+    let phase = state.withLock { state in
+      let before = state.phase
+      switch before {
+      case .running(let session): state.phase = .stopping(session)
+      case .endedByRoom: state.phase = .idle
+      case .idle, .stopping: break
+      }
+      return before
+    }
+    switch phase {
+    case .running(let session):
+      contentShare.meetingEnds()
+      session.leave {}
+    case .endedByRoom: tellVideoStopped(.ok)
+    case .idle, .stopping: break
+    }
+    localVideo.camera.stop()
+  }
+
+  /// The session is over, by our will or not; on the delivery queue.
+  func ended(_ reason: EndReason) {
+    reports.stop()
+    metrics.stop()
+    let (wasStopping, wasReconnecting) = state.withLock { state in
+      let wasStopping = if case .stopping = state.phase { true } else { false }
+      state.phase = wasStopping ? .idle : .endedByRoom
+      return (wasStopping, state.isReconnecting)
+    }
+    devices.meetingEnded()
+    if !wasStopping { contentShare.meetingEnds() }
+    localVideo.meetingEnded()
+    videos.end()
+    roster.clear()
+    if wasReconnecting { audioVideoObservers.tell { $0.audioSessionDidCancelReconnect() } }
+    let status = MeetingSessionStatus(statusCode: wasStopping ? .ok : MeetingSessionStatusCode(reason))
+    audioVideoObservers.tell { $0.audioSessionDidStopWithStatus(sessionStatus: status) }
+    if wasStopping {
+      tellVideoStopped(.ok)
+    } else if reason == .lost {
+      state.withLock { $0.phase = .idle }
+      tellVideoStopped(.videoServiceUnavailable)
+    }
+  }
+
+  private func tellVideoStopped(_ code: MeetingSessionStatusCode) {
+    let status = MeetingSessionStatus(statusCode: code)
+    audioVideoObservers.tell { $0.videoSessionDidStopWithStatus(sessionStatus: status) }
+  }
+
+  // MARK: Observers
+
+  public func addAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.add(observer) }
+  public func removeAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.remove(observer) }
+  public func addMetricsObserver(observer: any MetricsObserver) { metrics.observers.add(observer) }
+  public func removeMetricsObserver(observer: any MetricsObserver) { metrics.observers.remove(observer) }
+}
+
+extension DefaultAudioVideoFacade.Phase {
+  /// A meeting may be started.
+  var isIdle: Bool {
+    switch self {
+    case .idle, .endedByRoom: true
+    case .running, .stopping: false
+    }
+  }
+}

@@ -1,0 +1,30 @@
+public import Foundation
+import Koine
+public import KoineUIKit
+
+/// Shows the pictures of the tile it is bound to.
+public protocol VideoRenderView: VideoSink {}
+
+/// Headless: `snapshot()` and `writePNG(to:)` tell what is to be seen.
+@preconcurrency @MainActor
+public final class DefaultVideoRenderView: VideoView, VideoRenderView {
+  nonisolated private let isMirrored = Lock(false)
+  nonisolated private let pool = FramePool(limit: 4)
+
+  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
+  nonisolated public convenience init() { self.init(frame: .zero) }
+  nonisolated public required init?(coder: NSCoder) { nil }
+
+  /// Left and right exchanged, from the next picture on; for showing people themselves.
+  nonisolated public var mirror: Bool {
+    get { isMirrored.withLock { $0 } }
+    set { isMirrored.withLock { $0 = newValue } }
+  }
+
+  nonisolated public func onVideoFrameReceived(frame: VideoFrame) {
+    guard let picture = frame.engineFrame(captured: Tick(nanoseconds: frame.timestampNs)) else { return }
+    render(mirror ? picture.upright(pool: pool).mirrored(pool: pool) : picture)
+  }
+
+  nonisolated public func resetImage() { clear() }
+}

@@ -1,0 +1,89 @@
+import Koine
+public import KoineAVFoundation
+
+/// A microphone, a loudspeaker or a camera.
+public final class MediaDevice: Hashable, CustomStringConvertible, Sendable {
+  public let label: String
+  public let type: MediaDeviceType
+  /// Nil for cameras and for the built-in speaker.
+  public let port: AVAudioSessionPortDescription?
+
+  public init(label: String, type: MediaDeviceType) {
+    self.label = label
+    self.type = type
+    port = nil
+  }
+
+  public init(label: String, port: AVAudioSessionPortDescription? = nil) {
+    self.label = label
+    self.port = port
+    type =
+      switch port?.portType {
+      case .bluetoothLE, .bluetoothHFP, .bluetoothA2DP: .audioBluetooth
+      case .builtInReceiver, .builtInMic: .audioHandset
+      case .headphones, .headsetMic: .audioWiredHeadset
+      case .builtInSpeaker: .audioBuiltInSpeaker
+      default: .other
+      }
+  }
+
+  /// Front and back; what stands behind them is the world's choice (`KOINE_CAMERA`).
+  public static func listVideoDevices() -> [MediaDevice] { [frontCamera, backCamera] }
+  static let frontCamera = MediaDevice(label: "Front Camera", type: .videoFrontCamera)
+  static let backCamera = MediaDevice(label: "Back Camera", type: .videoBackCamera)
+  static let speaker = MediaDevice(label: "Built-in Speaker", type: .audioBuiltInSpeaker)
+
+  public static func listSupportedVideoCaptureFormats(mediaDevice: MediaDevice) -> [VideoCaptureFormat] {
+    listSupportedVideoCaptureFormats(mediaDevice: mediaDevice, videoMaxResolution: .videoResolutionHD)
+  }
+
+  /// Of a camera, those not larger than the limit.
+  public static func listSupportedVideoCaptureFormats(
+    mediaDevice: MediaDevice, videoMaxResolution: VideoResolution
+  ) -> [VideoCaptureFormat] {
+    guard mediaDevice.type.isCamera else { return [] }
+    return [(320, 240), (640, 360), (640, 480), (960, 540), (1_280, 720), (1_920, 1_080)].compactMap { width, height in
+      guard width <= videoMaxResolution.width, height <= videoMaxResolution.height else { return nil }
+      return VideoCaptureFormat(width: width, height: height, maxFrameRate: 30)
+    }
+  }
+
+  public static func == (a: MediaDevice, b: MediaDevice) -> Bool {
+    a.label == b.label && a.type == b.type && a.port == b.port
+  }
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(label)
+    hasher.combine(type)
+  }
+  public var description: String { "\(label) - \(type)" }
+}
+
+public enum MediaDeviceType: Int, CustomStringConvertible, Sendable {
+  case audioBluetooth, audioWiredHeadset, audioBuiltInSpeaker, audioHandset, videoFrontCamera, videoBackCamera, other
+  public var description: String {
+    [
+      "audioBluetooth", "audioWiredHeadset", "audioBuiltInSpeaker", "audioHandset", "videoFrontCamera",
+      "videoBackCamera", "other",
+    ][rawValue]
+  }
+  var isCamera: Bool { self == .videoFrontCamera || self == .videoBackCamera }
+}
+
+public final class VideoCaptureFormat: Hashable, Sendable {
+  public let width, height, maxFrameRate: Int
+
+  public init(width: Int, height: Int, maxFrameRate: Int) {
+    self.width = width
+    self.height = height
+    self.maxFrameRate = maxFrameRate
+  }
+
+  public static func == (a: VideoCaptureFormat, b: VideoCaptureFormat) -> Bool {
+    (a.width, a.height, a.maxFrameRate) == (b.width, b.height, b.maxFrameRate)
+  }
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(width)
+    hasher.combine(height)
+    hasher.combine(maxFrameRate)
+  }
+}

@@ -1,0 +1,99 @@
+import Koine
+
+/// Once a second, what the session measured since the last time.
+final class Metrics: @unchecked Sendable {  // `last` is guarded
+  let observers: Observers<any MetricsObserver>
+  private let place: Place
+  private let timer: Repeater
+  private let last = Lock<(at: Tick, figures: SessionStatistics)?>(nil)
+
+  init(_ place: Place) {
+    observers = Observers(place.delivery)
+    self.place = place
+    timer = Repeater(place)
+  }
+
+  func start(_ session: @escaping @Sendable () -> Session?) {
+    timer.start(every: .seconds(1)) { [weak self] in
+      session()?.statistics { [weak self] figures in self?.take(figures) }
+    }
+  }
+
+  func stop() {
+    timer.stop()
+    last.withLock { $0 = nil }
+  }
+
+  private func take(_ figures: SessionStatistics) {
+    let now = place.now
+    let before = last.withLock { last in
+      defer { last = (now, figures) }
+      return last
+    }
+    guard !figures.streams.isEmpty, let before, now > before.at else { return }
+    let metrics = Self.metrics(figures, since: before.figures, seconds: (now - before.at).inSeconds)
+    observers.tell { observer in
+      observer.metricsDidReceive(metrics: metrics.reduce(into: [:]) { $0[$1.key] = $1.value })
+    }
+  }
+
+  /// What is not known has no entry. What arrives is the whole of the way in: there is no estimate of what more it could
+  /// carry, so `videoAvailableReceiveBandwidth` never comes.
+  static func metrics(_ now: SessionStatistics, since before: SessionStatistics, seconds: Double)
+    -> [ObservableMetric: Double]
+  {
+    var metrics: [ObservableMetric: Double] = [:]
+    let old = Dictionary(before.streams.map { ($0.stream.id, $0) }) { first, _ in first }
+
+    let sound = Incoming(now.streams.filter { $0.stream.kind.isAudio }, old)
+    let pictures = Incoming(now.streams.filter { $0.stream.kind.isVideo }, old)
+    if sound.exists { metrics[.audioReceivePacketLossPercent] = sound.lossPercent }
+    if pictures.exists {
+      metrics[.videoReceivePacketLossPercent] = pictures.lossPercent
+      metrics[.videoReceiveBitrate] = pictures.bytes * 8 / seconds
+    }
+    for entry in now.streams {
+      guard let out = entry.outgoing, !entry.stream.isMuted else { continue }
+      let earlier = old[entry.stream.id]
+      let bitrate = Double(out.bytes - (earlier?.outgoing?.bytes ?? 0)) * 8 / seconds
+      let rate = Double((entry.sentVideo?.encoded ?? 0) - (earlier?.sentVideo?.encoded ?? 0)) / seconds
+      switch entry.stream.kind {
+      case .microphone: metrics[.audioSendPacketLossPercent] = out.reportedLoss * 100
+      case .camera:
+        metrics[.videoSendBitrate] = bitrate
+        metrics[.videoSendFps] = rate
+        metrics[.videoSendPacketLossPercent] = out.reportedLoss * 100
+        metrics[.videoSendRttMs] = now.roundTripTime
+        if now.availableBitrate > 0 { metrics[.videoAvailableSendBandwidth] = Double(now.availableBitrate) }
+      case .screen:
+        metrics[.contentShareVideoSendBitrate] = bitrate
+        metrics[.contentShareVideoSendFps] = rate
+        metrics[.contentShareVideoSendPacketLossPercent] = out.reportedLoss * 100
+        metrics[.contentShareVideoSendRttMs] = now.roundTripTime
+      case .screenSound: break
+      }
+    }
+    return metrics
+  }
+
+  /// What came in since the last time, over several streams.
+  private struct Incoming {
+    var exists = false
+    var bytes = 0.0
+    private var packets = 0.0
+    private var lost = 0.0
+
+    init(_ streams: [StreamStatistics], _ old: [Koine.Stream.ID: StreamStatistics]) {
+      for entry in streams {
+        guard let now = entry.incoming else { continue }
+        let before = old[entry.stream.id]?.incoming
+        exists = true
+        bytes += Double(now.bytes - (before?.bytes ?? 0))
+        packets += Double(now.packets - (before?.packets ?? 0))
+        lost += Double(now.lost - (before?.lost ?? 0))
+      }
+    }
+
+    var lossPercent: Double { packets + lost > 0 ? max(0, lost) / (packets + max(0, lost)) * 100 : 0 }
+  }
+}

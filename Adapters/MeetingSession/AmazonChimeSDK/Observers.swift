@@ -1,0 +1,76 @@
+/// Hears of the meeting's own connection. Like all observers: on the delivery queue (main unless the app chose otherwise),
+/// held strongly until removed.
+public protocol AudioVideoObserver: AnyObject {
+  func audioSessionDidStartConnecting(reconnecting: Bool)
+  func audioSessionDidStart(reconnecting: Bool)
+  func audioSessionDidDrop()
+  func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus)
+  func audioSessionDidCancelReconnect()
+  func connectionDidRecover()
+  func connectionDidBecomePoor()
+  func videoSessionDidStartConnecting()
+  func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus)
+  func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus)
+  func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource])
+  func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource])
+  func cameraSendAvailabilityDidChange(available: Bool)
+}
+
+/// The guide's list ends before these three, the vendor's protocol does not: code written from either conforms.
+extension AudioVideoObserver {
+  public func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {}
+  public func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {}
+  public func cameraSendAvailabilityDidChange(available: Bool) {}
+}
+
+/// Hears of attendees. Each call names only those whose value has changed.
+public protocol RealtimeObserver: AnyObject {
+  func volumeDidChange(volumeUpdates: [VolumeUpdate])
+  func signalStrengthDidChange(signalUpdates: [SignalUpdate])
+  func attendeesDidJoin(attendeeInfo: [AttendeeInfo])
+  func attendeesDidLeave(attendeeInfo: [AttendeeInfo])
+  func attendeesDidDrop(attendeeInfo: [AttendeeInfo])
+  func attendeesDidMute(attendeeInfo: [AttendeeInfo])
+  func attendeesDidUnmute(attendeeInfo: [AttendeeInfo])
+}
+
+public protocol DeviceChangeObserver: AnyObject {
+  func audioDeviceDidChange(freshAudioDeviceList: [MediaDevice])
+}
+
+public protocol MetricsObserver: AnyObject {
+  /// - Parameter metrics: keyed by `ObservableMetric`; a value that is not known is not there.
+  func metricsDidReceive(metrics: [AnyHashable: Any])
+}
+
+public protocol VideoTileObserver: AnyObject {
+  func videoTileDidAdd(tileState: VideoTileState)
+  func videoTileDidRemove(tileState: VideoTileState)
+  func videoTileDidPause(tileState: VideoTileState)
+  func videoTileDidResume(tileState: VideoTileState)
+  func videoTileSizeDidChange(tileState: VideoTileState)
+}
+
+public protocol DataMessageObserver: AnyObject {
+  func dataMessageDidReceived(dataMessage: DataMessage)
+}
+
+public protocol ContentShareObserver: AnyObject {
+  func contentShareDidStart()
+  func contentShareDidStop(status: ContentShareStatus)
+}
+
+public protocol ActiveSpeakerObserver: AnyObject {
+  /// Who observes: an observer with the same id takes the place of the earlier one.
+  var observerId: String { get }
+  /// How often scores are told, in milliseconds; 0, the default: never.
+  var scoresCallbackIntervalMs: Int { get }
+  /// - Parameter attendeeInfo: whoever speaks, the most active first.
+  func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo])
+  func activeSpeakerScoreDidChange(scores: [AttendeeInfo: Double])
+}
+
+extension ActiveSpeakerObserver {
+  public var scoresCallbackIntervalMs: Int { 0 }
+  public func activeSpeakerScoreDidChange(scores: [AttendeeInfo: Double]) {}
+}

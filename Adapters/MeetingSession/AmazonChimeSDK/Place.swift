@@ -1,0 +1,101 @@
+import Foundation
+import Koine
+import KoineBackends
+
+/// Where a meeting session lives, captured when it is made: the world with its clock and its queue.
+final class Place: Sendable {
+  /// Nil: `KOINE_BACKEND` names nothing that can be reached, as `problem` says.
+  let world: World?
+  let problem: String
+  let delivery: Delivery
+  let lane: Lane
+  private let bornAt: Tick
+  private let bornOn = Date()
+
+  init() {
+    var world: World?
+    var problem = ""
+    do throws(BackendAddressError) { world = try Backends.world() } catch { problem = error.description }
+    (self.world, self.problem) = (world, problem)
+    delivery = world?.delivery ?? .main
+    lane = (world?.backend.scheduler ?? .real).lane("meeting")
+    bornAt = lane.scheduler.now
+  }
+
+  var now: Tick { lane.scheduler.now }
+  var devices: DefaultDevices { world?.devices ?? .environment }
+
+  /// Milliseconds since 1970, on this world's clock.
+  var timestampMs: Int64 {
+    Int64(bornOn.timeIntervalSince1970 * 1_000) + (now - bornAt).nanoseconds / 1_000_000
+  }
+}
+
+/// Who observes something: each object once, held strongly. What is told reaches those who are in the set when it is
+/// their turn, on the delivery queue, never from inside a call.
+final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded; observers are called on one queue
+  private let delivery: Delivery
+  private let entries = Lock<[Observer]>([])
+
+  init(_ delivery: Delivery) { self.delivery = delivery }
+
+  func add(_ observer: Observer) {
+    entries.withLock { entries in
+      if !entries.contains(where: { ($0 as AnyObject) === (observer as AnyObject) }) { entries.append(observer) }
+    }
+  }
+
+  func remove(_ observer: Observer) {
+    let removed = entries.withLock { entries in
+      let kept = entries.filter { ($0 as AnyObject) !== (observer as AnyObject) }
+      defer { entries = kept }
+      return entries
+    }
+    withExtendedLifetime(removed) {}  // let go of outside the lock
+  }
+
+  func removeAll() {
+    let removed = entries.withLock { entries in
+      defer { entries = [] }
+      return entries
+    }
+    withExtendedLifetime(removed) {}
+  }
+
+  func tell(_ call: @escaping (Observer) -> Void) {
+    nonisolated(unsafe) let call = call  // handed over to the queue, run there once
+    delivery.deliver { [self] in
+      for observer in entries.withLock({ $0 }) where contains(observer) { call(observer) }
+    }
+  }
+
+  private func contains(_ observer: Observer) -> Bool {
+    entries.withLock { $0.contains { ($0 as AnyObject) === (observer as AnyObject) } }
+  }
+}
+
+/// Calls on the delivery queue at steady times, from one interval after the start on.
+final class Repeater: Sendable {
+  private let place: Place
+  private let run = Lock(0)
+
+  init(_ place: Place) { self.place = place }
+
+  func start(every interval: Duration, _ body: @escaping @Sendable () -> Void) {
+    let run = run.withLock { run in
+      run += 1
+      return run
+    }
+    wait(until: place.now + interval, interval, run, body)
+  }
+
+  func stop() { run.withLock { $0 += 1 } }
+
+  private func wait(until due: Tick, _ interval: Duration, _ run: Int, _ body: @escaping @Sendable () -> Void) {
+    place.lane.post(at: due) { [weak self] in
+      guard let self, self.run.withLock({ $0 }) == run else { return }
+      place.delivery.deliver { [weak self] in if let self, self.run.withLock({ $0 }) == run { body() } }
+      wait(until: max(due + interval, place.now), interval, run, body)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+public import Foundation
+import Koine
+
+/// Somebody in the meeting. Whoever has the same attendee id is the same.
+public final class AttendeeInfo: Hashable, Comparable, CustomStringConvertible, Sendable {
+  public let attendeeId: String
+  public let externalUserId: String
+
+  public init(attendeeId: String, externalUserId: String) {
+    self.attendeeId = attendeeId
+    self.externalUserId = externalUserId
+  }
+
+  public static func == (a: AttendeeInfo, b: AttendeeInfo) -> Bool { a.attendeeId == b.attendeeId }
+  public static func < (a: AttendeeInfo, b: AttendeeInfo) -> Bool { a.attendeeId < b.attendeeId }
+  public func hash(into hasher: inout Hasher) { hasher.combine(attendeeId) }
+  public var description: String { attendeeId }
+}
+
+public enum VolumeLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
+  case muted = -1
+  case notSpeaking, low, medium, high
+  public var description: String { ["muted", "notSpeaking", "low", "medium", "high"][rawValue + 1] }
+
+  /// - Parameter level: in dBov, as the room measures it. Speech at a desk has −30 to −20, a quiet room less than −55.
+  init(level: Int) {
+    switch level {
+    case ..<(-55): self = .notSpeaking
+    case ..<(-40): self = .low
+    case ..<(-25): self = .medium
+    default: self = .high
+    }
+  }
+}
+
+public enum SignalStrength: Int, CaseIterable, CustomStringConvertible, Sendable {
+  case none, low, high
+  public var description: String { ["none", "low", "high"][rawValue] }
+}
+
+public final class VolumeUpdate: Sendable {
+  public let attendeeInfo: AttendeeInfo
+  public let volumeLevel: VolumeLevel
+
+  public init(attendeeInfo: AttendeeInfo, volumeLevel: VolumeLevel) {
+    self.attendeeInfo = attendeeInfo
+    self.volumeLevel = volumeLevel
+  }
+}
+
+public final class SignalUpdate: Sendable {
+  public let attendeeInfo: AttendeeInfo
+  public let signalStrength: SignalStrength
+
+  public init(attendeeInfo: AttendeeInfo, signalStrength: SignalStrength) {
+    self.attendeeInfo = attendeeInfo
+    self.signalStrength = signalStrength
+  }
+}
+
+/// What another attendee sent on a topic, or, throttled, what one sent oneself and the room did not take.
+public final class DataMessage: Sendable {
+  /// When the room took it in, in milliseconds since 1970; never falls from message to message.
+  public let timestampMs: Int64
+  public let topic: String
+  public let data: Data
+  public let senderAttendeeId: String
+  public let senderExternalUserId: String
+  public let throttled: Bool
+
+  public init(
+    topic: String, data: Data, senderAttendeeId: String, senderExternalUserId: String, timestampMs: Int64,
+    throttled: Bool
+  ) {
+    self.topic = topic
+    self.data = data
+    self.senderAttendeeId = senderAttendeeId
+    self.senderExternalUserId = senderExternalUserId
+    self.timestampMs = timestampMs
+    self.throttled = throttled
+  }
+
+  /// Nil unless it is UTF-8.
+  public func text() -> String? { String(data: data, encoding: .utf8) }
+  /// Nil unless it is a JSON array or object.
+  public func fromJSON() -> Any? { try? JSONSerialization.jsonObject(with: data) }
+}
+
+/// What is measured, once a second.
+public enum ObservableMetric: Int, CustomStringConvertible, Sendable {
+  case audioReceivePacketLossPercent, audioSendPacketLossPercent
+  /// In bit/s, as are all of bit rate and bandwidth.
+  case videoAvailableSendBandwidth, videoAvailableReceiveBandwidth
+  case videoSendBitrate, videoSendPacketLossPercent, videoSendFps, videoSendRttMs
+  case videoReceiveBitrate, videoReceivePacketLossPercent
+  case contentShareVideoSendBitrate, contentShareVideoSendPacketLossPercent, contentShareVideoSendFps
+  case contentShareVideoSendRttMs
+
+  public var description: String {
+    [
+      "audioReceivePacketLossPercent", "audioSendPacketLossPercent", "videoAvailableSendBandwidth",
+      "videoAvailableReceiveBandwidth", "videoSendBitrate", "videoSendPacketLossPercent", "videoSendFps",
+      "videoSendRttMs", "videoReceiveBitrate", "videoReceivePacketLossPercent", "contentShareVideoSendBitrate",
+      "contentShareVideoSendPacketLossPercent", "contentShareVideoSendFps", "contentShareVideoSendRttMs",
+    ][rawValue]
+  }
+
+  public var isContentShareMetric: Bool { description.hasPrefix("contentShare") }
+}
+
+// MARK: Content share
+
+/// What is shared: the app starts and stops the source itself.
+public final class ContentShareSource {
+  public var videoSource: (any VideoSource)?
+  public init() {}
+}
+
+public final class ContentShareStatus: Sendable {
+  public let statusCode: ContentShareStatusCode
+  public init(statusCode: ContentShareStatusCode) { self.statusCode = statusCode }
+}
+
+public enum ContentShareStatusCode: Int, CustomStringConvertible, Sendable {
+  case ok, videoServiceFailed
+  public var description: String { ["ok", "videoServiceFailed"][rawValue] }
+}

@@ -1,0 +1,112 @@
+import Koine
+
+/// Who is in the meeting, how loud and how well connected. Shares are attendees of their own, `<id>#content`.
+///
+/// Joining and leaving is told at once; volume, mute and signal are compared with what was told last, five times a second,
+/// and only differences are told. All on the delivery queue.
+final class Roster: @unchecked Sendable {  // `attendees` is guarded, because any thread may look somebody up
+  private struct Entry {
+    let info: AttendeeInfo
+    var isMuted = true
+    /// In dBov.
+    var level = -127
+    var volume: VolumeLevel?
+    /// The room speaks only of those whose path is not good.
+    var signal = SignalStrength.high
+    var toldSignal: SignalStrength?
+  }
+
+  static let interval = Duration.milliseconds(200)
+  let observers: Observers<any RealtimeObserver>
+  /// Who speaks is found from the same differences.
+  let speakers: ActiveSpeakers
+  private let attendees = Lock<[String: Entry]>([:])
+
+  init(_ delivery: Delivery, speakers: ActiveSpeakers) {
+    observers = Observers(delivery)
+    self.speakers = speakers
+  }
+
+  func info(of id: String) -> AttendeeInfo? { attendees.withLock { $0[id]?.info } }
+
+  func join(_ id: String, externalUserId: String) {
+    let info = AttendeeInfo(attendeeId: id, externalUserId: externalUserId)
+    let isNew = attendees.withLock { attendees in
+      guard attendees[id] == nil else { return false }
+      attendees[id] = Entry(info: info)
+      return true
+    }
+    guard isNew else { return }
+    observers.tell { $0.attendeesDidJoin(attendeeInfo: [info]) }
+    speakers.joined(info)
+  }
+
+  func leave(_ id: String, dropped: Bool = false) {
+    guard let info = attendees.withLock({ $0.removeValue(forKey: id)?.info }) else { return }
+    observers.tell { observer in
+      if dropped {
+        observer.attendeesDidDrop(attendeeInfo: [info])
+      } else {
+        observer.attendeesDidLeave(attendeeInfo: [info])
+      }
+    }
+    speakers.left(info)
+  }
+
+  /// The meeting is over for us; nobody is told of each attendee.
+  func clear() {
+    let all = attendees.withLock { attendees in
+      defer { attendees = [:] }
+      return attendees.values.map(\.info)
+    }
+    for info in all { speakers.left(info) }
+  }
+
+  func setMuted(_ isMuted: Bool, _ id: String) {
+    attendees.withLock { attendees in
+      attendees[id]?.isMuted = isMuted
+      if isMuted { attendees[id]?.level = -127 }
+    }
+  }
+
+  func setLevels(_ levels: [String: Int]) {
+    attendees.withLock { attendees in for (id, level) in levels { attendees[id]?.level = level } }
+  }
+
+  func setSignals(_ signals: [String: SignalStrength]) {
+    attendees.withLock { attendees in for (id, signal) in signals { attendees[id]?.signal = signal } }
+  }
+
+  /// Tells what has changed since the last time: mute, unmute, volume, signal, in this order.
+  func report() {
+    var muted: [AttendeeInfo] = []
+    var unmuted: [AttendeeInfo] = []
+    var volumes: [VolumeUpdate] = []
+    var signals: [SignalUpdate] = []
+    attendees.withLock { attendees in
+      for (id, entry) in attendees {
+        let isContent = DefaultModality(id: id).isOfType(type: .content)
+        let volume = entry.isMuted ? VolumeLevel.muted : VolumeLevel(level: entry.level)
+        if volume != entry.volume, !isContent {
+          if volume == .muted { muted.append(entry.info) }
+          if entry.volume == .muted { unmuted.append(entry.info) }
+          volumes.append(VolumeUpdate(attendeeInfo: entry.info, volumeLevel: volume))
+          attendees[id]?.volume = volume
+        }
+        if entry.signal != entry.toldSignal, !isContent {
+          signals.append(SignalUpdate(attendeeInfo: entry.info, signalStrength: entry.signal))
+          attendees[id]?.toldSignal = entry.signal
+        }
+      }
+    }
+    tell(muted) { $0.attendeesDidMute(attendeeInfo: $1) }
+    tell(unmuted) { $0.attendeesDidUnmute(attendeeInfo: $1) }
+    tell(volumes) { $0.volumeDidChange(volumeUpdates: $1) }
+    tell(signals) { $0.signalStrengthDidChange(signalUpdates: $1) }
+    for update in volumes { speakers.changed(update) }
+  }
+
+  private func tell<Item>(_ items: [Item], _ call: @escaping (any RealtimeObserver, [Item]) -> Void) {
+    if !items.isEmpty { observers.tell { call($0, items) } }
+  }
+}

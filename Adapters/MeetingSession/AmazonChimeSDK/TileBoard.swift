@@ -1,0 +1,170 @@
+import Koine
+
+/// A tile id with somebody's video and, perhaps, a view; mutated in place: every call about a tile has the same object.
+public final class VideoTileState: @unchecked Sendable {  // changed on the delivery queue, but for a pause by the app
+  public let tileId: Int
+  public let attendeeId: String
+  public var videoStreamContentWidth: Int
+  public var videoStreamContentHeight: Int
+  public var pauseState: VideoPauseState
+  public let isLocalTile: Bool
+  public let isContent: Bool
+
+  public init(
+    tileId: Int, attendeeId: String, videoStreamContentWidth: Int, videoStreamContentHeight: Int,
+    pauseState: VideoPauseState, isLocalTile: Bool
+  ) {
+    self.tileId = tileId
+    self.attendeeId = attendeeId
+    self.videoStreamContentWidth = videoStreamContentWidth
+    self.videoStreamContentHeight = videoStreamContentHeight
+    self.pauseState = pauseState
+    self.isLocalTile = isLocalTile
+    isContent = DefaultModality(id: attendeeId).isOfType(type: .content)
+  }
+}
+
+public enum VideoPauseState: Int, CaseIterable, CustomStringConvertible, Sendable {
+  case unpaused, pausedByUserRequest, pausedForPoorConnection
+  public var description: String { ["unpaused", "pausedByUserRequest", "pausedForPoorConnection"][rawValue] }
+}
+
+public protocol VideoTile: VideoSink {
+  var state: VideoTileState { get }
+  var videoRenderView: (any VideoRenderView)? { get set }
+  func bind(videoRenderView: (any VideoRenderView)?)
+  func unbind()
+  func setPauseState(pauseState: VideoPauseState)
+}
+
+public final class DefaultVideoTile: VideoTile {
+  public var state: VideoTileState
+  private let view = Lock<(any VideoRenderView)?>(nil)
+  private let logger: any Logger
+
+  public init(
+    tileId: Int, attendeeId: String, videoStreamContentWidth: Int, videoStreamContentHeight: Int, isLocalTile: Bool,
+    logger: any Logger
+  ) {
+    self.logger = logger
+    state = VideoTileState(
+      tileId: tileId, attendeeId: attendeeId, videoStreamContentWidth: videoStreamContentWidth,
+      videoStreamContentHeight: videoStreamContentHeight, pauseState: .unpaused, isLocalTile: isLocalTile)
+  }
+
+  public var videoRenderView: (any VideoRenderView)? {
+    get { view.withLock { $0 } }
+    set { view.withLock { $0 = newValue } }
+  }
+
+  public func bind(videoRenderView: (any VideoRenderView)?) {
+    logger.info(msg: "Binding the view to tile: tileId: \(state.tileId), attendeeId: \(state.attendeeId)")
+    self.videoRenderView = videoRenderView
+  }
+
+  public func unbind() {
+    logger.info(msg: "Unbinding the view from tile: tileId: \(state.tileId), attendeeId: \(state.attendeeId)")
+    videoRenderView = nil
+  }
+
+  public func setPauseState(pauseState: VideoPauseState) { state.pauseState = pauseState }
+  public func onVideoFrameReceived(frame: VideoFrame) { videoRenderView?.onVideoFrameReceived(frame: frame) }
+}
+
+/// The tiles: what arrives for a tile id becomes added, paused, resumed, resized, removed.
+///
+/// A tile begins with its first picture or with the notice that it is paused. Unbinding a tile that lives forgets it; its
+/// next picture adds it again, with the same id: so does the vendor's, and apps rely on it.
+final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are shown on the delivery queue
+  let observers: Observers<any VideoTileObserver>
+  private let logger: any Logger
+  private let tiles = Lock<[Int: DefaultVideoTile]>([:])
+
+  init(_ delivery: Delivery, _ logger: any Logger) {
+    observers = Observers(delivery)
+    self.logger = logger
+  }
+
+  // MARK: What arrives, on the delivery queue
+
+  /// A picture of a tile that is received; a new tile's first picture tells its size and is not shown.
+  func receive(_ frame: VideoFrame, tileId: Int, attendeeId: String, isLocal: Bool) {
+    guard let tile = tiles.withLock({ $0[tileId] }) else {
+      return add(tileId, attendeeId, frame.width, frame.height, isLocal: isLocal)
+    }
+    let state = tile.state
+    if state.videoStreamContentWidth != frame.width || state.videoStreamContentHeight != frame.height {
+      state.videoStreamContentWidth = frame.width
+      state.videoStreamContentHeight = frame.height
+      observers.tell { $0.videoTileSizeDidChange(tileState: state) }
+    }
+    if state.pauseState == .unpaused { tile.onVideoFrameReceived(frame: frame) }
+  }
+
+  /// The room pauses or resumes; a tile that the user has paused stays so.
+  func setPaused(_ isPaused: Bool, tileId: Int, attendeeId: String) {
+    let new = isPaused ? VideoPauseState.pausedForPoorConnection : .unpaused
+    guard let state = tiles.withLock({ $0[tileId]?.state }) else {
+      if isPaused { add(tileId, attendeeId, 0, 0, pauseState: new, isLocal: false) }
+      return
+    }
+    guard state.pauseState != .pausedByUserRequest, state.pauseState != new else { return }
+    state.pauseState = new
+    observers.tell { isPaused ? $0.videoTileDidPause(tileState: state) : $0.videoTileDidResume(tileState: state) }
+  }
+
+  func remove(tileId: Int) {
+    guard let state = tiles.withLock({ $0.removeValue(forKey: tileId)?.state }) else { return }
+    observers.tell { $0.videoTileDidRemove(tileState: state) }
+  }
+
+  private func add(
+    _ tileId: Int, _ attendeeId: String, _ width: Int, _ height: Int, pauseState: VideoPauseState = .unpaused,
+    isLocal: Bool
+  ) {
+    let tile = DefaultVideoTile(
+      tileId: tileId, attendeeId: attendeeId, videoStreamContentWidth: width, videoStreamContentHeight: height,
+      isLocalTile: isLocal, logger: logger)
+    tile.setPauseState(pauseState: pauseState)
+    let state = tile.state
+    tiles.withLock { $0[tileId] = tile }
+    observers.tell { $0.videoTileDidAdd(tileState: state) }
+  }
+
+  // MARK: What the app wants, on any thread
+
+  func bind(_ view: any VideoRenderView, tileId: Int) {
+    let (old, tile) = tiles.withLock { tiles in
+      (tiles.values.filter { $0.videoRenderView === view && $0.state.tileId != tileId }, tiles[tileId])
+    }
+    for tile in old { tile.unbind() }
+    tile?.bind(videoRenderView: view)
+  }
+
+  func unbind(tileId: Int) { tiles.withLock { $0.removeValue(forKey: tileId) }?.unbind() }
+
+  /// - Returns: whether the tile is one that can be paused and was not.
+  func pause(tileId: Int) -> Bool {
+    guard let state = remoteTile(tileId), state.pauseState != .pausedByUserRequest else { return false }
+    state.pauseState = .pausedByUserRequest
+    observers.tell { $0.videoTileDidPause(tileState: state) }
+    return true
+  }
+
+  /// - Returns: whether the tile was paused by the user.
+  func resume(tileId: Int) -> Bool {
+    guard let state = remoteTile(tileId), state.pauseState == .pausedByUserRequest else { return false }
+    state.pauseState = .unpaused
+    observers.tell { $0.videoTileDidResume(tileState: state) }
+    return true
+  }
+
+  private func remoteTile(_ tileId: Int) -> VideoTileState? {
+    guard let state = tiles.withLock({ $0[tileId]?.state }) else { return nil }
+    guard !state.isLocalTile else {
+      logger.fault(msg: "Tile \(tileId) is the local one, which cannot be paused")
+      return nil
+    }
+    return state
+  }
+}

@@ -1,0 +1,143 @@
+import Koine
+public import KoineCoreMedia
+public import KoineCoreVideo
+
+/// Takes pictures, from whatever thread they come on; a tile's come on the delivery queue.
+public protocol VideoSink: AnyObject {
+  func onVideoFrameReceived(frame: VideoFrame)
+}
+
+/// Gives its pictures to every sink it has. A processing step is a source and a sink in one.
+public protocol VideoSource: AnyObject {
+  var videoContentHint: VideoContentHint { get set }
+  func addVideoSink(sink: any VideoSink)
+  /// Once it has returned, the sink gets no more.
+  func removeVideoSink(sink: any VideoSink)
+}
+
+public protocol VideoFrameBuffer: AnyObject {
+  func width() -> Int
+  func height() -> Int
+}
+
+/// The one kind of buffer that is sent and shown; others are passed over.
+public final class VideoFramePixelBuffer: VideoFrameBuffer, Sendable {
+  public let pixelBuffer: CVPixelBuffer
+  public init(pixelBuffer: CVPixelBuffer) { self.pixelBuffer = pixelBuffer }
+  public func width() -> Int { CVPixelBufferGetWidth(pixelBuffer) }
+  public func height() -> Int { CVPixelBufferGetHeight(pixelBuffer) }
+}
+
+public final class VideoFrame {
+  public var width: Int { buffer.width() }
+  public var height: Int { buffer.height() }
+  public let timestampNs: Int64
+  public let rotation: VideoRotation
+  public let buffer: any VideoFrameBuffer
+
+  public init(timestampNs: Int64, rotation: VideoRotation, buffer: any VideoFrameBuffer) {
+    self.timestampNs = timestampNs
+    self.rotation = rotation
+    self.buffer = buffer
+  }
+
+  /// Nil if the sample has no valid time.
+  public convenience init?(sampleBuffer: CMSampleBuffer) {
+    guard sampleBuffer.presentationTimeStamp.isValid,
+      let time = Int64(exactly: (sampleBuffer.presentationTimeStamp.seconds * 1e9).rounded())
+    else { return nil }
+    self.init(
+      timestampNs: time, rotation: .rotation0, buffer: VideoFramePixelBuffer(pixelBuffer: sampleBuffer.imageBuffer))
+  }
+
+  /// Wraps a frame of the engine; no pixel is copied.
+  convenience init(_ frame: Koine.VideoFrame) {
+    self.init(
+      timestampNs: frame.captured.nanoseconds,
+      rotation: VideoRotation(rawValue: Int(frame.quarterTurns) * 90) ?? .rotation0,
+      buffer: VideoFramePixelBuffer(pixelBuffer: CVPixelBuffer(frame)))
+  }
+
+  /// As the engine has it; nil for a buffer without pixels.
+  func engineFrame(captured: Tick, pool: FramePool? = nil) -> Koine.VideoFrame? {
+    (buffer as? VideoFramePixelBuffer)?.pixelBuffer.videoFrame(
+      captured: captured, quarterTurns: UInt8(rotation.rawValue / 90), pool: pool)
+  }
+}
+
+/// Clockwise, to be applied when showing the picture.
+public enum VideoRotation: Int, CustomStringConvertible, Sendable {
+  case rotation0 = 0
+  case rotation90 = 90
+  case rotation180 = 180
+  case rotation270 = 270
+  public var description: String { "rotation_\(rawValue)" }
+}
+
+public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
+  case none, motion, detail, text
+  public var description: String { ["none", "motion", "detail", "text"][rawValue] }
+}
+
+public final class LocalVideoConfiguration {
+  /// In kbit/s; 0 leaves it to the engine.
+  public var maxBitRateKbps: UInt32
+  /// Also sends a smaller picture, for those who show it small or have little room; ignored for content.
+  public var simulcastEnabled: Bool
+
+  public init(maxBitRateKbps: UInt32 = 0, simulcastEnabled: Bool = true) {
+    self.maxBitRateKbps = maxBitRateKbps
+    self.simulcastEnabled = simulcastEnabled
+  }
+}
+
+// MARK: Subscriptions
+
+/// Somebody's video that can be received; the instance stands for it as long as it is available.
+public final class RemoteVideoSource: Hashable {
+  public var attendeeId = ""
+  public init() {}
+  public static func == (a: RemoteVideoSource, b: RemoteVideoSource) -> Bool { a === b }
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+public final class VideoSubscriptionConfiguration {
+  public var priority = VideoPriority.high
+  public var targetResolution = VideoResolution.high
+  public init() {}
+}
+
+public enum VideoPriority: Int, Sendable {
+  case lowest = 0
+  case low = 10
+  case medium = 20
+  case high = 30
+  case highest = 40
+}
+
+public final class VideoResolution: Hashable, CustomStringConvertible, Sendable {
+  public static let low = VideoResolution(width: 320, height: 240)
+  public static let medium = VideoResolution(width: 640, height: 480)
+  public static let high = VideoResolution(width: 960, height: 720)
+  public static let videoDisabled = VideoResolution(width: 0, height: 0)
+  public static let videoResolutionHD = VideoResolution(width: 1_280, height: 720)
+  public static let videoResolutionFHD = VideoResolution(width: 1_920, height: 1_080)
+  public static let videoResolutionUHD = VideoResolution(width: 3_840, height: 2_160)
+
+  public let width: Int
+  public let height: Int
+
+  init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+
+  public static func == (a: VideoResolution, b: VideoResolution) -> Bool {
+    a.width == b.width && a.height == b.height
+  }
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(width)
+    hasher.combine(height)
+  }
+  public var description: String { "{ width: \(width), height: \(height) }" }
+}

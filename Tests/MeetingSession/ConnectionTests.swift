@@ -1,0 +1,138 @@
+import AmazonChimeSDK
+import Dispatch
+import Koine
+import Testing
+
+/// A room that says what a test makes it say.
+private final class ScriptedRoom: Backend, @unchecked Sendable {  // `receiver` is guarded
+  let scheduler = Scheduler.virtual()
+  let capabilities: BackendCapabilities = [.dataMessages]
+  private let receiver = Lock<(any LinkReceiver)?>(nil)
+
+  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
+    self.receiver.withLock { $0 = receiver }
+    return ScriptedLink { receiver.linkDidChange(.ended(.left)) }
+  }
+
+  func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
+    preconditionFailure("this style rings nobody")
+  }
+
+  func say(_ event: LinkEvent) { receiver.withLock { $0 }?.linkDidChange(event) }
+}
+
+private final class ScriptedLink: Link {
+  private let left: @Sendable () -> Void
+  init(left: @escaping @Sendable () -> Void) { self.left = left }
+
+  func publish(_ stream: Koine.Stream, as handle: MediaHandle, options: PublishOptions) {}
+  func unpublish(_ handle: MediaHandle) {}
+  func setMuted(_ muted: Bool, _ handle: MediaHandle) {}
+  func send(_ frame: EncodedFrame, of handle: MediaHandle) {}
+  func subscribe(to stream: Koine.Stream, as handle: MediaHandle) {}
+  func unsubscribe(from handle: MediaHandle) {}
+  func requestKeyFrame(of handle: MediaHandle) {}
+  func setPaused(_ paused: Bool, _ handle: MediaHandle) {}
+  func setPreference(_ preference: ReceivePreference, of handle: MediaHandle) {}
+  func send(_ message: Koine.DataMessage) {}
+  func setAttributes(_ attributes: [String: String]) {}
+  func remove(_ participant: Participant.ID) {}
+  func closeRoom() {}
+  func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { completion(LinkStatistics()) }
+  func leave() { left() }
+}
+
+/// What a meeting tells of its connection, transition by transition.
+@Suite struct ConnectionTests {
+  private let room = ScriptedRoom()
+  private let world: World
+  private let app: App
+
+  init() throws {
+    let world = World(
+      backend: room, delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+      devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
+    self.world = world
+    app = World.$current.withValue(world) { App("Ana") }
+    try app.audioVideo.start()
+  }
+
+  private func told(after events: LinkEvent...) async -> [String] {
+    await world.run(for: .milliseconds(10))
+    app.forget()
+    for event in events { room.say(event) }
+    await world.run(for: .milliseconds(500))
+    return app.lines
+  }
+
+  private let entered = LinkEvent.joined(
+    as: "ana", others: [Participant(id: "ben", name: "Ben", externalUserID: "b-1")])
+
+  @Test(arguments: [
+    (EndReason.refused(SessionError(.invalidCredential, "")), "audioAuthenticationRejected"),
+    (.refused(SessionError(.roomFull, "")), "audioCallAtCapacity"),
+    (.refused(SessionError(.unreachable, "")), "audioServiceUnavailable"),
+    (.refused(SessionError(.invalidRoom, "")), "audioInternalServerError"),
+    (.duplicate, "audioJoinedFromAnotherDevice"),
+  ])
+  func aMeetingThatDoesNotLetUsInStops(reason: EndReason, status: String) async throws {
+    #expect(await told(after: .ended(reason)) == ["audio stopped \(status)"])
+    try app.audioVideo.start()
+    #expect(await told(after: entered).prefix(2) == ["audio started", "video started ok"], "and may be tried again")
+  }
+
+  @Test func aLostConnectionIsDroppedAndComesBack() async {
+    _ = await told(after: entered)
+    let dropped = ["audio dropped", "audio connecting again", "video connecting"]
+    #expect(await told(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
+    #expect(await told(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
+    #expect(
+      await told(after: .reconnecting, .ended(.lost))
+        == dropped + ["audio cancelled", "audio stopped audioDisconnected", "video stopped videoServiceUnavailable"])
+    app.audioVideo.stop()
+    #expect(await told() == [], "nothing is left to stop")
+  }
+
+  @Test func stoppingWhileReconnectingCancelsThat() async {
+    _ = await told(after: entered)
+    _ = await told(after: .reconnecting)
+    app.audioVideo.stop()
+    await world.run(for: .milliseconds(10))
+    #expect(app.lines.suffix(3) == ["audio cancelled", "audio stopped ok", "video stopped ok"])
+  }
+
+  @Test func beingDroppedOrPutOutIsToldApartFromLeaving() async {
+    _ = await told(after: entered)
+    #expect(await told(after: .participantLeft("ben", .dropped)) == ["drop ben b-1"])
+    let again = Participant(id: "ben", name: "Ben", externalUserID: "b-1")
+    #expect(
+      await told(after: .participantJoined(again), .participantLeft("ben", .left)) == ["join ben b-1", "leave ben b-1"])
+    #expect(
+      await told(after: .participantJoined(again)).prefix(2) == ["join ben b-1", "mute ben b-1"],
+      "without a microphone one is muted")
+    #expect(await told(after: .participantLeft("ben", .removed)) == ["leave ben b-1"])
+  }
+
+  @Test func connectionHealthAlternatesAndSignalsAreDifferences() async {
+    let first = await told(after: entered)
+    #expect(first.contains("signal ana high") && first.contains("signal ben high"))
+    #expect(await told(after: .quality(["ben": .low])) == ["signal ben low"])
+    #expect(await told(after: .quality(["ana": .low])) == ["poor", "signal ana low"])
+    #expect(await told(after: .quality(["ana": .none])) == ["signal ana none"])
+    #expect(await told(after: .quality(["ana": .high, "ben": .high])).first == "recovered")
+    #expect(await told(after: .quality(["ana": .high])) == [])
+  }
+
+  @Test func volumesAreDifferences() async {
+    _ = await told(after: entered)
+    let stream = Koine.Stream(id: .init(participant: "ben", track: "m"), kind: .microphone)
+    app.told.withLock { $0.volumes = [:] }
+    #expect(await told(after: .streamAdded(stream)) == ["unmute ben b-1"])
+    for level in [-90, -50, -48, -30, -10, -12, -127] {
+      _ = await told(after: .speakers(Speakers(levels: ["ben": level], dominant: nil)))
+    }
+    _ = await told(after: .streamMuted(stream.id, true))
+    #expect(
+      app.told.withLock { $0.volumes["ben"] } == [.notSpeaking, .low, .medium, .high, .notSpeaking, .muted])
+  }
+}

@@ -1,0 +1,113 @@
+import AmazonChimeSDK
+import Foundation
+import Koine
+import Testing
+
+/// Who is there and who speaks; ends by the room; microphones.
+@Suite struct RosterTests {
+  @Test func theSameAttendeeElsewhereEndsTheFirstOne() async throws {
+    let place = Place()
+    let (first, second) = (place.app("Ana"), place.app("Ana"))
+    try first.audioVideo.start()
+    try first.audioVideo.startLocalVideo()
+    await place.run()
+    first.forget()
+    try second.audioVideo.start()
+    await place.run()
+    #expect(first.lines == ["tile -ana", "audio stopped audioJoinedFromAnotherDevice"])
+    first.audioVideo.stop()
+    await place.run()
+    #expect(first.lines.last == "video stopped ok" && first.lines(of: "audio stopped").count == 1)
+    #expect(second.lines.contains("audio started"))
+  }
+
+  @Test func aClosedRoomHangsUp() async throws {
+    let place = Place()
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben")
+    try ana.audioVideo.start()
+    await place.run()
+    ben.closeRoom()
+    await place.run()
+    #expect(ana.lines.last == "audio stopped audioServerHungup")
+  }
+
+  @Test func theTalkerIsTheActiveSpeaker() async throws {
+    let place = Place()
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben")
+    let cleo = try place.native("Cleo", sound: "silence")
+    try ana.audioVideo.start()
+    #expect(ana.audioVideo.realtimeLocalMute())
+    await place.run(.seconds(8))
+    #expect(ana.told.withLock { $0.active.last } == ["ben"], "who talks steadily goes on talking")
+    #expect(ana.told.withLock { $0.scores } >= 14, "every half second")
+    #expect(cleo.participants.count == 2)
+    ben.leave {}
+    await place.run()
+    #expect(ana.told.withLock { $0.active.last } == [])
+    ana.audioVideo.removeActiveSpeakerObserver(observer: ana)
+    let before = ana.told.withLock { ($0.active.count, $0.scores) }
+    #expect(ana.audioVideo.realtimeLocalUnmute())
+    await place.run(.seconds(2))
+    #expect(ana.told.withLock { ($0.active.count, $0.scores) } == before)
+  }
+
+  @Test func thePolicyHasTheVendorsNumbers() {
+    let policy = DefaultActiveSpeakerPolicy()
+    let (ana, ben) = (
+      AttendeeInfo(attendeeId: "ana", externalUserId: "Ana"), AttendeeInfo(attendeeId: "ben", externalUserId: "Ben")
+    )
+    let rising = (0..<6).map { _ in policy.calculateScore(attendeeInfo: ana, volume: .low) }
+    for (score, expected) in zip(rising, [0.1, 0.19, 0.271, 0.3439, 0.40951, 0.468559]) {
+      #expect(abs(score - expected) < 1e-12)
+    }
+    let single = DefaultActiveSpeakerPolicy()
+    #expect(single.calculateScore(attendeeInfo: ana, volume: .high) > 0)
+    let falling = (1...22).map { _ in single.calculateScore(attendeeInfo: ana, volume: .notSpeaking) }
+    #expect(falling.firstIndex(of: 0) == 21)
+    #expect(policy.calculateScore(attendeeInfo: ben, volume: .medium) > 0)
+    #expect(policy.calculateScore(attendeeInfo: ana, volume: .muted) < 0.27, "taken over")
+    let strict = DefaultActiveSpeakerPolicy(speakerWeight: 0.9, cutoffThreshold: 0.1, takeoverRate: 0.2)
+    #expect(strict.calculateScore(attendeeInfo: ana, volume: .high) == 0)
+  }
+
+  @Test func microphonesComeAndGo() async throws {
+    let place = Place()
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben", sound: "silence")
+    let ears = Ears()
+    ben.observe { [weak ben] event in
+      if case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind.isAudio {
+        ben?.attach(ears as any AudioSink, to: stream.id)
+      }
+    }
+    let headset = AVAudioSessionPortDescription(portType: .headsetMic, portName: "Headset \(UUID())", source: "silence")
+    AVAudioSession.sharedInstance().plugIn(headset)
+    defer { AVAudioSession.sharedInstance().unplug(headset) }
+    await place.run(.milliseconds(10))
+    #expect(ana.told.withLock { $0.devices.last } == ["Built-in Microphone", "Built-in Speaker", headset.portName])
+    let device = try #require(ana.audioVideo.listAudioDevices().first { $0.port == headset })
+    #expect(device.type == .audioWiredHeadset)
+    ana.audioVideo.chooseAudioDevice(mediaDevice: device)
+    try ana.audioVideo.start()
+    await place.run(.seconds(2))
+    #expect(ears.loudest < 100 && ana.audioVideo.getActiveAudioDevice() == device)
+    AVAudioSession.sharedInstance().unplug(headset)
+    await place.run(.seconds(2))
+    #expect(ears.loudest > 4_000 && ana.audioVideo.getActiveAudioDevice()?.type == .audioHandset)
+  }
+
+  @Test func observersComeOnceStayUntilRemovedAndMayRemoveThemselves() async throws {
+    let place = Place()
+    let ana = place.app("Ana")
+    ana.audioVideo.addAudioVideoObserver(observer: ana)
+    try ana.audioVideo.start()
+    await place.run()
+    #expect(ana.lines(of: "audio started").count == 1)
+    ana.audioVideo.removeAudioVideoObserver(observer: ana)
+    ana.audioVideo.stop()
+    await place.run()
+    #expect(ana.lines(of: "audio stopped").isEmpty)
+  }
+}

@@ -1,0 +1,83 @@
+import AmazonChimeSDK
+import Foundation
+import Testing
+
+/// Values, their words and numbers, and the service's JSON.
+@Suite struct ValueTests {
+  @Test func enumsHaveTheVendorsNumbersAndWords() {
+    #expect(LogLevel.allCases.map(\.description) == ["DEFAULT", "DEBUG", "INFO", "FAULT", "ERROR", "OFF"])
+    #expect(VolumeLevel.allCases.map(\.rawValue) == [-1, 0, 1, 2, 3])
+    #expect(VolumeLevel.allCases.map(\.description) == ["muted", "notSpeaking", "low", "medium", "high"])
+    #expect(
+      VideoPauseState.allCases.map(\.description) == ["unpaused", "pausedByUserRequest", "pausedForPoorConnection"])
+    #expect(SignalStrength.allCases.map(\.description) == ["none", "low", "high"])
+    #expect(MeetingSessionStatusCode(rawValue: 206) == .videoAtCapacityViewOnly)
+    #expect(MeetingSessionStatusCode.audioServerHungup.description == "audioServerHungup")
+    #expect(AudioMode(rawValue: 4) == nil && AudioMode.stereo48K.description == "stereo48K")
+    #expect(ObservableMetric(rawValue: 13) == .contentShareVideoSendRttMs)
+    #expect(
+      ObservableMetric.contentShareVideoSendFps.isContentShareMetric
+        && !ObservableMetric.videoSendFps.isContentShareMetric)
+    #expect(MediaDeviceType(rawValue: 4)?.description == "videoFrontCamera")
+    #expect(VideoRotation.rotation270.description == "rotation_270" && VideoContentHint.text.rawValue == 3)
+    #expect(SendDataMessageError.invalidData.description == "invalidData")
+  }
+
+  @Test func modalitiesAreTakenApart() {
+    let content = DefaultModality(id: "ana#content")
+    #expect(content.base == "ana" && content.modality == "content" && content.isOfType(type: .content))
+    #expect(DefaultModality(id: "a#b#c").modality == nil && DefaultModality(id: "a#b#c").base == "a")
+    #expect(DefaultModality(id: "#content").base == "content" && DefaultModality(id: "").base == "")
+  }
+
+  @Test func theServicesAnswersAreDecoded() throws {
+    let meeting = """
+      {"Meeting": {"MeetingId": "m", "MediaRegion": "r", "ExternalMeetingId": "e", "MediaPlacement":
+      {"AudioHostUrl": "a", "SignalingUrl": "s"}, "MeetingFeatures": {"Video": {"MaxResolution": "FHD"}}}}
+      """
+    let attendee = #"{"Attendee": {"AttendeeId": "i", "ExternalUserId": "u", "JoinToken": "t"}}"#
+    let configuration = MeetingSessionConfiguration(
+      createMeetingResponse: try JSONDecoder().decode(CreateMeetingResponse.self, from: Data(meeting.utf8)),
+      createAttendeeResponse: try JSONDecoder().decode(CreateAttendeeResponse.self, from: Data(attendee.utf8)),
+      urlRewriter: { "https://\($0)" })
+    #expect(configuration.meetingId == "m" && configuration.externalMeetingId == "e")
+    #expect(configuration.credentials.joinToken == "t" && configuration.urls.signalingUrl == "https://s")
+    #expect(configuration.urls.audioFallbackUrl == "https://a" && configuration.urls.ingestionUrl == nil)
+    #expect(configuration.meetingFeatures.videoMaxResolution === VideoResolution.videoResolutionFHD)
+    #expect(MeetingFeatures(video: "4k", content: "NONE").videoMaxResolution == .videoResolutionUHD)
+    #expect(MeetingFeatures(video: "4k", content: "NONE").contentMaxResolution == .videoDisabled)
+  }
+
+  @Test func aLoggerWritesWhatIsAsHighAsItsLevel() {
+    let logger = ConsoleLogger(name: "test")
+    #expect(logger.getLogLevel() == .INFO)
+    logger.setLogLevel(level: .OFF)
+    var wasAsked = false
+    logger.debug {
+      wasAsked = true
+      return ""
+    }
+    #expect(!wasAsked, "text that nobody reads is not made")
+  }
+
+  @Test func configurationsAndAttendees() {
+    let configuration = AudioVideoConfiguration(audioMode: .mono48K, callKitEnabled: true)
+    #expect(configuration.enableAudioRedundancy && configuration.reconnectTimeoutMs == 180_000)
+    #expect(configuration.description.hasPrefix("audioMode: mono48K, audioDeviceCapabilities: inputAndOutput, callKit"))
+    let (ana, other) = (
+      AttendeeInfo(attendeeId: "a", externalUserId: "x"), AttendeeInfo(attendeeId: "a", externalUserId: "y")
+    )
+    #expect(ana == other && ana.hashValue == other.hashValue && !(ana < other))
+    #expect(
+      VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3)
+        == VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3))
+    #expect(MediaDevice.listVideoDevices().map(\.type) == [.videoFrontCamera, .videoBackCamera])
+    let formats = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice.listVideoDevices()[0])
+    #expect(formats.allSatisfy { $0.width <= 1_280 && $0.height <= 720 } && !formats.isEmpty)
+    #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice(label: "x", type: .other)).isEmpty)
+    #expect(
+      DataMessage(
+        topic: "t", data: Data([0xFF]), senderAttendeeId: "", senderExternalUserId: "", timestampMs: 0, throttled: false
+      ).text() == nil)
+  }
+}
