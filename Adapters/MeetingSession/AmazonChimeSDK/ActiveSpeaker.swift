@@ -46,7 +46,7 @@ public final class DefaultActiveSpeakerPolicy: ActiveSpeakerPolicy {
 /// Every 200 ms whoever has not changed for a second is scored again at the volume that still holds. (The vendor's scores
 /// them as silent, so that a steady talker disappears; and it shares scores between observers, so that only one hears of
 /// a speaker's end.)
-final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `state`; policies run on the delivery queue
+final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `state`
   private final class Watch {
     let policy: any ActiveSpeakerPolicy
     let observer: any ActiveSpeakerObserver
