@@ -1,5 +1,6 @@
 import AmazonChimeSDK
 import Foundation
+import KoineTokens
 import Testing
 
 /// Values, their words and numbers, and the service's JSON.
@@ -46,6 +47,20 @@ import Testing
     #expect(configuration.meetingFeatures.videoMaxResolution === VideoResolution.videoResolutionFHD)
     #expect(MeetingFeatures(video: "4k", content: "NONE").videoMaxResolution == .videoResolutionUHD)
     #expect(MeetingFeatures(video: "4k", content: "NONE").contentMaxResolution == .videoDisabled)
+  }
+
+  @Test func aPassOfOursIsReadAsTheServicesAnswers() throws {
+    let key = try SigningKey(generating: .p256)
+    let pass = try MeetingPass.create(
+      MeetingPass.Meeting(meetingID: "tea", mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: "ana",
+      externalUserID: "Ana", issued: NumericDate(1_000), with: key)
+    let configuration = MeetingSessionConfiguration(
+      createMeetingResponse: try JSONDecoder().decode(
+        CreateMeetingResponse.self, from: Data(try pass.createMeetingJSON.utf8)),
+      createAttendeeResponse: try JSONDecoder().decode(
+        CreateAttendeeResponse.self, from: Data(try pass.createAttendeeJSON.utf8)))
+    #expect(configuration.meetingId == "tea" && configuration.credentials.attendeeId == "ana")
+    #expect(configuration.credentials.joinToken == pass.attendee.joinToken)
   }
 
   @Test func aLoggerWritesWhatIsAsHighAsItsLevel() {

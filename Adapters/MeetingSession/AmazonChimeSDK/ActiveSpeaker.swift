@@ -104,7 +104,21 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
 
   func left(_ info: AttendeeInfo) {
     state.withLock { $0.last[info] = nil }
-    for watch in watches where state.withLock({ _ in watch.scores.removeValue(forKey: info) }) != nil { tell(watch) }
+    for watch in watches {
+      let wasActive = state.withLock { _ in
+        watch.scores[info] = nil
+        return watch.active.contains(info)
+      }
+      if wasActive { tell(watch) }
+    }
+  }
+
+  /// The meeting is over; nobody is told.
+  func clear() {
+    state.withLock { state in
+      state.last = [:]
+      for watch in state.watches.values { (watch.scores, watch.active) = ([:], []) }
+    }
   }
 
   func changed(_ update: VolumeUpdate) {

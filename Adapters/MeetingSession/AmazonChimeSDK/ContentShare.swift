@@ -97,7 +97,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     let credentials = configuration.credentials
     let session = Session(
       JoinRequest(
-        room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : credentials.joinToken,
+        room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : DefaultModality.content(of: credentials.joinToken),
         participantID: DefaultModality.content(of: credentials.attendeeId), name: credentials.externalUserId,
         externalUserID: credentials.externalUserId),
       in: world, options: SessionOptions(subscribesToEverything: false))

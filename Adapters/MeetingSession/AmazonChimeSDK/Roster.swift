@@ -55,11 +55,8 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded, because an
 
   /// The meeting is over for us; nobody is told of each attendee.
   func clear() {
-    let all = attendees.withLock { attendees in
-      defer { attendees = [:] }
-      return attendees.values.map(\.info)
-    }
-    for info in all { speakers.left(info) }
+    attendees.withLock { $0 = [:] }
+    speakers.clear()
   }
 
   func setMuted(_ isMuted: Bool, _ id: String) {
