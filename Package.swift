@@ -149,7 +149,7 @@ let package = Package(
     .executableTarget(
       name: "koine-meeting",
       dependencies: [
-        "AmazonChimeSDK", "Koine", "KoineBackends", "KoineUIKit", "KoineSampleSupport",
+        "AmazonChimeSDK", "Koine", "KoineUIKit", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-meeting", swiftSettings: settings),

@@ -10,10 +10,10 @@ final class MeetingViewController: UIViewController {
   private(set) var roster: [AttendeeInfo] = []
   private(set) var isMuted = false
   private(set) var isVideoOn = true
-  private(set) var status = MeetingSessionStatusCode.ok
+  private var status = MeetingSessionStatusCode.ok
   private var views: [(tile: VideoTileState, view: DefaultVideoRenderView, name: UILabel)] = []
   var trace: (String) -> Void = { _ in }
-  var stopped: () -> Void = {}
+  var stopped: (MeetingSessionStatusCode) -> Void = { _ in }
 
   override func viewDidLoad() {
     super.viewDidLoad()
@@ -52,14 +52,14 @@ final class MeetingViewController: UIViewController {
     meetingSession.audioVideo.startRemoteVideo()
   }
 
-  func toggleMute() {
+  func toggleMicrophone() {
     isMuted.toggle()
     let done =
       isMuted ? meetingSession?.audioVideo.realtimeLocalMute() : meetingSession?.audioVideo.realtimeLocalUnmute()
     if done != true { isMuted.toggle() }
   }
 
-  func toggleVideo() {
+  func toggleCamera() {
     isVideoOn.toggle()
     do {
       if isVideoOn {
@@ -199,7 +199,7 @@ extension MeetingViewController: @preconcurrency AudioVideoObserver {
     meetingSession?.audioVideo.removeVideoTileObserver(observer: self)
     meetingSession?.audioVideo.removeActiveSpeakerObserver(observer: self)
     meetingSession?.audioVideo.removeRealtimeDataMessageObserverFromTopic(topic: "chat")
-    stopped()
+    stopped(status)
   }
 }
 

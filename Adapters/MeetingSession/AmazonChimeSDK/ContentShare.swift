@@ -95,9 +95,10 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
   private func ownSession() -> Session? {
     guard let world = place.world else { return nil }
     let credentials = configuration.credentials
+    let token = credentials.joinToken
     let session = Session(
       JoinRequest(
-        room: configuration.meetingId, credential: credentials.joinToken.isEmpty ? nil : DefaultModality.content(of: credentials.joinToken),
+        room: configuration.meetingId, credential: token.isEmpty ? nil : DefaultModality.content(of: token),
         participantID: DefaultModality.content(of: credentials.attendeeId), name: credentials.externalUserId,
         externalUserID: credentials.externalUserId),
       in: world, options: SessionOptions(subscribesToEverything: false))
