@@ -75,6 +75,14 @@ let package = Package(
     library("FFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil", apt: "libavformat-dev"),
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
+    // Compiled, because the library is C++. Its headers find each other by a folder that is on no search path, and the
+    // flags of its pkg-config are not all ones that the package manager lets through: hence the link `system`.
+    .target(
+      name: "CKoineAudioProcessing", path: "Sources/CLibraries/CAudioProcessing", exclude: ["system"],
+      cxxSettings: [
+        .headerSearchPath("system"), .define("WEBRTC_POSIX"), .define("WEBRTC_AUDIO_PROCESSING_ONLY_BUILD"),
+      ],
+      linkerSettings: [.linkedLibrary("webrtc_audio_processing")]),
 
     // Floor 1
     room("Base"),
@@ -83,6 +91,7 @@ let package = Package(
     // Floor 2
     room("RTP", leansOn: ["KoineBase"]),
     room("Codecs", leansOn: ["KoineBase", "CKoineOpus", "CKoineVPX", "CKoineYUV", "CKoineSpeexDSP"]),
+    room("AudioProcessing", leansOn: ["CKoineAudioProcessing"]),
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["KoineJSONCodec"]),
@@ -187,6 +196,7 @@ let package = Package(
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
     tests("Codecs", of: ["KoineCodecs", "KoineBase"]),
+    tests("AudioProcessing", of: ["KoineAudioProcessing"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),

@@ -1,0 +1,63 @@
+/// What is done to a microphone's sound before it is sent.
+public struct AudioProcessing: Hashable, Sendable {
+  /// How much of a steady noise is taken away; more of it harms the voice more.
+  public enum NoiseSuppression: Int, Hashable, Sendable, CaseIterable {
+    case low, moderate, high, veryHigh
+  }
+
+  /// Takes away what the loudspeaker plays and the microphone hears.
+  public var cancelsEcho: Bool
+  /// Nil leaves noise as it is.
+  public var noiseSuppression: NoiseSuppression?
+  /// Brings the voice to an even level, digitally.
+  public var controlsGain: Bool
+  /// Takes away direct current and what is below the voice.
+  public var removesLowFrequencies: Bool
+
+  public init(
+    cancelsEcho: Bool = true, noiseSuppression: NoiseSuppression? = .moderate, controlsGain: Bool = false,
+    removesLowFrequencies: Bool = true
+  ) {
+    (self.cancelsEcho, self.noiseSuppression) = (cancelsEcho, noiseSuppression)
+    (self.controlsGain, self.removesLowFrequencies) = (controlsGain, removesLowFrequencies)
+  }
+
+  /// Hears and changes nothing.
+  public static let none = AudioProcessing(
+    cancelsEcho: false, noiseSuppression: nil, controlsGain: false, removesLowFrequencies: false)
+  /// For talk: everything.
+  public static let voice = AudioProcessing(controlsGain: true)
+}
+
+/// What the processing measures. Figures that are unknown, yet or in these settings, are nil.
+public struct AudioProcessingStatistics: Hashable, Sendable {
+  /// In dB: how much weaker the echo is captured than it was rendered; averaged over the call.
+  public var echoReturnLoss: Int?
+  /// In dB: how much of the captured echo is taken away; averaged over the call.
+  public var echoReturnLossEnhancement: Int?
+  /// From when sound was rendered to when it was captured, as the canceller has found it in the last second.
+  public var echoDelay: Duration?
+  /// 0...1, of the last block. Known while noise is suppressed.
+  public var voiceProbability: Double?
+  /// Whether the last block held a voice.
+  public var hasVoice = false
+
+  public init() {}
+}
+
+/// What could not be processed.
+package struct AudioProcessingError: Error, Hashable, CustomStringConvertible {
+  package enum Kind: Hashable, Sendable {
+    /// Neither one nor two channels, or not 10 ms: the caller's mistake.
+    case wrongSize
+    /// The library failed by itself.
+    case failed
+  }
+
+  package var kind: Kind
+  package var detail: String
+
+  package init(_ kind: Kind, _ detail: String) { (self.kind, self.detail) = (kind, detail) }
+
+  package var description: String { "\(kind): \(detail)" }
+}
