@@ -115,7 +115,7 @@ let package = Package(
       "EmbeddedBackend", in: "Sources/Backends",
       leansOn: [
         "Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSockets",
-        "KoineSimulatedNetwork",
+        "KoineSimulatedNetwork", "KoineTokens",
       ]),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
@@ -136,7 +136,7 @@ let package = Package(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
       leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
 
-    adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: []),
+    adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: ["KoineTokens"]),
     adapter(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
       leansOn: ["Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation"]),
@@ -166,7 +166,7 @@ let package = Package(
     .executableTarget(
       name: "koine-call-agent",
       dependencies: [
-        "AzureCommunicationCalling", "Koine", "KoineUIKit", "KoineSampleSupport",
+        "AzureCommunicationCalling", "Koine", "KoineTokens", "KoineUIKit", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-call-agent", swiftSettings: settings),
@@ -206,7 +206,7 @@ let package = Package(
       "Router",
       of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
     tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
-    tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
+    tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens"]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(
       "Platform",

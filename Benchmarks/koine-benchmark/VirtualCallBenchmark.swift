@@ -50,7 +50,8 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
 
   func linkDidChange(_ event: LinkEvent) {
     switch event {
-    case .joined(let id, let others):
+    case .joined(let local, let others):
+      let id = local.id
       self.id = id
       for (handle, kind) in [(1, Stream.Kind.camera), (2, .microphone)] {
         link?.publish(

@@ -1,6 +1,7 @@
 import AzureCommunicationCalling
 import Koine
 import KoineSampleSupport
+import KoineTokens
 import KoineUIKit
 
 /// The screen of the sample, written as the vendor's quickstart writes it: an agent, a call, and a renderer for each
@@ -229,12 +230,9 @@ extension CallScreen: @preconcurrency RendererDelegate {
 }
 
 /// A token as the vendor's servers give them, good for the embedded backend, which asks for no signature.
-private func developmentToken(for user: String) -> String {
+private func developmentToken(for user: String) throws -> String {
   let id = String(user.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
-  let claims = #"{"skypeid":"acs:\#(id)","exp":\#(Int(Date().timeIntervalSince1970) + 86_400)}"#
-  let part = { (text: String) in
-    Data(text.utf8).base64EncodedString().replacingOccurrences(of: "+", with: "-")
-      .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
-  }
-  return [part(#"{"alg":"none"}"#), part(claims), ""].joined(separator: ".")
+  let now = NumericDate.ofSystemClock()
+  let token = CommunicationUserToken(identity: "8:acs:" + id, issued: now, expires: now + 86_400)
+  return try token.signed(with: SigningKey(generating: .p256))
 }

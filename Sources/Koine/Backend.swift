@@ -110,8 +110,9 @@ public protocol LinkReceiver: AnyObject, Sendable {
 
 /// What happens on a link, in the order in which it happened in the room.
 public enum LinkEvent: Sendable {
-  /// Let in; with everybody who is there already, and their streams.
-  case joined(as: Participant.ID, others: [Participant])
+  /// Let in, as the room knows us: the credential may have given another id, name or attributes than were asked for. With
+  /// everybody who is there already, and their streams.
+  case joined(as: Participant, others: [Participant])
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Stream)

@@ -13,7 +13,7 @@ extension SessionCore: LinkReceiver {
 
   private func handle(_ event: LinkEvent) {
     switch event {
-    case .joined(let id, let present): entered(as: id, others: present)
+    case .joined(let local, let present): entered(as: local, others: present)
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
     case .streamAdded(let stream): added(stream)

@@ -108,11 +108,11 @@ final class SessionCore: @unchecked Sendable {
     mixer.stop()
   }
 
-  func entered(as id: Participant.ID, others present: [Participant]) {
+  func entered(as known: Participant, others present: [Participant]) {
     local = Participant(
-      id: id, name: request.name, externalUserID: request.externalUserID, attributes: local.attributes, isLocal: true,
+      id: known.id, name: known.name, externalUserID: known.externalUserID, attributes: known.attributes, isLocal: true,
       streams: local.streams.map {
-        Stream(id: .init(participant: id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
+        Stream(id: .init(participant: known.id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
       })
     state = .connected
     let completion = joinCompletion

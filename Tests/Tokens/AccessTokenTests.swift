@@ -34,7 +34,7 @@ import Testing
     let user = "8:acs:0c5e9b66_00000019-1111"
     let token = CommunicationUserToken(identity: user, resourceID: "0c5e9b66", issued: now, expires: now + 3_600)
     try roundTrip(token, key: SigningKey(generating: .p256), lasting: 3_600)
-    #expect(token.admission == Admission(identity: user, expiry: now + 3_600))
+    #expect(token.admission == Admission(identity: user, canModerate: true, expiry: now + 3_600))
     #expect(
       try Self.json(token.signed(with: SigningKey(secret: secret)))
         == #"{"skypeid":"acs:0c5e9b66_00000019-1111","acsScope":"chat,voip","resourceId":"0c5e9b66","iat":1700000000,"exp":1700003600}"#

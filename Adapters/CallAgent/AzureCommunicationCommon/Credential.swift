@@ -1,4 +1,5 @@
 public import Foundation
+import KoineTokens
 
 public typealias CommunicationTokenCompletionHandler = (CommunicationAccessToken?, (any Error)?) -> Void
 public typealias TokenRefreshHandler = (String?, (any Error)?) -> Void
@@ -116,37 +117,24 @@ public final class CommunicationTokenCredential: NSObject, Cancellable, @uncheck
   }
 }
 
-/// Reads what an access token says of itself (RFC 7519).
+/// Reads what an access token says of itself.
 package enum AccessTokenParser {
-  private struct Claims: Decodable {
-    let exp: UInt64
-    let skypeid: String?
-    let sub: String?
-  }
-
   static func parse(_ token: String) throws -> CommunicationAccessToken {
     CommunicationAccessToken(
-      token: token, expiresOn: Date(timeIntervalSince1970: TimeInterval(try claims(of: token).exp)))
+      token: token, expiresOn: Date(timeIntervalSince1970: try claims(of: token).expires.seconds))
   }
 
   /// Whom the token was given to, as a raw id; nil when it does not say.
-  package static func identity(of token: String) -> String? {
-    guard let claims = try? claims(of: token) else { return nil }
-    if let id = claims.skypeid { return id.hasPrefix("8:") ? id : "8:" + id }
-    return claims.sub
-  }
+  package static func identity(of token: String) -> String? { try? claims(of: token).identity }
 
-  private static func claims(of token: String) throws -> Claims {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count >= 2 else {
+  private static func claims(of token: String) throws -> CommunicationUserToken {
+    guard token.split(separator: ".", omittingEmptySubsequences: false).count >= 2 else {
       throw CommunicationTokenCredential.error("JwtTokenParser.decodeJwtPayload", "the token has no payload")
     }
-    var text = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
-    text += String(repeating: "=", count: (4 - text.count % 4) % 4)
-    guard let payload = Data(base64Encoded: text) else {
-      throw CommunicationTokenCredential.error(
-        "JwtTokenParser.convertFromBase64Url", "the token's payload is not base64url")
+    do throws(TokenError) {
+      return try CommunicationUserToken.reading(token)
+    } catch {
+      throw CommunicationTokenCredential.error("JwtTokenParser.convertFromBase64Url", error.description)
     }
-    return try JSONDecoder().decode(Claims.self, from: payload)
   }
 }

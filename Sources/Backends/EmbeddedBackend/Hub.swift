@@ -128,6 +128,7 @@ final class Hub: @unchecked Sendable {
     guard router == nil else { return }
     routerAddress = try loop.open()
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
+    configuration.authorization = .embedded
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
     router = Router(configuration: configuration, random: random.fork(), now: now)
   }

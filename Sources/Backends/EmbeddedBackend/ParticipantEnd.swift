@@ -207,7 +207,7 @@ final class ParticipantEnd: ClientEnd {
     case .joined(let joined):
       peer.setRemote(PeerDescription(joined.description), at: now)
       receiver.linkDidChange(
-        .joined(as: joined.participantID, others: joined.participants.map { Koine.Participant($0) }))
+        .joined(as: Koine.Participant(joined.local), others: joined.participants.map { Koine.Participant($0) }))
       for data in joined.history { receiver.linkDidChange(.message(ReceivedMessage(data, isHistory: true))) }
     case .refused(let failure): end(.refused(SessionError(failure)))
     case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
