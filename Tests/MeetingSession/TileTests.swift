@@ -141,6 +141,16 @@ import Testing
     #expect(ana.lines.contains("sources +dora") && ana.tile(of: "dora") == nil)
   }
 
+  @Test func theStartLimitsThePicture() async throws {
+    let place = Place(camera: "stamp:self,640x360@15")
+    let ana = place.app("Ana")
+    try ana.audioVideo.start(audioVideoConfiguration: AudioVideoConfiguration(videoMaxResolution: .low))
+    try ana.audioVideo.startLocalVideo()
+    let ben = try place.native("Ben")
+    await place.run(.seconds(3))
+    #expect(ben.tiles.first { !$0.isLocal }?.width == 320)
+  }
+
   @Test func aTargetResolutionChoosesTheLayer() async throws {
     let place = Place(camera: "stamp:self,640x360@30")
     let (ana, ben) = (place.app("Ana"), place.app("Ben"))

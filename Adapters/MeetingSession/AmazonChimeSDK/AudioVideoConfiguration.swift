@@ -1,4 +1,5 @@
-/// How the meeting's media shall be. Sound is Opus at 48 kHz whatever the mode says; the rest is heeded as documented.
+/// How the meeting's media shall be. Devices and the largest picture are heeded; the mode of sound (always Opus at 48 kHz,
+/// mono), redundancy, CallKit and the time for reconnecting (the room's own) are kept to be read.
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   public static let defaultAudioMode = AudioMode.stereo48K
   public static let defaultAudioDeviceCapabilities = AudioDeviceCapabilities.inputAndOutput

@@ -78,6 +78,11 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
   public func addCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.add(observer) }
   public func removeCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.remove(observer) }
 
+  /// Of its pictures; nil while it does not run.
+  var expectedHeight: Int? {
+    state.withLock { state in state.camera.map { min($0.format.height, state.format.height) } }
+  }
+
   public func start() {
     guard state.withLock({ $0.camera == nil }) else { return }
     if run() { observers.tell { $0.captureDidStart() } }

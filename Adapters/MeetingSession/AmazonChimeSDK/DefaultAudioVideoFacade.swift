@@ -95,6 +95,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       return true
     }
     guard isFirst else { throw MediaError.illegalState }
+    localVideo.begin(limit: audioVideoConfiguration.videoMaxResolution)
     begin(session, usesMicrophone: usesMicrophone)
   }
 

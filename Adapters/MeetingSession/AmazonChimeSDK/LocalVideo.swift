@@ -9,6 +9,8 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     let isSimulcast: Bool
   }
   private struct State {
+    /// Of this meeting and of how it was started, whichever is smaller.
+    var limit: VideoResolution
     var usesCamera = true
     var sending: Sending?
   }
@@ -16,12 +18,18 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   let camera: DefaultCameraCaptureSource
   private let logger: any Logger
   private let features: MeetingFeatures
-  private let state = Lock(State())
+  private let state: Lock<State>
 
   init(_ place: Place, _ logger: any Logger, _ features: MeetingFeatures) {
     camera = DefaultCameraCaptureSource(logger: logger, in: place)
     self.logger = logger
     self.features = features
+    state = Lock(State(limit: features.videoMaxResolution))
+  }
+
+  func begin(limit: VideoResolution) {
+    let own = features.videoMaxResolution
+    state.withLock { $0.limit = limit.height < own.height ? limit : own }
   }
 
   /// The internal camera counts as in use from the beginning: apps ask for it to know whether to mirror.
@@ -66,7 +74,7 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     old?.stream.unpublish()
     let engineSource = EngineSource(source)
     do {
-      let stream = try session.publish(camera: engineSource, options: options(config))
+      let stream = try session.publish(camera: engineSource, options: options(config, of: source))
       state.withLock { state in
         state.sending = Sending(
           stream: stream, source: engineSource, bitRateKbps: config.maxBitRateKbps,
@@ -78,17 +86,28 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     }
   }
 
-  private func options(_ config: LocalVideoConfiguration) -> VideoPublishOptions {
-    let limit = features.videoMaxResolution
+  /// What the camera gives is known beforehand, what the app's sources give is not.
+  private func options(_ config: LocalVideoConfiguration, of source: any VideoSource) -> VideoPublishOptions {
+    let limit = state.withLock { $0.limit }
+    let height = min((source as? DefaultCameraCaptureSource)?.expectedHeight ?? 540, limit.height)
     var options = VideoPublishOptions(
-      maximumBitrate: limit.height > 720 ? 2_500_000 : 1_000_000, maximumWidth: max(limit.width, 2),
-      maximumHeight: max(limit.height, 2))
-    if config.simulcastEnabled {
-      options.lowerLayers = [
-        VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
-      ]
-    }
+      maximumBitrate: Self.bitrate(height), maximumWidth: max(limit.width, 2), maximumHeight: max(limit.height, 2))
+    if config.simulcastEnabled, height > Self.lowerLayer.maximumHeight { options.lowerLayers = [Self.lowerLayer] }
     if config.maxBitRateKbps > 0 { options.maximumBitrate = Int(min(config.maxBitRateKbps, 50_000)) * 1_000 }
     return options
+  }
+
+  private static let lowerLayer = VideoLayer(
+    maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
+
+  /// In bit/s.
+  private static func bitrate(_ height: Int) -> Int {
+    switch height {
+    case ...180: 200_000
+    case ...360: 700_000
+    case ...540: 1_000_000
+    case ...720: 1_400_000
+    default: 2_500_000
+    }
   }
 }

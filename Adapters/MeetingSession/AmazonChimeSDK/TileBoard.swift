@@ -1,14 +1,12 @@
 import Koine
 
 /// A tile id with somebody's video and, perhaps, a view; mutated in place: every call about a tile has the same object.
-public final class VideoTileState: @unchecked Sendable {  // changed on the delivery queue, but for a pause by the app
+public final class VideoTileState: Sendable {
   public let tileId: Int
   public let attendeeId: String
-  public var videoStreamContentWidth: Int
-  public var videoStreamContentHeight: Int
-  public var pauseState: VideoPauseState
   public let isLocalTile: Bool
   public let isContent: Bool
+  private let current: Lock<(width: Int, height: Int, pause: VideoPauseState)>
 
   public init(
     tileId: Int, attendeeId: String, videoStreamContentWidth: Int, videoStreamContentHeight: Int,
@@ -16,11 +14,22 @@ public final class VideoTileState: @unchecked Sendable {  // changed on the deli
   ) {
     self.tileId = tileId
     self.attendeeId = attendeeId
-    self.videoStreamContentWidth = videoStreamContentWidth
-    self.videoStreamContentHeight = videoStreamContentHeight
-    self.pauseState = pauseState
     self.isLocalTile = isLocalTile
     isContent = DefaultModality(id: attendeeId).isOfType(type: .content)
+    current = Lock((videoStreamContentWidth, videoStreamContentHeight, pauseState))
+  }
+
+  public var videoStreamContentWidth: Int {
+    get { current.withLock { $0.width } }
+    set { current.withLock { $0.width = newValue } }
+  }
+  public var videoStreamContentHeight: Int {
+    get { current.withLock { $0.height } }
+    set { current.withLock { $0.height = newValue } }
+  }
+  public var pauseState: VideoPauseState {
+    get { current.withLock { $0.pause } }
+    set { current.withLock { $0.pause = newValue } }
   }
 }
 
