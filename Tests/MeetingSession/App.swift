@@ -53,7 +53,7 @@ final class App: @unchecked Sendable {  // everything mutable is in locks
             audioFallbackUrl: "fallback", audioHostUrl: host, signalingUrl: "signaling", turnControlUrl: "turn"),
           mediaRegion: "here", meetingId: room)),
       createAttendeeResponse: CreateAttendeeResponse(
-        attendee: Attendee(attendeeId: name.lowercased(), externalUserId: name, joinToken: "")))
+        attendee: Attendee(attendeeId: name.lowercased(), externalUserId: name, joinToken: "opaque-\(name)")))
   }
 
   var lines: [String] { told.withLock { $0.lines } }

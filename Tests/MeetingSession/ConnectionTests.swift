@@ -66,7 +66,8 @@ private final class ScriptedLink: Link {
   }
 
   private let entered = LinkEvent.joined(
-    as: "ana", others: [Participant(id: "ben", name: "Ben", externalUserID: "b-1")])
+    as: Participant(id: "ana", name: "Ana", externalUserID: "Ana", isLocal: true),
+    others: [Participant(id: "ben", name: "Ben", externalUserID: "b-1")])
 
   @Test(arguments: [
     (EndReason.refused(SessionError(.invalidCredential, "")), "audioAuthenticationRejected"),
