@@ -43,12 +43,14 @@ let package = Package(
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineBackends", targets: ["KoineBackends"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
+    .library(name: "KoineComposition", targets: ["KoineComposition"]),
     .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
     .library(name: "KoineUIKit", targets: ["KoineUIKit"]),
     .library(name: "KoineAVFoundation", targets: ["KoineAVFoundation"]),
     .library(name: "KoineCoreMedia", targets: ["KoineCoreMedia"]),
     .library(name: "KoineCoreVideo", targets: ["KoineCoreVideo"]),
     .library(name: "AmazonChimeSDK", targets: ["AmazonChimeSDK"]),
+    .library(name: "AmazonIVSBroadcast", targets: ["AmazonIVSBroadcast"]),
     .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
     .library(name: "Mediasoup", targets: ["Mediasoup"]),
@@ -58,6 +60,7 @@ let package = Package(
     .executable(name: "koine-listener", targets: ["koine-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
     .executable(name: "koine-meeting", targets: ["koine-meeting"]),
+    .executable(name: "koine-stage", targets: ["koine-stage"]),
     .executable(name: "koine", targets: ["KoineCommand"]),
   ],
   dependencies: [
@@ -125,6 +128,7 @@ let package = Package(
 
     // Floor 7
     room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend"]),
+    room("Composition", leansOn: ["Koine", "KoineMediaEngine"]),
 
     // Floor 8
     adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
@@ -135,6 +139,12 @@ let package = Package(
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
       leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
+    adapter(
+      "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
+      leansOn: [
+        "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "KoineUIKit", "KoineAVFoundation",
+        "KoineCoreMedia", "KoineCoreVideo",
+      ]),
 
     adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: ["KoineTokens"]),
     adapter(
@@ -170,6 +180,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-call-agent", swiftSettings: settings),
+    .executableTarget(
+      name: "koine-stage",
+      dependencies: [
+        "AmazonIVSBroadcast", "Koine", "KoineTokens", "KoineSampleSupport",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Samples/koine-stage", swiftSettings: settings),
 
     // Floor 11
     .executableTarget(
@@ -226,6 +243,13 @@ let package = Package(
         "AmazonChimeSDK", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
         "KoineSimulatedNetwork", "KoineTokens",
       ], compiled: asAppsAre),
+    tests(
+      "StageStrategy",
+      of: [
+        "AmazonIVSBroadcast", "KoineUIKit", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens", "KoineMediaFiles",
+        "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+      ], compiled: asAppsAre),
+    tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]

@@ -69,8 +69,31 @@ public final class Delivery: Sendable {
 
   public let queue: DispatchQueue
   private let posted = Lock(0)
+  private let mark: Mark
 
-  public init(queue: DispatchQueue) { self.queue = queue }
+  public init(queue: DispatchQueue) {
+    self.queue = queue
+    mark = Mark.of(queue)
+  }
+
+  /// Whether the caller runs on the queue, as everything that is delivered does. (Not `Thread.isMainThread`: the main
+  /// queue may be served by another thread.)
+  public var isCurrent: Bool { DispatchQueue.getSpecific(key: Mark.key) === mark }
+
+  /// What a queue is known by: the same for all deliveries on it.
+  private final class Mark: Sendable {
+    static let key = DispatchSpecificKey<Mark>()
+    private static let making = Lock(())
+
+    static func of(_ queue: DispatchQueue) -> Mark {
+      making.withLock { _ in
+        if let mark = queue.getSpecific(key: key) { return mark }
+        let mark = Mark()
+        queue.setSpecific(key: key, value: mark)
+        return mark
+      }
+    }
+  }
 
   public func deliver(_ work: @escaping @Sendable () -> Void) {
     posted.withLock { $0 += 1 }
@@ -90,18 +113,22 @@ public final class Delivery: Sendable {
 /// The sources that stand for "the camera" and "the microphone", in the words of `Devices`.
 public struct DefaultDevices: Sendable, Hashable {
   public var camera, microphone: String
+  /// The camera at the machine's back, for vendor code that asks for it.
+  public var backCamera: String
 
-  public init(camera: String = "pattern", microphone: String = "tone") {
+  /// - Parameter backCamera: nil: the same as `camera`.
+  public init(camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil) {
     self.camera = camera
     self.microphone = microphone
+    self.backCamera = backCamera ?? camera
   }
 
-  /// What `KOINE_CAMERA` and `KOINE_MICROPHONE` say, else a moving pattern and a tone.
+  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE` and `KOINE_BACK_CAMERA` say, else a moving pattern and a tone.
   public static var environment: DefaultDevices {
     let variables = ProcessInfo.processInfo.environment
     let builtIn = DefaultDevices()
     return DefaultDevices(
       camera: variables["KOINE_CAMERA"] ?? builtIn.camera,
-      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone)
+      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone, backCamera: variables["KOINE_BACK_CAMERA"])
   }
 }

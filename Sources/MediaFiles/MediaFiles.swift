@@ -1,9 +1,11 @@
+import Foundation
 import Koine
 
 /// Media files as cameras and microphones.
 public enum MediaFiles {
   /// Makes `file:PATH` known: any container that FFmpeg reads, its pictures as a camera, its sound as a microphone, looped.
   /// A camera and a microphone of one file that start within a second share their beginning.
+  /// Broadcasts may go to file URLs that end in `.webm`.
   public static func register() {
     Devices.register(camera: "file") { path throws(DeviceError) in
       guard let path, !path.isEmpty else { throw .invalid("file", reason: "needs a path, as in file:talk.webm") }
@@ -13,6 +15,7 @@ public enum MediaFiles {
       guard let path, !path.isEmpty else { throw .invalid("file", reason: "needs a path, as in file:talk.wav") }
       return try FileAudioSource(path: path)
     }
+    BroadcastOutputs.register("webm") { url in WebMRecorder(url.path) }
   }
 }
 

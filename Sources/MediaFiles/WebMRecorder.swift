@@ -6,7 +6,7 @@ public import Koine
 ///
 /// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
 /// the first sound, if pictures have not come within a second). Nothing is left of a recording that fails.
-public final class WebMRecorder: Sendable {
+public final class WebMRecorder: BroadcastOutput {
   private let state: Lock<WebMFile>
 
   /// - Parameters: hasSound, hasPictures: which tracks the file gets.
@@ -20,7 +20,7 @@ public final class WebMRecorder: Sendable {
   /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
   public var tap: any EncodedFrameSink { Tap(recorder: self) }
 
-  fileprivate func take(_ frame: EncodedFrame) { state.withLock { $0.take(frame) } }
+  public func take(_ frame: EncodedFrame) { state.withLock { $0.take(frame) } }
 
   public func close() throws(RecordingError) {
     try state.withLock { state throws(RecordingError) in try state.close() }

@@ -2,7 +2,7 @@ public import Foundation
 
 public final class UIColor: NSObject, Sendable {
   /// 0...255 each.
-  let red, green, blue: UInt8
+  package let red, green, blue: UInt8
 
   /// - Parameters: red, green, blue: 0...1; alpha is taken for 1, there is no blending.
   public init(red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {

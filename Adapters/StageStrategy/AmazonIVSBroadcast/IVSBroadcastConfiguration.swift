@@ -1,0 +1,151 @@
+public import Foundation
+public import KoineUIKit
+
+/// How a broadcast looks, sounds and is laid out. Copied when a session is made.
+public class IVSBroadcastConfiguration: NSObject {
+  /// How pictures fill a place of another shape.
+  public enum AspectMode: Int, Sendable {
+    /// Stretched.
+    case none = 0
+    /// Whole, with room left over.
+    case fit = 1
+    /// Filling, with edges cut off.
+    case fill = 2
+  }
+
+  public var audio = IVSAudioConfiguration()
+  public var video = IVSVideoConfiguration()
+  public var mixer = IVSMixerConfiguration()
+
+  public override init() { super.init() }
+  public init(audio: IVSAudioConfiguration, video: IVSVideoConfiguration, mixer: IVSMixerConfiguration) {
+    self.audio = audio
+    self.video = video
+    self.mixer = mixer
+  }
+}
+
+/// How a broadcast's pictures go out. Setters take what lies in their range, or throw and change nothing.
+public class IVSVideoConfiguration: NSObject {
+  /// In bit/s.
+  public private(set) var initialBitrate = 2_100_000
+  public private(set) var maxBitrate = 6_000_000
+  /// Kept: the output is not sent over a network that could ask for less.
+  public private(set) var minBitrate = 300_000
+  /// In frames per second.
+  public private(set) var targetFramerate = 30
+  /// In pixels.
+  public private(set) var size = CGSize(width: 720, height: 1280)
+  /// Slots may be transparent only then.
+  public var enableTransparency = false
+
+  /// - Parameter initialBitrate: 100,000...8,500,000 bit/s. What the broadcast is encoded with.
+  public func setInitialBitrate(_ initialBitrate: Int) throws {
+    try check((100_000...8_500_000).contains(initialBitrate), .configurationInvalidVideoInitialBitrate, initialBitrate)
+    self.initialBitrate = initialBitrate
+  }
+
+  public func setMaxBitrate(_ maxBitrate: Int) throws {
+    try check((100_000...8_500_000).contains(maxBitrate), .configurationInvalidVideoMaxBitrate, maxBitrate)
+    self.maxBitrate = maxBitrate
+  }
+
+  public func setMinBitrate(_ minBitrate: Int) throws {
+    try check((100_000...8_500_000).contains(minBitrate), .configurationInvalidVideoMinBitrate, minBitrate)
+    self.minBitrate = minBitrate
+  }
+
+  /// - Parameter targetFramerate: 10...60 frames per second.
+  public func setTargetFramerate(_ targetFramerate: Int) throws {
+    try check((10...60).contains(targetFramerate), .configurationInvalidVideoTargetFramerate, targetFramerate)
+    self.targetFramerate = targetFramerate
+  }
+
+  /// - Parameter size: sides of 160...1920 pixels, 2,073,600 pixels in all at most.
+  public func setSize(_ size: CGSize) throws {
+    let sides: ClosedRange<CGFloat> = 160...1920
+    try check(
+      sides.contains(size.width) && sides.contains(size.height) && size.width * size.height <= 2_073_600,
+      .configurationInvalidVideoSize, size)
+    self.size = size
+  }
+
+  private func check(_ isAllowed: Bool, _ code: IVSBroadcastError, _ value: Any) throws {
+    if !isAllowed { throw NSError.ivs(code, "\(value) is out of range", source: "IVSVideoConfiguration") }
+  }
+}
+
+/// How a broadcast's sound goes out: Opus, mixed to one channel.
+public class IVSAudioConfiguration: NSObject {
+  /// In bit/s.
+  public private(set) var bitrate = 96_000
+
+  /// - Parameter bitrate: 64,000...160,000 bit/s.
+  public func setBitrate(_ bitrate: Int) throws {
+    guard (64_000...160_000).contains(bitrate) else {
+      throw NSError.ivs(
+        .configurationInvalidAudioBitrate, "\(bitrate) is out of range", source: "IVSAudioConfiguration")
+    }
+    self.bitrate = bitrate
+  }
+}
+
+public class IVSMixerConfiguration: NSObject {
+  /// The places that a session's mixer begins with; their names differ.
+  public var slots = [IVSMixerSlotConfiguration()]
+  public var canvasAspectMode = IVSBroadcastConfiguration.AspectMode.fit
+}
+
+/// A place on the canvas, with its sound.
+public class IVSMixerSlotConfiguration: NSObject {
+  public private(set) var name = "default"
+  /// In pixels of the canvas, as `position`.
+  public var size = CGSize(width: 720, height: 1280) { didSet { matchCanvasSize = false } }
+  /// Of the top left corner.
+  public var position = CGPoint.zero
+  public var aspect = IVSBroadcastConfiguration.AspectMode.fit { didSet { matchCanvasAspectMode = false } }
+  /// Higher ones lie above lower ones.
+  public var zIndex: Int32 = 0
+  /// Behind the picture; nil: clear.
+  public var fillColor: UIColor?
+  /// 0...2.
+  public private(set) var gain: Float = 1
+  /// 0 (opaque)...1.
+  public private(set) var transparency: Float = 0
+  public var preferredVideoInput = IVSDeviceType.camera
+  public var preferredAudioInput = IVSDeviceType.microphone
+  /// The slot is as large as the canvas.
+  public var matchCanvasSize = true
+  public var matchCanvasAspectMode = true
+
+  /// - Parameter name: 1...50 characters.
+  public func setName(_ name: String) throws {
+    try check((1...50).contains(name.count), .configurationInvalidSlotName, name)
+    self.name = name
+  }
+
+  /// - Parameter gain: 0...2.
+  public func setGain(_ gain: Float) throws {
+    try check((0...2).contains(gain), .configurationInvalidSlotGain, gain)
+    self.gain = gain
+  }
+
+  /// - Parameter transparency: 0...1. Seen only where the video configuration enables transparency.
+  public func setTransparency(_ transparency: Float) throws {
+    try check((0...1).contains(transparency), .configurationInvalidSlotTransparency, transparency)
+    self.transparency = transparency
+  }
+
+  private func check(_ isAllowed: Bool, _ code: IVSBroadcastError, _ value: Any) throws {
+    if !isAllowed { throw NSError.ivs(code, "'\(value)' is not allowed", source: "IVSMixerSlotConfiguration") }
+  }
+
+  func duplicate() -> IVSMixerSlotConfiguration {
+    let copy = IVSMixerSlotConfiguration()
+    (copy.name, copy.size, copy.position, copy.aspect) = (name, size, position, aspect)
+    (copy.zIndex, copy.fillColor, copy.gain, copy.transparency) = (zIndex, fillColor, gain, transparency)
+    (copy.preferredVideoInput, copy.preferredAudioInput) = (preferredVideoInput, preferredAudioInput)
+    (copy.matchCanvasSize, copy.matchCanvasAspectMode) = (matchCanvasSize, matchCanvasAspectMode)
+    return copy
+  }
+}

@@ -1,0 +1,116 @@
+public import Foundation
+import Koine
+import KoineComposition
+
+/// Sends what its mixer makes to one place: here a `.webm` file, once `MediaFiles.register()` has been called.
+public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` is a lock
+  public enum State: Int, Sendable {
+    case invalid = 0
+    case disconnected = 1
+    case connecting = 2
+    case connected = 3
+    case error = 4
+  }
+
+  /// Hears of a session, on the delivery queue.
+  public protocol Delegate: AnyObject {
+    func broadcastSession(_ session: IVSBroadcastSession, didChange state: IVSBroadcastSession.State)
+    func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error)
+  }
+
+  private struct Mutable {
+    weak var delegate: (any Delegate)?
+    var broadcast: Broadcast?
+  }
+
+  private let state: Lock<Mutable>
+  private let bitrate: Int
+  private let soundBitrate: Int
+
+  /// - Parameter descriptors: of the machine's devices to begin with, in the first slots that fit.
+  /// - Throws: for two slots of one name.
+  public init(
+    configuration: IVSBroadcastConfiguration, descriptors: [IVSDeviceDescriptor]?, delegate: (any Delegate)?
+  ) throws {
+    state = Lock(Mutable(delegate: delegate))
+    bitrate = configuration.video.initialBitrate
+    soundBitrate = configuration.audio.bitrate
+    try super.init(configuration)
+    for descriptor in descriptors ?? [] { attach(descriptor, toSlotWithName: nil) }
+  }
+
+  /// Held weakly.
+  public var delegate: (any Delegate)? {
+    get { state.withLock { $0.delegate } }
+    set { state.withLock { $0.delegate = newValue } }
+  }
+
+  /// Begins to send. How it goes is told to the delegate.
+  /// - Parameter streamKey: means nothing to a file.
+  /// - Throws: when nothing here writes to such a place, or something is being sent already.
+  public func start(with url: URL, streamKey: String) throws {
+    guard state.withLock({ $0.broadcast == nil }) else {
+      throw NSError.ivs(.invalidState, "the session is sending already", source: sessionId)
+    }
+    let broadcast: Broadcast
+    do {
+      broadcast = try Broadcast(
+        of: mixer.composition, to: try BroadcastOutputs.make(for: url), bitrate: bitrate, soundBitrate: soundBitrate)
+    } catch {
+      throw NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
+    }
+    state.withLock { $0.broadcast = broadcast }
+    tell(.connecting)
+    tell(.connected)
+  }
+
+  /// Finishes; the end is told to the delegate, after an error if the output could not be finished.
+  public func stop() {
+    let broadcast = state.withLock { state in
+      defer { state.broadcast = nil }
+      return state.broadcast
+    }
+    guard let broadcast else { return }
+    do {
+      try broadcast.stop()
+      tell(.disconnected)
+    } catch {
+      let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
+      world.delivery.deliver { [weak self] in
+        if let self { delegate?.broadcastSession(self, didEmitError: failure) }
+      }
+      tell(.error)
+    }
+  }
+
+  private func tell(_ new: State) {
+    world.delivery.deliver { [weak self] in
+      if let self { delegate?.broadcastSession(self, didChange: new) }
+    }
+  }
+}
+
+/// Ready-made settings.
+public class IVSPresets: NSObject {
+  public class func configurations() -> IVSConfigurationPresets { IVSConfigurationPresets() }
+  public class func devices() -> IVSDevicePresets { IVSDevicePresets() }
+}
+
+public class IVSConfigurationPresets: NSObject {
+  public func standardPortrait() -> IVSBroadcastConfiguration { IVSBroadcastConfiguration() }
+  public func standardLandscape() -> IVSBroadcastConfiguration { sized(CGSize(width: 1280, height: 720)) }
+  public func basicPortrait() -> IVSBroadcastConfiguration { sized(CGSize(width: 480, height: 852)) }
+  public func basicLandscape() -> IVSBroadcastConfiguration { sized(CGSize(width: 852, height: 480)) }
+
+  private func sized(_ size: CGSize) -> IVSBroadcastConfiguration {
+    let configuration = IVSBroadcastConfiguration()
+    do { try configuration.video.setSize(size) } catch { preconditionFailure("the sizes above are allowed") }
+    return configuration
+  }
+}
+
+public class IVSDevicePresets: NSObject {
+  public func frontCamera() -> [IVSDeviceDescriptor] { [LocalCamera.front] }
+  public func backCamera() -> [IVSDeviceDescriptor] { [LocalCamera.back] }
+  public func microphone() -> [IVSDeviceDescriptor] { [LocalMicrophone.builtIn] }
+}

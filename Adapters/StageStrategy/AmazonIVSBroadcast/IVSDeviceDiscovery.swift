@@ -1,0 +1,57 @@
+public import Foundation
+import Koine
+import KoineBackends
+
+/// Finds the machine's devices: one camera and one microphone, always the same objects for as long as anybody has them.
+///
+/// Which sources stand behind them is the world's choice (`KOINE_CAMERA`, `KOINE_MICROPHONE`). A world without one leaves
+/// it out.
+public class IVSDeviceDiscovery: NSObject, @unchecked Sendable {  // constant
+  private let world: World?
+  /// Keeps the devices for as long as this object lives.
+  private let devices: [any IVSDevice]
+
+  public override init() {
+    world = try? Backends.world()
+    devices = world.map(LocalDevices.of) ?? []
+  }
+
+  public func listLocalDevices() -> [any IVSDevice] { devices }
+
+  /// As the guide's older edition shows it.
+  public static func listLocalDevices() -> [any IVSDevice] { (try? Backends.world()).map(LocalDevices.of) ?? [] }
+
+  /// A device for pictures of the app's own.
+  public func createImageSource(withName name: String) -> any IVSCustomImageSource {
+    CustomImageSource(named: name, in: world ?? LocalDevices.fallback)
+  }
+}
+
+/// The devices of each world, once.
+enum LocalDevices {
+  private struct Entry {
+    weak var world: World?
+    weak var camera: LocalCamera?
+    weak var microphone: LocalMicrophone?
+  }
+
+  private static let entries = Lock<[Entry]>([])
+
+  /// For devices that an app makes although `KOINE_BACKEND` names nothing; no stage can be made there.
+  static let fallback: World = {
+    guard let backend = try? Backends.backend(at: "embedded") else { preconditionFailure("embedded is always there") }
+    return World(backend: backend)
+  }()
+
+  static func of(_ world: World) -> [any IVSDevice] {
+    let known = entries.withLock { entries in entries.first { $0.world === world } }
+    let (camera, microphone) = (
+      known?.camera ?? LocalCamera(in: world), known?.microphone ?? LocalMicrophone(in: world)
+    )
+    entries.withLock { entries in
+      entries.removeAll { $0.world == nil || $0.world === world }
+      entries.append(Entry(world: world, camera: camera, microphone: microphone))
+    }
+    return [camera, microphone].compactMap { $0 as (any IVSDevice)? }
+  }
+}

@@ -1,0 +1,38 @@
+public import Foundation
+import Koine
+
+/// Somebody on the stage: the same object from joining to leaving.
+public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is a lock, the rest is constant
+  private struct State {
+    var userId: String
+    var attributes: [String: String]
+  }
+
+  /// As the token names it; unique on the stage.
+  public let participantId: String
+  /// Belongs to the token that this stage was made with.
+  public let isLocal: Bool
+  /// Publish for the local participant, subscribe for the others, as far as the own token allows either.
+  public let capabilities: IVSParticipantCapability
+  /// The app's own; never read or changed here.
+  public let userInfo = NSMutableDictionary()
+  private let state: Lock<State>
+
+  init(
+    id: String, userId: String, attributes: [String: String], isLocal: Bool, capabilities: IVSParticipantCapability
+  ) {
+    participantId = id
+    self.isLocal = isLocal
+    self.capabilities = capabilities
+    state = Lock(State(userId: userId, attributes: attributes))
+  }
+
+  /// As given with the token; may be empty.
+  public var userId: String { state.withLock { $0.userId } }
+  /// As given with the token.
+  public var attributes: [String: String] { state.withLock { $0.attributes } }
+
+  func update(attributes: [String: String]) { state.withLock { $0.attributes = attributes } }
+
+  public override var description: String { "<IVSParticipantInfo \(participantId)\(isLocal ? ", local" : "")>" }
+}

@@ -1,0 +1,96 @@
+public import Foundation
+package import Koine
+import KoineBackends
+
+/// A stage: join it, say through the strategy what is wanted of it, and hear through renderers what is so.
+///
+/// Calls may come from any thread and return at once. The strategy is asked and renderers are told on the world's delivery
+/// queue (main unless the app chose otherwise). Strategy, renderers and delegate are held weakly. A stage that nobody
+/// holds any more has left, and tells nothing.
+public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock, `board` guards itself
+  private struct State {
+    weak var strategy: (any IVSStageStrategy)?
+    weak var errorDelegate: (any IVSErrorDelegate)?
+    var run: StageRun?
+  }
+
+  let world: World
+  let token: ParticipantToken
+  let board = RendererBoard()
+  private let state: Lock<State>
+
+  /// - Throws: 1000 for a text that is no participant token.
+  public init(token: String, strategy: any IVSStageStrategy) throws {
+    guard let parsed = ParticipantToken(token) else {
+      throw NSError.ivs(.malformedToken, "the token is no participant token")
+    }
+    do { world = try Backends.world() } catch { throw NSError.ivs(.networkError, error.description) }
+    self.token = parsed
+    state = Lock(State(strategy: strategy))
+  }
+
+  public var errorDelegate: (any IVSErrorDelegate)? {
+    get { state.withLock { $0.errorDelegate } }
+    set { state.withLock { $0.errorDelegate = newValue } }
+  }
+
+  /// Several may listen; each hears everything once.
+  public func addRenderer(_ renderer: any IVSStageRenderer) { board.add(renderer) }
+  public func remove(_ renderer: any IVSStageRenderer) { board.remove(renderer) }
+
+  /// Begins to connect; how it goes is told to the renderers. A stage that was left can be joined again.
+  /// - Throws: 1001 when the token has expired; `invalidState` when the stage is joined already.
+  public func join() throws {
+    guard !token.isExpired else { throw NSError.ivs(.expiredToken, "the token has expired") }
+    let run = StageRun(of: self)
+    let isFirst = state.withLock { state in
+      guard state.run == nil else { return false }
+      state.run = run
+      return true
+    }
+    guard isFirst else {
+      throw NSError.ivs(.invalidState, "the stage is joined already, or being joined", source: "IVSStage")
+    }
+    run.begin()
+  }
+
+  /// Leaves. Called on the delivery queue, everything about the end is told before this returns; called elsewhere, it
+  /// follows there. Harmless on a stage that is not joined.
+  public func leave() {
+    guard let run = takeRun() else { return }
+    if world.delivery.isCurrent {
+      run.end(with: nil)
+    } else {
+      world.delivery.deliver { run.end(with: nil) }
+    }
+  }
+
+  /// Asks the strategy again; what has changed is done, and nothing else. Harmless while not connected.
+  public func refreshStrategy() {
+    world.delivery.deliver { [weak self] in self?.run?.refresh() }
+  }
+
+  /// Asks another strategy from now on.
+  public func replaceStrategy(_ strategy: any IVSStageStrategy) {
+    state.withLock { $0.strategy = strategy }
+    refreshStrategy()
+  }
+
+  // MARK: For the run
+
+  /// The session behind the stage while it is joined; for figures that the style has no word for.
+  package var session: Session? { run?.session }
+
+  private var run: StageRun? { state.withLock { $0.run } }
+  var strategy: (any IVSStageStrategy)? { state.withLock { $0.strategy } }
+
+  /// - Parameter run: only if it is this one; nil: whichever there is.
+  @discardableResult
+  func takeRun(_ run: StageRun? = nil) -> StageRun? {
+    state.withLock { state in
+      guard run == nil || run === state.run else { return nil }
+      defer { state.run = nil }
+      return state.run
+    }
+  }
+}

@@ -1,0 +1,76 @@
+public import Foundation
+
+/// Hears what is so on a stage, on the delivery queue (main unless the app chose otherwise), one event at a time, each to
+/// all renderers before the next. Implement what you need.
+///
+/// About one participant, `participantDidJoin` comes first and `participantDidLeave` last. Only those who publish are
+/// told of.
+public protocol IVSStageRenderer: NSObjectProtocol {
+  func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo)
+  func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo)
+  func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, didChange publishState: IVSParticipantPublishState)
+  func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, didChange subscribeState: IVSParticipantSubscribeState)
+  func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream])
+  func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didRemove streams: [IVSStageStream])
+  func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChangeMutedStreams streams: [IVSStageStream])
+  /// - Parameter error: only for a move to `disconnected` that the app did not ask for.
+  func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?)
+  /// Attributes have changed.
+  func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo)
+}
+
+extension IVSStageRenderer {
+  public func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {}
+  public func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, didChange publishState: IVSParticipantPublishState
+  ) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, didChange subscribeState: IVSParticipantSubscribeState
+  ) {}
+  public func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {}
+  public func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didRemove streams: [IVSStageStream]) {}
+  public func stage(
+    _ stage: IVSStage, participant: IVSParticipantInfo, didChangeMutedStreams streams: [IVSStageStream]
+  ) {}
+  public func stage(
+    _ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?
+  ) {}
+  public func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {}
+}
+
+/// Who renders, held weakly and each once; and who has still to hear of what.
+///
+/// `drain` may be entered again from inside a callback (an app that leaves while it is told of something): the inner call
+/// first finishes what the outer one had begun, so that every renderer hears everything in the same order.
+/// Touched on the delivery queue, but for `renderers`, which is a lock.
+final class RendererBoard: @unchecked Sendable {
+  private struct Telling {
+    var rest: ArraySlice<any IVSStageRenderer>
+    let call: (any IVSStageRenderer) -> Void
+  }
+
+  private let renderers = WeakRenderers()
+  private var tellings: [Telling] = []
+
+  func add(_ renderer: any IVSStageRenderer) { renderers.add(renderer) }
+  func remove(_ renderer: any IVSStageRenderer) { renderers.remove(renderer) }
+
+  func tell(_ call: @escaping (any IVSStageRenderer) -> Void) {
+    tellings.append(Telling(rest: renderers.all[...], call: call))
+    drain()
+  }
+
+  private func drain() {
+    while let telling = tellings.first {
+      guard let renderer = telling.rest.first else {
+        tellings.removeFirst()
+        continue
+      }
+      tellings[0].rest.removeFirst()
+      if renderers.contains(renderer) { telling.call(renderer) }
+    }
+  }
+}

@@ -1,0 +1,64 @@
+public import Foundation
+
+/// What the app wants of a stage. Asked on the delivery queue (main unless the app chose otherwise), once the stage is
+/// connected and again on each `refreshStrategy()`; the stage then does what is needed to get there.
+///
+/// Answers are not to depend on what the renderer was told: say what is wanted, the stage finds the time for it.
+public protocol IVSStageStrategy: AnyObject {
+  /// Asked for the local participant when `shouldPublishParticipant` said yes. The first device of each kind is published.
+  func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo)
+    -> [IVSLocalStageStream]
+  /// Asked for the local participant, if the token allows publishing.
+  func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool
+  /// Asked for each remote participant, if the token allows subscribing.
+  func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType
+  /// Optional. Asked for remote participants that are being subscribed to.
+  func stage(_ stage: IVSStage, subscribeConfigurationForParticipant participant: IVSParticipantInfo)
+    -> IVSSubscribeConfiguration
+}
+
+extension IVSStageStrategy {
+  public func stage(_ stage: IVSStage, subscribeConfigurationForParticipant participant: IVSParticipantInfo)
+    -> IVSSubscribeConfiguration
+  { IVSSubscribeConfiguration() }
+}
+
+/// How a remote participant is to be received.
+public class IVSSubscribeConfiguration: NSObject {
+  public var jitterBuffer = IVSJitterBufferConfiguration()
+  /// The gain that the participant's sound begins with, 0...2.
+  public var initialGain: Float = 1 {
+    didSet { initialGain = min(max(initialGain, 0), 2) }
+  }
+}
+
+/// How long received media waits before it is played. Kept: the engine's buffer finds its delay by itself.
+public class IVSJitterBufferConfiguration: NSObject {
+  public private(set) var minDelay = IVSJitterBufferDelay.default()
+
+  /// - Throws: for a custom delay beyond 0...10 seconds; nothing changes then.
+  public func setMinDelay(_ minDelay: IVSJitterBufferDelay) throws {
+    guard (0...10).contains(minDelay.seconds) else {
+      throw NSError.ivs(.invalidState, "a delay of \(minDelay.seconds) s is none of 0 to 10", source: "IVSStage")
+    }
+    self.minDelay = minDelay
+  }
+}
+
+public class IVSJitterBufferDelay: NSObject {
+  let seconds: TimeInterval
+
+  required init(seconds: TimeInterval) { self.seconds = seconds }
+
+  public class func `default`() -> Self { Self(seconds: 0) }
+  public class func low() -> Self { Self(seconds: 0.1) }
+  public class func medium() -> Self { Self(seconds: 0.2) }
+  public class func high() -> Self { Self(seconds: 0.5) }
+  public class func custom(withTimeInterval interval: TimeInterval) -> IVSCustomJitterBufferDelay {
+    IVSCustomJitterBufferDelay(seconds: interval)
+  }
+}
+
+public class IVSCustomJitterBufferDelay: IVSJitterBufferDelay {
+  public var interval: TimeInterval { seconds }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Koine
+import KoineCoreVideo
+import KoineUIKit
+
+/// What all devices have in common.
+class StageDevice: NSObject, IVSDevice, @unchecked Sendable {  // `common` is a lock, the rest is constant
+  private struct Common { weak var errorDelegate: (any IVSErrorDelegate)? }
+
+  let world: World
+  private let own: IVSDeviceDescriptor
+  private let common = Lock(Common())
+
+  init(_ descriptor: IVSDeviceDescriptor, in world: World) {
+    own = descriptor
+    self.world = world
+  }
+
+  var errorDelegate: (any IVSErrorDelegate)? {
+    get { common.withLock { $0.errorDelegate } }
+    set { common.withLock { $0.errorDelegate = newValue } }
+  }
+
+  func descriptor() -> IVSDeviceDescriptor { own }
+  func tag() -> String { own.urn }
+
+  /// On the delivery queue.
+  func report(_ error: any Error) {
+    world.delivery.deliver { [weak self] in
+      if let self { errorDelegate?.source(self, didEmitError: error) }
+    }
+  }
+}
+
+/// A device that can be published as pictures, or bound to a mixer.
+protocol PublishableImages: AnyObject {
+  var format: VideoFormat { get }
+  func makeVideoSource() -> any VideoSource
+}
+
+/// A device that gives pictures to whoever attaches to it.
+class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
+  private let frames = Lock<FrameCallback?>(nil)
+  private let rotation = Lock<UInt8>(0)
+
+  func attach(_ sink: any VideoSink) {}
+  func detach(_ sink: any VideoSink) {}
+
+  /// The usual way to show such pictures.
+  var isMirroredInPreviews: Bool { false }
+  /// Clockwise quarter turns.
+  var quarterTurns: UInt8 { rotation.withLock { $0 } }
+
+  func previewView() -> IVSImagePreviewView { makePreview(.fit) }
+  func previewView(with aspectMode: IVSBroadcastConfiguration.AspectMode) throws -> IVSImagePreviewView {
+    makePreview(aspectMode)
+  }
+
+  func makePreview(_ aspectMode: IVSBroadcastConfiguration.AspectMode) -> IVSImagePreviewView {
+    let feed = PreviewFeed()
+    // The view keeps its device: an app may hold nothing but the view.
+    let view = IVSImagePreviewView(aspectMode, isMirrored: isMirroredInPreviews) { [self] in detach(feed) }
+    feed.show(in: view)
+    attach(feed)
+    return view
+  }
+
+  func setHandsetRotation(_ rotation: Float) {
+    guard rotation.isFinite else { return }
+    let turns = (rotation / (.pi / 2)).rounded().truncatingRemainder(dividingBy: 4)
+    self.rotation.withLock { $0 = UInt8(turns < 0 ? turns + 4 : turns) & 3 }
+  }
+
+  func setOnFrameCallback(_ callback: ((IVSImageDeviceFrame) -> Void)?) {
+    setOnFrameCallbackQueue(world.delivery.queue, includePixelBuffer: false, callback: callback)
+  }
+
+  func setOnFrameCallbackQueue(
+    _ queue: DispatchQueue, includePixelBuffer: Bool, callback: ((IVSImageDeviceFrame) -> Void)?
+  ) {
+    let delivery = queue === world.delivery.queue ? world.delivery : Delivery(queue: queue)
+    let new = callback.map { FrameCallback($0, includesPixels: includePixelBuffer, delivery: delivery) }
+    let old = frames.withLock { frames in
+      defer { frames = new }
+      return frames
+    }
+    if let old {
+      old.end()
+      detach(old)
+    }
+    if let new { attach(new) }
+  }
+}
+
+/// Shows pictures in a view without keeping it alive.
+private final class PreviewFeed: VideoSink, @unchecked Sendable {  // `target` is a lock
+  private struct Target { weak var view: IVSImagePreviewView? }
+  private let target = Lock(Target())
+
+  func show(in view: IVSImagePreviewView) { target.withLock { $0.view = view } }
+  func render(_ frame: VideoFrame) { target.withLock { $0.view }?.render(frame) }
+}
+
+/// Hands an app one picture after the other; those that come while it is busy are left out but for the newest.
+private final class FrameCallback: VideoSink, @unchecked Sendable {  // `callback` is called on one queue only
+  private let callback: (IVSImageDeviceFrame) -> Void
+  private let includesPixels: Bool
+  private let delivery: Delivery
+  private let waiting = Lock<(frame: VideoFrame?, isOver: Bool)>((nil, false))
+
+  init(_ callback: @escaping (IVSImageDeviceFrame) -> Void, includesPixels: Bool, delivery: Delivery) {
+    self.callback = callback
+    self.includesPixels = includesPixels
+    self.delivery = delivery
+  }
+
+  func end() { waiting.withLock { $0 = (nil, true) } }
+
+  func render(_ frame: VideoFrame) {
+    let isFirst = waiting.withLock { waiting in
+      guard !waiting.isOver else { return false }
+      defer { waiting.frame = frame }
+      return waiting.frame == nil
+    }
+    guard isFirst else { return }
+    delivery.deliver { [weak self] in self?.handOut() }
+  }
+
+  private func handOut() {
+    let next = waiting.withLock { waiting in
+      defer { waiting.frame = nil }
+      return waiting.frame
+    }
+    guard let next else { return }
+    let size = next.displaySize
+    callback(
+      IVSImageDeviceFrame(
+        size: CGSize(width: size.width, height: size.height), pixelBuffer: includesPixels ? CVPixelBuffer(next) : nil))
+  }
+}
+
+/// A remote participant's pictures, while they are subscribed to.
+final class RemoteImageDevice: ImageDevice, @unchecked Sendable {  // `session` is weak and constant otherwise
+  private let stream: Koine.Stream.ID
+  private weak let session: Session?
+
+  init(_ stream: Koine.Stream.ID, _ session: Session) {
+    self.stream = stream
+    self.session = session
+    super.init(
+      IVSDeviceDescriptor(urn: "koine:\(stream)", friendlyName: "\(stream)", type: .userImage), in: session.world)
+  }
+
+  override func attach(_ sink: any VideoSink) { session?.attach(sink, to: stream) }
+  override func detach(_ sink: any VideoSink) { session?.detach(sink, from: stream) }
+}

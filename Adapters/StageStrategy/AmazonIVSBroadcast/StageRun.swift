@@ -1,0 +1,278 @@
+import Foundation
+import Koine
+
+/// One stay on a stage, from joining to leaving: the room's events in, the strategy's answers in, renderers' calls out.
+///
+/// Touched on the delivery queue only; `begin`, `session`, `plansChanged` and letting go are for any thread.
+final class StageRun: @unchecked Sendable {
+  let session: Session
+  let local: IVSParticipantInfo
+  let token: ParticipantToken
+  weak let stage: IVSStage?
+  var publication = Publication()
+  private var connection = IVSStageConnectionState.disconnected
+  private var remotes: [RemoteParticipant] = []
+  private(set) var isOver = false
+  private let settling: Lane
+  private let observation = Lock<Observation?>(nil)
+  /// A publisher's streams come one by one; those that come within so long are told at once.
+  private static let settlingTime = Duration.milliseconds(10)
+
+  init(of stage: IVSStage) {
+    self.stage = stage
+    token = stage.token
+    session = Session(
+      JoinRequest(
+        room: token.stage, credential: token.text, participantID: token.participantID,
+        name: token.userID.isEmpty ? token.participantID : token.userID,
+        externalUserID: token.userID.isEmpty ? nil : token.userID, attributes: token.attributes),
+      in: stage.world, options: SessionOptions(subscribesToEverything: false))
+    local = IVSParticipantInfo(
+      id: token.participantID, userId: token.userID, attributes: token.attributes, isLocal: true,
+      capabilities: token.mayPublish ? .publish : [])
+    settling = stage.world.backend.scheduler.lane("stage")
+  }
+
+  deinit { publication.detachAll() }
+
+  func begin() {
+    let observation = session.observe { [weak self] event in self?.handle(event) }
+    self.observation.withLock { $0 = observation }
+    session.join { _ in }  // how it went is told by events
+  }
+
+  // MARK: The room's events
+
+  private func handle(_ event: SessionEvent) {
+    guard !isOver, stage != nil else { return }
+    switch event {
+    case .stateChanged(let state): changed(to: state)
+    case .participantJoined(let participant):
+      let capabilities: IVSParticipantCapability = token.maySubscribe ? .subscribe : []
+      remotes.append(RemoteParticipant(participant, capabilities))
+    case .participantLeft(let participant, _):
+      guard let remote = remote(participant.id) else { return }
+      settle(remote)
+      remotes.removeAll { $0 === remote }
+    case .streamAdded(let stream, let owner):
+      if owner.isLocal { published(stream) } else if let remote = remote(owner.id) { appeared(stream, of: remote) }
+    case .streamRemoved(let stream, let owner):
+      guard !owner.isLocal, let remote = remote(owner.id) else { return }
+      remote.present.removeAll { $0.id == stream.id }
+      settleSoon(remote)
+    case .streamMuted(let stream, let owner):
+      if owner.isLocal { muted(stream) } else if let remote = remote(owner.id) { muted(stream, of: remote) }
+    case .attributesChanged(let participant):
+      guard let remote = remote(participant.id) else { return }
+      remote.info.update(attributes: participant.attributes)
+      if remote.isAnnounced { tell { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
+    case .failed(let error): failed(error)
+    default: break  // not in this style's vocabulary
+    }
+  }
+
+  private func remote(_ id: Koine.Participant.ID) -> RemoteParticipant? { remotes.first { $0.id == id } }
+
+  private func changed(to state: SessionState) {
+    switch state {
+    case .idle: break
+    case .connecting, .reconnecting: connect(.connecting)
+    case .connected:
+      connect(.connected)
+      refresh()
+    case .ended(let reason):
+      stage?.takeRun(self)
+      end(with: Self.error(for: reason))
+    }
+  }
+
+  private func connect(_ new: IVSStageConnectionState) {
+    guard connection != new else { return }
+    connection = new
+    tell { $1.stage($0, didChange: new, withError: nil) }
+  }
+
+  private static func error(for reason: EndReason) -> NSError? {
+    switch reason {
+    case .left, .duplicate: nil  // whoever comes second with a token quietly takes the first one's place
+    case .refused(let error): .ivs(StageFault(error), error.message, fatal: true)
+    case .lost: .ivs(.networkError, "the connection to the stage was lost")
+    case .removed: .ivs(.invalidToken, "put out of the stage")
+    case .roomClosed: .ivs(.joinRefused, "the stage was closed")
+    }
+  }
+
+  // MARK: What the strategy wants
+
+  /// Asks everything again: oneself first, then the others in the order in which they came.
+  func refresh() {
+    guard !isOver, connection == .connected else { return }
+    refreshPublication()
+    for remote in remotes where remote.isAnnounced && !isOver {
+      ask(about: remote)
+      settle(remote)
+    }
+  }
+
+  /// One stage and its strategy, if both are there and the stay is not over.
+  func ask<Answer>(_ question: (IVSStage, any IVSStageStrategy) -> Answer) -> Answer? {
+    guard !isOver, let stage, let strategy = stage.strategy else { return nil }
+    return question(stage, strategy)
+  }
+
+  func tell(_ call: @escaping (IVSStage, any IVSStageRenderer) -> Void) {
+    guard !isOver, let stage else { return }
+    stage.board.tell { call(stage, $0) }
+  }
+
+  // MARK: The others
+
+  private func appeared(_ stream: Koine.Stream, of remote: RemoteParticipant) {
+    remote.present.append(stream)
+    if remote.isAnnounced {
+      subscribe(remote)
+    } else {
+      remote.isAnnounced = true
+      tell { $1.stage($0, participantDidJoin: remote.info) }
+      tell { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.published) }
+      ask(about: remote)
+    }
+    settleSoon(remote)
+  }
+
+  private func ask(about remote: RemoteParticipant) {
+    if token.maySubscribe {
+      remote.wanted =
+        ask { stage, strategy in strategy.stage(stage, shouldSubscribeToParticipant: remote.info) } ?? .none
+      if remote.wanted != .none, let answer = ask({ $1.stage($0, subscribeConfigurationForParticipant: remote.info) }) {
+        remote.gain = answer.initialGain
+      }
+    }
+    subscribe(remote)
+  }
+
+  /// Asks the room for what is wanted, and lets go of what is not.
+  private func subscribe(_ remote: RemoteParticipant) {
+    guard !isOver else { return }
+    let wanted = Set(remote.wantedStreams.map(\.id))
+    for id in remote.asked.subtracting(wanted) { session.unsubscribe(from: id) }
+    for id in wanted.subtracting(remote.asked) { session.subscribe(to: id) }
+    remote.asked = wanted
+    if !wanted.isEmpty, remote.subscription == .notSubscribed { change(remote, to: .attemptingSubscribe) }
+  }
+
+  private func settleSoon(_ remote: RemoteParticipant) {
+    guard !isOver, !remote.isSettling else { return }
+    remote.isSettling = true
+    let delivery = session.world.delivery
+    settling.post(at: settling.scheduler.now + Self.settlingTime) { [weak self] in
+      delivery.deliver { [weak self] in
+        remote.isSettling = false
+        self?.settle(remote)
+      }
+    }
+  }
+
+  /// Tells what has become of a participant since the last time.
+  private func settle(_ remote: RemoteParticipant) {
+    guard !isOver, remote.isAnnounced else { return }
+    let wanted = remote.wantedStreams
+    remove(remote.told.filter { told in !wanted.contains { $0.id == told.id } }, of: remote)
+    if wanted.isEmpty {
+      if remote.subscription != .notSubscribed { change(remote, to: .notSubscribed) }
+    } else {
+      if remote.subscription == .attemptingSubscribe { change(remote, to: .subscribed) }
+      add(wanted.filter { stream in !remote.told.contains { $0.id == stream.id } }, of: remote)
+    }
+    if remote.present.isEmpty { withdraw(remote) }
+  }
+
+  private func add(_ streams: [Koine.Stream], of remote: RemoteParticipant) {
+    guard !isOver, !streams.isEmpty else { return }
+    let new = streams.map { IVSRemoteStageStream($0, in: session, gain: remote.gain) }
+    remote.told += new
+    tell { $1.stage($0, participant: remote.info, didAdd: new) }
+  }
+
+  private func remove(_ streams: [IVSRemoteStageStream], of remote: RemoteParticipant) {
+    guard !streams.isEmpty else { return }
+    remote.told.removeAll { told in streams.contains { $0 === told } }
+    for stream in streams { stream.end() }
+    tell { $1.stage($0, participant: remote.info, didRemove: streams) }
+  }
+
+  private func change(_ remote: RemoteParticipant, to state: IVSParticipantSubscribeState) {
+    remote.subscription = state
+    tell { $1.stage($0, participant: remote.info, didChange: state) }
+  }
+
+  /// A participant who publishes nothing any more is no longer to be seen.
+  private func withdraw(_ remote: RemoteParticipant) {
+    remote.isAnnounced = false
+    remote.wanted = .none
+    remote.asked = []
+    tell { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.notPublished) }
+    tell { $1.stage($0, participantDidLeave: remote.info) }
+  }
+
+  private func muted(_ stream: Koine.Stream, of remote: RemoteParticipant) {
+    if let index = remote.present.firstIndex(where: { $0.id == stream.id }) { remote.present[index] = stream }
+    guard let told = remote.told.first(where: { $0.id == stream.id }), told.isMuted != stream.isMuted else { return }
+    told.note(muted: stream.isMuted)
+    tell { $1.stage($0, participant: remote.info, didChangeMutedStreams: [told]) }
+    told.delegate?.streamDidChangeIsMuted(told)
+  }
+
+  // MARK: The end
+
+  /// Tells of everything that is no more, and of the end. Nothing follows.
+  func end(with error: NSError?) {
+    guard !isOver else { return }
+    observation.withLock { $0 }?.cancel()
+    session.leave {}
+    for remote in remotes where remote.isAnnounced {
+      remote.present = []
+      settle(remote)
+    }
+    endPublication()
+    connection = .disconnected
+    tell { $1.stage($0, didChange: .disconnected, withError: error) }
+    isOver = true
+  }
+}
+
+/// Somebody else in the room, from coming to going.
+final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery queue only
+  let id: Koine.Participant.ID
+  let info: IVSParticipantInfo
+  /// What is published now, in the order of publishing.
+  var present: [Koine.Stream] = []
+  /// `participantDidJoin` was told, `participantDidLeave` not.
+  var isAnnounced = false
+  var wanted = IVSStageSubscribeType.none
+  /// Subscribed to in the room.
+  var asked: Set<Koine.Stream.ID> = []
+  var subscription = IVSParticipantSubscribeState.notSubscribed
+  /// `didAdd` was told, `didRemove` not.
+  var told: [IVSRemoteStageStream] = []
+  var gain: Float = 1
+  var isSettling = false
+
+  init(_ participant: Koine.Participant, _ capabilities: IVSParticipantCapability) {
+    id = participant.id
+    info = IVSParticipantInfo(
+      id: participant.id, userId: participant.externalUserID ?? participant.name, attributes: participant.attributes,
+      isLocal: false,
+      capabilities: capabilities)
+  }
+
+  var wantedStreams: [Koine.Stream] {
+    present.filter { stream in
+      switch wanted {
+      case .none: false
+      case .audioOnly: stream.kind.isAudio
+      case .audioVideo: true
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+public import Koine
+import KoineMediaEngine
+
+/// A composition on its way to an output, as VP8 and Opus.
+public final class Broadcast: Sendable {
+  private let pictures: VideoSendPipeline
+  private let sound: AudioSendPipeline
+  private let output: any BroadcastOutput
+  private let isOver = Lock(false)
+
+  /// Begins at once.
+  /// - Parameters:
+  ///   - bitrate: of the pictures, in bit/s.
+  ///   - soundBitrate: in bit/s.
+  public init(
+    of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000
+  ) throws {
+    let scheduler = composition.world.backend.scheduler
+    let frames = OutputFrames(output)
+    var video = VideoSendSettings()
+    video.maxBitrate = bitrate
+    video.maxFramesPerSecond = composition.framesPerSecond
+    (video.maxWidth, video.maxHeight) = (composition.width, composition.height)
+    var audio = AudioSendSettings()
+    audio.bitrate = soundBitrate
+    self.output = output
+    pictures = VideoSendPipeline(
+      source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
+    sound = AudioSendPipeline(
+      source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
+    try pictures.start()
+    try sound.start()
+  }
+
+  deinit { try? stop() }
+
+  /// Ends the encoding and finishes the output. Harmless when over already.
+  public func stop() throws {
+    let isFirst = isOver.withLock { isOver in
+      defer { isOver = true }
+      return !isOver
+    }
+    guard isFirst else { return }
+    pictures.stop()
+    sound.stop()
+    try output.close()
+  }
+}
+
+private final class OutputFrames: FrameOutput, Sendable {
+  private let output: any BroadcastOutput
+  init(_ output: any BroadcastOutput) { self.output = output }
+  func send(_ frame: EncodedFrame) { output.take(frame) }
+}

@@ -1,0 +1,201 @@
+import AmazonIVSBroadcast
+import Dispatch
+import Koine
+import KoineCoreMedia
+import KoineCoreVideo
+import KoineEmbeddedBackend
+import Testing
+
+/// Devices, their pictures, their sound, and a participant of the common layer opposite.
+@Suite struct DeviceTests {
+  private let place = Place()
+
+  private func devices(_ place: Place) -> (any IVSCamera, any IVSMicrophone)? {
+    let devices = World.$current.withValue(place.world) { IVSDeviceDiscovery.listLocalDevices() }
+    guard let camera = devices.compactMap({ $0 as? any IVSCamera }).first,
+      let microphone = devices.compactMap({ $0 as? any IVSMicrophone }).first
+    else { return nil }
+    return (camera, microphone)
+  }
+
+  @Test func bothFormsListTheSameTwoDevices() throws {
+    try World.$current.withValue(place.world) {
+      let discovery = IVSDeviceDiscovery()
+      let (mine, again) = (discovery.listLocalDevices(), IVSDeviceDiscovery.listLocalDevices())
+      #expect(mine.count == 2)
+      #expect(zip(mine, again).allSatisfy { $0 === $1 })
+      let camera = try #require(mine.first as? any IVSCamera)
+      #expect(camera.descriptor().type == .camera && camera.tag() != mine[1].tag())
+      #expect(camera.listAvailableInputSources().map(\.position) == [.front, .back])
+    }
+  }
+
+  @Test func frontAndBackAreInputSourcesOfOnePublishedCamera() async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "stamp:front,160x90@30", microphone: "tone", backCamera: "stamp:back,160x90@30"))
+    let app = StageApp("Ana")
+    let camera = try #require(
+      World.$current.withValue(world) {
+        IVSDeviceDiscovery.listLocalDevices().compactMap { $0 as? any IVSCamera }.first
+      })
+    app.streams = [IVSLocalStageStream(device: camera)]
+    app.stage = try World.$current.withValue(world) { try IVSStage(token: try makeToken(), strategy: app) }
+    app.stage.addRenderer(app)
+    try app.stage.join()
+    let (ben, eyes) = native("Ben")
+    await place.run(.seconds(1))
+    #expect(eyes.names.last == "front")
+    app.forget()
+    let done = Lock<[Int]>([])
+    let back = try #require(camera.listAvailableInputSources().first { $0.position == .back })
+    world.delivery.queue.sync {
+      camera.setPreferredInputSource(back) { error in done.withLock { $0.append((error as NSError?)?.code ?? 0) } }
+      #expect(done.withLock { $0 }.isEmpty, "never from inside the call")
+    }
+    await place.run(.seconds(1))
+    #expect(eyes.names.last == "back" && app.told.isEmpty)
+    let microphone = try #require(
+      World.$current.withValue(world) { IVSDeviceDiscovery().listLocalDevices().last }?.descriptor())
+    camera.setPreferredInputSource(microphone) { error in done.withLock { $0.append((error as NSError?)?.code ?? 0) } }
+    await place.run(.milliseconds(50))
+    #expect(done.withLock { $0 } == [0, 10101])
+    #expect(ben.participants.count == 1)
+    app.stage.leave()
+  }
+
+  /// A participant of the common layer, and what is seen and heard there.
+  private func native(_ name: String, camera: String? = nil) -> (Session, Eyes) {
+    let session = Session(
+      JoinRequest(room: "tea", name: name, externalUserID: name), in: place.world)
+    let eyes = Eyes()
+    session.observe { [weak session] event in
+      guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, let session else { return }
+      if stream.kind.isVideo {
+        session.attach(eyes as any VideoSink, to: stream.id)
+      } else {
+        session.attach(eyes as any AudioSink, to: stream.id)
+      }
+    }
+    session.join { _ in }
+    return (session, eyes)
+  }
+
+  @Test func aStageAndTheCommonLayerSeeAndHearEachOther() async throws {
+    let ana = try place.app("Ana", attributes: ["role": "guest"])
+    try ana.stage.join()
+    let (ben, eyes) = native("Ben")
+    await place.run(.milliseconds(500))
+    #expect(!ana.told.contains { $0.contains("Ben") })
+    try ben.publish(camera: Devices.camera("stamp:Ben,160x90@30"))
+    let microphone = try ben.publish(microphone: Devices.microphone("tone:600"))
+    await place.run(.milliseconds(500))
+    #expect(ben.participants.first?.attributes == ["role": "guest"])
+    #expect(ben.participants.first?.externalUserID == "Ana" || ben.participants.first?.name == "Ana")
+    let picture = try #require(ana.remote("video")?.device as? any IVSImageDevice)
+    let sound = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
+    #expect(picture.descriptor().type == .userImage && sound.descriptor().type == .userAudio)
+    let preview = picture.previewView()
+    let (ear, sizes) = (Ear(), Lock<[CGSize]>([]))
+    sound.setStatsCallback { ear.hear($0) }
+    picture.setOnFrameCallback { frame in sizes.withLock { $0.append(frame.size) } }
+    await place.run(.seconds(2))
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "Ben" && preview.framesRendered > 50)
+    #expect((ear.last?.peak ?? -100) > -15 && ear.count >= 18)
+    #expect(sizes.withLock { $0.last } == CGSize(width: 160, height: 90))
+    #expect(eyes.names.last == "cam" && eyes.loudest > 4_000)
+
+    microphone.setMuted(true)
+    await place.run(.milliseconds(200))
+    #expect(ana.told.suffix(2) == ["Ben audio muted", "audio delegate true"])
+    let before = sizes.withLock { $0.count }
+    picture.setOnFrameCallback(nil)
+    await place.run(.milliseconds(500))
+    #expect(sizes.withLock { $0.count } == before)
+
+    try ana.remote("video")?.requestRTCStats()
+    try ana.streams.first?.requestRTCStats()
+    await place.run(.milliseconds(200))
+    #expect(ana.stats.count == 2)
+    let members = ana.stats.flatMap { $0.values }
+    let incoming = try #require(members.first { $0["type"] == "inbound-rtp" })
+    #expect(incoming["frameWidth"] == "160" && (Int(incoming["framesDecoded"] ?? "") ?? 0) > 60)
+    let outgoing = try #require(members.first { $0["type"] == "outbound-rtp" })
+    #expect((Int(outgoing["bytesSent"] ?? "") ?? 0) > 1_000 && (Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
+    let pair = try #require(ana.stats.last?["T01"]?["selectedCandidatePairId"])
+    #expect(Double(ana.stats.last?[pair]?["currentRoundTripTime"] ?? "") != nil)
+
+    ben.leave {}
+    await place.run(.milliseconds(500))
+    #expect(ana.told.suffix(4) == ["Ben -audio+video", "Ben notSubscribed", "Ben notPublished", "Ben left"])
+  }
+
+  @Test func previewsRunBeforeAnyStageAndEndWithTheirView() async throws {
+    let (camera, microphone) = try #require(devices(place))
+    var preview: IVSImagePreviewView? = camera.previewView()
+    let ear = Ear()
+    microphone.setStatsCallback { ear.hear($0) }
+    await place.run()
+    #expect((28...32).contains(preview?.framesRendered ?? 0))
+    #expect(abs((ear.last?.peak ?? 0) - -12.2) < 0.5, "8,000 of 32,768")
+    microphone.setGain(0.5)
+    await place.run()
+    #expect(abs((ear.last?.peak ?? 0) - -18.3) < 0.5)
+    microphone.setGain(7)
+    #expect(microphone.gain() == 2)
+    microphone.setStatsCallback(nil)
+    let count = ear.count
+    await place.run()
+    #expect(ear.count == count)
+    weak let remains = preview
+    preview = nil
+    await place.run(.milliseconds(100))
+    #expect(remains == nil)
+  }
+
+  @Test func pictureOfOnesOwnAreRepeatedUntilThereIsAnother() async throws {
+    let source = World.$current.withValue(place.world) { IVSDeviceDiscovery().createImageSource(withName: "slides") }
+    let app = StageApp("Ana")
+    let stamp = Lock<VideoFrame?>(nil)
+    let camera = try Devices.camera("stamp:slides,160x90@30")
+    try camera.start(on: place.world.backend.scheduler.lane("test")) { frame in stamp.withLock { $0 = frame } }
+    await place.run(.milliseconds(100))
+    camera.stop()
+    let frame = try #require(stamp.withLock { $0 })
+    source.onSampleBuffer(CMSampleBuffer(imageBuffer: CVPixelBuffer(frame), presentationTimeStamp: .zero))
+    app.streams = [IVSLocalStageStream(device: source)]
+    app.stage = try World.$current.withValue(place.world) { try IVSStage(token: try makeToken(), strategy: app) }
+    try app.stage.join()
+    let (ben, eyes) = native("Ben")
+    await place.run(.seconds(2))
+    #expect(ben.state == .connected)
+    #expect(eyes.names.count > 10)
+    #expect(eyes.names.last == "slides")
+    app.stage.leave()
+  }
+
+  @Test func theHandsetsRotationTurnsWhatIsPublished() async throws {
+    let (camera, _) = try #require(devices(place))
+    let preview = camera.previewView()
+    camera.setHandsetRotation(.pi / 2)
+    await place.run()
+    #expect(preview.lastFrame?.quarterTurns == 1)
+    camera.setHandsetRotation(-.pi / 2)
+    await place.run()
+    #expect(preview.lastFrame?.quarterTurns == 3)
+  }
+}
+
+/// What a native participant sees and hears.
+final class Eyes: VideoSink, AudioSink, @unchecked Sendable {  // a lock
+  private let seen = Lock<(names: [String], loudest: Int16)>(([], 0))
+  var names: [String] { seen.withLock { $0.names } }
+  var loudest: Int16 { seen.withLock { $0.loudest } }
+
+  func render(_ frame: VideoFrame) {
+    guard let stamp = StampReader.read(frame) else { return }
+    seen.withLock { $0.names.append(stamp.name) }
+  }
+
+  func play(_ block: AudioBlock) { seen.withLock { $0.loudest = max($0.loudest, block.samples.max() ?? 0) } }
+}

@@ -1,0 +1,115 @@
+import AmazonIVSBroadcast
+import Koine
+import KoineEmbeddedBackend
+import KoineSimulatedNetwork
+import Testing
+
+/// Section 11, and section 7's ranges.
+@Suite struct ErrorTests {
+  private let place = Place()
+
+  private func code(_ body: () throws -> Void) -> Int? {
+    do { try body() } catch {
+      let error = error as NSError
+      #expect(error.domain == IVSBroadcastErrorDomain)
+      #expect(error.userInfo[IVSBroadcastErrorIsFatalKey] is NSNumber)
+      return error.code
+    }
+    return nil
+  }
+
+  @Test func tokensAreReadBeforeAnythingBegins() throws {
+    let app = StageApp("Ana")
+    for text in ["", "a.b", "a.b.c", "a.!!.c", "x.e30.y"] {
+      #expect(
+        code { _ = try World.$current.withValue(place.world) { try IVSStage(token: text, strategy: app) } } == 1000)
+    }
+    let old = try World.$current.withValue(place.world) {
+      try IVSStage(token: try makeToken(lasting: -1), strategy: app)
+    }
+    #expect(code { try old.join() } == 1001)
+  }
+
+  @Test func theSecondWithOneTokenQuietlyTakesThePlaceOfTheFirst() async throws {
+    let (first, second) = (try place.app("Ana", id: "ana"), try place.app("Ana", id: "ana"))
+    try first.stage.join()
+    await place.run()
+    try second.stage.join()
+    await place.run()
+    #expect(first.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected"])
+    #expect(second.told.last == "me +audio+video")
+  }
+
+  @Test func aLostConnectionIsToldWithItsError() async throws {
+    let backend = EmbeddedBackend(virtual: 4, network: try NetworkSpec("loss=0%;5s:loss=100%"))
+    let world = World(backend: backend, delivery: place.world.delivery, devices: place.world.devices)
+    let app = StageApp("Ana")
+    try World.$current.withValue(world) {
+      app.streams = IVSDeviceDiscovery().listLocalDevices().map { IVSLocalStageStream(device: $0) }
+      app.stage = try IVSStage(token: try makeToken(), strategy: app)
+    }
+    app.stage.addRenderer(app)
+    try app.stage.join()
+    await world.run(for: .seconds(60))
+    #expect(app.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected 1300"])
+  }
+
+  @Test func statsOfWhatIsNotOnAStageAreAnError() async throws {
+    let (ana, ben) = (try place.app("Ana"), try place.app("Ben"))
+    #expect(code { try ana.streams[0].requestRTCStats() } == 10111)
+    for app in [ana, ben] { try app.stage.join() }
+    await place.run()
+    let remote = try #require(ana.remote("video"))
+    #expect(code { try ana.streams[0].requestRTCStats() } == nil)
+    ben.stage.leave()
+    ana.stage.leave()
+    await place.run()
+    #expect(code { try ana.streams[0].requestRTCStats() } == 10111)
+    #expect(code { try remote.requestRTCStats() } == 10111)
+  }
+
+  @Test func aCameraThatDoesNotStartIsToldAndTheSoundGoesOn() async throws {
+    Devices.register(camera: "broken") { _ throws(DeviceError) in BrokenCamera() }
+    let place = Place(camera: "broken")
+    let (ana, ben) = (try place.app("Ana"), try place.app("Ben", publish: false))
+    for app in [ana, ben] { try app.stage.join() }
+    await place.run()
+    #expect(ana.errors.map(\.code) == [1020])
+    #expect(ana.told.last == "me +audio")
+    #expect(ben.told.last == "Ana +audio")
+  }
+
+  @Test func rangesHoldAndARejectedValueChangesNothing() throws {
+    let config = IVSLocalStageStreamVideoConfiguration()
+    #expect(config.maxBitrate == 900_000 && config.minBitrate == 100_000 && config.targetFramerate == 15)
+    #expect(config.size == CGSize(width: 360, height: 640) && config.simulcast.enabled)
+    for value in [99_999, 2_500_001] {
+      #expect(code { try config.setMaxBitrate(value) } == 10220)
+      #expect(code { try config.setMinBitrate(value) } == 10221)
+    }
+    for value in [9, 31] { #expect(code { try config.setTargetFramerate(value) } == 10222) }
+    for size in [(159, 200), (1281, 200), (1280, 721)] {
+      #expect(code { try config.setSize(CGSize(width: size.0, height: size.1)) } == 10223)
+    }
+    #expect(config.maxBitrate == 900_000 && config.minBitrate == 100_000 && config.targetFramerate == 15)
+    #expect(config.size == CGSize(width: 360, height: 640))
+    for size in [(160.0, 160.0), (720, 1280), (332.1, 720)] {
+      #expect(code { try config.setSize(CGSize(width: size.0, height: size.1)) } == nil)
+    }
+    #expect(code { try config.setMaxBitrate(2_500_000) } == nil && config.maxBitrate == 2_500_000)
+    let audio = IVSLocalStageStreamAudioConfiguration()
+    #expect(code { try audio.setMaxBitrate(11_999) } == 10224)
+    #expect(audio.maxBitrate == 64_000)
+    let jitter = IVSJitterBufferConfiguration()
+    try jitter.setMinDelay(.medium())
+    #expect(throws: NSError.self) { try jitter.setMinDelay(.custom(withTimeInterval: 11)) }
+  }
+}
+
+private final class BrokenCamera: VideoSource {
+  let format = VideoFormat()
+  func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) throws {
+    throw DeviceError.unreadable("broken", reason: "it is broken")
+  }
+  func stop() {}
+}
