@@ -47,7 +47,8 @@ public struct CommunicationUserToken: AccessToken {
 
   public var admission: Admission {
     let mayCall = scopes.map { $0.contains(.voip) || $0.contains(.voipJoin) } ?? true
-    return Admission(identity: identity, canPublish: mayCall, canSubscribe: mayCall, canModerate: mayCall, expiry: expires)
+    return Admission(
+      identity: identity, canPublish: mayCall, canSubscribe: mayCall, canModerate: mayCall, expiry: expires)
   }
 
   // MARK: Claims

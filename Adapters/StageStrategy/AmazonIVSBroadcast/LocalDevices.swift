@@ -75,8 +75,8 @@ private final class TurnedSource: VideoSource, @unchecked Sendable {  // `device
   func stop() { source.stop() }
 }
 
-/// The machine's microphone.
-final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unchecked Sendable {  // `settings` is a lock
+/// The machine's microphone. Unchecked: everything mutable is in `settings`, a lock.
+final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unchecked Sendable {
   private struct Settings {
     var cancelsEcho = false
     weak var delegate: (any IVSMicrophoneDelegate)?
