@@ -105,7 +105,7 @@ let package = Package(
 
     // Floor 4
     room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
-    room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineTransport"]),
+    room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
 
     // Floor 5
     .target(
@@ -222,7 +222,9 @@ let package = Package(
     tests(
       "Router",
       of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
-    tests("MediaEngine", of: ["KoineMediaEngine", "KoineCodecs", "KoineTransport", "KoineBase"]),
+    tests(
+      "MediaEngine",
+      of: ["KoineMediaEngine", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens"]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(

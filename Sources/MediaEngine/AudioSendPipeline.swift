@@ -1,8 +1,9 @@
+package import KoineAudioProcessing
 package import KoineBase
 import KoineCodecs
 import KoineTransport
 
-/// From a microphone to Opus packets of 20 ms (RFC 7587), each with its level (RFC 6464).
+/// From a microphone, through processing where it is asked for, to Opus packets of 20 ms (RFC 7587), each with its level (RFC 6464).
 ///
 /// Captures and encodes on one lane: a hop costs as much as encoding. `@unchecked Sendable`: `shared` is a lock, the rest
 /// is touched on that lane only.
@@ -12,32 +13,42 @@ package final class AudioSendPipeline: @unchecked Sendable {
     var isStopped = true
     var expectedLoss = 0
     var level: Int8 = -127
+    var processing: AudioProcessing?
     var statistics = AudioSendStatistics()
   }
 
   private let source: any AudioSource
   private let settings: AudioSendSettings
   private let output: any FrameOutput
+  private let echoReference: EchoReference?
   private let lane: Lane
-  private let shared = Lock(Shared())
+  private let shared: Lock<Shared>
   private var encoder: OpusEncoderBox?
+  private var processor: CaptureProcessor?
   private var pending: [Int16] = []
   private var pendingSince = Tick.zero
   private var meter = SpeechLevel()
   private var appliedLoss = 0
 
+  /// - Parameter echoReference: what a loudspeaker near the microphone plays; used while echo is cancelled.
   package init(
-    source: any AudioSource, settings: AudioSendSettings, scheduler: Scheduler, output: any FrameOutput
+    source: any AudioSource, settings: AudioSendSettings, scheduler: Scheduler, output: any FrameOutput,
+    echoReference: EchoReference? = nil
   ) {
     self.source = source
     self.settings = settings
     self.output = output
+    self.echoReference = echoReference
+    shared = Lock(Shared(processing: settings.processing))
     lane = scheduler.lane("microphone")
     pending.reserveCapacity(2 * AudioBlock.length * settings.channels)
   }
 
   package func start() throws {
     encoder = try OpusEncoderBox(settings)
+    processor = try shared.withLock { $0.processing }.map {
+      try CaptureProcessor($0, channels: settings.channels, reference: echoReference)
+    }
     shared.withLock { $0.isStopped = false }
     try source.start(on: lane) { [weak self] in self?.captured($0) }
   }
@@ -49,6 +60,9 @@ package final class AudioSendPipeline: @unchecked Sendable {
 
   /// Muted: nothing is sent.
   package func setMuted(_ muted: Bool) { shared.withLock { $0.isMuted = muted } }
+
+  /// What is done to the sound from the next block on; nil for nothing. Parts that stay keep what they have learnt.
+  package func setProcessing(_ processing: AudioProcessing?) { shared.withLock { $0.processing = processing } }
 
   /// 0...1; decides how much of the rate goes into in-band correction.
   package func setExpectedLoss(_ fraction: Double) {
@@ -62,13 +76,39 @@ package final class AudioSendPipeline: @unchecked Sendable {
   // MARK: On the lane
 
   private func captured(_ block: AudioBlock) {
-    let (isSending, loss) = shared.withLock { (!$0.isStopped && !$0.isMuted, $0.expectedLoss) }
+    let (isSending, loss, processing) = shared.withLock {
+      (!$0.isStopped && !$0.isMuted, $0.expectedLoss, $0.processing)
+    }
     guard isSending, block.channels == settings.channels else { return pending.removeAll(keepingCapacity: true) }
     if pending.isEmpty { pendingSince = block.captured }
     pending.append(contentsOf: block.samples)
+    process(last: block.samples.count, of: block, as: processing)
     guard pending.count >= 2 * AudioBlock.length * settings.channels else { return }
     encode(expectedLoss: loss)
     pending.removeAll(keepingCapacity: true)
+  }
+
+  /// What cannot be processed goes as it is, and is counted.
+  private func process(last count: Int, of block: AudioBlock, as processing: AudioProcessing?) {
+    guard let processing else { return processor = nil }
+    do throws(AudioProcessingError) {
+      let processor = try processor(for: processing)
+      try pending.withUnsafeMutableBufferPointer { all throws(AudioProcessingError) in
+        try processor.process(UnsafeMutableBufferPointer(rebasing: all.suffix(count)), captured: block.captured)
+      }
+    } catch {
+      shared.withLock { $0.statistics.unprocessed += 1 }
+    }
+  }
+
+  private func processor(for processing: AudioProcessing) throws(AudioProcessingError) -> CaptureProcessor {
+    if let processor {
+      if processor.settings != processing { try processor.set(processing) }
+      return processor
+    }
+    let made = try CaptureProcessor(processing, channels: settings.channels, reference: echoReference)
+    processor = made
+    return made
   }
 
   private func encode(expectedLoss loss: Int) {
@@ -82,6 +122,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
     let isWorthSending = pending.withUnsafeBufferPointer { encoder.encode($0, into: packet) }
     shared.withLock { shared in
       shared.level = measure.level
+      shared.statistics.processing = processor?.statistics
       if isWorthSending { shared.statistics.packets += 1 } else { shared.statistics.silent += 1 }
     }
     guard isWorthSending else { return }
@@ -116,4 +157,8 @@ package struct AudioSendStatistics: Sendable, Hashable {
   package var packets = 0
   /// Left out because nobody spoke.
   package var silent = 0
+  /// Blocks of 10 ms that should have been processed and could not be.
+  package var unprocessed = 0
+  /// Nil while nothing is done to the sound.
+  package var processing: AudioProcessingStatistics?
 }

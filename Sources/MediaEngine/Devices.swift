@@ -26,6 +26,12 @@ public protocol VideoSink: AnyObject, Sendable {
 /// A loudspeaker, or whatever listens instead: a block each 10 ms, on an engine lane; must not block.
 public protocol AudioSink: AnyObject, Sendable {
   func play(_ block: AudioBlock)
+  /// From `play` until the block is heard: where an echo canceller begins to look. Nought unless the device knows it.
+  var playoutDelay: Duration { get }
+}
+
+extension AudioSink {
+  public var playoutDelay: Duration { .zero }
 }
 
 public struct VideoFormat: Sendable, Hashable {

@@ -12,6 +12,8 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
 
   private let lane: Lane
   private let sink: (any AudioSink)?
+  /// What the loudspeaker is given, for those who take its echo away; nil without a loudspeaker.
+  package let echoReference: EchoReference?
   private let shared = Lock(Shared())
   private var voice: AudioBlock
   private var mix: AudioBlock
@@ -20,6 +22,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   package init(scheduler: Scheduler, sink: (any AudioSink)?) {
     lane = scheduler.lane("play-out")
     self.sink = sink
+    echoReference = sink.map { EchoReference(playoutDelay: $0.playoutDelay) }
     voice = AudioBlock(captured: .zero)
     mix = AudioBlock(captured: .zero)
   }
@@ -69,6 +72,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     guard let sink else { return }
     for index in sums.indices { mix.samples[index] = Int16(clamping: sums[index]) }
     mix.captured = now
+    echoReference?.write(mix.samples, due: now)
     sink.play(mix)
   }
 }

@@ -1,3 +1,4 @@
+package import KoineAudioProcessing
 package import KoineTransport
 
 /// Where encoded frames go. Called on an engine lane.
@@ -40,6 +41,8 @@ package struct AudioSendSettings: Sendable, Hashable {
   package var channels = 1
   package var usesFEC = true
   package var usesDTX = false
+  /// Nil leaves the sound as the source gives it, which is right for files, tones and music.
+  package var processing: AudioProcessing?
 
   package init() {}
 }

@@ -1,0 +1,234 @@
+import KoineAudioProcessing
+import KoineBase
+import KoineCodecs
+import KoineTransport
+import Testing
+
+@testable import KoineMediaEngine
+
+/// A loudspeaker and a microphone in one room: what is played comes back 60 ms later at half its size.
+private final class EchoingRoom: AudioSink, AudioSource, Sendable {
+  static let delay = Duration.milliseconds(60)
+  let channels = 1
+  let playoutDelay: Duration
+  private let ticks = SteadyTicks()
+  private let played = Lock<[(due: Tick, samples: [Int16])]>([])
+  /// Begins to be heard after six seconds, unless it is nil.
+  private let near: [Int16]?
+
+  init(saying playoutDelay: Duration = EchoingRoom.delay, near: [Int16]? = nil) {
+    self.playoutDelay = playoutDelay
+    self.near = near
+  }
+
+  func play(_ block: AudioBlock) {
+    played.withLock { played in
+      played.append((block.captured, block.samples))
+      if played.count > 20 { played.removeFirst() }
+    }
+  }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    // Half a block beside the loudspeaker's ticks.
+    let start = lane.scheduler.now + .milliseconds(5)
+    lane.post(at: start) { [self] in
+      ticks.start(every: AudioBlock.duration, on: lane) { [self] number, due in
+        var block = AudioBlock(captured: due)
+        for index in block.samples.indices { block.samples[index] = sample(index, number, due) }
+        deliver(block)
+      }
+    }
+  }
+
+  func stop() { ticks.stop() }
+
+  private func sample(_ index: Int, _ number: Int, _ due: Tick) -> Int16 {
+    let time = due + .microseconds(index * 1_000 / 48) - Self.delay
+    let echo = played.withLock { played in
+      played.last { $0.due <= time }.map { block -> Int16 in
+        let place = Int((time - block.due).nanoseconds * 48 / 1_000_000)
+        return place < block.samples.count ? block.samples[place] / 2 : 0
+      }
+    }
+    let position = (number - 600) * AudioBlock.length + index
+    let voice = near.map { position >= 0 && position < $0.count ? $0[position] : 0 }
+    return (echo ?? 0) + (voice ?? 0)
+  }
+}
+
+/// Syllables of harmonics, block by block.
+private final class Talker: AudioSource, Sendable {
+  let channels = 1
+  private let ticks = SteadyTicks()
+  private let speech: [Int16]
+
+  init(_ speech: [Int16]) { self.speech = speech }
+
+  static func speech(seconds: Int, pitch: Double, rate: Double) -> [Int16] {
+    var phase = 0.0
+    return (0..<seconds * 48_000).map { n in
+      let time = Double(n) / 48_000
+      phase += pitch * (1 + 0.2 * sine(0.7 * time)) / 48_000
+      let formant = 700 + 400 * sine(rate * 0.37 * time)
+      var value = 0.0
+      for harmonic in 1...12 {
+        let distance = (Double(harmonic) * pitch - formant) / 500
+        value += sine(phase * Double(harmonic)) / (1 + distance * distance)
+      }
+      let syllable = max(sine(rate / 2 * time), 0)
+      return Int16(max(min(value * syllable * syllable * 1_500, 30_000), -30_000))
+    }
+  }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    ticks.start(every: AudioBlock.duration, on: lane) { [speech] number, due in
+      var block = AudioBlock(captured: due)
+      for index in block.samples.indices { block.samples[index] = speech[(number * 480 + index) % speech.count] }
+      deliver(block)
+    }
+  }
+
+  func stop() { ticks.stop() }
+}
+
+private final class Line: FrameOutput, Sendable {
+  private let scheduler: Scheduler
+  private let receive: AudioReceivePipeline
+  private let sequence = Lock<Int64>(0)
+
+  init(_ scheduler: Scheduler, to receive: AudioReceivePipeline) {
+    (self.scheduler, self.receive) = (scheduler, receive)
+  }
+
+  func send(_ frame: EncodedFrame) {
+    var arrived = frame
+    arrived.sequence = sequence.withLock { sequence in
+      sequence += 1
+      return sequence
+    }
+    arrived.arrived = scheduler.now
+    receive.push(arrived)
+  }
+}
+
+private final class Ear: AudioSink, Sendable {
+  let power = Lock<(sum: Double, count: Int)>((0, 0))
+
+  func play(_ block: AudioBlock) {
+    power.withLock { power in
+      for sample in block.samples { power.sum += Double(sample) * Double(sample) }
+      power.count += block.samples.count
+    }
+  }
+
+  /// Of all sound since the last call: mean square, at least 0.01.
+  func take() -> Double {
+    power.withLock { power in
+      defer { power = (0, 0) }
+      return max(power.sum / Double(max(power.count, 1)), 0.01)
+    }
+  }
+}
+
+@Suite struct EchoTests {
+  /// The far side talks for six seconds; its loudspeaker's echo goes back through Opus to its own ear.
+  private final class Call {
+    let scheduler = Scheduler.virtual()
+    let room: EchoingRoom
+    let send: AudioSendPipeline
+    let ear = Ear()
+    private let far: AudioSendPipeline
+    private let mixers: [PlayoutMixer]
+
+    init(processing: AudioProcessing?, room: EchoingRoom = EchoingRoom()) throws {
+      self.room = room
+      let here = AudioReceivePipeline(scheduler: scheduler)
+      let there = AudioReceivePipeline(scheduler: scheduler)
+      let loudspeaker = PlayoutMixer(scheduler: scheduler, sink: room)
+      let farLoudspeaker = PlayoutMixer(scheduler: scheduler, sink: ear)
+      loudspeaker.add(here)
+      farLoudspeaker.add(there)
+      mixers = [loudspeaker, farLoudspeaker]
+      far = AudioSendPipeline(
+        source: Talker(Talker.speech(seconds: 5, pitch: 180, rate: 3.1)), settings: AudioSendSettings(),
+        scheduler: scheduler, output: Line(scheduler, to: here))
+      var settings = AudioSendSettings()
+      settings.processing = processing
+      send = AudioSendPipeline(
+        source: room, settings: settings, scheduler: scheduler, output: Line(scheduler, to: there),
+        echoReference: loudspeaker.echoReference)
+      try far.start()
+      try send.start()
+    }
+
+    func silenceFar() { far.setMuted(true) }
+
+    /// - Returns: mean square of what the far ear hears meanwhile.
+    func listen(seconds: Int) -> Double {
+      _ = ear.take()
+      scheduler.advance(to: scheduler.now + .seconds(seconds))
+      return ear.take()
+    }
+  }
+
+  private static let echoOnly = AudioProcessing(noiseSuppression: nil)
+
+  @Test(arguments: [Duration.milliseconds(60), .milliseconds(40), .zero])
+  func whatTheLoudspeakerPlaysIsNotSentBack(saying delay: Duration) throws {
+    let plain = try Call(processing: nil)
+    let processed = try Call(processing: Self.echoOnly, room: EchoingRoom(saying: delay))
+    _ = plain.listen(seconds: 3)
+    _ = processed.listen(seconds: 3)
+    let (with, without) = (processed.listen(seconds: 3), plain.listen(seconds: 3))
+    #expect(without > 10_000, "the echo is heard without processing")
+    #expect(with * 31.6 <= without, "15 dB: \(without / with)")  // 10^1.5
+    let statistics = processed.send.statistics
+    #expect(statistics.unprocessed == 0)
+    #expect(try #require(statistics.processing?.echoReturnLossEnhancement) > 5)
+    #expect(plain.send.statistics.processing == nil)
+  }
+
+  @Test func aVoiceInTheRoomIsSent() throws {
+    let speech = Talker.speech(seconds: 4, pitch: 130, rate: 2.7)
+    let plain = try Call(processing: nil, room: EchoingRoom(near: speech))
+    let processed = try Call(processing: Self.echoOnly, room: EchoingRoom(near: speech))
+    var heard: [Double] = []
+    for call in [plain, processed] {
+      _ = call.listen(seconds: 5)
+      call.silenceFar()
+      _ = call.listen(seconds: 2)
+      heard.append(call.listen(seconds: 2))
+    }
+    #expect(heard[1] / heard[0] > 0.5 && heard[1] / heard[0] < 2, "3 dB: \(heard)")
+  }
+
+  @Test func processingIsSwitchedWhileTalking() throws {
+    let call = try Call(processing: nil)
+    let before = call.listen(seconds: 3)
+    call.send.setProcessing(Self.echoOnly)
+    _ = call.listen(seconds: 3)
+    #expect(call.listen(seconds: 2) * 31.6 <= before)
+    call.send.setProcessing(nil)
+    _ = call.listen(seconds: 1)
+    #expect(call.listen(seconds: 2) * 2 > before)
+    #expect(call.send.statistics.processing == nil && call.send.statistics.unprocessed == 0)
+  }
+
+  @Test func aReferenceIsFoundByItsTime() {
+    let reference = EchoReference(playoutDelay: .milliseconds(60))
+    #expect(reference.remainingDelay == .milliseconds(40))
+    var block = [Int16](repeating: 0, count: 480)
+    for number in 0..<200 {
+      reference.write([Int16](repeating: Int16(number), count: 480), due: .zero + .milliseconds(10 * number))
+    }
+    for (captured, expected) in [(1_020, 100), (1_025, 100), (1_029, 100), (1_030, 101), (2_010, 199)] {
+      reference.read(into: &block, captured: .zero + .milliseconds(captured))
+      #expect(block.allSatisfy { $0 == Int16(expected) }, "\(captured)")
+    }
+    for captured in [0, 500, 2_020, 9_000] {  // too old, or not played
+      reference.read(into: &block, captured: .zero + .milliseconds(captured))
+      #expect(block.allSatisfy { $0 == 0 }, "\(captured)")
+    }
+    #expect(EchoReference(playoutDelay: .zero).remainingDelay == .zero)
+  }
+}
