@@ -110,7 +110,9 @@ let package = Package(
     // Floor 5
     .target(
       name: "Koine",
-      dependencies: ["KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineSignaling"],
+      dependencies: [
+        "KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport", "KoineMediaEngine", "KoineSignaling",
+      ],
       path: "Sources/Koine", swiftSettings: settings),
 
     // Floor 6

@@ -37,6 +37,10 @@ final class OwnStream: @unchecked Sendable {
     if case .video(let video) = pipeline { video.statistics } else { nil }
   }
 
+  var processing: AudioProcessingStatistics? {
+    if case .audio(let audio) = pipeline { audio.statistics.processing } else { nil }
+  }
+
   func stop() {
     switch pipeline {
     case .video(let video): video.stop()

@@ -174,10 +174,13 @@ public struct AudioPublishOptions: Sendable, Hashable {
   public var bitrate: Int
   /// Sends next to nothing while nobody speaks (RFC 7587, 3.1.3).
   public var usesDTX: Bool
+  /// Takes out echo and noise; nil sends the sound as it is, which is right for files, tones and music.
+  public var processing: AudioProcessing?
 
-  public init(bitrate: Int = 40_000, usesDTX: Bool = false) {
+  public init(bitrate: Int = 40_000, usesDTX: Bool = false, processing: AudioProcessing? = nil) {
     self.bitrate = bitrate
     self.usesDTX = usesDTX
+    self.processing = processing
   }
 }
 
@@ -202,6 +205,9 @@ public final class LocalStream: Sendable {
     muted.withLock { $0 = isMuted }
     core.setMuted(isMuted, id.track)
   }
+
+  /// What is done to its sound from now on; nil for nothing. Pictures know no such thing.
+  public func setProcessing(_ processing: AudioProcessing?) { core.setProcessing(processing, id.track) }
 
   /// Withdraws the stream and stops its source.
   public func unpublish() { core.unpublish(id.track) }

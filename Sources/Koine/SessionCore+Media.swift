@@ -38,8 +38,10 @@ extension SessionCore {
     settings.bitrate = options.bitrate
     settings.usesDTX = options.usesDTX
     settings.channels = source.channels
+    settings.processing = options.processing
     let pipeline = AudioSendPipeline(
-      source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
+      source: source, settings: settings, scheduler: world.backend.scheduler, output: output,
+      echoReference: mixer.echoReference)
     return start(
       .audio(pipeline), kind: kind,
       options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),
@@ -102,6 +104,14 @@ extension SessionCore {
       guard state == .connected || state == .reconnecting else { return }
       visible.tell(.streamMuted(entry.stream, local), local: local)
       changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
+    }
+  }
+
+  func setProcessing(_ processing: AudioProcessing?, _ track: String) {
+    lane.post { [self] in
+      guard let entry = own.first(where: { $0.stream.id.track == track }), case .audio(let audio) = entry.pipeline
+      else { return }
+      audio.setProcessing(processing)
     }
   }
 

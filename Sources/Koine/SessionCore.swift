@@ -182,7 +182,8 @@ final class SessionCore: @unchecked Sendable {
   private func statistics(_ figures: LinkStatistics) -> SessionStatistics {
     let ours = own.map {
       StreamStatistics(
-        stream: $0.stream, outgoing: figures.outgoing[$0.handle], sentVideo: $0.videoStatistics)
+        stream: $0.stream, outgoing: figures.outgoing[$0.handle], sentVideo: $0.videoStatistics,
+        processing: $0.processing)
     }
     let theirs = received.values.sorted { $0.handle < $1.handle }.map { stream in
       StreamStatistics(

@@ -44,6 +44,8 @@ public struct StreamStatistics: Sendable, Hashable {
   public var outgoing: LinkStatistics.Outgoing?
   /// Set for own video.
   public var sentVideo: VideoSendStatistics?
+  /// Set for own sound while it is processed.
+  public var processing: AudioProcessingStatistics?
   /// Set for others' streams.
   public var incoming: LinkStatistics.Incoming?
   /// Set for others' video.

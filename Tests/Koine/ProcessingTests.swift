@@ -1,0 +1,92 @@
+import Koine
+import Testing
+
+/// A loudspeaker and a microphone side by side: each block that is played is heard 60 ms later at half its size.
+private final class EchoingRoom: AudioSink, AudioSource, Sendable {
+  let channels = 1
+  let playoutDelay = Duration.milliseconds(60)
+  private let deliver = Lock<(@Sendable (AudioBlock) -> Void)?>(nil)
+  private let lane = Lock<Lane?>(nil)
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    self.lane.withLock { $0 = lane }
+    self.deliver.withLock { $0 = deliver }
+  }
+
+  func stop() { deliver.withLock { $0 = nil } }
+
+  func play(_ block: AudioBlock) {
+    var heard = block
+    heard.captured = block.captured + playoutDelay
+    for index in heard.samples.indices { heard.samples[index] /= 2 }
+    lane.withLock { $0 }?.post(at: heard.captured) { [self, heard] in deliver.withLock { $0 }?(heard) }
+  }
+}
+
+/// Bursts of noise at the pace of syllables.
+private final class Rattle: AudioSource, Sendable {
+  let channels = 1
+  private let isRunning = Lock(false)
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    isRunning.withLock { $0 = true }
+    tick(0, lane.scheduler.now, lane, SeededRandom(seed: 4), deliver)
+  }
+
+  func stop() { isRunning.withLock { $0 = false } }
+
+  private func tick(
+    _ number: Int, _ due: Tick, _ lane: Lane, _ random: SeededRandom,
+    _ deliver: @escaping @Sendable (AudioBlock) -> Void
+  ) {
+    guard isRunning.withLock({ $0 }) else { return }
+    var random = random
+    var block = AudioBlock(captured: due)
+    if number % 25 < 17 {
+      for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
+    }
+    deliver(block)
+    let next = due + AudioBlock.duration
+    lane.post(at: next) { [self, random] in tick(number + 1, next, lane, random, deliver) }
+  }
+}
+
+@Suite struct ProcessingTests {
+  private func meanSquare(_ samples: [Int16]) -> Double {
+    samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))
+  }
+
+  @Test func aSessionKeepsItsLoudspeakerOutOfItsMicrophone() async throws {
+    let world = try virtualWorld()
+    let room = EchoingRoom()
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: world, options: SessionOptions(loudspeaker: room))
+    let anaHears = Watcher()
+    anaHears.follow(ana)
+    try ana.publish(microphone: Rattle())
+    let microphone = try ben.publish(microphone: room)
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(4))
+    let before = meanSquare(anaHears.now.samples.suffix(48_000))
+    #expect(before > 10_000, "she hears herself")
+    let plain = await world.run { await ben.statistics().streams }
+    #expect(plain.allSatisfy { $0.processing == nil })
+
+    microphone.setProcessing(AudioProcessing())
+    await world.run(for: .seconds(5))
+    let after = meanSquare(anaHears.now.samples.suffix(2 * 48_000))
+    #expect(after * 31.6 < before, "15 dB: \(before) \(after)")
+    let figures = await world.run { await ben.statistics().streams }.compactMap(\.processing)
+    #expect(try #require(figures.first?.echoReturnLossEnhancement) > 5)
+  }
+
+  @Test func processingIsAskedForWithTheStream() async throws {
+    let world = try virtualWorld()
+    let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    try session.publish(microphone: Devices.microphone("tone"), options: .init(processing: .voice))
+    session.join { _ in }
+    await world.run(for: .seconds(1))
+    let figures = await world.run { await session.statistics().streams }
+    #expect(figures.first?.processing?.voiceProbability != nil)
+  }
+}
