@@ -5,6 +5,9 @@ import KoineRTP
 
 extension Peer {
   private static let reportInterval = Duration.seconds(1)
+  /// Until the first round trip has been measured.
+  private static let firstReportInterval = Duration.milliseconds(200)
+  private static let blockLimit = 31
 
   // MARK: In
 
@@ -19,21 +22,38 @@ extension Peer {
   private func handle(_ packet: RTCP, at now: Tick) {
     switch packet {
     case .senderReport(let report):
-      if let route = routes[report.sender], !route.isRetransmission {
-        receivers[route.stream].senderReported(report, at: now)
-        if receivers[route.stream].mode == .packets {
-          events.append(.senderReport(receivers[route.stream].receiver, layer: receivers[route.stream].layer, report))
-        }
-      }
+      take(report, at: now)
       take(report.blocks, at: now)
     case .receiverReport(_, let blocks): take(blocks, at: now)
     case .nack(let nack): answer(nack, at: now)
     case .pictureLoss(_, let media): keyFrameRequested(media)
-    case .fullIntraRequest(_, let entries): for entry in entries { keyFrameRequested(entry.media) }
+    case .fullIntraRequest(let sender, let entries): take(entries, from: sender)
     case .transportFeedback(let feedback):
       estimator.handle(feedback, at: now)
       tellEstimate()
-    case .estimate, .sourceDescription, .goodbye, .unknown: break  // streams come and go by signalling
+    case .estimate(let estimate):
+      estimator.handleRemoteEstimate(estimate.bitrate, at: now)
+      tellEstimate()
+    case .sourceDescription, .goodbye, .unknown: break  // streams come and go by signalling
+    }
+  }
+
+  private func take(_ report: SenderReport, at now: Tick) {
+    guard let route = routes[report.sender], !route.isRetransmission else { return }
+    remoteClock.reported(ntp: report.ntp, roundTrip: roundTrip, at: now)
+    let isFirst = !receivers[route.stream].statistics.knowsSender
+    receivers[route.stream].senderReported(report, at: now)
+    if isFirst { hastenReport(to: now + .milliseconds(20)) }  // the answer tells the other end its round trip time
+    if receivers[route.stream].mode == .packets {
+      events.append(.senderReport(receivers[route.stream].receiver, layer: receivers[route.stream].layer, report))
+    }
+  }
+
+  /// RFC 5104, 4.3.1.2: the same number again is the same request again.
+  private func take(_ entries: [FullIntraEntry], from sender: UInt32) {
+    for entry in entries where sendersBySSRC[entry.media] != nil && lastFullIntra[entry.media] != entry.number {
+      lastFullIntra[entry.media] = entry.number
+      keyFrameRequested(entry.media)
     }
   }
 
@@ -46,17 +66,31 @@ extension Peer {
   }
 
   private func answer(_ nack: GenericNACK, at now: Tick) {
-    guard let (id, layer) = sendersBySSRC[nack.media], senders[id]?.parameters.rtxPayloadType != nil else { return }
+    guard let (id, layer) = sendersBySSRC[nack.media], let sender = senders[id],
+      sender.streams[layer].hasRetransmissions
+    else { return }
     let pause = min(max((roundTrip ?? .milliseconds(20)) / 2, .milliseconds(5)), .milliseconds(100))
-    senders[id]?.streams[layer].wanted(nack.sequences, pause: pause, at: now) { sequence, size in
-      pacer.enqueue(
-        .init(sender: id, layer: layer, sequence: sequence, size: size, queuedAt: now), .retransmission)
+    sender.streams[layer].wanted(nack.sequences, pause: pause, at: now) { sequence, size, isRepeated in
+      retransmit(
+        .init(sender: id, layer: layer, sequence: sequence, size: size, queuedAt: now), inTwo: isRepeated || isLossy)
     }
   }
 
+  /// What was lost again, and where much is lost everything, goes twice as long as the budget keeps up: waiting for the
+  /// next request costs a round trip.
+  private func retransmit(_ item: Pacer.Item, inTwo: Bool) {
+    pacer.enqueue(item, .retransmission)
+    if inTwo, pacer.hasRoomForCopies { pacer.enqueue(item, .retransmission) }
+  }
+
+  /// Whether the way out loses so much that answers should not rely on arriving.
+  var isLossy: Bool { estimator.loss >= NackGenerator.lossyFrom }
+
   private func keyFrameRequested(_ media: UInt32) {
-    guard let (id, layer) = sendersBySSRC[media] else { return }
-    senders[id]?.keyFrameRequests += 1
+    guard let (id, layer) = sendersBySSRC[media], let sender = senders[id], !sender.parameters.codec.isAudio else {
+      return
+    }
+    sender.keyFrameRequests += 1
     events.append(.keyFrameRequested(SenderID(value: id), layer: layer))
   }
 
@@ -74,51 +108,44 @@ extension Peer {
     guard srtp != nil else { return }
     if let due = nextReport, now >= due { addReports(at: now) }
     collectFeedback(at: now)
-  }
-
-  /// NACKs, key frame requests and arrival times that are due.
-  private func collectFeedback(at now: Tick) {
-    for index in receivers.indices {
-      wantedSequences.removeAll(keepingCapacity: true)
-      receivers[index].collectNacks(into: &wantedSequences, roundTrip: roundTrip ?? .milliseconds(50), at: now)
-      let ssrc = receivers[index].encoding.ssrc
-      if !wantedSequences.isEmpty {
-        pendingControl.append(.nack(GenericNACK(sender: localSSRC, media: ssrc, sequences: wantedSequences)))
-      }
-      if receivers[index].takeKeyFrameRequest(at: now) {
-        pendingControl.append(.pictureLoss(sender: localSSRC, media: ssrc))
-      }
-    }
-    if let feedback = arrivals.feedback(sender: localSSRC, media: receivers.first?.encoding.ssrc ?? 0, at: now) {
+    while let feedback = arrivals.feedback(sender: localSSRC, media: receivers.first?.encoding.ssrc ?? 0, at: now) {
       pendingControl.append(.transportFeedback(feedback))
     }
   }
 
+  /// Lets the next report go out earlier.
+  func hastenReport(to tick: Tick) { if srtp != nil { nextReport = nextReport.sooner(tick) } }
+
   private func addReports(at now: Tick) {
-    var blocks = receivers.indices.compactMap { index in
-      receivers[index].statistics.packets > 0 ? receivers[index].block(at: now) : nil
+    var blocks: [ReportBlock] = []
+    for index in receivers.indices where receivers[index].statistics.packets > 0 {
+      blocks.append(receivers[index].block(at: now))
     }
+    var rest = blocks[...]
+    var speaker: UInt32?
     for id in senders.keys.sorted() {
-      guard let streams = senders[id]?.streams.indices else { continue }
-      for layer in streams {
-        guard var report = senders[id]?.streams[layer].report(at: now) else { continue }
-        report.blocks = Array(blocks.prefix(31))
-        blocks.removeFirst(report.blocks.count)
+      guard let sender = senders[id] else { continue }
+      for layer in sender.streams.indices {
+        guard var report = sender.streams[layer].report(at: now) else { continue }
+        report.blocks = Array(rest.prefix(Self.blockLimit))
+        rest = rest.dropFirst(report.blocks.count)
+        speaker = speaker ?? report.sender
         pendingControl.append(.senderReport(report))
       }
     }
-    if !blocks.isEmpty { pendingControl.append(.receiverReport(sender: localSSRC, Array(blocks.prefix(31)))) }
-    nextReport = now + (roundTrip == nil ? .milliseconds(200) : Self.reportInterval)
+    while !rest.isEmpty || speaker == nil {
+      pendingControl.append(.receiverReport(sender: localSSRC, Array(rest.prefix(Self.blockLimit))))
+      rest = rest.dropFirst(Self.blockLimit)
+      speaker = speaker ?? localSSRC
+    }
+    pendingControl.append(
+      .sourceDescription([SourceDescription(source: speaker ?? localSSRC, canonicalName: canonicalName)]))
+    nextReport = now + (roundTrip == nil ? Self.firstReportInterval : Self.reportInterval)
   }
 
   var mediaDeadline: Tick? {
     guard srtp != nil else { return nil }
-    var soonest = nextReport.sooner(arrivals.deadline).sooner(pacer.deadline)
-    for stream in receivers {
-      soonest = soonest.sooner(stream.parameters.rtxPayloadType == nil ? nil : stream.nack.deadline)
-        .sooner(stream.keyFrameDeadline)
-    }
-    return soonest
+    return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue)
   }
 
   // MARK: Out
@@ -132,7 +159,7 @@ extension Peer {
       packet.write(to: &writer)
       if writer.overflowed {
         writer = before
-        if taken == 0 { taken = 1 }  // larger than a datagram: it cannot be sent at all
+        if taken == 0 { (taken, dropped) = (1, dropped + 1) }  // larger than a datagram: it cannot be sent at all
         break
       }
       taken += 1
@@ -150,6 +177,7 @@ extension Peer {
     for (id, sender) in senders {
       var figures = PeerStatistics.Outgoing()
       figures.frames = sender.frames
+      figures.keyFrames = sender.keyFrames
       figures.keyFrameRequests = sender.keyFrameRequests
       for stream in sender.streams {
         figures.packets += stream.packets
@@ -157,6 +185,8 @@ extension Peer {
         figures.retransmitted += stream.retransmitted
         figures.nacksReceived += stream.nacksReceived
         figures.reportedLoss = max(figures.reportedLoss, stream.reportedLoss)
+        figures.reportedJitter = max(figures.reportedJitter, stream.reportedJitter)
+        figures.roundTrip = stream.roundTrip ?? figures.roundTrip
       }
       result.outgoing[SenderID(value: id)] = figures
     }
@@ -165,10 +195,12 @@ extension Peer {
       figures.packets += stream.statistics.packets
       figures.bytes += stream.statistics.bytes
       figures.frames += stream.frames
+      figures.keyFrames += stream.keyFrames
       figures.lost += stream.statistics.lost
       figures.recovered += stream.nack.recovered
       figures.nacksSent += stream.nack.requested
-      figures.keyFrameRequests += stream.keyFrameRequests
+      figures.keyFrameRequests += stream.keyFrameWish.requests
+      figures.fractionLost = max(figures.fractionLost, stream.statistics.fractionLost)
       figures.jitter = max(figures.jitter, stream.statistics.jitterMilliseconds)
       result.incoming[stream.receiver] = figures
     }

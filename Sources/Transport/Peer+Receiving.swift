@@ -6,11 +6,9 @@ extension Peer {
   package func addReceiver(_ parameters: StreamParameters, mode: ReceiveMode) -> ReceiverID {
     let id = ReceiverID(value: nextID)
     nextID += 1
-    for (layer, encoding) in parameters.encodings.enumerated() {
-      let stream = receivers.count
+    for layer in parameters.encodings.indices {
       receivers.append(RTPReceiveStream(receiver: id, parameters: parameters, layer: layer, mode: mode))
-      routes[encoding.ssrc] = Route(stream: stream, isRetransmission: false)
-      if let rtx = encoding.rtxSSRC { routes[rtx] = Route(stream: stream, isRetransmission: true) }
+      route(to: receivers.count - 1)
     }
     return id
   }
@@ -18,16 +16,20 @@ extension Peer {
   package func removeReceiver(_ id: ReceiverID) {
     receivers.removeAll { $0.receiver == id }
     routes.removeAll(keepingCapacity: true)
-    for (index, stream) in receivers.enumerated() {
-      routes[stream.encoding.ssrc] = Route(stream: index, isRetransmission: false)
-      if let rtx = stream.encoding.rtxSSRC { routes[rtx] = Route(stream: index, isRetransmission: true) }
-    }
+    for stream in receivers.indices { route(to: stream) }
+  }
+
+  private func route(to stream: Int) {
+    let encoding = receivers[stream].encoding
+    routes[encoding.ssrc] = Route(stream: stream, isRetransmission: false)
+    if let rtx = encoding.rtxSSRC { routes[rtx] = Route(stream: stream, isRetransmission: true) }
   }
 
   /// Asks the sender for a key frame, unless one has just been asked for.
   package func requestKeyFrame(of id: ReceiverID, layer: Int = 0) {
     for index in receivers.indices where receivers[index].receiver == id && receivers[index].layer == layer {
       receivers[index].wantKeyFrame()
+      feedbackDue = feedbackDue.sooner(receivers[index].deadline)
     }
   }
 
@@ -40,9 +42,11 @@ extension Peer {
     do {
       if RTPPacket.isRTCP(datagram.readable) {
         datagram.count = try srtp.unprotectRTCP(bytes)
+        trace(datagram.readable, UnsafeRawBufferPointer(start: nil, count: 0))
         handleControl(datagram.readable, at: now)
       } else {
         datagram.count = try srtp.unprotectRTP(bytes)
+        trace(datagram.readable, UnsafeRawBufferPointer(start: nil, count: 0))
         try handlePacket(datagram, at: now)
       }
     } catch {
@@ -62,7 +66,7 @@ extension Peer {
     var sequence = packet.sequence
     var range = packet.payloadRange
     if route.isRetransmission {
-      guard let original = bytes.part(range).uint16(at: 0) else { return }  // padding only: a probe
+      guard range.count >= 2, let original = bytes.uint16(at: range.lowerBound) else { return }  // padding: a probe
       sequence = original
       range = (range.lowerBound + 2)..<range.upperBound
     }
@@ -72,18 +76,49 @@ extension Peer {
         at: now)
     else { return }
     hand(shared, of: route.stream, at: now)
+    feedbackDue = feedbackDue.sooner(receivers[route.stream].deadline)
   }
 
   private func hand(_ shared: SharedPacket, of index: Int, at now: Tick) {
     let id = receivers[index].receiver
     switch receivers[index].mode {
     case .packets: events.append(.packet(id, shared))
-    case .frames:
-      if receivers[index].parameters.codec.isAudio {
-        if let frame = receivers[index].sound(shared, at: now) { events.append(.frame(id, frame)) }
-      } else {
-        receivers[index].assemble(shared, at: now) { events.append(.frame(id, $0)) }
-      }
+    case .frames where receivers[index].parameters.codec.isAudio:
+      if let frame = receivers[index].sound(shared, remoteClock, at: now) { events.append(.frame(id, frame)) }
+    case .frames: receivers[index].assemble(shared, remoteClock, at: now) { events.append(.frame(id, $0)) }
+    }
+  }
+
+  /// NACKs, key frame requests, and frames that have waited long enough.
+  func collectFeedback(at now: Tick) {
+    guard let due = feedbackDue, now >= due else { return }
+    feedbackDue = nil
+    for index in receivers.indices {
+      guard let due = receivers[index].deadline else { continue }
+      if due <= now { collectFeedback(of: index, at: now) }
+      feedbackDue = feedbackDue.sooner(receivers[index].deadline)
+    }
+  }
+
+  /// A datagram's worth of requests at most; one number may take four bytes.
+  private static let nackLimit = 256
+
+  private func collectFeedback(of index: Int, at now: Tick) {
+    let ssrc = receivers[index].encoding.ssrc
+    let id = receivers[index].receiver
+    wantedSequences.removeAll(keepingCapacity: true)
+    receivers[index].collectNacks(into: &wantedSequences, roundTrip: roundTrip, at: now)
+    var rest = wantedSequences[...]
+    while !rest.isEmpty {
+      let part = Array(rest.prefix(Self.nackLimit))
+      pendingControl.append(.nack(GenericNACK(sender: localSSRC, media: ssrc, sequences: part)))
+      rest = rest.dropFirst(part.count)
+    }
+    if receivers[index].mode == .frames, !receivers[index].parameters.codec.isAudio {
+      receivers[index].drain(remoteClock, at: now) { events.append(.frame(id, $0)) }
+    }
+    if receivers[index].takeKeyFrameRequest(at: now) {
+      pendingControl.append(.pictureLoss(sender: localSSRC, media: ssrc))
     }
   }
 }

@@ -2,60 +2,78 @@ package import KoineBase
 import KoineRTP
 
 extension Peer {
-  /// A published or forwarded stream: one source per layer.
-  struct Sender {
+  /// A published or forwarded stream: one source per layer. A class, so that a packet is handled in place.
+  final class Sender {
     let parameters: StreamParameters
     var streams: [RTPSendStream]
     var packetizers: [Packetizer]
     var frames = 0
+    var keyFrames = 0
     var keyFrameRequests = 0
+    /// Frames were dropped because nobody was there yet.
+    var missedFrames = false
+
+    init(_ parameters: StreamParameters, random: inout SeededRandom) {
+      self.parameters = parameters
+      streams = []
+      packetizers = []
+      for layer in parameters.encodings.indices {
+        streams.append(RTPSendStream(parameters: parameters, layer: layer, random: &random))
+        packetizers.append(Packetizer(parameters: parameters, layer: layer, random: &random))
+      }
+    }
   }
 
   package func addSender(_ parameters: StreamParameters) -> SenderID {
     let id = nextID
     nextID += 1
-    let layers = parameters.encodings.indices
-    senders[id] = Sender(
-      parameters: parameters,
-      streams: layers.map { RTPSendStream(parameters: parameters, layer: $0, random: &random) },
-      packetizers: layers.map { _ in Packetizer(codec: parameters.codec, random: &random) })
-    for layer in layers { sendersBySSRC[parameters.encodings[layer].ssrc] = (id, layer) }
+    senders[id] = Sender(parameters, random: &random)
+    for (layer, encoding) in parameters.encodings.enumerated() { sendersBySSRC[encoding.ssrc] = (id, layer) }
     return SenderID(value: id)
   }
 
   package func removeSender(_ id: SenderID) {
     guard let sender = senders.removeValue(forKey: id.value) else { return }
-    for encoding in sender.parameters.encodings { sendersBySSRC[encoding.ssrc] = nil }
+    for encoding in sender.parameters.encodings where sendersBySSRC[encoding.ssrc]?.sender == id.value {
+      sendersBySSRC[encoding.ssrc] = nil
+    }
     if srtp != nil { pendingControl.append(.goodbye(sender.parameters.encodings.map(\.ssrc))) }
   }
 
   // MARK: Frames (clients)
 
-  /// Sends one frame; dropped until the peer is connected.
+  /// Sends one frame. Until the peer is connected frames are dropped; a key frame is asked for as soon as it is.
   package func send(_ frame: EncodedFrame, on id: SenderID, at now: Tick) {
-    guard srtp != nil, var sender = senders.removeValue(forKey: id.value) else { return }
-    defer { senders[id.value] = sender }
+    guard let sender = senders[id.value] else { return }
+    guard srtp != nil, !isClosing else {
+      sender.missedFrames = true
+      return
+    }
     let layer = Int(frame.layer)
     guard sender.streams.indices.contains(layer) else { return }
     sender.frames += 1
+    if frame.isKey { sender.keyFrames += 1 }
+    let isSound = sender.parameters.codec.isAudio
     sender.streams[layer].anchorReports(captured: frame.captured, timestamp: frame.rtpTimestamp)
+    if !sender.streams[layer].hasReported { hastenReport(to: now + .milliseconds(20)) }
     var extensions = HeaderExtensions()
-    extensions.absoluteCaptureTime = SenderClock.ntp(of: frame.captured).value
+    extensions.absoluteCaptureTime = LocalClock.ntp(of: frame.captured).value
     extensions.audioLevel = frame.audioLevel
     extensions.voiceActivity = frame.voiceActivity
-    if sender.parameters.codec != .opus, frame.quarterTurns != 0 { extensions.quarterTurns = frame.quarterTurns }
-    let priority: Pacer.Priority = sender.parameters.codec.isAudio ? .sound : .pictures
+    if !isSound, frame.quarterTurns != 0 { extensions.quarterTurns = frame.quarterTurns }
+    let first = StoredExtensions(extensions)
+    extensions.absoluteCaptureTime = nil  // the first packet tells it for all
+    let others = StoredExtensions(extensions)
     sender.packetizers[layer].packetize(frame, pool: &pool, into: &payloads)
-    defer { payloads.removeAll(keepingCapacity: true) }
     for (index, payload) in payloads.enumerated() {
-      let marker = !sender.parameters.codec.isAudio && index == payloads.count - 1
       let sequence = sender.streams[layer].store(
-        payload, range: 0..<payload.count, timestamp: frame.rtpTimestamp, marker: marker, extensions: extensions,
-        pool: &pool)
-      extensions.absoluteCaptureTime = nil  // the first packet tells it for all
+        payload, timestamp: frame.rtpTimestamp, marker: !isSound && index == payloads.count - 1,
+        extensions: index == 0 ? first : others, pool: &pool, at: now)
       pacer.enqueue(
-        .init(sender: id.value, layer: layer, sequence: sequence, size: payload.count, queuedAt: now), priority)
+        .init(sender: id.value, layer: layer, sequence: sequence, size: payload.count, queuedAt: now),
+        isSound ? .sound : .pictures)
     }
+    payloads.removeAll(keepingCapacity: true)
   }
 
   // MARK: Packets (the router)
@@ -64,16 +82,22 @@ extension Peer {
   package func forward(
     _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, at now: Tick
   ) {
-    guard srtp != nil, var sender = senders.removeValue(forKey: id.value) else { return }
+    guard srtp != nil, !isClosing, let sender = senders[id.value] else { return }
+    if !sender.streams[0].hasReported, sender.streams[0].anchor != nil { hastenReport(to: now + .milliseconds(20)) }
     sender.streams[0].store(
-      shared.datagram, range: shared.payloadRange, sequence: sequence, timestamp: timestamp,
-      marker: shared.packet.marker,
-      extensions: shared.extensions, pool: &pool)
+      StoredPacket(
+        payload: shared.datagram, range: shared.payloadRange, sequence: sequence, timestamp: timestamp,
+        marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), at: now), pool: &pool)
+    let item = Pacer.Item(
+      sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now)
     let isSound = sender.parameters.codec.isAudio
-    senders[id.value] = sender
-    pacer.enqueue(
-      .init(sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now),
-      isSound ? .sound : .pictures)
+    // What was lost before is late already: whoever waits for it should not have to ask for it once more.
+    if shared.isRecovered, !isSound {
+      pacer.enqueue(item, .late)
+      if isLossy, pacer.hasRoomForCopies, sender.streams[0].hasRetransmissions { pacer.enqueue(item, .retransmission) }
+    } else {
+      pacer.enqueue(item, isSound ? .sound : .pictures)
+    }
   }
 
   /// Where the forwarded stream's reports shall count from.
@@ -87,43 +111,47 @@ extension Peer {
     guard let srtp else { return nil }
     if let count = pollControl(into: out, srtp, at: now) { return count }
     while let (item, isRetransmission) = pacer.next(at: now) {
-      guard var sender = senders.removeValue(forKey: item.sender) else { continue }
-      let count = write(item, isRetransmission: isRetransmission, of: &sender, into: out, srtp, at: now)
-      senders[item.sender] = sender
-      if let count { return count }
+      guard let sender = senders[item.sender] else { continue }
+      if let count = write(item, isRetransmission: isRetransmission, of: sender, into: out, srtp, at: now) {
+        return count
+      }
     }
     return nil
   }
 
   /// Writes one packet: header with the numbers of this moment, the shared payload encrypted behind it.
   private func write(
-    _ item: Pacer.Item, isRetransmission: Bool, of sender: inout Sender, into out: UnsafeMutableRawBufferPointer,
+    _ item: Pacer.Item, isRetransmission: Bool, of sender: Sender, into out: UnsafeMutableRawBufferPointer,
     _ srtp: SRTPSession, at now: Tick
   ) -> Int? {
     guard let packet = sender.streams[item.layer].packet(item.sequence) else { return nil }
-    var header = packet.header
-    var payload = packet.payload.readable.part(packet.range)
+    var header = sender.streams[item.layer].header(of: packet)
+    var extensions = packet.extensions.unpacked
+    var payload = packet.bytes
     if isRetransmission {
-      guard let type = sender.parameters.rtxPayloadType, let ssrc = sender.parameters.encodings[item.layer].rtxSSRC
-      else {
-        return nil
-      }
-      payload = prefixed(payload, with: header.sequence)
-      header.payloadType = type
-      header.ssrc = ssrc
-      header.sequence = sender.streams[item.layer].takeRTXSequence()
+      guard let other = sender.streams[item.layer].retransmissionHeader(of: packet) else { return nil }
+      header = other
+      payload = prefixed(payload, with: packet.sequence)
     }
-    var extensions = packet.extensions
-    extensions.transportSequence = estimator.number(forPacketOf: payload.count + 60, at: now)
+    sender.streams[item.layer].name(&extensions, isRetransmission: isRetransmission)
+    extensions.absoluteSendTime = LocalClock.absoluteSendTime(at: now)
+    extensions.transportSequence = estimator.number(forPacketOf: payload.count + Self.packetOverhead, at: now)
     guard let headerLength = header.write(into: out, extensions: extensions, map: configuration.extensions) else {
+      dropped += 1
       return nil
     }
     let headerBytes = UnsafeRawBufferPointer(rebasing: out[..<headerLength])
     trace(headerBytes, payload)
-    guard let count = try? srtp.protectRTP(header: headerBytes, payload: payload, into: out) else { return nil }
+    guard let count = try? srtp.protectRTP(header: headerBytes, payload: payload, into: out) else {
+      dropped += 1
+      return nil
+    }
     sender.streams[item.layer].sent(item.sequence, bytes: payload.count, isRetransmission: isRetransmission, at: now)
     return count
   }
+
+  /// Header, extensions and tag, with IP and UDP.
+  private static let packetOverhead = 80
 
   /// RFC 4588, section 4: the original number stands before the payload.
   private func prefixed(_ payload: UnsafeRawBufferPointer, with sequence: UInt16) -> UnsafeRawBufferPointer {

@@ -6,7 +6,9 @@ import KoineRTP
 /// Sans-IO with a single owner: no clock, socket, lock or thread inside. After each call that takes a time, drain
 /// `poll(into:at:)` and `pollEvent()`, then call `handleTimeout(at:)` no later than `deadline`. Time never goes backwards.
 ///
-///     setRemote ─→ ICE finds a path ─→ DTLS handshake, fingerprint checked ─→ keys ─→ .connected: media both ways
+///     setRemote ─→ ICE finds a path ─→ DTLS handshake, fingerprint checked ─→ keys ─→ .connected: media both ways ─→ close
+///
+/// After `close(at:)`, drain `poll` once more: it yields the goodbyes.
 package final class Peer {
   package let configuration: PeerConfiguration
   package let localCredentials: ICECredentials
@@ -27,7 +29,11 @@ package final class Peer {
   var arrivals = ArrivalRecorder()
   var roundTrip: Duration?
   var nextReport: Tick?
+  /// No later than anything a received stream wants to do next.
+  var feedbackDue: Tick?
+  var remoteClock = ClockMap()
   var pendingControl: [RTCP] = []
+  var lastFullIntra: [UInt32: UInt8] = [:]
   var lastEstimate = 0
   var dropped = 0
   /// For packets that are put together in pieces.
@@ -35,8 +41,15 @@ package final class Peer {
   var wantedSequences: [UInt16] = []
   var payloads: [Bytes] = []
   let localSSRC: UInt32
+  /// RFC 7022: says that all sources are of one end, and nothing else.
+  let canonicalName: String
   private var localAddresses: [SocketAddress] = []
+  /// What came before the keys: the other end may have them a little earlier.
+  private var earlyMedia: [Bytes] = []
+  private(set) var isClosing = false
   private var isOver = false
+
+  private static let earlyMediaLimit = 64
 
   /// Where a received source belongs.
   struct Route {
@@ -60,6 +73,7 @@ package final class Peer {
         minimum: configuration.minimumBitrate, start: configuration.startBitrate, maximum: configuration.maximumBitrate)
     )
     localSSRC = UInt32.random(in: 1 ... .max, using: &self.random)
+    canonicalName = String(self.random.next(), radix: 36)
   }
 
   // MARK: Descriptions
@@ -84,7 +98,7 @@ package final class Peer {
     settle(at: now)
   }
 
-  package var isConnected: Bool { srtp != nil && !isOver }
+  package var isConnected: Bool { srtp != nil && !isOver && !isClosing }
 
   /// Where packets go now.
   package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
@@ -93,21 +107,21 @@ package final class Peer {
 
   /// Takes a datagram, which is decrypted in place: the caller must not use it afterwards, but may share it.
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
-    guard !isOver, let first = datagram.readable.first else { return }
+    guard !isOver, !isClosing, let first = datagram.readable.first else { return }
     switch first {  // RFC 7983
     case 0...3: ice.handle(datagram.readable, from: source, to: destination, at: now)
     case 20...63:
       guard ice.selected != nil else { break }  // no handshake before there is a path
       if case .new = dtls.state { dtls.start(at: now) }
       dtls.handle(datagram.readable, at: now)
-    case 128...191: handleMedia(datagram, at: now)
+    case 128...191: if srtp == nil { keepEarly(datagram) } else { handleMedia(datagram, at: now) }
     default: dropped += 1
     }
     settle(at: now)
   }
 
   package func handleTimeout(at now: Tick) {
-    guard !isOver else { return }
+    guard !isOver, !isClosing else { return }
     ice.handleTimeout(at: now)
     dtls.handleTimeout(at: now)
     handleMediaTimeout(at: now)
@@ -115,7 +129,7 @@ package final class Peer {
   }
 
   package var deadline: Tick? {
-    guard !isOver else { return nil }
+    guard !isOver, !isClosing else { return nil }
     return ice.deadline.sooner(dtls.deadline).sooner(mediaDeadline)
   }
 
@@ -125,17 +139,38 @@ package final class Peer {
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     if let transmit = ice.poll(into: out) { return transmit }
     guard let (local, remote) = ice.selected, !isOver else { return nil }
-    if let count = dtls.poll(into: out) { return Transmit(count: count, source: local, destination: remote) }
-    guard let count = pollMedia(into: out, at: now) else { return nil }
+    guard
+      let count = isClosing ? pollGoodbye(into: out, at: now) : dtls.poll(into: out) ?? pollMedia(into: out, at: now)
+    else { return nil }
     return Transmit(count: count, source: local, destination: remote)
   }
 
   package func pollEvent() -> PeerEvent? { events.popFirst() }
 
+  // MARK: The end
+
+  /// Says goodbye to the other end (RTCP BYE, then DTLS close_notify) and does nothing more. No event follows.
+  package func close(at now: Tick) {
+    guard !isOver, !isClosing else { return }
+    isClosing = true
+    earlyMedia = []
+    let sources = senders.keys.sorted().flatMap { senders[$0]?.parameters.encodings.map(\.ssrc) ?? [] }
+    pendingControl = sources.isEmpty ? [] : [.goodbye(Array(sources.prefix(31)))]
+  }
+
+  private func pollGoodbye(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Int? {
+    if let srtp, let count = pollControl(into: out, srtp, at: now) { return count }
+    dtls.close()
+    if let count = dtls.poll(into: out) { return count }
+    isOver = true
+    return nil
+  }
+
   // MARK: Between the parts
 
   /// Lets what one part found out reach the others.
   private func settle(at now: Tick) {
+    guard !isClosing else { return }
     while let event = ice.pollEvent() {
       switch event {
       case .connected:
@@ -159,13 +194,28 @@ package final class Peer {
       nextReport = now + .milliseconds(50)
       events.append(.connected)
     } catch {
-      end("the keys cannot be used: \(error)")
+      return end("the keys cannot be used: \(error)")
     }
+    for id in senders.keys.sorted() {
+      guard let sender = senders[id], sender.missedFrames, !sender.parameters.codec.isAudio else { continue }
+      for layer in sender.streams.indices { events.append(.keyFrameRequested(SenderID(value: id), layer: layer)) }
+    }
+    for datagram in earlyMedia { handleMedia(datagram, at: now) }
+    earlyMedia = []
+  }
+
+  private func keepEarly(_ datagram: Bytes) {
+    guard ice.selected != nil, earlyMedia.count < Self.earlyMediaLimit else {
+      dropped += 1
+      return
+    }
+    earlyMedia.append(datagram)
   }
 
   private func end(_ reason: String) {
     guard !isOver else { return }
     isOver = true
+    earlyMedia = []
     events.append(.failed(reason))
   }
 }

@@ -39,35 +39,3 @@ package enum PeerEvent: Sendable {
   /// In bit/s and 0...1.
   case estimate(bitrate: Int, loss: Double)
 }
-
-/// What a peer counts.
-package struct PeerStatistics: Sendable, Hashable {
-  package struct Outgoing: Sendable, Hashable {
-    package var packets = 0
-    package var bytes = 0
-    package var frames = 0
-    package var retransmitted = 0
-    package var nacksReceived = 0
-    package var keyFrameRequests = 0
-    package var reportedLoss = 0.0
-  }
-
-  package struct Incoming: Sendable, Hashable {
-    package var packets = 0
-    package var bytes = 0
-    package var frames = 0
-    package var lost = 0
-    package var recovered = 0
-    package var nacksSent = 0
-    package var keyFrameRequests = 0
-    /// In milliseconds.
-    package var jitter = 0.0
-  }
-
-  package var outgoing: [SenderID: Outgoing] = [:]
-  package var incoming: [ReceiverID: Incoming] = [:]
-  package var roundTrip: Duration?
-  package var availableBitrate = 0
-  /// Datagrams that were not understood, not opened, or of no stream.
-  package var dropped = 0
-}

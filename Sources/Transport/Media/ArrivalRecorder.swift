@@ -3,48 +3,81 @@ import KoineRTP
 
 /// The receiving end of transport-wide congestion control: notes when each packet of the connection came, and reports it
 /// every 50 ms (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+///
+/// A packet that came after its neighbours had been reported is reported with them once more, so that the sender does not
+/// take reordering for loss.
 struct ArrivalRecorder {
   private static let interval = Duration.milliseconds(50)
-  private static let limit = 2_000
-  private var arrivals: [Tick?] = []
-  /// Of the first entry.
-  private var first: Int64 = 0
+  /// A packet this far behind the newest is not reported any more.
+  private static let window: Int64 = 512
+  private static let size: Int64 = 2048
+  /// So that a report fits a datagram even if every delta takes two bytes.
+  private static let packetsPerReport: Int64 = 400
+  private static let missing = Int64.min
+  private var arrivals: [Int64] = []  // in ns, a ring; allocated with the first packet
+  private var highest: Int64 = 0
+  /// The first packet of the next report.
+  private var next: Int64 = 0
   private var sequence = ExtendedSequence()
-  private var count: UInt8 = 0
+  private var reports: UInt8 = 0
   private(set) var deadline: Tick?
 
   mutating func received(_ number: UInt16, at now: Tick) {
     let full = sequence.extend(number)
-    if arrivals.isEmpty, full >= first || first == 0 { first = full }
-    guard full >= first, full - first < Int64(Self.limit) else { return }  // reported as lost already, or absurd
-    while Int64(arrivals.count) <= full - first { arrivals.append(nil) }
-    arrivals[Int(full - first)] = arrivals[Int(full - first)] ?? now
-    if deadline == nil { deadline = now + Self.interval }
+    if arrivals.isEmpty {
+      arrivals = Array(repeating: Self.missing, count: Int(Self.size))
+      begin(at: full)
+    }
+    if full > highest {
+      if full - highest >= Self.size / 2 { begin(at: full) }
+      while highest < full {
+        highest += 1
+        arrivals[index(highest)] = Self.missing
+      }
+    } else if highest - full >= Self.window || arrivals[index(full)] != Self.missing {
+      return
+    }
+    arrivals[index(full)] = now.nanoseconds
+    next = min(next, full)
+    deadline = deadline ?? now + Self.interval
   }
 
+  /// The next report, once it is due; there may be another right behind it.
   mutating func feedback(sender: UInt32, media: UInt32, at now: Tick) -> TransportFeedback? {
-    guard let due = deadline, now >= due, let start = arrivals.compactMap(\.self).first else { return nil }
-    let reference = start.nanoseconds / 64_000_000
+    guard let due = deadline, now >= due else { return nil }
+    next = max(next, highest - Self.size / 2)
+    guard let first = (next...highest).first(where: { arrivals[index($0)] != Self.missing }) else {
+      deadline = nil
+      return nil
+    }
+    let reference = arrivals[index(first)] / 64_000_000
     var previous = reference * 64_000_000
     var deltas: [Int16?] = []
-    for arrival in arrivals {
-      guard let arrival else {
+    deltas.reserveCapacity(Int(min(highest - next + 1, Self.packetsPerReport)))
+    let base = next
+    while next <= highest, next - base < Self.packetsPerReport {
+      let arrival = arrivals[index(next)]
+      if arrival == Self.missing {
         deltas.append(nil)
-        continue
+      } else {
+        let steps = (arrival - previous) / 250_000
+        guard let delta = Int16(exactly: steps) else { break }  // too far apart for one report
+        deltas.append(delta)
+        previous += steps * 250_000
       }
-      let steps = (arrival.nanoseconds - previous) / 250_000
-      guard let delta = Int16(exactly: steps) else { break }  // too far apart for one packet: the rest goes next time
-      deltas.append(delta)
-      previous += steps * 250_000
+      next += 1
     }
-    let base = UInt16(truncatingIfNeeded: first)
-    first += Int64(deltas.count)
-    arrivals.removeFirst(deltas.count)
-    deadline = arrivals.isEmpty ? nil : now + Self.interval
-    count &+= 1
-    guard !deltas.isEmpty else { return nil }
+    if next > highest { deadline = nil }
+    reports &+= 1
     return TransportFeedback(
-      sender: sender, media: media, base: base, referenceTime: UInt32(truncatingIfNeeded: reference) & 0xFF_FFFF,
-      number: count, deltas: deltas)
+      sender: sender, media: media, base: UInt16(truncatingIfNeeded: base),
+      referenceTime: UInt32(truncatingIfNeeded: reference) & 0xFF_FFFF, number: reports, deltas: deltas)
   }
+
+  private mutating func begin(at full: Int64) {
+    highest = full - 1
+    next = full
+  }
+
+  private func index(_ full: Int64) -> Int { Int(full & (Self.size - 1)) }
 }

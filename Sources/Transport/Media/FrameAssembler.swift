@@ -5,106 +5,178 @@ import KoineRTP
 ///
 /// A frame is whole when all packets from its first to the marked one are there. It goes on when it follows the last one
 /// without a gap in the sequence, or is a key frame. While a gap lasts, later frames wait for the retransmission; a whole
-/// key frame behind the gap ends the wait.
+/// key frame behind the gap ends the wait, and after `patience` so does a frame that needs nothing of the gap.
+///
+///     waiting for a key frame ──→ flowing ⇄ blocked by a gap ── key frame, or frame that can do without ──→ flowing
 struct FrameAssembler {
-  struct Packet {
-    var datagram: Bytes
-    /// Of the codec's own bytes.
-    var range: Range<Int>
-    var sequence: Int64
-    var timestamp: UInt32
-    var startsFrame: Bool
-    var endsFrame: Bool
-    var isKey: Bool
-    var temporalLayer: UInt8
-    var isDiscardable: Bool
-    var extensions: HeaderExtensions
-    var arrived: Tick
-  }
+  /// The packets of a whole frame, which stay readable until `consume`.
+  typealias Frame = ClosedRange<Int64>
 
-  private static let capacity = 2048
-  private var slots: [Packet?] = Array(repeating: nil, count: capacity)
+  private static let smallest = 128
+  private static let largest = 2048
+  private var slots: [VideoPacket?] = Array(repeating: nil, count: smallest)
+  private var continuity = PictureContinuity()
   private var highest: Int64?
   /// The first sequence number that has not gone out; nil until the first key frame.
-  private var next: Int64?
-  /// Where a search for a first key frame begins.
-  private var lowest: Int64?
-  private(set) var blockedSince: Tick?
+  private(set) var next: Int64?
+  /// From `next` up to here all packets are of one frame.
+  private var checked: Int64 = 0
+  /// First packets of key frames that wait behind a gap, in rising order, and how far each has been checked.
+  private var keyStarts: [(start: Int64, checked: Int64)] = []
+  /// When a gap was found that has not been closed.
+  private(set) var blockedSince: Tick? {
+    didSet { if blockedSince == nil { hasLookedBehindGap = false } }
+  }
+  private var hasLookedBehindGap = false
+  /// Frames left out because what they refer to was lost.
+  private(set) var skipped = 0
 
-  /// Takes a packet; what came too late or far too early is dropped.
-  mutating func insert(_ packet: Packet) {
-    if let next, packet.sequence < next { return }
-    if let highest, packet.sequence > highest + Int64(Self.capacity / 2) { reset() }
-    if let highest, packet.sequence <= highest - Int64(Self.capacity) { return }
-    slots[index(packet.sequence)] = packet
-    highest = max(highest ?? packet.sequence, packet.sequence)
-    lowest = min(lowest ?? packet.sequence, packet.sequence)
+  /// How long a gap keeps frames waiting that could do without; a retransmission should have come by then.
+  var patience = Duration.milliseconds(150)
+
+  var isWaitingForKey: Bool { next == nil }
+  /// Whether a key frame has begun to arrive that has not gone out.
+  var hasKeyStart: Bool { !keyStarts.isEmpty }
+  var capacity: Int { slots.count }
+
+  /// When a frame may go on although nothing new has come.
+  var deadline: Tick? { hasLookedBehindGap ? nil : blockedSince.map { $0 + patience } }
+
+  /// Takes a packet; what came too late is dropped.
+  mutating func insert(_ packet: VideoPacket) {
+    let sequence = packet.sequence
+    if let next, sequence < next { return }
+    if let highest, sequence > highest + Int64(Self.largest / 2) { reset() }
+    if let highest, sequence <= highest - Int64(Self.largest / 2) { return }
+    let lowest = next ?? keyStarts.first?.start ?? highest ?? sequence
+    while max(sequence, highest ?? sequence) - min(lowest, sequence) >= Int64(slots.count), slots.count < Self.largest {
+      grow()
+    }
+    slots[index(sequence)] = packet
+    highest = max(highest ?? sequence, sequence)
+    if packet.startsFrame, packet.picture.isKey, sequence != next { noteKeyStart(sequence) }
   }
 
-  /// The next whole frame's packets, or nil.
-  mutating func nextFrame(at now: Tick) -> [Packet]? {
-    if let next, let frame = wholeFrame(at: next) {
-      emit(frame)
-      return frame
-    }
-    if let frame = newestKeyFrame() {
-      emit(frame)
-      return frame
-    }
-    if next != nil, let highest, let next, highest >= next {
-      blockedSince = blockedSince ?? now
-    } else {
+  private mutating func noteKeyStart(_ sequence: Int64) {
+    guard !keyStarts.contains(where: { $0.start == sequence }) else { return }
+    let place = keyStarts.firstIndex { $0.start > sequence } ?? keyStarts.endIndex
+    keyStarts.insert((sequence, sequence), at: place)
+    if keyStarts.count > 8 { keyStarts.removeFirst() }
+  }
+
+  /// The next whole frame, or nil. `consume` it before asking again.
+  mutating func nextFrame(at now: Tick) -> Frame? {
+    if let frame = followingFrame() { return frame }
+    if let frame = keyFrame() { return frame }
+    guard next != nil, let highest, highest >= checked else {  // the rest of a frame is still on its way
       blockedSince = nil
+      return nil
+    }
+    let since = blockedSince ?? now
+    blockedSince = since
+    guard now >= since + patience else { return nil }  // as the deadline has it, to the nanosecond
+    hasLookedBehindGap = true
+    return frameBehindGap()
+  }
+
+  func packet(_ sequence: Int64) -> VideoPacket? {
+    guard let packet = slots[index(sequence)], packet.sequence == sequence else { return nil }
+    return packet
+  }
+
+  /// Takes the frame, and what came before it, out.
+  mutating func consume(_ frame: Frame) {
+    if let packet = packet(frame.lowerBound) { continuity.decode(packet.picture) }
+    drop(through: frame.upperBound)
+  }
+
+  private mutating func drop(through last: Int64) {
+    let from = max(next ?? .min, last - Int64(slots.count) + 1)
+    // A slot may already hold a later packet: before the first frame nobody knows how far back the ring reaches.
+    if from <= last { for sequence in from...last where packet(sequence) != nil { slots[index(sequence)] = nil } }
+    next = last + 1
+    checked = last + 1
+    keyStarts.removeAll { $0.start <= last }
+    blockedSince = nil
+  }
+
+  // MARK: In sequence
+
+  private mutating func followingFrame() -> Frame? {
+    while let start = next, let first = packet(start) {
+      if first.isFiller {
+        drop(through: start)
+        continue
+      }
+      guard first.startsFrame else { return nil }
+      guard let last = lastPacket(of: first, from: &checked) else { return nil }
+      if continuity.canFollow(first.picture) { return start...last }
+      skipped += 1
+      drop(through: last)
     }
     return nil
   }
 
-  /// The oldest sequence number whose retransmission is still worth anything.
-  var isWaitingForKey: Bool { next == nil }
-
-  private mutating func emit(_ frame: [Packet]) {
-    guard let last = frame.last else { return }
-    let from = min(next ?? lowest ?? last.sequence, last.sequence)
-    for sequence in max(from, last.sequence - Int64(Self.capacity) + 1)...last.sequence { slots[index(sequence)] = nil }
-    next = last.sequence + 1
-    lowest = next
-    blockedSince = nil
+  /// - Parameter checked: where the search goes on, and is left when packets are missing.
+  private func lastPacket(of first: VideoPacket, from checked: inout Int64) -> Int64? {
+    var sequence = max(checked, first.sequence)
+    while let packet = packet(sequence) {
+      if packet.timestamp != first.timestamp, !packet.isFiller {
+        checked = sequence
+        return sequence - 1  // a sender that does not mark the last one
+      }
+      if packet.endsFrame, !packet.isFiller {
+        checked = sequence
+        return sequence
+      }
+      sequence += 1
+    }
+    checked = sequence
+    return nil
   }
 
-  private func wholeFrame(at start: Int64) -> [Packet]? {
-    guard let first = packet(start), first.startsFrame else { return nil }
-    var frame: [Packet] = []
-    var sequence = start
-    while let packet = packet(sequence), packet.timestamp == first.timestamp {
-      frame.append(packet)
-      if packet.endsFrame { return frame }
+  // MARK: Across a gap
+
+  /// The first whole key frame.
+  private mutating func keyFrame() -> Frame? {
+    for place in keyStarts.indices {
+      let start = keyStarts[place].start
+      guard let first = packet(start) else { continue }
+      if let last = lastPacket(of: first, from: &keyStarts[place].checked) { return start...last }
+    }
+    return nil
+  }
+
+  /// The first whole frame behind the gap that needs nothing of it.
+  private mutating func frameBehindGap() -> Frame? {
+    guard let next, let highest else { return nil }
+    var sequence = next
+    while sequence <= highest {
+      if let first = packet(sequence), first.startsFrame, sequence > next, continuity.canCrossGap(to: first.picture) {
+        var checked = sequence
+        if let last = lastPacket(of: first, from: &checked) {
+          continuity.crossedGap()
+          return sequence...last
+        }
+      }
       sequence += 1
     }
     return nil
   }
 
-  /// A whole key frame behind a gap, the newest there is.
-  private func newestKeyFrame() -> [Packet]? {
-    guard let highest, let lowest else { return nil }
-    var sequence = highest
-    while sequence >= max(lowest, highest - Int64(Self.capacity) + 1) {
-      if let packet = packet(sequence), packet.startsFrame, packet.isKey, let frame = wholeFrame(at: sequence) {
-        return frame
-      }
-      sequence -= 1
-    }
-    return nil
-  }
+  // MARK: The ring
 
-  private func packet(_ sequence: Int64) -> Packet? {
-    guard let packet = slots[index(sequence)], packet.sequence == sequence else { return nil }
-    return packet
-  }
+  private func index(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (slots.count - 1) }
 
-  private func index(_ sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence) & (Self.capacity - 1) }
+  private mutating func grow() {
+    let old = slots
+    slots = Array(repeating: nil, count: old.count * 2)
+    for case let packet? in old { slots[index(packet.sequence)] = packet }
+  }
 
   private mutating func reset() {
     for index in slots.indices { slots[index] = nil }
-    (highest, next, lowest, blockedSince) = (nil, nil, nil, nil)
+    keyStarts.removeAll(keepingCapacity: true)
+    (highest, next, blockedSince) = (nil, nil, nil)
   }
 }

@@ -1,9 +1,9 @@
 import KoineBase
 
-/// Spreads packets over time, so that a key frame does not overrun the path: sound at once, then retransmissions, then
-/// pictures at 2.5 times the target rate. A budget of at most 5 ms' worth of bits is carried over.
+/// Spreads packets over time, so that a key frame does not overrun the path: sound at once, then what is late
+/// already and retransmissions, then pictures at 2.5 times the target rate. A budget of at most 5 ms' worth of bits is carried over.
 struct Pacer {
-  enum Priority: Int { case sound, retransmission, pictures }
+  enum Priority: Int { case sound, late, retransmission, pictures }
 
   struct Item {
     var sender: Int
@@ -13,7 +13,7 @@ struct Pacer {
     var queuedAt: Tick
   }
 
-  private var queues: [Queue] = [Queue(), Queue(), Queue()]
+  private var sound = Queue(), late = Queue(), retransmissions = Queue(), pictures = Queue()
   /// In bits; may be overdrawn by one packet.
   private var budget = 0.0
   private var lastRefill: Tick
@@ -22,7 +22,11 @@ struct Pacer {
   private static let burst = Duration.milliseconds(5)
   private static let factor = 2.5
   /// Pictures older than this leave at once: better a burst than a queue that grows.
-  private static let longestWait = Duration.milliseconds(250)
+  static let longestWait = Duration.milliseconds(250)
+  /// Retransmissions that may wait; whoever misses more is better served by asking again.
+  private static let retransmissionLimit = 512
+
+  private static let copyLimit = Duration.milliseconds(50)
 
   init(targetBitrate: Int, now: Tick) {
     rate = Double(targetBitrate) * Self.factor
@@ -31,32 +35,55 @@ struct Pacer {
 
   mutating func setTarget(_ bitrate: Int) { rate = Double(max(bitrate, 50_000)) * Self.factor }
 
-  mutating func enqueue(_ item: Item, _ priority: Priority) { queues[priority.rawValue].append(item) }
+  mutating func enqueue(_ item: Item, _ priority: Priority) {
+    switch priority {
+    case .sound: sound.append(item)
+    case .late: late.append(item)
+    case .retransmission: if retransmissions.count < Self.retransmissionLimit { retransmissions.append(item) }
+    case .pictures: pictures.append(item)
+    }
+  }
+
+  /// Whether the retransmissions that wait take so little time that each may go twice.
+  var hasRoomForCopies: Bool { Double(retransmissions.bytes * 8) < rate * Self.copyLimit.inSeconds }
+
+  /// In bytes, not counting sound.
+  var queued: Int { late.bytes + retransmissions.bytes + pictures.bytes }
 
   mutating func next(at now: Tick) -> (Item, isRetransmission: Bool)? {
     refill(at: now)
-    if let item = queues[Priority.sound.rawValue].popFirst() { return (item, false) }
-    for priority in [Priority.retransmission, .pictures] {
-      guard let first = queues[priority.rawValue].first else { continue }
-      guard budget > 0 || now - first.queuedAt > Self.longestWait else { return nil }
-      budget -= Double(first.size * 8)
-      _ = queues[priority.rawValue].popFirst()
-      return (first, priority == .retransmission)
+    if let item = sound.popFirst() { return (item, false) }
+    // Overdue pictures do not wait behind retransmissions.
+    if let first = pictures.first, now - first.queuedAt >= Self.longestWait, let item = pictures.popFirst() {
+      return spend(item, false)
     }
+    guard budget > 0 else { return nil }
+    if let item = late.popFirst() { return spend(item, false) }
+    if let item = retransmissions.popFirst() { return spend(item, true) }
+    if let item = pictures.popFirst() { return spend(item, false) }
     return nil
+  }
+
+  private mutating func spend(_ item: Item, _ isRetransmission: Bool) -> (Item, isRetransmission: Bool) {
+    budget = max(budget - Double(item.size * 8), -rate * Self.burst.inSeconds - 12_000)
+    return (item, isRetransmission)
   }
 
   /// When the next packet may leave.
   var deadline: Tick? {
-    if queues[0].first != nil { return lastRefill }
-    guard let first = queues[1].first ?? queues[2].first else { return nil }
+    if sound.first != nil { return lastRefill }
+    guard late.first != nil || retransmissions.first != nil || pictures.first != nil else { return nil }
     if budget > 0 { return lastRefill }
-    let wait = Duration.nanoseconds(Int64((1 - budget) / rate * 1e9) + 1_000)
-    return min(lastRefill + wait, first.queuedAt + Self.longestWait + .milliseconds(1))
+    let due = lastRefill + .nanoseconds(Int64((1 - budget) / drainRate * 1e9) + 1_000)
+    return pictures.first.map { min(due, $0.queuedAt + Self.longestWait) } ?? due
   }
+
+  /// What waits is gone within `longestWait`, also when the target is too low for what the encoder makes.
+  private var drainRate: Double { max(rate, Double(queued * 8) / Self.longestWait.inSeconds) }
 
   private mutating func refill(at now: Tick) {
     guard now > lastRefill else { return }
+    let rate = drainRate
     budget = min(budget + rate * (now - lastRefill).inSeconds, rate * Self.burst.inSeconds)
     lastRefill = now
   }
@@ -65,24 +92,29 @@ struct Pacer {
   private struct Queue {
     private var items: [Item] = []
     private var head = 0
+    private(set) var bytes = 0
 
     var first: Item? { head < items.count ? items[head] : nil }
+    var count: Int { items.count - head }
 
-    mutating func append(_ item: Item) { items.append(item) }
+    mutating func append(_ item: Item) {
+      items.append(item)
+      bytes += item.size
+    }
 
     mutating func popFirst() -> Item? {
       guard head < items.count else { return nil }
-      defer {
-        head += 1
-        if head == items.count {
-          items.removeAll(keepingCapacity: true)
-          head = 0
-        } else if head > 256 {
-          items.removeFirst(head)
-          head = 0
-        }
+      let item = items[head]
+      bytes -= item.size
+      head += 1
+      if head == items.count {
+        items.removeAll(keepingCapacity: true)
+        head = 0
+      } else if head > 256 {
+        items.removeFirst(head)
+        head = 0
       }
-      return items[head]
+      return item
     }
   }
 }

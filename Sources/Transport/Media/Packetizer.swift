@@ -3,15 +3,25 @@ import KoineRTP
 
 /// Cuts encoded frames into RTP payloads (RFC 7587, 7741, 9628), each in a block of its own.
 struct Packetizer {
-  /// Room for header, extensions, authentication tag and the retransmission prefix within 1,200 bytes.
-  static let payloadLimit = 1_100
+  /// No datagram is larger, protection included; IP and UDP come on top.
+  static let datagramLimit = 1_200
   private let codec: Codec
+  /// Of the codec's bytes in one packet.
+  let payloadLimit: Int
   private var pictureID: UInt16
   private var tl0PictureIndex: UInt8 = 0
 
-  init(codec: Codec, random: inout SeededRandom) {
-    self.codec = codec
+  init(parameters: StreamParameters, layer: Int, random: inout SeededRandom) {
+    codec = parameters.codec
     pictureID = UInt16.random(in: 0...0x7FFF, using: &random)
+    // Names are 16 bytes at most, else the header leaves them out.
+    let names = min(parameters.mid.utf8.count, 16) + min(parameters.encodings[layer].rid?.utf8.count ?? 0, 16) + 2
+    // Transport-wide number, times of sending and of capture, orientation, names; each with its head.
+    let extensions = (3 + 4 + 9 + 2 + names + 3) & ~3
+    let descriptor = 6
+    let tag = 16
+    payloadLimit =
+      Self.datagramLimit - RTPPacket.fixedHeaderLength - 4 - extensions - 2 - descriptor - tag
   }
 
   /// Appends the payloads of one frame, in order.
@@ -53,10 +63,11 @@ struct Packetizer {
   private func cut(
     _ data: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer, _ isFirst: Bool, _ isLast: Bool) -> Void
   ) {
-    let count = max(1, (data.count + Self.payloadLimit - 1) / Self.payloadLimit)
+    let count = max(1, (data.count + payloadLimit - 1) / payloadLimit)
     let size = (data.count + count - 1) / count
     for index in 0..<count {
-      body(data.part((index * size)..<min((index + 1) * size, data.count)), index == 0, index == count - 1)
+      let start = min(index * size, data.count)
+      body(data.part(start..<min(start + size, data.count)), index == 0, index == count - 1)
     }
   }
 

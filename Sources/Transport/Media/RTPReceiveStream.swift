@@ -15,25 +15,35 @@ package struct SharedPacket: Sendable {
   package var payloadRange: Range<Int>
 }
 
+/// What becomes of a stream's packets.
+package enum ReceiveMode: Sendable { case frames, packets }
+
 /// One source of a received stream (RFC 3550: one SSRC): counts, asks again, and puts frames together.
 struct RTPReceiveStream {
+  /// A retransmission cannot tell of numbers far ahead of what was sent.
+  private static let furthestRecovered: Int64 = 64
+  /// Asked for if the first packet that comes does not begin a frame.
+  private static let packetsBeforeFirst: Int64 = 3
   let receiver: ReceiverID
   let parameters: StreamParameters
   let layer: Int
   let mode: ReceiveMode
   private(set) var statistics: ReceptionStatistics
-  private var sequence = ExtendedSequence()
   private(set) var nack = NackGenerator()
-  private var assembler = FrameAssembler()
-  private var seen = ReceivedSet()
-  private(set) var clock = SenderClock()
+  private(set) var keyFrameWish: KeyFrameWish
+  private(set) var clock: StreamClock
+  private(set) var blocks = FrameBlocks()
   private(set) var frames = 0
-  private(set) var keyFrameRequests = 0
-  private var lastKeyRequest: Tick?
-  private var keyWanted = false
+  private(set) var keyFrames = 0
+  private var sequence = ExtendedSequence()
+  private var seen = ReceivedSet()
+  private var highest: Int64?
   private var firstArrival: Tick?
+  /// Only where pictures are put together here.
+  private var assembler: FrameAssembler?
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
+  private var asksAgain: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
 
   init(receiver: ReceiverID, parameters: StreamParameters, layer: Int, mode: ReceiveMode) {
     self.receiver = receiver
@@ -41,6 +51,9 @@ struct RTPReceiveStream {
     self.layer = layer
     self.mode = mode
     statistics = ReceptionStatistics(clockRate: parameters.codec.clockRate)
+    clock = StreamClock(clockRate: parameters.codec.clockRate)
+    keyFrameWish = KeyFrameWish(repeats: mode == .frames)
+    if mode == .frames, !parameters.codec.isAudio { assembler = FrameAssembler() }
   }
 
   /// Takes a packet of the stream itself, or one recovered from its retransmission stream.
@@ -49,169 +62,144 @@ struct RTPReceiveStream {
     _ datagram: Bytes, _ packet: RTPPacket, _ extensions: HeaderExtensions, sequence number: UInt16,
     payloadRange: Range<Int>, isRecovered: Bool, at now: Tick
   ) -> SharedPacket? {
+    if isRecovered {
+      guard let highest, ExtendedSequence.nearest(number, to: highest) <= highest + Self.furthestRecovered else {
+        return nil
+      }
+    }
     let full = sequence.extend(number)
     guard seen.insert(full) else { return nil }
+    let isFirst = highest == nil
+    highest = max(highest ?? full, full)
     firstArrival = firstArrival ?? now
     statistics.received(
       full, timestamp: packet.timestamp, bytes: payloadRange.count, isRecovered: isRecovered, at: now)
-    nack.received(full, isRecovered: isRecovered, at: now)
-    return SharedPacket(
+    let shared = SharedPacket(
       datagram: datagram, packet: packet, extensions: extensions, sequence: full, layer: layer,
-      isRecovered: isRecovered,
-      payloadRange: payloadRange)
+      isRecovered: isRecovered, payloadRange: payloadRange)
+    if asksAgain {
+      nack.received(full, isRecovered: isRecovered, at: now)
+      if isFirst, !parameters.codec.isAudio, VideoPacket(shared, codec: parameters.codec, at: now)?.startsFrame == false
+      {
+        nack.expect(full - Self.packetsBeforeFirst..<full, at: now)
+      }
+    }
+    return shared
   }
 
   mutating func senderReported(_ report: SenderReport, at now: Tick) {
     statistics.senderReported(report, at: now)
-    clock.reported(ntp: report.ntp, timestamp: report.rtpTimestamp, clockRate: parameters.codec.clockRate)
+    clock.reported(ntp: report.ntp, timestamp: report.rtpTimestamp)
   }
 
   mutating func block(at now: Tick) -> ReportBlock { statistics.block(source: encoding.ssrc, at: now) }
 
-  mutating func collectNacks(into sequences: inout [UInt16], roundTrip: Duration, at now: Tick) {
-    guard parameters.rtxPayloadType != nil else { return }
+  mutating func collectNacks(into sequences: inout [UInt16], roundTrip: Duration?, at now: Tick) {
     nack.collect(into: &sequences, roundTrip: roundTrip, at: now)
   }
 
   // MARK: Frames
 
   /// Takes a packet of pictures; whole frames are handed to `body`, in decoding order.
-  mutating func assemble(_ shared: SharedPacket, at now: Tick, _ body: (EncodedFrame) -> Void) {
-    guard let packet = describe(shared, at: now) else { return }
-    assembler.insert(packet)
-    drain(at: now, body)
+  mutating func assemble(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
+    guard let packet = VideoPacket(shared, codec: parameters.codec, at: now) else { return }
+    assembler?.insert(packet)
+    drain(remote, at: now, body)
   }
 
-  private mutating func drain(at now: Tick, _ body: (EncodedFrame) -> Void) {
-    while let packets = assembler.nextFrame(at: now) {
+  /// Hands on what is whole; also when time alone has let a frame go on.
+  mutating func drain(_ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
+    assembler?.patience = nack.patienceOfFrames
+    while let range = assembler?.nextFrame(at: now), let frame = frame(range, remote) {
+      assembler?.consume(range)
+      nack.forget(before: range.upperBound)
       frames += 1
-      if packets[0].isKey { keyWanted = false }
-      body(frame(of: packets, at: now))
+      if frame.isKey {
+        keyFrames += 1
+        keyFrameWish.keyFrameCame()
+      }
+      body(frame)
     }
   }
 
-  private func describe(_ shared: SharedPacket, at now: Tick) -> FrameAssembler.Packet? {
-    let payload = shared.datagram.readable.part(shared.payloadRange)
-    var result = FrameAssembler.Packet(
-      datagram: shared.datagram, range: shared.payloadRange, sequence: shared.sequence,
-      timestamp: shared.packet.timestamp,
-      startsFrame: false, endsFrame: shared.packet.marker, isKey: false, temporalLayer: 0, isDiscardable: false,
-      extensions: shared.extensions, arrived: now)
-    switch parameters.codec {
-    case .vp8:
-      guard let (descriptor, length) = try? VP8Descriptor.parse(payload), length < payload.count else { return nil }
-      result.startsFrame = descriptor.startsPartition && descriptor.partition == 0
-      result.isKey = result.startsFrame && VP8Descriptor.isKey(payload.part(length..<payload.count))
-      result.temporalLayer = descriptor.temporalLayer ?? 0
-      result.isDiscardable = !descriptor.isReference
-      result.range = (shared.payloadRange.lowerBound + length)..<shared.payloadRange.upperBound
-    case .vp9:
-      guard let (descriptor, length) = try? VP9Descriptor.parse(payload), length < payload.count else { return nil }
-      result.startsFrame = descriptor.startsFrame && descriptor.spatialLayer == 0
-      result.isKey = result.startsFrame && !descriptor.isInterPicturePredicted
-      result.temporalLayer = descriptor.temporalLayer ?? 0
-      result.range = (shared.payloadRange.lowerBound + length)..<shared.payloadRange.upperBound
-    case .opus: return nil
+  private mutating func frame(_ range: FrameAssembler.Frame, _ remote: ClockMap) -> EncodedFrame? {
+    guard let assembler, let first = assembler.packet(range.lowerBound) else { return nil }
+    var size = 0
+    var arrived = first.arrived
+    for sequence in range {
+      guard let packet = assembler.packet(sequence) else { return nil }
+      size += packet.size
+      arrived = max(arrived, packet.arrived)
     }
-    return result
-  }
-
-  private func frame(of packets: [FrameAssembler.Packet], at now: Tick) -> EncodedFrame {
-    let data = Bytes(capacity: packets.reduce(0) { $0 + $1.range.count })
-    for packet in packets { data.append(packet.datagram.readable.part(packet.range)) }
-    let first = packets[0]
+    let data = blocks.take(size)
+    for sequence in range { if let packet = assembler.packet(sequence) { data.append(packet.bytes) } }
+    let extensions = first.extensions.unpacked
     return EncodedFrame(
       codec: parameters.codec, data: data,
-      captured: captureTime(first.extensions, timestamp: first.timestamp, arrived: first.arrived),
-      rtpTimestamp: first.timestamp, isKey: first.isKey, layer: UInt8(clamping: layer),
-      temporalLayer: first.temporalLayer,
-      isDiscardable: first.isDiscardable, quarterTurns: first.extensions.quarterTurns ?? 0,
-      sequence: first.sequence, arrived: packets.reduce(first.arrived) { max($0, $1.arrived) })
+      captured: captureTime(extensions, timestamp: first.timestamp, arrived: first.arrived, remote),
+      rtpTimestamp: first.timestamp, isKey: first.picture.isKey, layer: UInt8(clamping: layer),
+      temporalLayer: first.picture.temporalLayer, isDiscardable: first.picture.isDiscardable,
+      quarterTurns: extensions.quarterTurns ?? 0, sequence: first.sequence, arrived: arrived)
   }
 
   /// Sound goes on at once: the play-out buffer above puts it in order.
-  mutating func sound(_ shared: SharedPacket, at now: Tick) -> EncodedFrame? {
+  mutating func sound(_ shared: SharedPacket, _ remote: ClockMap, at now: Tick) -> EncodedFrame? {
     let payload = shared.datagram.readable.part(shared.payloadRange)
     guard !payload.isEmpty else { return nil }
     frames += 1
-    let data = Bytes(capacity: payload.count)
+    let data = blocks.take(payload.count)
     data.append(payload)
     return EncodedFrame(
       codec: .opus, data: data,
-      captured: captureTime(shared.extensions, timestamp: shared.packet.timestamp, arrived: now),
+      captured: captureTime(shared.extensions, timestamp: shared.packet.timestamp, arrived: now, remote),
       rtpTimestamp: shared.packet.timestamp, isKey: true, audioLevel: shared.extensions.audioLevel,
       voiceActivity: shared.extensions.voiceActivity, sequence: shared.sequence, arrived: now)
   }
 
-  private func captureTime(_ extensions: HeaderExtensions, timestamp: UInt32, arrived: Tick) -> Tick {
-    if let ntp = extensions.absoluteCaptureTime { return SenderClock.tick(ofNTP: ntp) }
-    return clock.tick(of: timestamp, clockRate: parameters.codec.clockRate) ?? arrived
-  }
-
-  // MARK: Key frames
-
-  /// Should a key frame be asked for now? While pictures wait for one, again each `interval`.
-  mutating func takeKeyFrameRequest(at now: Tick) -> Bool {
-    guard parameters.codec != .opus, mode == .frames || keyWanted else { return false }
-    let isStuck = stuckSince.map { now >= $0 } ?? false
-    guard keyWanted || isStuck else { return false }
-    if let lastKeyRequest, now - lastKeyRequest < .milliseconds(300) { return false }
-    lastKeyRequest = now
-    keyFrameRequests += 1
-    if mode == .packets { keyWanted = false }
-    return true
-  }
-
-  mutating func wantKeyFrame() { keyWanted = true }
-
-  /// When waiting for a packet, or for a first key frame, has lasted too long.
-  private var stuckSince: Tick? {
-    if assembler.isWaitingForKey { return firstArrival.map { $0 + .milliseconds(150) } }
-    return assembler.blockedSince.map { $0 + .milliseconds(350) }
-  }
-
-  /// When to look again whether a key frame must be asked for.
-  var keyFrameDeadline: Tick? {
-    guard mode == .frames, parameters.codec != .opus else { return keyWanted ? Tick(nanoseconds: .min) : nil }
-    guard let wish = keyWanted ? Tick(nanoseconds: .min) : stuckSince else { return nil }
-    return lastKeyRequest.map { max(wish, $0 + .milliseconds(300)) } ?? wish
-  }
-}
-
-/// What becomes of a stream's packets.
-package enum ReceiveMode: Sendable { case frames, packets }
-
-/// Which of the last 1,024 sequence numbers have come.
-private struct ReceivedSet {
-  private var newest: Int64 = .min
-  private var bits = [UInt64](repeating: 0, count: 16)
-
-  /// - Returns: false if it has come before, or is too old to tell.
-  mutating func insert(_ sequence: Int64) -> Bool {
-    if newest == .min { newest = sequence - 1 }
-    if sequence > newest {
-      if sequence - newest >= 1024 {
-        for index in bits.indices { bits[index] = 0 }
-      } else {
-        for passed in (newest + 1)...sequence { clear(passed) }
-      }
-      newest = sequence
-    } else if newest - sequence >= 1024 {
-      return false
+  /// The packet itself may say when it was captured, but in the time of whoever captured it, which behind a router may be a
+  /// third clock; else the sender reports tell. What cannot be true is not believed.
+  private func captureTime(
+    _ extensions: HeaderExtensions, timestamp: UInt32, arrived: Tick, _ remote: ClockMap
+  ) -> Tick {
+    func plausible(_ tick: Tick?) -> Tick? {
+      guard let tick, tick <= arrived + .seconds(1), tick >= arrived - .seconds(30) else { return nil }
+      return tick
     }
-    let (word, bit) = place(sequence)
-    guard bits[word] & bit == 0 else { return false }
-    bits[word] |= bit
+    if let written = extensions.absoluteCaptureTime {
+      let ntp = NTPTime(written).nanoseconds
+      if let tick = plausible(Tick(nanoseconds: ntp)) { return tick }  // our own clock
+      if let offset = extensions.captureClockOffset {
+        // 32.32 fixed point: from the capturing clock to the sender's.
+        let shift = (offset >> 32) &* 1_000_000_000 &+ ((offset & 0xFFFF_FFFF) &* 1_000_000_000) >> 32
+        if let tick = plausible(remote.tick(ofNTP: ntp &+ shift)) { return tick }
+      }
+    }
+    return plausible(clock.ntp(of: timestamp).flatMap { remote.tick(ofNTP: $0) }) ?? arrived
+  }
+
+  // MARK: Key frames and time
+
+  mutating func wantKeyFrame() { if !parameters.codec.isAudio { keyFrameWish.want() } }
+
+  /// Should a key frame be asked for now?
+  mutating func takeKeyFrameRequest(at now: Tick) -> Bool {
+    guard let due = keyFrameDeadline, now >= due else { return false }
+    keyFrameWish.requested(at: now)
     return true
   }
 
-  private mutating func clear(_ sequence: Int64) {
-    let (word, bit) = place(sequence)
-    bits[word] &= ~bit
+  /// Without a key frame in sight there is nothing to wait for, once reordering is ruled out.
+  private var waitingDeadline: Tick? {
+    guard let assembler, assembler.isWaitingForKey, let firstArrival else { return nil }
+    return firstArrival + (assembler.hasKeyStart ? nack.patienceWithGap : .milliseconds(150))
   }
 
-  private func place(_ sequence: Int64) -> (word: Int, bit: UInt64) {
-    let index = Int(truncatingIfNeeded: sequence & 1023)
-    return (index >> 6, 1 << UInt64(index & 63))
+  private var keyFrameDeadline: Tick? {
+    keyFrameWish.deadline(
+      waitingUntil: waitingDeadline,
+      blockedUntil: assembler?.blockedSince.map { $0 + nack.patienceWithGap })
   }
+
+  /// When this stream next has something to ask for, or a frame to hand on.
+  var deadline: Tick? { nack.deadline.sooner(keyFrameDeadline).sooner(assembler?.deadline) }
 }

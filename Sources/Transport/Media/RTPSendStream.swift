@@ -9,16 +9,27 @@ struct RTPSendStream {
   private var nextRTXSequence: UInt16
   private var history: PacketHistory
   private(set) var packets = 0
+  /// Of payloads.
   private(set) var octets = 0
   private(set) var retransmitted = 0
   private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
   private(set) var reportedLoss = 0.0
+  /// In milliseconds.
+  private(set) var reportedJitter = 0.0
+  private(set) var roundTrip: Duration?
   /// For sender reports: a capture time and the timestamp that belongs to it.
   private(set) var anchor: (captured: Tick, timestamp: UInt32)?
-  private(set) var lastReport: (compactNTP: UInt32, at: Tick)?
+  /// Whether a sender report has gone out: the first one is urgent, sound and pictures are in step only after it.
+  private(set) var hasReported = false
+  /// Packets of each kind that still say whose they are.
+  private var unnamed = (original: Self.namedPackets, retransmission: Self.namedPackets)
+
+  private static let namedPackets = 16
+  private static let attempts: UInt8 = 24
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
+  var hasRetransmissions: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
 
   init(parameters: StreamParameters, layer: Int, random: inout SeededRandom) {
     self.parameters = parameters
@@ -26,35 +37,26 @@ struct RTPSendStream {
     // Below the middle, so that the first packets do not wrap while indices are being learned (RFC 3711, 3.3.1).
     nextSequence = UInt16.random(in: 1...0x7FFF, using: &random)
     nextRTXSequence = UInt16.random(in: 1...0x7FFF, using: &random)
-    history = PacketHistory(capacity: parameters.codec.isAudio ? 128 : 1024)
+    history = PacketHistory(limit: parameters.codec.isAudio ? 256 : 2048)
   }
 
   /// Numbers a packet of this end's own and stores it until it has been sent, and after.
   mutating func store(
-    _ payload: Bytes, range: Range<Int>, timestamp: UInt32, marker: Bool, extensions: HeaderExtensions,
-    pool: inout BytesPool
+    _ payload: Bytes, timestamp: UInt32, marker: Bool, extensions: StoredExtensions, pool: inout BytesPool,
+    at now: Tick
   ) -> UInt16 {
     let sequence = nextSequence
     nextSequence &+= 1
     store(
-      payload, range: range, sequence: sequence, timestamp: timestamp, marker: marker, extensions: extensions,
-      pool: &pool)
+      StoredPacket(
+        payload: payload, range: 0..<payload.count, sequence: sequence, timestamp: timestamp, marker: marker,
+        extensions: extensions, at: now), pool: &pool)
     return sequence
   }
 
   /// Stores a packet under a number that the caller keeps continuous.
-  mutating func store(
-    _ payload: Bytes, range: Range<Int>, sequence: UInt16, timestamp: UInt32, marker: Bool,
-    extensions: HeaderExtensions,
-    pool: inout BytesPool
-  ) {
-    let packet = StoredPacket(
-      payload: payload, range: range,
-      header: RTPHeader(
-        marker: marker, payloadType: parameters.payloadType, sequence: sequence, timestamp: timestamp,
-        ssrc: encoding.ssrc),
-      extensions: extensions)
-    if let old = history.store(packet) { pool.give(old) }
+  mutating func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
+    history.store(packet, pool: &pool)
   }
 
   mutating func anchorReports(captured: Tick, timestamp: UInt32) { anchor = (captured, timestamp) }
@@ -68,41 +70,71 @@ struct RTPSendStream {
     if isRetransmission { retransmitted += 1 }
   }
 
-  mutating func takeRTXSequence() -> UInt16 {
-    defer { nextRTXSequence &+= 1 }
-    return nextRTXSequence
+  // MARK: Headers
+
+  func header(of packet: StoredPacket) -> RTPHeader {
+    RTPHeader(
+      marker: packet.marker, payloadType: parameters.payloadType, sequence: packet.sequence,
+      timestamp: packet.timestamp, ssrc: encoding.ssrc)
   }
 
+  /// - Returns: nil where the stream has no retransmissions (RFC 4588).
+  mutating func retransmissionHeader(of packet: StoredPacket) -> RTPHeader? {
+    guard let type = parameters.rtxPayloadType, let ssrc = encoding.rtxSSRC else { return nil }
+    defer { nextRTXSequence &+= 1 }
+    return RTPHeader(
+      marker: packet.marker, payloadType: type, sequence: nextRTXSequence, timestamp: packet.timestamp, ssrc: ssrc)
+  }
+
+  /// Lets the first packets say which stream and layer they are of (RFC 8843, 9.2; RFC 8852), so that receivers that do not
+  /// know the sources can tell.
+  mutating func name(_ extensions: inout HeaderExtensions, isRetransmission: Bool) {
+    let left = isRetransmission ? unnamed.retransmission : unnamed.original
+    guard left > 0 else { return }
+    if isRetransmission { unnamed.retransmission -= 1 } else { unnamed.original -= 1 }
+    extensions.mid = parameters.mid
+    if isRetransmission { extensions.repairedRID = encoding.rid } else { extensions.rid = encoding.rid }
+  }
+
+  // MARK: Feedback
+
   /// Those of the wanted packets that are still known and were not sent within the last `pause`.
-  mutating func wanted(_ sequences: [UInt16], pause: Duration, at now: Tick, _ body: (UInt16, _ size: Int) -> Void) {
+  mutating func wanted(
+    _ sequences: [UInt16], pause: Duration, at now: Tick, _ body: (UInt16, _ size: Int, _ isRepeated: Bool) -> Void
+  ) {
     nacksReceived += sequences.count
     for sequence in sequences {
-      guard let packet = history[sequence], let last = packet.lastSent, now - last >= pause, packet.timesSent < 12
-      else {
-        continue
-      }
-      history.markSent(sequence, at: now)  // so that the same request again does not double it
-      body(sequence, packet.range.count)
+      guard let packet = history[sequence], let last = packet.lastSent, now - last >= pause,
+        now - packet.storedAt < PacketHistory.lifetime, packet.timesSent < Self.attempts
+      else { continue }
+      history.markSent(sequence, isQueued: true, at: now)  // so that the same request again does not double it
+      body(sequence, packet.size, packet.timesSent > 1)
     }
   }
 
   mutating func report(at now: Tick) -> SenderReport? {
     guard packets > 0, let anchor else { return nil }
-    let ntp = SenderClock.ntp(of: now)
     let elapsed = (now - anchor.captured).nanoseconds
-    let advance = elapsed / 1_000 * Int64(parameters.codec.clockRate) / 1_000_000
-    lastReport = (ntp.compact, now)
+    let (seconds, rest) = elapsed.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let rate = Int64(parameters.codec.clockRate)
+    let advance = seconds &* rate &+ rest * rate / 1_000_000_000
+    hasReported = true
     return SenderReport(
-      sender: encoding.ssrc, ntp: ntp.value, rtpTimestamp: anchor.timestamp &+ UInt32(truncatingIfNeeded: advance),
+      sender: encoding.ssrc, ntp: LocalClock.ntp(of: now).value,
+      rtpTimestamp: anchor.timestamp &+ UInt32(truncatingIfNeeded: advance),
       packets: UInt32(truncatingIfNeeded: packets), octets: UInt32(truncatingIfNeeded: octets))
   }
 
   /// - Returns: the round trip time, if the block allows to tell (RFC 3550, 6.4.1).
   mutating func reported(_ block: ReportBlock, at now: Tick) -> Duration? {
     reportedLoss = Double(block.fractionLost) / 256
+    reportedJitter = Double(block.jitter) * 1_000 / Double(parameters.codec.clockRate)
     guard block.lastSenderReport != 0 else { return nil }
-    let roundTrip = SenderClock.ntp(of: now).compact &- block.lastSenderReport &- block.delaySinceLastReport
-    guard roundTrip < 0x8000_0000 else { return .zero }  // clocks of 15 µs grain may meet from behind
-    return .nanoseconds(Int64(roundTrip) * 1_000_000_000 / 65_536)
+    let units = LocalClock.ntp(of: now).compact &- block.lastSenderReport &- block.delaySinceLastReport
+    // Clocks of 15 µs grain may meet from behind; and nobody's round trip takes a minute.
+    let sample: Duration =
+      units < 0x8000_0000 ? .nanoseconds(Int64(min(units, 60 << 16)) * 1_000_000_000 / 65_536) : .zero
+    roundTrip = sample
+    return sample
   }
 }

@@ -13,6 +13,8 @@ struct ReceptionStatistics {
   /// In units of the RTP clock.
   private var jitter = 0.0
   private var lastTransit: Double?
+  /// As last reported, 0...1.
+  private(set) var fractionLost = 0.0
   private var lastReport: (compactNTP: UInt32, at: Tick)?
 
   init(clockRate: UInt32) { self.clockRate = Double(clockRate) }
@@ -20,7 +22,7 @@ struct ReceptionStatistics {
   mutating func received(_ sequence: Int64, timestamp: UInt32, bytes count: Int, isRecovered: Bool, at now: Tick) {
     packets += 1
     bytes += count
-    if base == nil { base = sequence }
+    base = min(base ?? sequence, sequence)
     highest = max(highest, sequence)
     guard !isRecovered else { return }  // its delay is not the path's
     let arrival = Double(now.nanoseconds) * clockRate / 1e9
@@ -36,6 +38,7 @@ struct ReceptionStatistics {
     lastReport = (NTPTime(report.ntp).compact, now)
   }
 
+  var knowsSender: Bool { lastReport != nil }
   var expected: Int64 { base.map { highest - $0 + 1 } ?? 0 }
   var lost: Int { max(0, Int(expected) - packets) }
   var jitterMilliseconds: Double { jitter * 1000 / clockRate }
@@ -47,6 +50,7 @@ struct ReceptionStatistics {
     expectedBefore = expectedNow
     receivedBefore = packets
     let fraction = interval > 0 && lostInInterval > 0 ? UInt8(clamping: lostInInterval * 256 / interval) : 0
+    fractionLost = Double(fraction) / 256
     let delay = lastReport.map { UInt32(clamping: (now - $0.at).nanoseconds / 1_000 * 65_536 / 1_000_000) } ?? 0
     return ReportBlock(
       source: source, fractionLost: fraction, cumulativeLost: Int32(clamping: expectedNow - Int64(packets)),

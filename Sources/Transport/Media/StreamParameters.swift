@@ -30,11 +30,11 @@ public struct StreamParameters: Codable, Sendable, Hashable {
 }
 
 /// A stream that a peer sends; a number, cheap to carry with each packet.
-package struct SenderID: Hashable, Sendable {
+public struct SenderID: Hashable, Sendable, Codable {
   package let value: Int
 }
 
 /// A stream that a peer receives.
-package struct ReceiverID: Hashable, Sendable {
+public struct ReceiverID: Hashable, Sendable, Codable {
   package let value: Int
 }

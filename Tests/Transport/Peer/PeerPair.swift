@@ -19,14 +19,16 @@ final class PeerPair {
   var serverEvents: [PeerEvent] = []
   /// Runs on every datagram before it is lost or delayed; for tests that tamper.
   var tamper: (Bytes) -> Void = { _ in }
-  private var random = SeededRandom(seed: 7)
+  private var random: SeededRandom
   private var flying: [(arrival: Tick, order: Int, toServer: Bool, datagram: Bytes)] = []
   private var order = 0
   let clientAddress: SocketAddress
   let serverAddress: SocketAddress
 
-  init(link: Link = Link(), host: String = "10.0.0.") throws {
+  /// - Parameter seed: of what the links do.
+  init(link: Link = Link(), host: String = "10.0.0.", seed: UInt64 = 7) throws {
     self.link = link
+    random = SeededRandom(seed: seed)
     guard let one = SocketAddress(host + "1", port: 5000), let two = SocketAddress(host + "2", port: 6000) else {
       throw RTPError.malformed
     }
@@ -44,8 +46,8 @@ final class PeerPair {
     client.setRemote(server.localDescription, at: now)
   }
 
-  static func connected(link: Link = Link()) throws -> PeerPair {
-    let pair = try PeerPair(link: link)
+  static func connected(link: Link = Link(), seed: UInt64 = 7) throws -> PeerPair {
+    let pair = try PeerPair(link: link, seed: seed)
     pair.run(for: .seconds(3)) { pair.client.isConnected && pair.server.isConnected }
     return pair
   }

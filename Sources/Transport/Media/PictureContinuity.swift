@@ -1,0 +1,75 @@
+/// May a picture be decoded although packets before it are missing?
+///
+/// What was lost is unknown, so a picture goes on only if what it says of itself proves that it needs nothing of the gap:
+/// a key frame needs nothing; in flexible mode a picture names those it needs; a picture of the lowest temporal layer needs
+/// only the last one of that layer, and one that syncs its layer as well. After a gap an upper layer's pictures wait for
+/// the next picture of the lowest layer, and where the sender marks syncs, for one of those.
+struct PictureContinuity {
+  /// Of the pictures decoded so far, the newest id and which of the 64 before it were decoded, itself being bit 0.
+  private var newestID: UInt16?
+  private var decoded: UInt64 = 0
+  /// Of the last picture of the lowest layer.
+  private var tl0Index: UInt8?
+  private var marksSyncs = false
+  /// Where an upper layer's picture may refer to something lost.
+  private var broken = Broken.nothing
+
+  private enum Broken { case nothing, untilBase, untilSync }
+
+  /// Across a gap; without one, see `canFollow`.
+  func canCrossGap(to picture: VideoPacket.Picture) -> Bool {
+    if picture.isKey { return true }
+    if let references = picture.references { return hasAll(references, before: picture.id) }
+    guard let index = picture.tl0Index, let tl0Index else { return false }
+    if picture.temporalLayer == 0 { return index == tl0Index &+ 1 }
+    return picture.syncsLayer && index == tl0Index
+  }
+
+  /// Behind a picture or packet with the sequence number before its own.
+  func canFollow(_ picture: VideoPacket.Picture) -> Bool {
+    if picture.isKey { return true }
+    if let references = picture.references { return hasAll(references, before: picture.id) }
+    switch broken {
+    case .nothing: return true
+    case .untilBase, .untilSync: return picture.temporalLayer == 0 || picture.syncsLayer
+    }
+  }
+
+  mutating func crossedGap() { broken = marksSyncs ? .untilSync : .untilBase }
+
+  mutating func decode(_ picture: VideoPacket.Picture) {
+    if picture.isKey { self = PictureContinuity(marksSyncs: marksSyncs) }
+    if picture.syncsLayer { marksSyncs = true }
+    if picture.temporalLayer == 0 {
+      tl0Index = picture.tl0Index
+      if broken == .untilBase { broken = .nothing }
+    } else if picture.syncsLayer {
+      broken = .nothing
+    }
+    if let id = picture.id { note(id) }
+  }
+
+  init() {}
+  private init(marksSyncs: Bool) { self.marksSyncs = marksSyncs }
+
+  private mutating func note(_ id: UInt16) {
+    guard let newestID else {
+      (self.newestID, decoded) = (id, 1)
+      return
+    }
+    let ahead = id &- newestID & 0x7FFF
+    guard ahead < 0x4000 else { return }
+    decoded = (ahead < 64 ? decoded << UInt64(ahead) : 0) | 1
+    self.newestID = id
+  }
+
+  private func hasAll(_ distances: (UInt8, UInt8, UInt8), before id: UInt16?) -> Bool {
+    guard let id, let newestID else { return false }
+    func has(_ distance: UInt8) -> Bool {
+      guard distance > 0 else { return true }
+      let behind = newestID &- (id &- UInt16(distance)) & 0x7FFF
+      return behind < 64 && decoded & (1 << UInt64(behind)) != 0
+    }
+    return has(distances.0) && has(distances.1) && has(distances.2)
+  }
+}
