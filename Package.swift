@@ -115,12 +115,17 @@ let package = Package(
       ],
       path: "Sources/Koine", swiftSettings: settings),
 
+    room(
+      "RoomClient", leansOn: ["Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling"]),
+
+    room("Admissions", leansOn: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
+
     // Floor 6
     room(
       "EmbeddedBackend", in: "Sources/Backends",
       leansOn: [
-        "Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSockets",
-        "KoineSimulatedNetwork", "KoineTokens",
+        "Koine", "KoineAdmissions", "KoineBase", "KoineRoomClient", "KoineRouter", "KoineTransport", "KoineSignaling",
+        "KoineSockets", "KoineSimulatedNetwork",
       ]),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),

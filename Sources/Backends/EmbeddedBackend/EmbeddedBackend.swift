@@ -1,5 +1,6 @@
 public import Koine
 import KoineBase
+import KoineRoomClient
 public import KoineSimulatedNetwork
 
 /// Rooms inside the process: a router of one's own, reached over loopback UDP, or through a simulated network on a virtual

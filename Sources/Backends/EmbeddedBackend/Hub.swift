@@ -1,5 +1,7 @@
 import Koine
+import KoineAdmissions
 import KoineBase
+import KoineRoomClient
 import KoineRouter
 import KoineSignaling
 import KoineSimulatedNetwork
@@ -11,14 +13,14 @@ import KoineTransport
 /// datagrams, signalling too, and suffers what the link does to them.
 ///
 /// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
-final class Hub: @unchecked Sendable {
+final class Hub: LinkHost, @unchecked Sendable {
   let loop: any NetworkLoop
   private let network: NetworkSpec?
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   private var router: Router?
   private var routerAddress = SocketAddress.loopback()
-  private var clients: [Int: ClientEnd] = [:]
+  private var clients: [Int: ClientDoor] = [:]
   private var doors: [Int: RouterDoor] = [:]
   private var numbers: [SocketAddress: Int] = [:]
   private let datagram = Bytes(capacity: 2_048)
@@ -40,24 +42,23 @@ final class Hub: @unchecked Sendable {
 
   // MARK: From sessions
 
-  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> EmbeddedLink {
-    let link = EmbeddedLink(number: takeNumber(), hub: self)
+  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> RoomLink {
+    let link = RoomLink(number: takeNumber(), host: self)
     loop.post { [self] in
-      let refusal = admit(link.number) { place, now in
+      let refusal = admit(link.number) { address, now in
         try ParticipantEnd(
-          link: link, request: request, receiver: receiver, place: place, random: random.fork(), now: now, trace: trace)
+          link: link, request: request, receiver: receiver, addresses: [address], random: random.fork(), now: now,
+          trace: trace)
       }
       if let refusal { receiver.linkDidChange(.ended(.refused(refusal))) }
     }
     return link
   }
 
-  func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> EmbeddedEndpointLink {
-    let link = EmbeddedEndpointLink(number: takeNumber(), hub: self)
+  func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> RoomEndpointLink {
+    let link = RoomEndpointLink(number: takeNumber(), host: self)
     loop.post { [self] in
-      let refusal = admit(link.number) { place, now in
-        try EndpointEnd(request, receiver: receiver, place: place, now: now)
-      }
+      let refusal = admit(link.number) { _, _ in EndpointEnd(request, receiver: receiver) }
       if let refusal { receiver.endpointDidChange(.ended(.refused(refusal))) }
     }
     return link
@@ -73,7 +74,7 @@ final class Hub: @unchecked Sendable {
   /// An endpoint says something.
   func say(_ message: ClientMessage, from number: Int) {
     loop.post { [self] in
-      clients[number]?.send(message)
+      clients[number]?.end.send(message)
       endTurn(at: loop.now)
     }
   }
@@ -81,14 +82,14 @@ final class Hub: @unchecked Sendable {
   /// An endpoint goes; the router finds its connection closed.
   func dismiss(_ number: Int) {
     loop.post { [self] in
-      clients[number]?.end(.left)
+      clients[number]?.end.end(.left)
       endTurn(at: loop.now)
     }
   }
 
   /// - Returns: why it could not be done.
   private func admit(
-    _ number: Int, make: (ClientEnd.Place, _ now: Tick) throws -> ClientEnd
+    _ number: Int, make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
   ) -> SessionError? {
     let now = loop.now
     defer { endTurn(at: now) }
@@ -96,12 +97,12 @@ final class Hub: @unchecked Sendable {
       try openRouter(at: now)
       let address = try loop.open()
       let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-      let place = ClientEnd.Place(
-        address: address, routerAddress: routerAddress, key: key, conditioner: conditioner(UInt64(number) * 2, at: now))
-      let end = try make(place, now)
+      let client = try ClientDoor(
+        try make(address, now), address: address, key: key, now: now,
+        conditioner: conditioner(UInt64(number) * 2, at: now))
       let door = try RouterDoor(
         address: address, key: key, now: now, conditioner: conditioner(UInt64(number) * 2 + 1, at: now))
-      clients[number] = end
+      clients[number] = client
       doors[number] = door
       numbers[address] = number
       router?.open(ConnectionID(number), at: now)
@@ -115,11 +116,13 @@ final class Hub: @unchecked Sendable {
     network.map { LinkConditioner(spec: $0, seed: seed, start: now) }
   }
 
-  func carryOut(ordersOf number: Int) {
-    guard let end = clients[number] else { return }
-    let now = loop.now
-    end.carryOutOrders(at: now)
-    endTurn(at: now)
+  func hasOrders(_ number: Int) {
+    loop.post { [self] in
+      guard let client = clients[number] else { return }
+      let now = loop.now
+      client.end.carryOutOrders(at: now)
+      endTurn(at: now)
+    }
   }
 
   // MARK: The router's life: from the first participant to the last
@@ -134,10 +137,10 @@ final class Hub: @unchecked Sendable {
   }
 
   private func remove(_ number: Int, at now: Tick) {
-    guard let end = clients.removeValue(forKey: number) else { return }
-    numbers[end.address] = nil
+    guard let client = clients.removeValue(forKey: number) else { return }
+    numbers[client.address] = nil
     doors[number] = nil
-    loop.close(end.address)
+    loop.close(client.address)
     router?.close(ConnectionID(number), at: now)
     guard clients.isEmpty else { return }
     router = nil
@@ -155,11 +158,11 @@ final class Hub: @unchecked Sendable {
         doors[number]?.stream.handle(datagram.readable, at: now)
         readMessages(of: number, at: now)
       }
-    } else if let number = numbers[destination], let end = clients[number] {
+    } else if let number = numbers[destination], let client = clients[number] {
       if isSignalling {
-        end.handleSignalling(datagram.readable, at: now)
+        client.handleSignalling(datagram.readable, at: now)
       } else {
-        end.handle(datagram, from: source, at: now)
+        client.end.handle(datagram, from: source, to: destination, at: now)
       }
     }
   }
@@ -182,7 +185,7 @@ final class Hub: @unchecked Sendable {
       door.stream.handleTimeout(at: now)
       if door.stream.isBroken { router?.close(ConnectionID(number), at: now) }
     }
-    for end in clients.values { end.handleTimeout(at: now) }
+    for client in clients.values { client.handleTimeout(at: now) }
     endTurn(at: now)
   }
 
@@ -195,10 +198,10 @@ final class Hub: @unchecked Sendable {
       guard let number = numbers[transmit.destination] else { continue }
       doors[number]?.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
     }
-    for (number, end) in clients.sorted(by: { $0.key < $1.key }) {
-      drain(end, doors[number], at: now)
+    for (number, client) in clients.sorted(by: { $0.key < $1.key }) {
+      drain(client, doors[number], at: now)
     }
-    let gone = clients.filter { $0.value.isOver }.keys.sorted()
+    let gone = clients.filter { $0.value.end.isOver }.keys.sorted()
     for number in gone { remove(number, at: now) }
     if !gone.isEmpty { return endTurn(at: now) }  // the router has told others of it
     loop.flush()
@@ -206,11 +209,15 @@ final class Hub: @unchecked Sendable {
     if clients.isEmpty { loop.rest() }
   }
 
-  private func drain(_ end: ClientEnd, _ door: RouterDoor?, at now: Tick) {
-    while let transmit = end.poll(into: datagram.writable, at: now) {
-      end.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
+  private func drain(_ client: ClientDoor, _ door: RouterDoor?, at now: Tick) {
+    client.takeMessages()
+    while let count = client.stream.poll(into: datagram.writable, at: now) {
+      client.emit(written(count), (client.address, routerAddress), over: loop, at: now)
     }
-    end.release(over: loop, at: now)
+    while let transmit = client.end.poll(into: datagram.writable, at: now) {
+      client.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
+    }
+    client.release(over: loop, at: now)
     guard let door else { return }
     while let count = door.stream.poll(into: datagram.writable, at: now) {
       door.emit(written(count), (routerAddress, door.address), over: loop, at: now)
@@ -224,7 +231,7 @@ final class Hub: @unchecked Sendable {
 
   private var deadline: Tick? {
     var soonest = router?.deadline
-    for end in clients.values { soonest = soonest.sooner(end.deadline) }
+    for client in clients.values { soonest = soonest.sooner(client.deadline) }
     for door in doors.values { soonest = soonest.sooner(door.deadline) }
     return soonest
   }

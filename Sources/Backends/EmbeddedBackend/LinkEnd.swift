@@ -1,4 +1,6 @@
+import Koine
 import KoineBase
+import KoineRoomClient
 import KoineSimulatedNetwork
 
 /// One end of a participant's link to the router: whatever it sends suffers what the network does in its direction.
@@ -39,4 +41,38 @@ final class RouterDoor: LinkEnd {
   }
 
   var deadline: Tick? { stream.deadline.sooner(conditionerDeadline) }
+}
+
+/// The client's end of its signalling, with whom it belongs to.
+final class ClientDoor: LinkEnd {
+  let end: ClientEnd
+  let address: SocketAddress
+  let stream: SignalStream
+
+  init(
+    _ end: ClientEnd, address: SocketAddress, key: [UInt8], now: Tick, conditioner: LinkConditioner<Way>?
+  ) throws {
+    self.end = end
+    self.address = address
+    stream = try SignalStream(key: key, end: .participant, now: now)
+    super.init(conditioner: conditioner)
+  }
+
+  func handleSignalling(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
+    stream.handle(datagram, at: now)
+    while let message = stream.pollMessage() { end.handleMessage(message, at: now) }
+  }
+
+  /// Puts on its way what the end has to say.
+  func takeMessages() {
+    while let message = end.pollMessage() { stream.send(message) }
+  }
+
+  func handleTimeout(at now: Tick) {
+    end.handleTimeout(at: now)
+    stream.handleTimeout(at: now)
+    if stream.isBroken { end.end(.lost) }
+  }
+
+  var deadline: Tick? { end.deadline.sooner(stream.deadline).sooner(conditionerDeadline) }
 }

@@ -1,12 +1,14 @@
-import Koine
-import KoineBase
+package import Koine
+package import KoineBase
 import KoineRouter
-import KoineSignaling
-import KoineSimulatedNetwork
-import KoineTransport
+package import KoineSignaling
+package import KoineTransport
 
 /// A participant's own end: its peer, its signalling, and what its session asked for. Touched on the loop only.
-final class ParticipantEnd: ClientEnd {
+package final class ParticipantEnd: ClientEnd {
+  /// Sees every RTP and RTCP packet before it is protected and after it has been opened, with the name of the end.
+  package typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
+
   private struct Published {
     let track: String
     let sender: SenderID
@@ -17,7 +19,7 @@ final class ParticipantEnd: ClientEnd {
     var receiver: ReceiverID?
   }
 
-  let link: EmbeddedLink
+  private let link: RoomLink
   private let request: JoinRequest
   private let receiver: any LinkReceiver
   private let peer: Peer
@@ -30,11 +32,12 @@ final class ParticipantEnd: ClientEnd {
   private var nextRequest = 1
   private var nextMessage = 1
   private var nextMid = 1
-  private var spareOrders: [EmbeddedLink.Order] = []
+  private var spareOrders: [RoomLink.Order] = []
 
-  init(
-    link: EmbeddedLink, request: JoinRequest, receiver: any LinkReceiver, place: Place, random: SeededRandom,
-    now: Tick, trace: EmbeddedBackend.Trace?
+  /// - Parameter addresses: of its sockets.
+  package init(
+    link: RoomLink, request: JoinRequest, receiver: any LinkReceiver, addresses: [SocketAddress],
+    random: SeededRandom, now: Tick, trace: Trace? = nil
   ) throws {
     self.link = link
     self.request = request
@@ -46,8 +49,8 @@ final class ParticipantEnd: ClientEnd {
       configuration.tracesPlaintext = { trace(name, $0) }
     }
     peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
-    try super.init(place, now: now)
-    peer.addLocalAddress(address)
+    super.init()
+    for address in addresses { peer.addLocalAddress(address) }
     join()
   }
 
@@ -62,13 +65,13 @@ final class ParticipantEnd: ClientEnd {
           description: Description(peer.localDescription))))
   }
 
-  override func carryOutOrders(at now: Tick) {
+  package override func carryOutOrders(at now: Tick) {
     link.takeOrders(reusing: &spareOrders)
     for order in spareOrders { carryOut(order, at: now) }
     spareOrders.removeAll(keepingCapacity: true)
   }
 
-  private func carryOut(_ order: EmbeddedLink.Order, at now: Tick) {
+  private func carryOut(_ order: RoomLink.Order, at now: Tick) {
     guard !isOver else { return }
     switch order {
     case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
@@ -165,24 +168,26 @@ final class ParticipantEnd: ClientEnd {
 
   // MARK: Datagrams and time
 
-  override func handle(_ datagram: Bytes, from source: SocketAddress, at now: Tick) {
-    peer.handle(datagram, from: source, to: address, at: now)
+  package override func handle(
+    _ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick
+  ) {
+    peer.handle(datagram, from: source, to: destination, at: now)
     takeEvents(at: now)
   }
 
-  override func handleMediaTimeout(at now: Tick) {
+  package override func handleMediaTimeout(at now: Tick) {
     peer.handleTimeout(at: now)
     takeEvents(at: now)
   }
 
-  override var mediaDeadline: Tick? { peer.deadline }
+  package override var mediaDeadline: Tick? { peer.deadline }
 
-  override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+  package override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     peer.poll(into: out, at: now)
   }
 
-  override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
-  override func tellEnd(_ reason: Koine.EndReason) { receiver.linkDidChange(.ended(reason)) }
+  package override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
+  package override func tellEnd(_ reason: Koine.EndReason) { receiver.linkDidChange(.ended(reason)) }
 
   private func takeEvents(at now: Tick) {
     while let event = peer.pollEvent() {
@@ -202,7 +207,7 @@ final class ParticipantEnd: ClientEnd {
 
   // MARK: What the room says
 
-  override func hear(_ message: ServerMessage, at now: Tick) {
+  package override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined):
       peer.setRemote(PeerDescription(joined.description), at: now)

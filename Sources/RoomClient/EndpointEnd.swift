@@ -1,56 +1,56 @@
-import Koine
-import KoineBase
-import KoineSignaling
+package import Koine
+package import KoineBase
+package import KoineSignaling
 
 /// An endpoint's side of its registration.
-final class EmbeddedEndpointLink: EndpointLink, Sendable {
-  let number: Int
-  private let hub: Hub
+package final class RoomEndpointLink: EndpointLink, Sendable {
+  package let number: Int
+  private let host: any LinkHost
 
-  init(number: Int, hub: Hub) {
+  package init(number: Int, host: any LinkHost) {
     self.number = number
-    self.hub = hub
+    self.host = host
   }
 
-  func ring(_ invitation: Invitation, patience: Duration) {
-    hub.say(
+  package func ring(_ invitation: Invitation, patience: Duration) {
+    host.say(
       .ring(
         Ring(
           id: invitation.id, room: invitation.room, to: invitation.callees, hasVideo: invitation.hasVideo,
           timeoutSeconds: patience.inSeconds)), from: number)
   }
 
-  func cancel(_ invitation: Invitation.ID) { hub.say(.cancelRing(id: invitation), from: number) }
+  package func cancel(_ invitation: Invitation.ID) { host.say(.cancelRing(id: invitation), from: number) }
 
-  func reply(_ reply: InvitationReply, to invitation: Invitation.ID) {
+  package func reply(_ reply: InvitationReply, to invitation: Invitation.ID) {
     let answer: RingState =
       switch reply {
       case .accept: .accepted
       case .decline: .declined
       case .busy: .busy
       }
-    hub.say(.answerRing(id: invitation, answer), from: number)
+    host.say(.answerRing(id: invitation, answer), from: number)
   }
 
-  func unregister() { hub.dismiss(number) }
+  package func unregister() { host.dismiss(number) }
 }
 
 /// A signed-in identity's own end: signalling only. Touched on the loop only.
-final class EndpointEnd: ClientEnd {
+package final class EndpointEnd: ClientEnd {
   private let request: EndpointRequest
   private let receiver: any EndpointReceiver
 
-  init(_ request: EndpointRequest, receiver: any EndpointReceiver, place: Place, now: Tick) throws {
+  package init(_ request: EndpointRequest, receiver: any EndpointReceiver) {
     self.request = request
     self.receiver = receiver
-    try super.init(place, now: now)
+    super.init()
     send(.register(Register(identity: request.identity, name: request.name, credential: request.credential)))
   }
 
-  override func tell(_ failure: SessionError) { receiver.endpointDidChange(.failed(failure)) }
-  override func tellEnd(_ reason: Koine.EndReason) { receiver.endpointDidChange(.ended(reason)) }
+  package override func tell(_ failure: SessionError) { receiver.endpointDidChange(.failed(failure)) }
+  package override func tellEnd(_ reason: Koine.EndReason) { receiver.endpointDidChange(.ended(reason)) }
 
-  override func hear(_ message: ServerMessage, at now: Tick) {
+  package override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .registered: receiver.endpointDidChange(.registered)
     case .refused(let failure): end(.refused(SessionError(failure)))

@@ -1,0 +1,78 @@
+package import KoineRouter
+import KoineSignaling
+package import KoineTokens
+
+// What the vendors' tokens let their bearers do in a room. What a token does not grant is not done.
+
+extension Authorization {
+  /// For rooms inside the process, and open servers. There is nobody to keep out here, so any well-formed token that still
+  /// holds is believed, and none is needed.
+  package static let embedded = tokens(trusting: .anybody)
+
+  /// - Parameter trust: whose tokens are believed; with keys, nobody enters without a token that one of them has signed.
+  package static func tokens(trusting trust: Trust) -> Authorization {
+    Authorization(
+      check: { join in
+        read(join.credential, trusting: trust).flatMap { admission in
+          guard let admission else { return .success(.everything) }
+          if let room = admission.room, room != join.room {
+            return .failure(Failure(.forbidden, "the token is for another room"))
+          }
+          guard !admission.mustAsk else {
+            return .failure(Failure(.forbidden, "the token has to ask for entry, and there is nobody to be asked"))
+          }
+          return .success(Grants(admission))
+        }
+      },
+      checkIdentity: { register in
+        read(register.credential, trusting: trust).flatMap { admission in
+          if admission == nil || admission?.identity == register.identity {
+            return .success(KnownIdentity(identity: register.identity, name: register.name))
+          }
+          guard admission?.identity != nil else {
+            return trust.isAnybody
+              ? .success(KnownIdentity(identity: register.identity, name: register.name))
+              : .failure(Failure(.unauthorized, "the token names nobody"))
+          }
+          return .failure(Failure(.unauthorized, "the token is somebody else's"))
+        }
+      })
+  }
+
+  /// - Returns: nil for no credential, and for one that says nothing about rooms, where anybody is trusted.
+  private static func read(_ credential: String?, trusting trust: Trust) -> Result<Admission?, Failure> {
+    guard let credential, !credential.isEmpty else {
+      return trust.isAnybody ? .success(nil) : .failure(Failure(.unauthorized, "a token is needed here"))
+    }
+    let now = NumericDate.ofSystemClock()
+    let kinds: [any AccessToken.Type] = [
+      StageToken.self, MeetingJoinToken.self, RoomToken.self, CommunicationUserToken.self,
+    ]
+    for kind in kinds {
+      do throws(TokenError) {
+        let admission = try kind.parse(credential, trusting: trust, at: now).admission
+        // A communication user's claims are few: a token of another kind must not pass for one.
+        if kind == CommunicationUserToken.self, admission.identity == nil, !trust.isAnybody { continue }
+        return .success(admission)
+      } catch {
+        if case .expired = error { return .failure(Failure(.unauthorized, "the token has expired")) }
+      }
+    }
+    return trust.isAnybody
+      ? .success(nil) : .failure(Failure(.unauthorized, "the token is not one that this server's keys have signed"))
+  }
+}
+
+extension Trust {
+  fileprivate var isAnybody: Bool { if case .anybody = self { true } else { false } }
+}
+
+extension Grants {
+  fileprivate init(_ admission: Admission) {
+    self.init(
+      participantID: admission.participantID, name: admission.displayName,
+      attributes: admission.attributes.isEmpty ? nil : admission.attributes,
+      publish: admission.canPublish ? Set(Track.Kind.allCases) : [], canSubscribe: admission.canSubscribe,
+      canModerate: admission.canModerate)
+  }
+}

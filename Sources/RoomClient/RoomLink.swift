@@ -1,0 +1,67 @@
+package import Koine
+import KoineBase
+
+/// A session's side of a participant's end: remembers what was asked, in order, and hands it to the loop in one go.
+package final class RoomLink: Link, Sendable {
+  enum Order: Sendable {
+    case publish(Stream, MediaHandle, PublishOptions)
+    case unpublish(MediaHandle)
+    case mute(MediaHandle, Bool)
+    case frame(EncodedFrame, MediaHandle)
+    case subscribe(Stream, MediaHandle)
+    case unsubscribe(MediaHandle)
+    case keyFrame(MediaHandle)
+    case pause(MediaHandle, Bool)
+    case prefer(MediaHandle, ReceivePreference)
+    case message(DataMessage)
+    case attributes([String: String])
+    case remove(Participant.ID)
+    case closeRoom
+    case statistics(@Sendable (LinkStatistics) -> Void)
+    case leave
+  }
+
+  package let number: Int
+  private let host: any LinkHost
+  private let orders = Lock<[Order]>([])
+
+  package init(number: Int, host: any LinkHost) {
+    self.number = number
+    self.host = host
+  }
+
+  package func publish(_ stream: Stream, as handle: MediaHandle, options: PublishOptions) {
+    add(.publish(stream, handle, options))
+  }
+  package func unpublish(_ handle: MediaHandle) { add(.unpublish(handle)) }
+  package func setMuted(_ muted: Bool, _ handle: MediaHandle) { add(.mute(handle, muted)) }
+  package func send(_ frame: EncodedFrame, of handle: MediaHandle) { add(.frame(frame, handle)) }
+  package func subscribe(to stream: Stream, as handle: MediaHandle) { add(.subscribe(stream, handle)) }
+  package func unsubscribe(from handle: MediaHandle) { add(.unsubscribe(handle)) }
+  package func requestKeyFrame(of handle: MediaHandle) { add(.keyFrame(handle)) }
+  package func setPaused(_ paused: Bool, _ handle: MediaHandle) { add(.pause(handle, paused)) }
+  package func setPreference(_ preference: ReceivePreference, of handle: MediaHandle) {
+    add(.prefer(handle, preference))
+  }
+  package func send(_ message: DataMessage) { add(.message(message)) }
+  package func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
+  package func remove(_ participant: Participant.ID) { add(.remove(participant)) }
+  package func closeRoom() { add(.closeRoom) }
+  package func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { add(.statistics(completion)) }
+  package func leave() { add(.leave) }
+
+  /// Wakes the loop only for the first order of a batch.
+  private func add(_ order: Order) {
+    let isFirst = orders.withLock { orders in
+      orders.append(order)
+      return orders.count == 1
+    }
+    if isFirst { host.hasOrders(number) }
+  }
+
+  /// On the loop: takes the orders, leaving `spare`'s memory for the next ones.
+  func takeOrders(reusing spare: inout [Order]) {
+    spare.removeAll(keepingCapacity: true)
+    orders.withLock { swap(&$0, &spare) }
+  }
+}
