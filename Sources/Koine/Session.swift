@@ -137,7 +137,8 @@ public final class Session: Sendable {
 public struct SessionOptions: Sendable {
   /// Every stream that appears is subscribed to at once.
   public var subscribesToEverything = true
-  /// Where all the others' sound is played, mixed. Nil: it is mixed for nobody; talkers can still be heard one by one.
+  /// Where all the others' sound is played, mixed. Nil: where the world's devices say; if that is `none`, it is mixed for
+  /// nobody, and talkers can still be heard one by one. A loudspeaker that cannot be opened is told with `.failed`.
   public var loudspeaker: (any AudioSink)?
 
   public init(subscribesToEverything: Bool = true, loudspeaker: (any AudioSink)? = nil) {

@@ -24,6 +24,7 @@ final class SessionCore: @unchecked Sendable {
   var tiles: [Stream.ID: Tile] = [:]
   var dominantSpeaker: Participant.ID?
   var syncs: [Participant.ID: StreamSync] = [:]
+  private let loudspeakerProblem: DeviceError?
   private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
   private var nextHandle = 0
@@ -39,7 +40,17 @@ final class SessionCore: @unchecked Sendable {
     self.visible = visible
     lane = world.backend.scheduler.lane("session \(request.name)")
     local = visible.local
-    mixer = PlayoutMixer(scheduler: world.backend.scheduler, sink: options.loudspeaker)
+    let (loudspeaker, problem) = Self.loudspeaker(options, world)
+    mixer = PlayoutMixer(scheduler: world.backend.scheduler, sink: loudspeaker)
+    loudspeakerProblem = problem
+  }
+
+  private static func loudspeaker(_ options: SessionOptions, _ world: World) -> ((any AudioSink)?, DeviceError?) {
+    if let own = options.loudspeaker { return (own, nil) }
+    guard world.devices.loudspeaker != "none" else { return (nil, nil) }
+    do throws(DeviceError) { return (try Devices.loudspeaker(world.devices.loudspeaker), nil) } catch {
+      return (nil, error)
+    }
   }
 
   // MARK: Coming and going
@@ -55,6 +66,7 @@ final class SessionCore: @unchecked Sendable {
       }
       joinCompletion = completion
       change(to: .connecting)
+      if let problem = loudspeakerProblem { visible.tell(.failed(SessionError(.device, problem.description))) }
       link = world.backend.connect(request, receiver: self)
     }
   }

@@ -110,25 +110,32 @@ public final class Delivery: Sendable {
   }
 }
 
-/// The sources that stand for "the camera" and "the microphone", in the words of `Devices`.
+/// What stands for "the camera", "the microphone" and "the loudspeaker", in the words of `Devices`.
 public struct DefaultDevices: Sendable, Hashable {
   public var camera, microphone: String
   /// The camera at the machine's back, for vendor code that asks for it.
   public var backCamera: String
+  /// Where sessions without a loudspeaker of their own play what they hear.
+  public var loudspeaker: String
 
   /// - Parameter backCamera: nil: the same as `camera`.
-  public init(camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil) {
+  public init(
+    camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil, loudspeaker: String = "none"
+  ) {
     self.camera = camera
     self.microphone = microphone
     self.backCamera = backCamera ?? camera
+    self.loudspeaker = loudspeaker
   }
 
-  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE` and `KOINE_BACK_CAMERA` say, else a moving pattern and a tone.
+  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA` and `KOINE_LOUDSPEAKER` say, else a moving pattern, a
+  /// tone, and nobody who listens.
   public static var environment: DefaultDevices {
     let variables = ProcessInfo.processInfo.environment
     let builtIn = DefaultDevices()
     return DefaultDevices(
       camera: variables["KOINE_CAMERA"] ?? builtIn.camera,
-      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone, backCamera: variables["KOINE_BACK_CAMERA"])
+      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone, backCamera: variables["KOINE_BACK_CAMERA"],
+      loudspeaker: variables["KOINE_LOUDSPEAKER"] ?? builtIn.loudspeaker)
   }
 }

@@ -26,6 +26,13 @@ enum BuiltInDevices {
     },
   ]
 
+  static let loudspeakers: [String: Devices.MakeLoudspeaker] = [
+    "none": { argument throws(DeviceError) in
+      guard argument == nil else { throw .invalid("none", reason: "takes no words") }
+      return Nowhere()
+    }
+  ]
+
   /// `WxH[@FPS]`.
   private static func format(_ text: String?, of device: String) throws(DeviceError) -> VideoFormat {
     guard let text, !text.isEmpty else { return VideoFormat() }
@@ -40,6 +47,11 @@ enum BuiltInDevices {
     }
     return VideoFormat(width: width, height: height, framesPerSecond: rate)
   }
+}
+
+/// A loudspeaker that nobody hears.
+private final class Nowhere: AudioSink {
+  func play(_ block: AudioBlock) {}
 }
 
 /// A tone, or silence: 10 ms at a time.

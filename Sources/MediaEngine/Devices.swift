@@ -65,16 +65,20 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
 
 /// The devices that can be named in text, as `name[:argument]`: `pattern:640x360@30`, `tone:440`, `file:talk.webm`.
 ///
-/// Built in are `pattern`, `stamp` (cameras) and `tone`, `silence` (microphones); other rooms register more at start.
+/// Built in are `pattern`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other rooms
+/// register more at start.
 public enum Devices {
   public typealias MakeVideo = @Sendable (_ argument: String?) throws(DeviceError) -> any VideoSource
   public typealias MakeAudio = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSource
+  public typealias MakeLoudspeaker = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSink
 
   private struct Registry {
     var video: [String: MakeVideo] = [:]
     var audio: [String: MakeAudio] = [:]
+    var loudspeakers: [String: MakeLoudspeaker] = [:]
   }
-  private static let registry = Lock(Registry(video: BuiltInDevices.video, audio: BuiltInDevices.audio))
+  private static let registry = Lock(
+    Registry(video: BuiltInDevices.video, audio: BuiltInDevices.audio, loudspeakers: BuiltInDevices.loudspeakers))
 
   public static func register(camera name: String, _ make: @escaping MakeVideo) {
     registry.withLock { $0.video[name] = make }
@@ -82,6 +86,10 @@ public enum Devices {
 
   public static func register(microphone name: String, _ make: @escaping MakeAudio) {
     registry.withLock { $0.audio[name] = make }
+  }
+
+  public static func register(loudspeaker name: String, _ make: @escaping MakeLoudspeaker) {
+    registry.withLock { $0.loudspeakers[name] = make }
   }
 
   public static func camera(_ text: String) throws(DeviceError) -> any VideoSource {
@@ -95,6 +103,13 @@ public enum Devices {
     let (name, argument) = split(text)
     let microphones = registry.withLock { $0.audio }
     guard let make = microphones[name] else { throw .unknown(name, known: microphones.keys.sorted()) }
+    return try make(argument)
+  }
+
+  public static func loudspeaker(_ text: String) throws(DeviceError) -> any AudioSink {
+    let (name, argument) = split(text)
+    let loudspeakers = registry.withLock { $0.loudspeakers }
+    guard let make = loudspeakers[name] else { throw .unknown(name, known: loudspeakers.keys.sorted()) }
     return try make(argument)
   }
 

@@ -181,11 +181,11 @@ struct Place {
   let world: World
   private let natives = Lock<[Session]>([])
 
-  init(network: String? = nil, camera: String = "stamp:self,160x90@30") {
+  init(network: String? = nil, camera: String = "stamp:self,160x90@30", microphone: String = "tone") {
     world = World(
       backend: EmbeddedBackend(virtual: 3, network: network.flatMap { try? NetworkSpec($0) }),
       delivery: Delivery(queue: DispatchQueue(label: "delivery")),
-      devices: DefaultDevices(camera: camera, microphone: "tone"))
+      devices: DefaultDevices(camera: camera, microphone: microphone))
   }
 
   func app(_ name: String, room: String = "tea", bindsViews: Bool = true) -> App {

@@ -147,6 +147,33 @@ import Testing
     #expect(!ana.audioVideo.realtimeIsVoiceFocusEnabled(), "off at each start")
   }
 
+  @Test func section11VoiceFocusTakesNoiseOutOfTheMicrophone() async throws {
+    Devices.register(microphone: "fan") { _ throws(DeviceError) in Fan() }
+    let place = Place(microphone: "fan")
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben")
+    let ears = Ears()
+    ben.observe { [weak ben] event in
+      guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind.isAudio else { return }
+      ben?.attach(ears as any AudioSink, to: stream.id)
+    }
+    try ana.audioVideo.start()
+    await place.run(.seconds(2))
+    let loud = ears.takePower()
+    #expect(loud > 100_000)
+    #expect(ana.audioVideo.realtimeSetVoiceFocusEnabled(enabled: true))
+    #expect(ana.audioVideo.realtimeIsVoiceFocusEnabled())
+    await place.run(.seconds(3))
+    _ = ears.takePower()
+    await place.run(.seconds(1))
+    #expect(ears.takePower() * 10 < loud, "10 dB")
+    #expect(ana.audioVideo.realtimeSetVoiceFocusEnabled(enabled: false))
+    await place.run(.seconds(1))
+    _ = ears.takePower()
+    await place.run(.seconds(1))
+    #expect(ears.takePower() * 2 > loud, "as it was")
+  }
+
   @Test func aNativeParticipantAndOneOfThisStyleSeeAndHearEachOther() async throws {
     let ana = place.app("Ana")
     let ben = try place.native("Ben")
@@ -172,6 +199,7 @@ import Testing
 /// What somebody of the common layer sees and hears.
 final class Ears: Koine.VideoSink, AudioSink, Sendable {
   private let seen = Lock<(stamps: [String], loudest: Int)>(([], 0))
+  private let power = Lock<(sum: Double, count: Int)>((0, 0))
   var stamps: [String] { seen.withLock { $0.stamps } }
   var loudest: Int { seen.withLock { $0.loudest } }
 
@@ -181,5 +209,46 @@ final class Ears: Koine.VideoSink, AudioSink, Sendable {
   func play(_ block: AudioBlock) {
     let peak = block.samples.map { abs(Int($0)) }.max() ?? 0
     seen.withLock { $0.loudest = max($0.loudest, peak) }
+    power.withLock { power in
+      for sample in block.samples { power.sum += Double(sample) * Double(sample) }
+      power.count += block.samples.count
+    }
+  }
+
+  /// The mean square of what was heard since the last call.
+  func takePower() -> Double {
+    power.withLock { power in
+      defer { power = (0, 0) }
+      return power.sum / Double(max(power.count, 1))
+    }
+  }
+}
+
+/// A microphone that hears nothing but a steady noise.
+final class Fan: AudioSource, Sendable {
+  let channels = 1
+  private let run = Lock(0)
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    let number = run.withLock { run in
+      run += 1
+      return run
+    }
+    tick(number, lane.scheduler.now, lane, SeededRandom(seed: 7), deliver)
+  }
+
+  func stop() { run.withLock { $0 += 1 } }
+
+  private func tick(
+    _ number: Int, _ due: Tick, _ lane: Lane, _ random: SeededRandom,
+    _ deliver: @escaping @Sendable (AudioBlock) -> Void
+  ) {
+    guard run.withLock({ $0 }) == number else { return }
+    var random = random
+    var block = AudioBlock(captured: due)
+    for index in block.samples.indices { block.samples[index] = Int16.random(in: -1_500...1_500, using: &random) }
+    deliver(block)
+    let next = due + AudioBlock.duration
+    lane.post(at: next) { [self, random] in tick(number, next, lane, random, deliver) }
   }
 }

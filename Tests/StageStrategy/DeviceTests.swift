@@ -65,9 +65,10 @@ import Testing
   }
 
   /// A participant of the common layer, and what is seen and heard there.
-  private func native(_ name: String, camera: String? = nil) -> (Session, Eyes) {
+  private func native(_ name: String, in world: World? = nil) -> (Session, Eyes) {
     let session = Session(
-      JoinRequest(room: "tea", name: name, externalUserID: name), in: place.world)
+      JoinRequest(room: "tea", name: name, externalUserID: name),
+      in: World(backend: (world ?? place.world).backend, delivery: (world ?? place.world).delivery))
     let eyes = Eyes()
     session.observe { [weak session] event in
       guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, let session else { return }
@@ -174,6 +175,41 @@ import Testing
     app.stage.leave()
   }
 
+  @Test func aMicrophoneCancelsTheEchoOfItsLoudspeaker() async throws {
+    let echoing = EchoingRoom()
+    Devices.register(microphone: "echoing room") { _ throws(DeviceError) in echoing }
+    Devices.register(loudspeaker: "echoing room") { _ throws(DeviceError) in echoing }
+    let place = Place(microphone: "echoing room", loudspeaker: "echoing room")
+    let ana = try place.app("Ana")
+    try ana.stage.join()
+    let (ben, eyes) = native("Ben", in: place.world)
+    try ben.publish(microphone: Rattle())
+    await place.run(.seconds(4))
+    _ = eyes.takePower()
+    await place.run()
+    let echo = eyes.takePower()
+    #expect(echo > 10_000, "he hears himself")
+
+    let microphone = try #require(ana.streams.compactMap { $0.device as? any IVSMicrophone }.first)
+    #expect(!microphone.isEchoCancellationEnabled)
+    microphone.isEchoCancellationEnabled = true
+    await place.run(.seconds(4))
+    _ = eyes.takePower()
+    await place.run()
+    #expect(eyes.takePower() * 31.6 < echo, "15 dB")
+
+    // Published anew, it is still so.
+    ana.publishes = false
+    ana.stage.refreshStrategy()
+    await place.run()
+    ana.publishes = true
+    ana.stage.refreshStrategy()
+    await place.run(.seconds(5))
+    _ = eyes.takePower()
+    await place.run()
+    #expect(microphone.isEchoCancellationEnabled && eyes.takePower() * 31.6 < echo)
+  }
+
   @Test func theHandsetsRotationTurnsWhatIsPublished() async throws {
     let (camera, _) = try #require(devices(place))
     let preview = camera.previewView()
@@ -186,16 +222,80 @@ import Testing
   }
 }
 
+/// A loudspeaker and a microphone side by side: each block that is played is heard 60 ms later at half its size.
+private final class EchoingRoom: AudioSink, AudioSource, Sendable {
+  let channels = 1
+  let playoutDelay = Duration.milliseconds(60)
+  private let ears = Lock<(lane: Lane, deliver: @Sendable (AudioBlock) -> Void)?>(nil)
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    ears.withLock { $0 = (lane, deliver) }
+  }
+
+  func stop() { ears.withLock { $0 = nil } }
+
+  func play(_ block: AudioBlock) {
+    var heard = block
+    heard.captured = block.captured + playoutDelay
+    for index in heard.samples.indices { heard.samples[index] /= 2 }
+    let ears = ears.withLock { $0 }
+    ears?.lane.post(at: heard.captured) { [heard] in ears?.deliver(heard) }
+  }
+}
+
+/// Bursts of noise at the pace of syllables.
+private final class Rattle: AudioSource, Sendable {
+  let channels = 1
+  private let isRunning = Lock(false)
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    isRunning.withLock { $0 = true }
+    tick(0, lane.scheduler.now, lane, SeededRandom(seed: 4), deliver)
+  }
+
+  func stop() { isRunning.withLock { $0 = false } }
+
+  private func tick(
+    _ number: Int, _ due: Tick, _ lane: Lane, _ random: SeededRandom,
+    _ deliver: @escaping @Sendable (AudioBlock) -> Void
+  ) {
+    guard isRunning.withLock({ $0 }) else { return }
+    var random = random
+    var block = AudioBlock(captured: due)
+    if number % 25 < 17 {
+      for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
+    }
+    deliver(block)
+    let next = due + AudioBlock.duration
+    lane.post(at: next) { [self, random] in tick(number + 1, next, lane, random, deliver) }
+  }
+}
+
 /// What a native participant sees and hears.
 final class Eyes: VideoSink, AudioSink, @unchecked Sendable {  // a lock
   private let seen = Lock<(names: [String], loudest: Int16)>(([], 0))
   var names: [String] { seen.withLock { $0.names } }
   var loudest: Int16 { seen.withLock { $0.loudest } }
+  private let power = Lock<(sum: Double, count: Int)>((0, 0))
+
+  /// The mean square of what was heard since the last call.
+  func takePower() -> Double {
+    power.withLock { power in
+      defer { power = (0, 0) }
+      return power.sum / Double(max(power.count, 1))
+    }
+  }
 
   func render(_ frame: VideoFrame) {
     guard let stamp = StampReader.read(frame) else { return }
     seen.withLock { $0.names.append(stamp.name) }
   }
 
-  func play(_ block: AudioBlock) { seen.withLock { $0.loudest = max($0.loudest, block.samples.max() ?? 0) } }
+  func play(_ block: AudioBlock) {
+    seen.withLock { $0.loudest = max($0.loudest, block.samples.max() ?? 0) }
+    power.withLock { power in
+      for sample in block.samples { power.sum += Double(sample) * Double(sample) }
+      power.count += block.samples.count
+    }
+  }
 }

@@ -115,10 +115,13 @@ func makeToken(
 struct Place {
   let world: World
 
-  init(camera: String = "stamp:cam,160x90@30", microphone: String = "tone", queue: DispatchQueue? = nil) {
+  init(
+    camera: String = "stamp:cam,160x90@30", microphone: String = "tone", loudspeaker: String = "none",
+    queue: DispatchQueue? = nil
+  ) {
     world = World(
       backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: queue ?? DispatchQueue(label: "delivery")),
-      devices: DefaultDevices(camera: camera, microphone: microphone))
+      devices: DefaultDevices(camera: camera, microphone: microphone, loudspeaker: loudspeaker))
   }
 
   /// Somebody at a machine of their own, who publishes a camera and a microphone unless told otherwise.

@@ -100,8 +100,20 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   var hasVoiceFocus: Bool { state.withLock { $0.hasVoiceFocus } }
 
   /// Takes noise out of the microphone's sound.
+  /// - Returns: false without a microphone.
   func setVoiceFocus(_ isOn: Bool) -> Bool {
-    if isOn { logger.error(msg: "the engine takes no noise out of sound yet") }
-    return !isOn
+    let stream = state.withLock { state in
+      if state.stream != nil { state.hasVoiceFocus = isOn }
+      return state.stream
+    }
+    guard let stream else {
+      logger.error(msg: "voice focus needs a microphone in a started meeting")
+      return false
+    }
+    stream.setProcessing(isOn ? Self.voiceFocus : nil)
+    return true
   }
+
+  /// Noise only: it "reduces, not removes" it.
+  private static let voiceFocus = AudioProcessing(cancelsEcho: false, noiseSuppression: .high)
 }

@@ -4,6 +4,10 @@ import Koine
 /// A device that can be published as sound.
 protocol PublishableSound: AnyObject {
   func makeAudioSource() -> any AudioSource
+  /// What is done to the sound of publications that begin now.
+  var processing: AudioProcessing? { get }
+  /// Its sound goes out as `stream`, for as long as anybody holds that.
+  func wasPublished(as stream: LocalStream)
 }
 
 /// A device that gives sound to whoever attaches to it.

@@ -77,8 +77,13 @@ private final class TurnedSource: VideoSource, @unchecked Sendable {  // `device
 
 /// The machine's microphone. Unchecked: everything mutable is in `settings`, a lock.
 final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unchecked Sendable {
+  private struct Publication {
+    weak var stream: LocalStream?
+  }
   private struct Settings {
-    var cancelsEcho = false
+    /// Nil until the app says so of this microphone.
+    var cancelsEcho: Bool?
+    var publications: [Publication] = []
     weak var delegate: (any IVSMicrophoneDelegate)?
   }
 
@@ -102,8 +107,24 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
   func makeAudioSource() -> any AudioSource { microphone.makeSource() }
 
   var isEchoCancellationEnabled: Bool {
-    get { settings.withLock { $0.cancelsEcho } }
-    set { settings.withLock { $0.cancelsEcho = newValue } }
+    get { settings.withLock { $0.cancelsEcho } ?? IVSStageAudioManager.sharedInstance().echoCancellationOfMicrophones }
+    set {
+      let streams = settings.withLock { settings in
+        settings.cancelsEcho = newValue
+        return settings.publications.compactMap(\.stream)
+      }
+      for stream in streams { stream.setProcessing(processing) }
+    }
+  }
+
+  /// Echo alone: the vendor's switch promises nothing of noise.
+  var processing: AudioProcessing? { isEchoCancellationEnabled ? AudioProcessing(noiseSuppression: nil) : nil }
+
+  func wasPublished(as stream: LocalStream) {
+    settings.withLock { settings in
+      settings.publications.removeAll { $0.stream == nil }
+      settings.publications.append(Publication(stream: stream))
+    }
   }
 
   var delegate: (any IVSMicrophoneDelegate)? {

@@ -89,9 +89,12 @@ extension StageRun {
     case .pictures(let options):
       guard let device = stream.device as? any PublishableImages else { return nil }
       return try session.publish(camera: device.makeVideoSource(), options: options)
-    case .sound(let options):
+    case .sound(var options):
       guard let device = stream.device as? any PublishableSound else { return nil }
-      return try session.publish(microphone: device.makeAudioSource(), options: options)
+      options.processing = device.processing
+      let local = try session.publish(microphone: device.makeAudioSource(), options: options)
+      device.wasPublished(as: local)
+      return local
     case .nothing: return nil
     }
   }
