@@ -220,7 +220,7 @@ let package = Package(
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
     tests("Codecs", of: ["KoineCodecs", "KoineBase"]),
-    tests("AudioProcessing", of: ["KoineAudioProcessing"]),
+    tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),

@@ -114,6 +114,6 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     return true
   }
 
-  /// Noise only: it "reduces, not removes" it.
-  private static let voiceFocus = AudioProcessing(cancelsEcho: false, noiseSuppression: .high)
+  /// Noise only, and no more than leaves a voice whole: it "reduces, not removes" it.
+  private static let voiceFocus = AudioProcessing(cancelsEcho: false)
 }
