@@ -57,6 +57,7 @@ let package = Package(
     .library(name: "AzureCommunicationCalling", targets: ["AzureCommunicationCalling"]),
     .library(name: "AzureCommunicationCommon", targets: ["AzureCommunicationCommon"]),
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
+    .library(name: "KoineConformanceDrivers", targets: ["KoineConformanceDrivers"]),
     .executable(name: "koine-listener", targets: ["koine-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
     .executable(name: "koine-meeting", targets: ["koine-meeting"]),
@@ -195,11 +196,19 @@ let package = Package(
       ],
       path: "Samples/koine-stage", swiftSettings: settings),
 
+    // Floor 10
+    room(
+      "ConformanceDrivers",
+      leansOn: [
+        "Koine", "KoineTokens", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
+        "VideoSDKRTC", "WebRTC",
+      ]),
+
     // Floor 11
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineBackends", "KoineSampleSupport", "VideoSDKRTC", "WebRTC", "KoineUIKit",
+        "Koine", "KoineConformanceDrivers", "KoineSampleSupport", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Command", swiftSettings: settings),
@@ -259,6 +268,8 @@ let package = Package(
         "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
     tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
+    tests(
+      "Pairs", of: ["KoineConformanceDrivers", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]

@@ -26,14 +26,18 @@ public final class Witness: Sendable {
   /// - Parameters:
   ///   - receiver: the name of whom is watched.
   ///   - directory: where recordings go, as `<directory>/<receiver>/<sender>.wav` and so on; nil: none.
-  public init(_ session: Session, receiver: String, recordingTo directory: String? = nil) {
+  ///   - start: when they began to join; nil: now.
+  public init(
+    _ session: Session, receiver: String, since start: Tick? = nil, recordingTo directory: String? = nil
+  ) {
     self.session = session
     self.receiver = receiver
     self.directory = directory
-    start = session.world.backend.scheduler.now
+    self.start = start ?? session.world.backend.scheduler.now
     session.observe { [weak self] event in
       if case .streamAdded(let stream, let owner) = event, !owner.isLocal { self?.follow(stream, of: owner) }
     }
+    for owner in session.participants { for stream in owner.streams { follow(stream, of: owner) } }
   }
 
   private func follow(_ stream: Stream, of owner: Participant) {

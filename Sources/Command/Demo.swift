@@ -1,35 +1,46 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import Koine
-import KoineBackends
+public import KoineConformanceDrivers
 import KoineSampleSupport
 import KoineUIKit
-import VideoSDKRTC
-import WebRTC
 
-/// Two people in one room: Ana is written against the common layer, Ben in the event-listener style.
+extension Style: ExpressibleByArgument {}
+
+/// People in one room, each with an app of another style.
 struct Demo: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Two people in one room: Ana (common layer) and Ben (event listener) see and hear each other.",
+    abstract: "Four people in one room, each with an app of another style, see and hear each other.",
     discussion: """
       Sound and pictures go through the embedded router, as SRTP over loopback UDP. Figures per receiver and sender: \
       packets, lost for good, come again, frames rendered/received, size, frames per second, freezes, longest gap, \
       concealed sound, latency from capture to rendering, time from joining to the first picture.
       """)
 
+  private static let names = ["Ana", "Ben", "Cleo", "Dan", "Eva"]
+
   @Option(help: "How long the call lasts.")
   var seconds = 10.0
+
+  @Option(
+    parsing: .upToNextOption,
+    help: "Whose apps meet, one person each: \(Style.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var styles: [Style] = [.callAgent, .listener, .stage, .meeting]
 
   @OptionGroup var media: MediaOptions
 
   func validate() throws {
     guard seconds >= 1, seconds <= 86_400 else { throw ValidationError("--seconds takes 1 to 86400") }
+    guard (2...Self.names.count).contains(styles.count) else {
+      throw ValidationError("--styles takes 2 to \(Self.names.count) styles")
+    }
   }
 
   @MainActor
   func run() async throws {
     do {
       let world = try media.makeWorld()
+      try media.prepareOutputs()
       try await call(in: world)
     } catch let error as SampleExit {
       error.leave(command: "koine demo")
@@ -42,33 +53,51 @@ struct Demo: AsyncParsableCommand {
 
   @MainActor
   private func call(in world: World) async throws {
-    let ana = Session(JoinRequest(room: "demo", name: "Ana"), in: world)
-    let anaWitness = Witness(ana, receiver: "Ana", recordingTo: media.record)
-    try ana.publish(camera: Devices.camera(world.devices.camera))
-    try ana.publish(microphone: Devices.microphone(world.devices.microphone))
-    try await ana.join()
-
-    let ben = Ben(world: world)
-    guard let benSession = ben.meeting.session else { throw SampleExit(code: 69, "Ben could not join") }
-    let benWitness = Witness(benSession, receiver: "Ben", recordingTo: media.record)
-    say("Ana and Ben are on their way into the room")
+    let people = try zip(styles, Self.names).map { style, name in
+      try style.makeDriver(name: name, room: "demo", in: world)
+    }
+    var witnesses: [Witness] = []
+    for person in people {
+      say("\(person.name) comes, with an app in the \(person.style.rawValue) style")
+      let start = world.backend.scheduler.now
+      try person.join()
+      while !person.isConnected {
+        if person.isOver { throw SampleExit(code: 69, "\(person.name) could not join") }
+        try await Task.sleep(for: .milliseconds(2))
+      }
+      guard let session = person.session else { throw SampleExit(code: 69, "\(person.name) has no session") }
+      witnesses.append(Witness(session, receiver: person.name, since: start, recordingTo: media.record))
+    }
     for second in 1...Int(seconds.rounded(.up)) {
       try await Task.sleep(for: .seconds(min(1, seconds - Double(second - 1))))
-      say(
-        "\(second) s: Ben's screen has shown \(ben.screen.framesRendered) pictures of \(ben.others.joined(separator: ", "))"
-      )
+      let seen = people.map { "\($0.name) \($0.others.reduce(0) { $0 + ($1.view?.framesRendered ?? 0) })" }
+      say("\(second) s: pictures on the screens of \(seen.joined(separator: ", "))")
     }
 
-    let directions = await anaWitness.report() + benWitness.report()
-    if let snapshot = media.snapshot {
-      try TileGrid([("Ana", ben.screen.lastFrame), ("Ben", ben.mirror.lastFrame)]).writePNG(to: snapshot)
+    var directions: [DirectionReport] = []
+    for witness in witnesses { directions += await witness.report() }
+    if let snapshot = media.snapshot { try picture(of: people).writePNG(to: snapshot) }
+    for person in people { person.leave() }
+    for person in people {
+      for _ in 0..<1_000 where !person.isOver { try await Task.sleep(for: .milliseconds(5)) }
     }
-    await ana.leave()
-    await ben.leave()
-    try anaWitness.close()
-    try benWitness.close()
+    for witness in witnesses { try witness.close() }
     CallReport(seconds: seconds, directions: directions).write(asJSON: media.json)
-    if directions.contains(where: { $0.framesRendered == 0 }) { throw SampleExit(code: 69, "somebody saw nothing") }
+    let expected = people.count * (people.count - 1)
+    if directions.count(where: { $0.framesRendered > 0 }) < expected {
+      throw SampleExit(code: 69, "somebody saw nothing of somebody")
+    }
+  }
+
+  /// What the second person's screen shows, everybody included.
+  @MainActor
+  private func picture(of people: [any Driver]) -> TileGrid {
+    let viewer = people[1]
+    return TileGrid(
+      people.map { person in
+        let view = person === viewer ? viewer.mirror : viewer.others.first { $0.id == person.id }?.view
+        return ("\(person.name) (\(person.style.rawValue))", view?.lastFrame)
+      })
   }
 
   private func say(_ line: String) { KoineSampleSupport.print(line, to: .standardError) }

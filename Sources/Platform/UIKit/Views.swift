@@ -77,7 +77,7 @@ public final class TileGrid: UIView {
     view.contentMode = .scaleAspectFit
     if let frame { view.render(frame) }
     let width = CGFloat(18 * name.count + 20)
-    let plate = UIView(frame: CGRect(x: 12, y: Self.tile.height - 48, width: width, height: 36))
+    let plate = UIView(frame: CGRect(x: 12, y: 12, width: width, height: 36))
     plate.backgroundColor = UIColor(red: 0.09, green: 0.10, blue: 0.13, alpha: 1)
     let label = UILabel(frame: CGRect(x: 10, y: 6, width: width - 20, height: 24))
     label.text = name
