@@ -33,6 +33,11 @@ func tests(
     name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources, swiftSettings: how)
 }
 
+/// HTTP and WebSocket.
+let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket"].map {
+  .product(name: $0, package: "swift-nio")
+}
+
 /// The settings that apps of the vendors are written with.
 let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
@@ -41,6 +46,8 @@ let package = Package(
   products: [
     .library(name: "Koine", targets: ["Koine"]),
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
+    .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
+    .library(name: "KoineServer", targets: ["KoineServer"]),
     .library(name: "KoineBackends", targets: ["KoineBackends"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
     .library(name: "KoineComposition", targets: ["KoineComposition"]),
@@ -65,7 +72,9 @@ let package = Package(
     .executable(name: "koine", targets: ["KoineCommand"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: [
     // Floor 0: C libraries
@@ -128,6 +137,15 @@ let package = Package(
         "Koine", "KoineAdmissions", "KoineBase", "KoineRoomClient", "KoineRouter", "KoineTransport", "KoineSignaling",
         "KoineSockets", "KoineSimulatedNetwork",
       ]),
+    room(
+      "ServerBackend", in: "Sources/Backends",
+      leansOn: ["Koine", "KoineBase", "KoineRoomClient", "KoineSignaling", "KoineSockets", "KoineTransport"] + nio),
+    room(
+      "Server",
+      leansOn: [
+        "KoineAdmissions", "KoineBase", "KoineRouter", "KoineSignaling", "KoineSockets", "KoineTokens",
+        "KoineTransport", .product(name: "Logging", package: "swift-log"),
+      ] + nio),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
     room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
@@ -135,7 +153,7 @@ let package = Package(
     room("UIKit", in: "Sources/Platform", leansOn: ["Koine", "CKoinePNG"]),
 
     // Floor 7
-    room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend"]),
+    room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
     room("Composition", leansOn: ["Koine", "KoineMediaEngine"]),
 
     // Floor 8
@@ -208,8 +226,9 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineConformanceDrivers", "KoineSampleSupport", "KoineUIKit",
+        "Koine", "KoineConformanceDrivers", "KoineSampleSupport", "KoineServer", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Command", swiftSettings: settings),
 
@@ -267,6 +286,10 @@ let package = Package(
         "AmazonIVSBroadcast", "KoineUIKit", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens", "KoineMediaFiles",
         "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
+    tests(
+      "Server",
+      of: ["KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "Koine"]
+        + [.product(name: "Logging", package: "swift-log")] + nio),
     tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(
       "Pairs", of: ["KoineConformanceDrivers", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),

@@ -76,7 +76,7 @@ public struct MediaOptions: ParsableArguments {
       }
       backend = EmbeddedBackend(network: try NetworkSpec(network))
     } else {
-      do { backend = try Backends.backend(at: address ?? "embedded") } catch {
+      do { backend = try address.map(Backends.backend(at:)) ?? Backends.world().backend } catch {
         throw ValidationError("--backend: \(error)")
       }
     }

@@ -191,7 +191,13 @@ package final class Router {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
     let answer = configuration.authorization.check(join)
-    guard case .success(let grants) = answer, let room = rooms[join.room] else { return answer }
+    guard case .success(let grants) = answer else { return answer }
+    guard let room = rooms[join.room] else {
+      guard rooms.count < configuration.limits.rooms else {
+        return .failure(Failure(.roomFull, "no more than \(configuration.limits.rooms) rooms at a time"))
+      }
+      return answer
+    }
     let id = grants.participantID ?? join.participantID
     let replaces = id.map { room.member($0) != nil } ?? false
     guard replaces || room.members.count < configuration.limits.participants else {

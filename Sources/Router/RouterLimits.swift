@@ -1,5 +1,6 @@
 /// What keeps one participant, or one room, from using up the router.
 package struct RouterLimits: Hashable, Sendable {
+  package var rooms = Int.max
   /// Of one room.
   package var participants = 1000
   /// Published by one participant.

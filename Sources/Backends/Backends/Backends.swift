@@ -1,6 +1,7 @@
 import Foundation
 public import Koine
 import KoineEmbeddedBackend
+import KoineServerBackend
 
 /// Makes a world from an address, so that adapters reach rooms without a word.
 public enum Backends {
@@ -20,16 +21,18 @@ public enum Backends {
     return try fromEnvironment.get()
   }
 
-  /// - Parameter address: `embedded`.
+  /// - Parameter address: `embedded`, or `ws://host:port` of a `koine serve`.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     switch address {
     case "embedded", "": return EmbeddedBackend.shared
-    default: throw BackendAddressError(address: address)
+    default:
+      guard let server = ServerAddress(address) else { throw BackendAddressError(address: address) }
+      return ServerBackend(server)
     }
   }
 }
 
 public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
   public let address: String
-  public var description: String { "no backend answers to '\(address)'; there is: embedded" }
+  public var description: String { "no backend answers to '\(address)'; there are: embedded, ws://host:port" }
 }

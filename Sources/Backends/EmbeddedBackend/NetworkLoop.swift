@@ -73,59 +73,24 @@ final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane
 
 /// Loopback UDP on the process's one network thread, which is joined while anybody is connected.
 final class LoopbackLoop: NetworkLoop, UDPLoopClient, Sendable {
-  private struct Membership {
-    var current: (loop: UDPLoop, id: UDPLoop.ClientID)?
-    /// Jobs that have been posted and have not begun: the loop is kept for them.
-    var pending = 0
-  }
-
   private let hub: @Sendable () -> Hub?
-  private let membership = Lock(Membership())
+  private let place = LoopPlace()
 
   init(hub: @escaping @Sendable () -> Hub?) { self.hub = hub }
 
-  deinit { if let (_, id) = current { UDPLoop.leave(id) } }
-
   var now: Tick { Scheduler.real.now }
 
-  /// Joins the loop if need be.
-  func post(_ work: @escaping @Sendable () -> Void) {
-    membership.withLock { membership in
-      let current = membership.current ?? UDPLoop.join(self)
-      membership.current = current
-      membership.pending += 1
-      current.loop.post { [self] in
-        self.membership.withLock { $0.pending -= 1 }
-        work()
-      }
-    }
-  }
-
-  private var current: (loop: UDPLoop, id: UDPLoop.ClientID)? { membership.withLock { $0.current } }
-
-  func wake(at deadline: Tick?) { if let (loop, id) = current { loop.wake(id, at: deadline) } }
-
-  func open() throws -> SocketAddress {
-    guard let (loop, id) = current else { throw SessionError(.unreachable, "the network loop does not run") }
-    return try loop.open(.loopback(), for: id)
-  }
-
-  func close(_ address: SocketAddress) { current?.loop.close(address) }
+  func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
+  func wake(at deadline: Tick?) { place.wake(at: deadline) }
+  func open() throws -> SocketAddress { try place.open(.loopback()) }
+  func close(_ address: SocketAddress) { place.close(address) }
 
   func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress) {
-    current?.loop.send(datagram, from: source, to: destination)
+    place.send(datagram, from: source, to: destination)
   }
 
-  func flush() { current?.loop.flush() }
-
-  func rest() {
-    let left = membership.withLock { membership -> (loop: UDPLoop, id: UDPLoop.ClientID)? in
-      guard membership.pending == 0 else { return nil }
-      defer { membership.current = nil }
-      return membership.current
-    }
-    if let (_, id) = left { UDPLoop.leave(id) }
-  }
+  func flush() { place.flush() }
+  func rest() { place.rest() }
 
   // MARK: From the loop
 

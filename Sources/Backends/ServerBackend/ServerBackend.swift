@@ -1,0 +1,53 @@
+public import Koine
+
+/// Rooms of a `koine serve` somewhere: signalling over WebSocket, media over one UDP port.
+///
+/// What `EmbeddedBackend` does inside the process, over the network, in real time.
+public final class ServerBackend: Backend {
+  public let address: ServerAddress
+  public var scheduler: Scheduler { .real }
+  public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker, .ringing] }
+  private let hub: ServerHub
+
+  public init(_ address: ServerAddress) {
+    self.address = address
+    hub = ServerHub(address: address)
+  }
+
+  public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
+    hub.connect(request, receiver: receiver)
+  }
+
+  public func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
+    hub.register(request, receiver: receiver)
+  }
+}
+
+/// Where a server's signalling is: `ws://host:port`, and a path if it is not `/signaling`.
+public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+  public let host: String
+  public let port: Int
+  public let path: String
+
+  /// - Returns: nil for anything else.
+  public init?(_ text: String) {
+    guard text.hasPrefix("ws://") else { return nil }
+    let rest = text.dropFirst("ws://".count)
+    let authority = rest.prefix { $0 != "/" }
+    let path = rest[authority.endIndex...]
+    self.path = path.isEmpty || path == "/" ? "/signaling" : String(path)
+    let colon = authority.lastIndex(of: ":").flatMap { authority[$0...].contains("]") ? nil : $0 }
+    let name = authority[..<(colon ?? authority.endIndex)]
+    host = String(name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name)
+    guard let port = colon.map({ Int(authority[authority.index(after: $0)...]) }) ?? 80 else { return nil }
+    self.port = port
+    guard !host.isEmpty, (1...65_535).contains(port), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
+      !text.contains(where: { $0 == "@" || $0 == "?" || $0 == "#" })
+    else { return nil }
+  }
+
+  /// What a request names the server by.
+  var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  public var description: String { "ws://\(authority)\(path)" }
+}

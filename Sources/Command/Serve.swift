@@ -1,0 +1,99 @@
+import ArgumentParser
+import Dispatch
+import Glibc
+import Koine
+import KoineSampleSupport
+import KoineServer
+import Logging
+
+/// Rooms for other processes and machines.
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Serves rooms to other processes, machines and browsers.",
+    discussion: """
+      HTTP and signalling (WebSocket) on one TCP port, all media on one UDP port. Apps of every style reach it with \
+      KOINE_BACKEND=ws://HOST:PORT. Ends on SIGTERM or SIGINT, after everybody has been told that their room closes.
+      """)
+
+  @Option(help: "Where HTTP and WebSocket are served.")
+  var listen = "127.0.0.1:8080"
+
+  @Option(help: "The UDP port for all media; 0: the system chooses one.")
+  var udp: UInt16 = 0
+
+  @Option(
+    help: ArgumentHelp(
+      "Where clients reach the media port, instead of the machine's own addresses. PUBLIC=OWN behind a translation that keeps ports.",
+      valueName: "ip"))
+  var address: [String] = []
+
+  @Flag(help: "Lets everybody in; tokens are believed whoever has signed them.")
+  var open = false
+
+  @Option(help: "trace, debug, info, notice, warning or error.")
+  var logLevel = "info"
+
+  func validate() throws {
+    guard open else { throw ValidationError("say who may enter: --open") }
+    _ = try endpoint()
+    _ = try address.map(mediaAddress)
+    guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("no log level '\(logLevel)'") }
+  }
+
+  func run() async throws {
+    let (host, port) = try endpoint()
+    let level = Logger.Level(rawValue: logLevel) ?? .info
+    LoggingSystem.bootstrap { label in
+      var handler = StreamLogHandler.standardError(label: label)
+      handler.logLevel = level
+      return handler
+    }
+    let configuration = ServerConfiguration(
+      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: .open)
+    do {
+      let server = try await Server.start(configuration)
+      await Signals.wait(for: [SIGTERM, SIGINT])
+      await server.stop()
+    } catch {
+      SampleExit(code: 69, "\(error)").leave(command: "koine serve")
+    }
+  }
+
+  private func endpoint() throws -> (host: String, port: Int) {
+    guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { throw ValidationError("--listen takes HOST:PORT") }
+    let host = listen[..<colon]
+    return (String(host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host), port)
+  }
+
+  private func mediaAddress(_ text: String) throws -> ServerConfiguration.MediaAddress {
+    let parts = text.split(separator: "=", omittingEmptySubsequences: false).map { SocketAddress(String($0), port: 0) }
+    guard (1...2).contains(parts.count), let announced = parts[0], let bound = parts.last ?? nil else {
+      throw ValidationError("--address takes a numeric IP address, or two with = between")
+    }
+    return .init(announced: announced, bound: bound)
+  }
+}
+
+/// Waiting for the system's signals, once each.
+enum Signals {
+  static func wait(for numbers: [Int32]) async {
+    for number in numbers { signal(number, SIG_IGN) }
+    let sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
+    let isDone = Lock(false)
+    await withCheckedContinuation { done in
+      for source in sources {
+        source.setEventHandler {
+          let isFirst = isDone.withLock { isDone in
+            defer { isDone = true }
+            return !isDone
+          }
+          if isFirst { done.resume() }
+        }
+        source.resume()
+      }
+    }
+    for source in sources { source.cancel() }
+  }
+}

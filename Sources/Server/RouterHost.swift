@@ -1,0 +1,206 @@
+import KoineAdmissions
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineSockets
+import KoineTokens
+import KoineTransport
+import Logging
+
+/// Where a connection's messages go.
+protocol SignalOutlet: AnyObject, Sendable {
+  /// Called on the network loop: must return at once.
+  func send(_ message: ServerMessage)
+}
+
+/// A router on its sockets, and the connections of those who speak with it.
+///
+/// `@unchecked Sendable`: touched on the network loop only, but for what is marked.
+final class RouterHost: UDPLoopClient, @unchecked Sendable {
+  private let place = LoopPlace()
+  private let configuration: ServerConfiguration
+  private let logger: Logger
+  private var router: Router?
+  private var outlets: [ConnectionID: any SignalOutlet] = [:]
+  private var stays: [ConnectionID: Logger] = [:]
+  private let datagram = Bytes(capacity: 2_048)
+  private let nextConnection = Lock(0)
+  private var addresses: [SocketAddress] = []
+  /// Announced addresses by the bound ones, where they differ.
+  private var boundAddresses: [SocketAddress: SocketAddress] = [:]
+  private var announcedAddresses: [SocketAddress: SocketAddress] = [:]
+
+  init(_ configuration: ServerConfiguration) {
+    self.configuration = configuration
+    logger = configuration.logger
+  }
+
+  private var now: Tick { Scheduler.real.now }
+
+  /// From any thread.
+  private func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
+
+  // MARK: Life
+
+  /// From any thread. Opens the sockets and the router.
+  /// - Returns: the media addresses that clients are told.
+  func start() async throws -> [SocketAddress] {
+    try await withCheckedThrowingContinuation { (done: CheckedContinuation<[SocketAddress], any Error>) in
+      post { [self] in
+        do {
+          try open()
+          done.resume(returning: addresses)
+        } catch {
+          close()
+          done.resume(throwing: error)
+        }
+      }
+    }
+  }
+
+  private func open() throws {
+    var port = configuration.mediaPort
+    let wanted = configuration.mediaAddresses.isEmpty ? try ownAddresses() : configuration.mediaAddresses
+    for address in wanted {
+      let bound = try place.open(address.bound.with(port: port))
+      port = bound.port
+      let announced = address.announced.with(port: port)
+      addresses.append(announced)
+      if announced != bound {
+        boundAddresses[announced] = bound
+        announcedAddresses[bound] = announced
+      }
+    }
+    var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
+    routerConfiguration.limits.rooms = configuration.limits.rooms
+    routerConfiguration.limits.participants = configuration.limits.participants
+    switch configuration.access {
+    case .open: routerConfiguration.authorization = .embedded
+    case .keys(let keys): routerConfiguration.authorization = .tokens(trusting: .keys(keys))
+    }
+    router = Router(configuration: routerConfiguration, random: .system(), now: now)
+  }
+
+  private func ownAddresses() throws -> [ServerConfiguration.MediaAddress] {
+    guard let host = SocketAddress(configuration.host == "localhost" ? "127.0.0.1" : configuration.host, port: 0) else {
+      throw ServerError(description: "'\(configuration.host)' is no numeric address: say which addresses media goes by")
+    }
+    guard host.isUnspecified else { return [.init(announced: host)] }
+    return InterfaceAddresses.all().map { .init(announced: $0) }
+  }
+
+  /// From any thread. Tells everybody that the rooms close, and closes the sockets.
+  func stop() async {
+    await withCheckedContinuation { done in
+      post { [self] in
+        router?.closeAllRooms(at: now)
+        endTurn(at: now)
+        close()
+        done.resume()
+      }
+    }
+  }
+
+  private func close() {
+    router = nil
+    outlets.removeAll()
+    for address in addresses { place.close(boundAddresses[address] ?? address) }
+    addresses.removeAll()
+    place.rest()
+  }
+
+  // MARK: Connections: from any thread
+
+  func open(_ outlet: any SignalOutlet) -> ConnectionID {
+    let connection = ConnectionID(
+      nextConnection.withLock { number in
+        number += 1
+        return number
+      })
+    post { [self] in
+      outlets[connection] = outlet
+      router?.open(connection, at: now)
+    }
+    return connection
+  }
+
+  func close(_ connection: ConnectionID) {
+    post { [self] in
+      outlets[connection] = nil
+      if let stay = stays.removeValue(forKey: connection) { stay.info("connection lost") }
+      router?.close(connection, at: now)
+      endTurn(at: now)
+    }
+  }
+
+  func take(_ message: Result<ClientMessage, SignalingError>, on connection: ConnectionID) {
+    post { [self] in
+      switch message {
+      case .success(let message):
+        note(message, on: connection)
+        router?.handle(message, on: connection, at: now)
+      case .failure(let error): router?.refuse(error, on: connection)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  /// From any thread.
+  func statistics() async -> RouterStatistics? {
+    await withCheckedContinuation { done in post { [self] in done.resume(returning: router?.statistics) } }
+  }
+
+  // MARK: Datagrams and time
+
+  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    router?.handle(datagram, from: source, to: announcedAddresses[destination] ?? destination, at: now)
+  }
+
+  func handleTimeout(at now: Tick) {
+    router?.handleTimeout(at: now)
+    endTurn(at: now)
+  }
+
+  func endTurn(at now: Tick) {
+    guard let router else { return }
+    while let (connection, message) = router.pollMessage() {
+      note(message, on: connection)
+      outlets[connection]?.send(message)
+    }
+    while let transmit = router.poll(into: datagram.writable, at: now) {
+      place.send(
+        UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]),
+        from: boundAddresses[transmit.source] ?? transmit.source, to: transmit.destination)
+    }
+    place.flush()
+    place.wake(at: router.deadline)
+  }
+
+  // MARK: Logs: who came and went, and never what lets them in
+
+  private func note(_ message: ClientMessage, on connection: ConnectionID) {
+    guard case .join(let join) = message else { return }
+    stays[connection] = logger.with(["connection": "\(connection.value)", "room": "\(join.room)"])
+  }
+
+  private func note(_ message: ServerMessage, on connection: ConnectionID) {
+    switch message {
+    case .joined(let joined):
+      stays[connection]?.info("joined", metadata: ["participant": "\(joined.participantID)"])
+    case .refused(let failure):
+      stays.removeValue(forKey: connection)?.notice(
+        "refused", metadata: ["reason": "\(failure.code.rawValue)", "message": "\(failure.message)"])
+    case .ended(let reason):
+      stays.removeValue(forKey: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
+    default: break
+    }
+  }
+}
+
+extension Logger {
+  func with(_ metadata: Metadata) -> Logger {
+    var logger = self
+    for (key, value) in metadata { logger[metadataKey: key] = value }
+    return logger
+  }
+}

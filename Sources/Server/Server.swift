@@ -1,0 +1,129 @@
+public import KoineBase
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOWebSocket
+
+/// A router on real sockets: HTTP, signalling over WebSocket, and one UDP port for all media.
+///
+///     start ─→ serving ─→ stop: everybody is told that the rooms close, then the sockets close
+public final class Server: Sendable {
+  /// Where the room protocol is spoken.
+  public static let signalingPath = "/signaling"
+
+  /// The port of HTTP and WebSocket.
+  public let port: Int
+  /// What clients are told of the media port.
+  public let mediaAddresses: [KoineBase.SocketAddress]
+  private let host: RouterHost
+  private let listener: any Channel
+  private let group: MultiThreadedEventLoopGroup
+  private let logger: Logger
+
+  private init(
+    host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel,
+    group: MultiThreadedEventLoopGroup,
+    logger: Logger
+  ) {
+    (self.host, self.mediaAddresses, self.listener, self.group, self.logger) =
+      (host, mediaAddresses, listener, group, logger)
+    port = listener.localAddress?.port ?? 0
+  }
+
+  /// Opens all sockets and begins to serve.
+  public static func start(_ configuration: ServerConfiguration) async throws -> Server {
+    let host = RouterHost(configuration)
+    let addresses = try await host.start()
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    do {
+      let listener = try await bootstrap(host, configuration, on: group)
+        .bind(host: configuration.host, port: configuration.port).get()
+      let server = Server(
+        host: host, mediaAddresses: addresses, listener: listener, group: group, logger: configuration.logger)
+      server.logger.info(
+        "serving",
+        metadata: [
+          "http": "\(configuration.host):\(server.port)",
+          "media": .array(addresses.map { .string($0.description) }),
+        ])
+      return server
+    } catch {
+      await host.stop()
+      try? await group.shutdownGracefully()
+      throw ServerError(description: "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+    }
+  }
+
+  /// Tells everybody in a room that it closes, and ends.
+  public func stop() async {
+    logger.info("stopping")
+    try? await listener.close()
+    await host.stop()
+    try? await group.shutdownGracefully()
+    logger.info("stopped")
+  }
+
+  // MARK: Channels
+
+  private static func bootstrap(
+    _ host: RouterHost, _ configuration: ServerConfiguration, on group: MultiThreadedEventLoopGroup
+  ) -> ServerBootstrap {
+    let keeper = DoorKeeper(limits: configuration.limits)
+    let desk = FrontDesk(host: host, keeper: keeper)
+    return ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelInitializer { channel in
+        guard let pass = keeper.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
+        channel.closeFuture.whenComplete { _ in pass.giveBack() }
+        return channel.eventLoop.makeCompletedFuture {
+          try furnish(channel, host, desk, pass, configuration.limits)
+        }
+      }
+  }
+
+  private static func furnish(
+    _ channel: any Channel, _ host: RouterHost, _ desk: FrontDesk, _ pass: DoorKeeper.Pass, _ limits: ServerLimits
+  ) throws {
+    let pipeline = channel.pipeline.syncOperations
+    let plain = HTTPHandler(desk: desk)
+    let idle = IdleStateHandler(readTimeout: .seconds(20))
+    let upgrader = NIOWebSocketServerUpgrader(
+      maxFrameSize: limits.messageBytes,
+      shouldUpgrade: { channel, head in
+        channel.eventLoop.makeSucceededFuture(isWelcome(head) ? HTTPHeaders() : nil)
+      },
+      upgradePipelineHandler: { channel, _ in
+        channel.eventLoop.makeCompletedFuture {
+          let pipeline = channel.pipeline.syncOperations
+          try pipeline.addHandler(
+            NIOWebSocketFrameAggregator(
+              minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 1_024, maxAccumulatedFrameSize: limits.messageBytes)
+          )
+          try pipeline.addHandler(SignalHandler(host: host, pass: pass, limits: limits))
+        }
+      })
+    let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
+    let boundIdle = NIOLoopBound(idle, eventLoop: channel.eventLoop)
+    try pipeline.configureHTTPServerPipeline(
+      withServerUpgrade: (
+        upgraders: [upgrader],
+        completionHandler: { context in
+          context.pipeline.syncOperations.removeHandler(boundPlain.value, promise: nil)
+          context.pipeline.syncOperations.removeHandler(boundIdle.value, promise: nil)
+        }
+      ))
+    try pipeline.addHandler(idle, position: .first)
+    try pipeline.addHandler(plain)
+  }
+
+  /// Browsers say from which site a page comes; pages of other sites have no business here.
+  static func isWelcome(_ head: HTTPRequestHead) -> Bool {
+    guard head.uri.prefix(while: { $0 != "?" }) == signalingPath else { return false }
+    guard let origin = head.headers.first(name: "Origin") else { return true }
+    let site = origin.drop { $0 != ":" }.dropFirst(3)  // without "https://"
+    return head.headers.first(name: "Host").map { $0.lowercased() == site.lowercased() } ?? false
+  }
+}

@@ -1,0 +1,103 @@
+import Dispatch
+import Koine
+import KoineServer
+import KoineServerBackend
+import Testing
+
+/// An open server on ports that the system chooses, and a way to it.
+struct ServedRooms {
+  let server: Server
+  let address: ServerAddress
+
+  init(access: ServerConfiguration.Access = .open, limits: ServerLimits = ServerLimits()) async throws {
+    server = try await Server.start(ServerConfiguration(port: 0, access: access, limits: limits, logger: .silent))
+    address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
+  }
+
+  func world() -> World {
+    World(backend: ServerBackend(address), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct MeetingTests {
+  @Test func twoPeopleSeeAndHearEachOther() async throws {
+    let rooms = try await ServedRooms()
+    let sessions = ["Ana", "Ben"].map { Session(JoinRequest(room: "tea", name: $0), in: rooms.world()) }
+    let sights = sessions.map { _ in Sight() }
+    for (session, sight) in zip(sessions, sights) {
+      sight.follow(session)
+      try session.publish(camera: Devices.camera("stamp:\(session.request.name),320x180@30"))
+      try session.publish(microphone: Devices.microphone("tone"))
+      try await session.join()
+    }
+    for sight in sights { await sight.untilSeenAndHeard() }
+    #expect(sights[0].names == ["Ben"])
+    #expect(sights[1].names == ["Ana"])
+    #expect(sessions[0].participants.map(\.name) == ["Ben"])
+    for session in sessions { await session.leave() }
+    #expect(sessions.map(\.state) == [.ended(.left), .ended(.left)])
+    await rooms.server.stop()
+  }
+
+  @Test func aMessageReachesTheOthersAndThoseWhoComeLater() async throws {
+    let rooms = try await ServedRooms()
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world()),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: rooms.world())
+    )
+    let events = ben.events()
+    try await ana.join()
+    try ana.send(DataMessage(topic: "chat", payload: Array("hello".utf8), lifetime: .seconds(60)))
+    try await ben.join()
+    for await event in events {
+      guard case .messageReceived(let message) = event else { continue }
+      #expect(message.payload == Array("hello".utf8))
+      break
+    }
+    await ana.leave()
+    await ben.leave()
+    await rooms.server.stop()
+  }
+
+  @Test func whoeverIsInARoomIsToldWhenTheServerStops() async throws {
+    let rooms = try await ServedRooms()
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world())
+    let events = ana.events()
+    try await ana.join()
+    await rooms.server.stop()
+    for await event in events { if case .stateChanged(.ended(let reason)) = event { #expect(reason == .roomClosed) } }
+    #expect(ana.state == .ended(.roomClosed))
+  }
+
+  @Test func aServerThatIsNotThereIsSaidToBeUnreachable() async throws {
+    let rooms = try await ServedRooms()
+    await rooms.server.stop()
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world())
+    await #expect(throws: SessionError.self) { try await ana.join() }
+    guard case .ended(.refused(let error)) = ana.state else {
+      Issue.record("\(ana.state)")
+      return
+    }
+    #expect(error.code == .unreachable)
+  }
+
+  @Test func somebodyIsRung() async throws {
+    let rooms = try await ServedRooms()
+    let (ana, ben) = (
+      Endpoint(identity: "ana", in: rooms.world()),
+      Endpoint(identity: "ben", in: rooms.world())
+    )
+    let rung = ben.events()
+    try await ana.register()
+    try await ben.register()
+    let call = ana.invite(["ben"], to: "tea")
+    for await event in rung {
+      guard case .invited(let invitation) = event else { continue }
+      #expect(invitation.id == call.id && invitation.caller == "ana")
+      break
+    }
+    await ana.unregister()
+    await ben.unregister()
+    await rooms.server.stop()
+  }
+}
