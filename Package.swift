@@ -292,7 +292,11 @@ let package = Package(
         + [.product(name: "Logging", package: "swift-log")] + nio),
     tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(
-      "Pairs", of: ["KoineConformanceDrivers", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "KoineSimulatedNetwork"]),
+      "Pairs",
+      of: [
+        "KoineConformanceDrivers", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+        "KoineBackends", "KoineServer", .product(name: "Logging", package: "swift-log"),
+      ]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]

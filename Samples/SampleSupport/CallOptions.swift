@@ -100,7 +100,7 @@ public struct CallOptions: ParsableArguments {
   @Option(help: "Add this many participants of the common layer, so that nobody is alone.")
   public var peers = 1
 
-  @Option(help: "How to reach the room: embedded.")
+  @Option(help: "How to reach the room: embedded, or ws://HOST:PORT; otherwise as KOINE_BACKEND says.")
   public var backend: String?
 
   @Flag(help: "Print every callback in the vendor's words, with its time.")

@@ -1,8 +1,11 @@
 import Dispatch
 import Koine
+import KoineBackends
 import KoineConformanceDrivers
 import KoineEmbeddedBackend
+import KoineServer
 import KoineUIKit
+import Logging
 import Testing
 
 /// Every style with every other one, in both orders of coming.
@@ -41,6 +44,19 @@ struct PairTests {
       backend: EmbeddedBackend(), devices: DefaultDevices(camera: "stamp:Somebody,160x90@15", microphone: "tone"))
     let (ana, ben) = try makePair(pair, in: world)
     try await story(ana, ben, run: { try? await Task.sleep(for: $0) })
+  }
+
+  /// Every style once as the first and once as the second, through a server's sockets.
+  @Test(arguments: zip(Style.allCases, Style.allCases.dropFirst() + Style.allCases.prefix(1)))
+  func twoMeetThroughAServer(_ first: Style, _ second: Style) async throws {
+    let server = try await Server.start(
+      ServerConfiguration(port: 0, access: .open, logger: Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }))
+    let world = World(
+      backend: try Backends.backend(at: "ws://127.0.0.1:\(server.port)"),
+      devices: DefaultDevices(camera: "stamp:Somebody,160x90@15", microphone: "tone"))
+    let (ana, ben) = try makePair(Pair(first: first, second: second), in: world)
+    try await story(ana, ben, run: { try? await Task.sleep(for: $0) })
+    await server.stop()
   }
 
   /// Join, see, hear, mute seen, camera off seen, data where both have it, leave seen.
