@@ -30,10 +30,11 @@ extension Peer {
     case .fullIntraRequest(let sender, let entries): take(entries, from: sender)
     case .transportFeedback(let feedback):
       estimator.handle(feedback, at: now)
-      tellEstimate()
+      tellEstimate(at: now)
+      considerProbe(at: now)
     case .estimate(let estimate):
       estimator.handleRemoteEstimate(estimate.bitrate, at: now)
-      tellEstimate()
+      tellEstimate(at: now)
     case .sourceDescription, .goodbye, .unknown: break  // streams come and go by signalling
     }
   }
@@ -94,12 +95,18 @@ extension Peer {
     events.append(.keyFrameRequested(SenderID(value: id), layer: layer))
   }
 
-  private func tellEstimate() {
+  /// What retransmissions take is not there for frames.
+  private func tellEstimate(at now: Tick) {
     let bitrate = estimator.bitrate
-    guard abs(bitrate - lastEstimate) > lastEstimate / 50 || lastEstimate == 0 else { return }
-    lastEstimate = bitrate
-    pacer.setTarget(bitrate)
-    events.append(.estimate(bitrate: bitrate, loss: estimator.loss))
+    let rest = max(bitrate - retransmitting.bitrate(at: now), bitrate / 2)
+    let capacity = estimator.capacity
+    guard
+      abs(rest - lastEstimate) > lastEstimate / 50 || abs(capacity - lastCapacity) > lastCapacity / 50
+        || lastEstimate == 0
+    else { return }
+    (lastEstimate, lastCapacity) = (rest, capacity)
+    pacer.setTarget(bitrate, isDraining: estimator.isDraining)
+    events.append(.estimate(bitrate: rest, loss: estimator.loss))
   }
 
   // MARK: Time
@@ -145,7 +152,7 @@ extension Peer {
 
   var mediaDeadline: Tick? {
     guard srtp != nil else { return nil }
-    return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue)
+    return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue).sooner(probe?.due)
   }
 
   // MARK: Out

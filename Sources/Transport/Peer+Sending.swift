@@ -79,15 +79,18 @@ extension Peer {
   // MARK: Packets (the router)
 
   /// Passes on a packet that was received elsewhere, under this stream's own names and numbers; its payload stays shared.
+  /// - Parameter picture: its picture's numbers, where they differ from those it came with.
   package func forward(
-    _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, at now: Tick
+    _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, picture: PictureNumbers? = nil,
+    at now: Tick
   ) {
     guard srtp != nil, !isClosing, let sender = senders[id.value] else { return }
     if !sender.streams[0].hasReported, sender.streams[0].anchor != nil { hastenReport(to: now + .milliseconds(20)) }
     sender.streams[0].store(
       StoredPacket(
         payload: shared.datagram, range: shared.payloadRange, sequence: sequence, timestamp: timestamp,
-        marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), at: now), pool: &pool)
+        marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), numbers: picture, at: now),
+      pool: &pool)
     let item = Pacer.Item(
       sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now)
     let isSound = sender.parameters.codec.isAudio
@@ -110,6 +113,7 @@ extension Peer {
   func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Int? {
     guard let srtp else { return nil }
     if let count = pollControl(into: out, srtp, at: now) { return count }
+    if let count = pollProbe(into: out, srtp, at: now) { return count }
     while let (item, isRetransmission) = pacer.next(at: now) {
       guard let sender = senders[item.sender] else { continue }
       if let count = write(item, isRetransmission: isRetransmission, of: sender, into: out, srtp, at: now) {
@@ -120,7 +124,7 @@ extension Peer {
   }
 
   /// Writes one packet: header with the numbers of this moment, the shared payload encrypted behind it.
-  private func write(
+  func write(
     _ item: Pacer.Item, isRetransmission: Bool, of sender: Sender, into out: UnsafeMutableRawBufferPointer,
     _ srtp: SRTPSession, at now: Tick
   ) -> Int? {
@@ -128,6 +132,7 @@ extension Peer {
     var header = sender.streams[item.layer].header(of: packet)
     var extensions = packet.extensions.unpacked
     var payload = packet.bytes
+    if packet.numbers != nil { payload = renumbered(packet, of: sender.parameters.codec) }
     if isRetransmission {
       guard let other = sender.streams[item.layer].retransmissionHeader(of: packet) else { return nil }
       header = other
@@ -135,7 +140,8 @@ extension Peer {
     }
     sender.streams[item.layer].name(&extensions, isRetransmission: isRetransmission)
     extensions.absoluteSendTime = LocalClock.absoluteSendTime(at: now)
-    extensions.transportSequence = estimator.number(forPacketOf: payload.count + Self.packetOverhead, at: now)
+    extensions.transportSequence = number(payload.count, at: now)
+    if isRetransmission { retransmitting.add(payload.count, at: now) }
     guard let headerLength = header.write(into: out, extensions: extensions, map: configuration.extensions) else {
       dropped += 1
       return nil
@@ -150,15 +156,33 @@ extension Peer {
     return count
   }
 
-  /// Header, extensions and tag, with IP and UDP.
-  private static let packetOverhead = 80
-
   /// RFC 4588, section 4: the original number stands before the payload.
   private func prefixed(_ payload: UnsafeRawBufferPointer, with sequence: UInt16) -> UnsafeRawBufferPointer {
+    if payload.baseAddress == UnsafeRawPointer(scratch.base + 2) {
+      UnsafeMutableRawBufferPointer(rebasing: scratch.writable[..<2]).storeBytes(
+        of: sequence.bigEndian, as: UInt16.self)
+      return UnsafeRawBufferPointer(rebasing: scratch.writable[..<(payload.count + 2)])
+    }
     var writer = ByteWriter(scratch.writable)
     writer.write(sequence)
     writer.write(payload)
     return UnsafeRawBufferPointer(rebasing: scratch.writable[..<writer.count])
+  }
+
+  /// A copy of the payload with its picture's numbers as this stream counts them, two bytes behind the start of `scratch`.
+  private func renumbered(_ packet: StoredPacket, of codec: Codec) -> UnsafeRawBufferPointer {
+    let payload = packet.bytes
+    let copy = UnsafeMutableRawBufferPointer(rebasing: scratch.writable[2..<min(payload.count + 2, scratch.capacity)])
+    copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: payload.prefix(copy.count)))
+    let numbers = packet.numbers
+    switch codec {
+    case .opus: break
+    case .vp8:
+      VP8Descriptor.rewrite(copy, pictureID: numbers?.pictureID, tl0PictureIndex: numbers?.tl0PictureIndex)
+    case .vp9:
+      VP9Descriptor.rewrite(copy, pictureID: numbers?.pictureID, tl0PictureIndex: numbers?.tl0PictureIndex)
+    }
+    return UnsafeRawBufferPointer(copy)
   }
 
   func trace(_ header: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {

@@ -26,6 +26,13 @@ package final class Peer {
   var nextID = 1
   var pacer: Pacer
   var estimator: BandwidthEstimator
+  /// The cluster that is under way.
+  var probe: ProbeControl.Cluster?
+  /// What retransmissions take of the path.
+  var retransmitting = SendMeter()
+  /// What would be sent if the path carried it, in bit/s; for as long as that is more than it is known to carry, it is
+  /// probed now and then.
+  package var wantedBitrate = 0
   var arrivals = ArrivalRecorder()
   var roundTrip: Duration?
   var nextReport: Tick?
@@ -35,6 +42,7 @@ package final class Peer {
   var pendingControl: [RTCP] = []
   var lastFullIntra: [UInt32: UInt8] = [:]
   var lastEstimate = 0
+  var lastCapacity = 0
   var dropped = 0
   /// For packets that are put together in pieces.
   let scratch = Bytes(capacity: 1_600)

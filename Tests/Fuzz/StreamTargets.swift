@@ -85,14 +85,14 @@ func bear(_ packets: [RTCP]) {
     switch packet {
     case .senderReport(let report):
       receiving.senderReported(report, at: now)
-      _ = (receiving.block(at: now), receiving.clock.tick(of: report.octets, clockRate: 90_000))
+      _ = (receiving.block(at: now), receiving.clock.ntp(of: report.octets))
       // As the router lets the reports it forwards count from the publisher's.
       let captured = clock.local(Tick(nanoseconds: NTPTime(report.ntp).nanoseconds), arrivedAt: now)
       sending.anchorReports(captured: captured, timestamp: report.rtpTimestamp)
       _ = sending.report(at: now)
       for block in report.blocks { _ = sending.reported(block, at: now) }
     case .receiverReport(_, let blocks): for block in blocks { _ = sending.reported(block, at: now) }
-    case .nack(let nack): sending.wanted(nack.sequences, pause: .milliseconds(20), at: now) { _, _ in }
+    case .nack(let nack): sending.wanted(nack.sequences, pause: .milliseconds(20), at: now) { _, _, _ in }
     case .transportFeedback(let feedback):
       estimator.handle(feedback, at: now)
       require((100_000...20_000_000).contains(estimator.bitrate), "the estimate stays within its limits")

@@ -1,13 +1,15 @@
 import KoineBase
 import KoineRTP
 
-/// What the way out carries, from transport-wide feedback: the slope of the queueing delay (`TrendLine`) with additive
-/// increase and multiplicative decrease, and a ceiling from loss.
+/// What the way out carries, from transport-wide feedback.
 ///
-/// After draft-ietf-rmcat-gcc-02. Random loss below 10 % alone never lowers the estimate.
+/// After draft-ietf-rmcat-gcc-02: the slope of the queueing delay (`TrendLine`) with multiplicative decrease and additive
+/// increase, and a ceiling from loss (`LossCeiling`). Beyond the draft: the standing queue (`QueueMeter`) must confirm what
+/// the slope says, is noticed also when it has stopped growing because it overflows, and is drained by sending less for a
+/// moment; and clusters (`ProbeControl`) find out what lies beyond the rate that is sent.
 struct BandwidthEstimator {
   struct Limits: Sendable {
-    var minimum = 150_000
+    var minimum = 100_000
     var start = 1_500_000
     var maximum = 20_000_000
   }
@@ -15,28 +17,45 @@ struct BandwidthEstimator {
   private let limits: Limits
   private var sent = SentPackets()
   private var trend = TrendLine()
-  private var group: PacketGroup?
-  private var previousGroup: PacketGroup?
+  private var groups = PacketGroups()
+  private var queue = QueueMeter()
+  private var delivery = DeliveryMeter()
+  private var probing = ProbeControl()
+  /// The number of the last packet of the cluster that is under way.
+  private var probeEnd: Int64?
   private var referenceTime: Int64?  // in units of 64 ms, over wraps
   private var delayEstimate: Double
   private var lossCeiling: LossCeiling
-  private var acknowledged = RateMeter()
   private var lastIncrease: Tick?
   private var lastDecrease: Tick?
   private var lastFeedback: Tick?
+  private var lastQueue = Duration.zero
+  /// Where the path was found full, smoothed.
+  private var fullRate: Double?
+  private var standing: Standing?
   /// What a receiver without transport-wide feedback estimates itself (REMB).
   private var remoteEstimate: Double?
 
-  /// Packets of one burst.
-  private struct PacketGroup {
-    var firstSent, lastSent: Tick
-    var lastArrival: Int64  // ns on the receiver's clock
+  /// A queue that stays as long as it is, whatever is sent.
+  private struct Standing {
+    let since: Tick
+    let queue: Duration
+    /// In bit/s: of the path before, and what came through soon after.
+    let estimate: Double
+    var delivered: Double?
   }
 
-  private static let burst = Duration.milliseconds(5)
-  private static let decreasePause = Duration.milliseconds(200)
+  private static let decreasePause = Duration.milliseconds(150)
   /// A report repeats packets that came late; only after that are those that did not come lost.
   private static let judgementDelay = Duration.milliseconds(150)
+  /// A shorter queue than this is none.
+  private static let shortQueue = Duration.milliseconds(8)
+  /// So long a queue is too long even if it does not grow.
+  private static let longQueue = Duration.milliseconds(80)
+  /// From here on less is sent until the queue is gone.
+  private static let drainFrom = Duration.milliseconds(25)
+  /// If sending less for so long has not made the queue shorter, it is not ours.
+  private static let drainLimit = Duration.milliseconds(1_500)
 
   init(limits: Limits) {
     self.limits = limits
@@ -44,17 +63,51 @@ struct BandwidthEstimator {
     lossCeiling = LossCeiling(limits: limits)
   }
 
-  /// In bit/s.
+  /// What should be sent now, in bit/s: less than `capacity` while a queue drains.
   var bitrate: Int {
-    let own = min(delayEstimate, lossCeiling.bitrate)
-    return Int(min(max(remoteEstimate.map { min($0, lossCeiling.bitrate) } ?? own, Double(limits.minimum)), 1e12))
+    var rate = min(delayEstimate, lossCeiling.bitrate)
+    if isDraining {
+      rate *= 1 - min((lastQueue - Self.drainFrom).inSeconds / 0.4, 0.5)
+    }
+    return Int(limited(remoteEstimate.map { min($0, lossCeiling.bitrate) } ?? rate))
   }
 
-  /// 0...1, of the last window.
+  /// Whether less is to be sent for a moment because the path's queue is too long.
+  var isDraining: Bool {
+    guard let lastDecrease, let lastFeedback, remoteEstimate == nil else { return false }
+    return lastFeedback - lastDecrease < .seconds(3) && lastQueue > Self.drainFrom
+  }
+
+  /// What the path carries, in bit/s.
+  var capacity: Int {
+    Int(limited(min(remoteEstimate ?? delayEstimate, lossCeiling.bitrate)))
+  }
+
+  private func limited(_ rate: Double) -> Double { min(max(rate, Double(limits.minimum)), 1e12) }
+
+  /// 0...1, smoothed over about a second.
   var loss: Double { lossCeiling.loss }
 
+  // MARK: Sending
+
   /// Gives a packet its transport-wide number.
-  mutating func number(forPacketOf size: Int, at now: Tick) -> UInt16 { sent.add(size: size, at: now) }
+  /// - Parameter probe: the cluster under way, or 0.
+  mutating func number(forPacketOf size: Int, probe: UInt16 = 0, at now: Tick) -> UInt16 {
+    sent.add(size: size, probe: probe, at: now)
+  }
+
+  /// Should a cluster be sent?
+  /// - Parameter wanted: what there would be to send, in bit/s.
+  mutating func planProbe(wanted: Int, at now: Tick) -> ProbeControl.Cluster? {
+    guard remoteEstimate == nil, probeEnd == nil, lastQueue < Self.shortQueue, trend.usage != .over else { return nil }
+    let wanted = min(Double(wanted), Double(limits.maximum), lossCeiling.bitrate)
+    return probing.plan(estimate: delayEstimate, wanted: wanted, at: now)
+  }
+
+  /// All packets of the cluster are out.
+  mutating func probeSent() { probeEnd = sent.newest }
+
+  // MARK: Feedback
 
   /// What the receiver estimates; of use only where it does not report arrivals.
   mutating func handleRemoteEstimate(_ bitrate: UInt64, at now: Tick) {
@@ -65,154 +118,154 @@ struct BandwidthEstimator {
   mutating func handle(_ feedback: TransportFeedback, at now: Tick) {
     lastFeedback = now
     remoteEstimate = nil
-    var arrival = unwrapped(feedback.referenceTime) * 64_000_000
+    var arrival = unwrapped(feedback.referenceTime) &* 64_000_000
     var number = sent.full(feedback.base)
     var newestSent: Tick?
     for delta in feedback.deltas {
       defer { number += 1 }
-      if let delta { arrival += Int64(delta) * 250_000 }
+      if let delta { arrival &+= Int64(delta) * 250_000 }
       guard let packet = sent[number], packet.fate != .arrived else { continue }
       guard delta != nil else {
         sent.set(.missing, of: number)
         continue
       }
       sent.set(.arrived, of: number)
-      acknowledged.add(Int(packet.size), at: now)
       newestSent = max(newestSent ?? packet.at, packet.at)
       take(packet, arrival: arrival)
     }
     if let newestSent {
       sent.settle(before: newestSent - Self.judgementDelay) { lossCeiling.count(isLost: $0) }
     }
-    lossCeiling.update(delayEstimate: delayEstimate, at: now)
+    lossCeiling.update(delayEstimate: delayEstimate, isQueued: queue.delay > Self.longQueue / 2, at: now)
     updateDelay(at: now)
+    if let probeEnd, number > probeEnd { concludeProbe(at: now) }
+    delayEstimate = min(max(delayEstimate, Double(limits.minimum)), Double(limits.maximum))
   }
 
   private mutating func unwrapped(_ time: UInt32) -> Int64 {
     let last = referenceTime ?? Int64(time)
-    var difference = (Int64(time) - last) & 0xFF_FFFF
+    var difference = (Int64(time) &- last) & 0xFF_FFFF
     if difference >= 0x80_0000 { difference -= 0x100_0000 }
-    referenceTime = last + difference
-    return last + difference
+    referenceTime = last &+ difference
+    return last &+ difference
   }
 
-  /// Packets sent within 5 ms are one group; the trend line follows the groups.
   private mutating func take(_ packet: SentPackets.Packet, arrival: Int64) {
-    guard var current = group else {
-      group = PacketGroup(firstSent: packet.at, lastSent: packet.at, lastArrival: arrival)
-      return
+    delivery.add(packet.size, arrival: arrival)
+    queue.add(arrival: arrival, delay: arrival &- packet.at.nanoseconds)
+    if packet.probe != 0 {
+      probing.arrived(packet, arrival: arrival)  // its queue is of our making
+    } else if let (difference, arrival) = groups.add(packet.at, arrival: arrival) {
+      trend.add(difference: difference, arrival: arrival)
     }
-    guard packet.at >= current.firstSent else { return }  // late, its group is closed
-    if packet.at - current.firstSent < Self.burst {
-      current.lastSent = max(current.lastSent, packet.at)
-      current.lastArrival = max(current.lastArrival, arrival)
-      group = current
-      return
-    }
-    if let previousGroup {
-      let sentGap = (current.lastSent - previousGroup.lastSent).inMilliseconds
-      let arrivalGap = Double(current.lastArrival - previousGroup.lastArrival) / 1e6
-      trend.add(difference: arrivalGap - sentGap, arrival: Double(current.lastArrival) / 1e6)
-    }
-    previousGroup = current
-    group = PacketGroup(firstSent: packet.at, lastSent: packet.at, lastArrival: arrival)
   }
+
+  private mutating func concludeProbe(at now: Tick) {
+    probeEnd = nil
+    guard let carried = probing.conclude(at: now), carried > delayEstimate else { return }
+    delayEstimate = carried * 0.95
+    lastIncrease = now
+  }
+
+  // MARK: Delay
 
   private mutating func updateDelay(at now: Tick) {
-    let measured = acknowledged.bitrate(at: now)
-    switch trend.usage {
-    case .over: decrease(to: measured, at: now)
-    case .under: lastIncrease = now  // the queue drains: hold
-    case .normal: increase(measured, at: now)
+    let queue = queue.delay
+    let isFalling = queue + .milliseconds(3) < lastQueue
+    lastQueue = queue
+    if isStanding(queue, at: now) { return }
+    let isLong = queue > Self.longQueue && !isFalling
+    if trend.usage == .over && queue > Self.shortQueue || isLong {
+      decrease(queue, at: now)
+    } else if trend.usage == .normal && queue < Self.drainFrom {
+      increase(at: now)
+    } else {
+      lastIncrease = now  // the queue drains: hold
     }
-    delayEstimate = min(max(delayEstimate, Double(limits.minimum)), Double(limits.maximum))
   }
 
-  private mutating func decrease(to measured: Double?, at now: Tick) {
+  /// Looks whether a long queue stays although less comes through than the path has carried: then the path has become
+  /// longer, and what it takes now is no queue.
+  /// - Returns: whether that was found.
+  private mutating func isStanding(_ queue: Duration, at now: Tick) -> Bool {
+    guard queue > Self.longQueue / 2 else {
+      standing = nil
+      return false
+    }
+    guard let began = standing, queue > began.queue * 4 / 5, queue < began.queue * 6 / 5 else {
+      standing = Standing(since: now, queue: queue, estimate: standing?.estimate ?? delayEstimate)
+      return false
+    }
+    guard now - began.since > Self.drainLimit / 3, let measured = delivery.bitrate(over: .milliseconds(300)) else {
+      return false
+    }
+    guard let before = began.delivered else {
+      standing?.delivered = measured
+      return false
+    }
+    guard now - began.since > Self.drainLimit, measured < before * 0.75 else { return false }
+    self.queue.rebase()
+    standing = nil
+    lastQueue = .zero
+    delayEstimate = max(delayEstimate, began.estimate * 0.85)
+    return true
+  }
+
+  private mutating func decrease(_ queue: Duration, at now: Tick) {
     if let lastDecrease, now - lastDecrease <= Self.decreasePause { return }
     (lastDecrease, lastIncrease) = (now, now)
-    guard let measured else { return }
+    probing.congested(at: now)
+    probeEnd = nil
+    guard let measured = delivery.bitrate(over: .milliseconds(160)) else { return }
     // Who sends much less than allowed has not filled the path; such an alarm is believed step by step.
-    delayEstimate = min(delayEstimate, max(measured * 0.85, delayEstimate * 0.7))
+    let floor = queue > Self.longQueue / 2 ? 0 : delayEstimate * 0.7
+    delayEstimate = min(delayEstimate, max(measured * 0.85, floor))
+    fullRate = fullRate.map { abs($0 - measured) < measured * 0.2 ? ($0 * 7 + measured) / 8 : measured } ?? measured
   }
 
-  private mutating func increase(_ measured: Double?, at now: Tick) {
+  private mutating func increase(at now: Tick) {
     let elapsed = min((now - (lastIncrease ?? now)).inSeconds, 0.5)
     lastIncrease = now
-    // Sending less than allowed says nothing of what lies beyond one and a half times that, except at the start.
-    let ceiling = max(measured.map { $0 * 1.5 + 100_000 } ?? .infinity, Double(limits.start))
-    guard delayEstimate < ceiling else { return }
-    let isNearLimit = lastDecrease.map { now - $0 < .seconds(5) } ?? false
-    delayEstimate = min(delayEstimate * (1 + (isNearLimit ? 0.2 : 0.6) * elapsed) + 20_000 * elapsed, ceiling)
+    guard let measured = delivery.bitrate(over: .milliseconds(400)) else { return }
+    // Sending less than allowed says nothing of what lies beyond one and a half times that.
+    guard delayEstimate < measured * 1.5 + 100_000 else { return }
+    if let fullRate, measured > fullRate * 1.25 { self.fullRate = nil }
+    let isNearFull = fullRate.map { delayEstimate < $0 * 1.2 } ?? false
+    let growth = isNearFull ? 0.05 : lastDecrease == nil ? 0.5 : 0.25
+    delayEstimate += (delayEstimate * growth + 10_000) * elapsed
   }
 }
 
-/// What loss allows (gcc-02, section 6): above 10 % less, below 2 % soon more, between them slowly more.
-private struct LossCeiling {
-  private let limits: BandwidthEstimator.Limits
-  /// In bit/s.
-  private(set) var bitrate: Double
-  /// 0...1, of the last window.
-  private(set) var loss = 0.0
-  private var lost = 0
-  private var total = 0
-  private var since: Tick?
-  private static let window = Duration.milliseconds(400)
-  /// So few packets say nothing.
-  private static let fewest = 20
-
-  init(limits: BandwidthEstimator.Limits) {
-    self.limits = limits
-    bitrate = Double(limits.maximum)
+/// Packets sent within 5 ms are one group; the trend line follows the groups.
+private struct PacketGroups {
+  private struct Group {
+    var firstSent, lastSent: Tick
+    var lastArrival: Int64
   }
 
-  mutating func count(isLost: Bool) {
-    total += 1
-    if isLost { lost += 1 }
-  }
+  private static let burst = Duration.milliseconds(5)
+  private var current: Group?
+  private var previous: Group?
 
-  mutating func update(delayEstimate: Double, at now: Tick) {
-    let start = since ?? now
-    since = start
-    guard now - start > Self.window, total >= Self.fewest else { return }
-    loss = Double(lost) / Double(total)
-    (lost, total, since) = (0, 0, now)
-    if loss > 0.10 {
-      let floor = Double(max(limits.minimum * 2, limits.minimum))
-      bitrate = max(min(bitrate, delayEstimate) * (1 - 0.5 * (loss - 0.05)), floor)
-    } else {
-      bitrate = min(bitrate * (loss < 0.02 ? 1.5 : 1.1) + 50_000, Double(limits.maximum))
+  /// - Returns: when a group is whole, by how much longer it took than the one before, and when it came, in ms.
+  mutating func add(_ at: Tick, arrival: Int64) -> (difference: Double, arrival: Double)? {
+    guard var group = current else {
+      current = Group(firstSent: at, lastSent: at, lastArrival: arrival)
+      return nil
     }
-  }
-}
-
-/// Bits acknowledged over the last half second.
-private struct RateMeter {
-  private var samples: [(at: Tick, size: Int)] = []
-  private var head = 0
-  private var total = 0
-  private static let window = Duration.milliseconds(500)
-
-  mutating func add(_ size: Int, at now: Tick) {
-    samples.append((now, size))
-    total += size
-    trim(now)
-  }
-
-  private mutating func trim(_ now: Tick) {
-    while head < samples.count, now - samples[head].at > Self.window {
-      total -= samples[head].size
-      head += 1
+    guard at >= group.firstSent else { return nil }  // late, its group is closed
+    if at - group.firstSent < Self.burst {
+      group.lastSent = max(group.lastSent, at)
+      group.lastArrival = max(group.lastArrival, arrival)
+      current = group
+      return nil
     }
-    if head > 512 || head == samples.count {
-      samples.removeFirst(head)
-      head = 0
+    defer {
+      previous = group
+      current = Group(firstSent: at, lastSent: at, lastArrival: arrival)
     }
-  }
-
-  mutating func bitrate(at now: Tick) -> Double? {
-    trim(now)
-    guard head < samples.count, now - samples[head].at > .milliseconds(200) else { return nil }
-    return Double(total * 8) / (now - samples[head].at).inSeconds
+    guard let previous else { return nil }
+    let gap = Double(group.lastArrival &- previous.lastArrival) / 1e6
+    return (gap - (group.lastSent - previous.lastSent).inMilliseconds, Double(group.lastArrival) / 1e6)
   }
 }

@@ -23,6 +23,7 @@ struct Pacer {
   private static let factor = 2.5
   /// Pictures older than this leave at once: better a burst than a queue that grows.
   static let longestWait = Duration.milliseconds(250)
+  private var longestWait = Self.longestWait
   /// Retransmissions that may wait; whoever misses more is better served by asking again.
   private static let retransmissionLimit = 512
 
@@ -33,7 +34,11 @@ struct Pacer {
     lastRefill = now
   }
 
-  mutating func setTarget(_ bitrate: Int) { rate = Double(max(bitrate, 50_000)) * Self.factor }
+  /// - Parameter isDraining: the path's queue is too long already: nothing beyond the target, and what waits waits here.
+  mutating func setTarget(_ bitrate: Int, isDraining: Bool = false) {
+    rate = Double(max(bitrate, 50_000)) * (isDraining ? 1.1 : Self.factor)
+    longestWait = isDraining ? Self.longestWait * 4 : Self.longestWait
+  }
 
   mutating func enqueue(_ item: Item, _ priority: Priority) {
     switch priority {
@@ -50,14 +55,15 @@ struct Pacer {
   /// In bytes, not counting sound.
   var queued: Int { late.bytes + retransmissions.bytes + pictures.bytes }
 
-  mutating func next(at now: Tick) -> (Item, isRetransmission: Bool)? {
+  /// - Parameter isFree: the budget does not matter, because something else sets the pace.
+  mutating func next(isFree: Bool = false, at now: Tick) -> (Item, isRetransmission: Bool)? {
     refill(at: now)
     if let item = sound.popFirst() { return (item, false) }
     // Overdue pictures do not wait behind retransmissions.
-    if let first = pictures.first, now - first.queuedAt >= Self.longestWait, let item = pictures.popFirst() {
+    if let first = pictures.first, now - first.queuedAt >= longestWait, let item = pictures.popFirst() {
       return spend(item, false)
     }
-    guard budget > 0 else { return nil }
+    guard budget > 0 || isFree else { return nil }
     if let item = late.popFirst() { return spend(item, false) }
     if let item = retransmissions.popFirst() { return spend(item, true) }
     if let item = pictures.popFirst() { return spend(item, false) }
@@ -75,11 +81,11 @@ struct Pacer {
     guard late.first != nil || retransmissions.first != nil || pictures.first != nil else { return nil }
     if budget > 0 { return lastRefill }
     let due = lastRefill + .nanoseconds(Int64((1 - budget) / drainRate * 1e9) + 1_000)
-    return pictures.first.map { min(due, $0.queuedAt + Self.longestWait) } ?? due
+    return pictures.first.map { min(due, $0.queuedAt + longestWait) } ?? due
   }
 
   /// What waits is gone within `longestWait`, also when the target is too low for what the encoder makes.
-  private var drainRate: Double { max(rate, Double(queued * 8) / Self.longestWait.inSeconds) }
+  private var drainRate: Double { max(rate, Double(queued * 8) / longestWait.inSeconds) }
 
   private mutating func refill(at now: Tick) {
     guard now > lastRefill else { return }

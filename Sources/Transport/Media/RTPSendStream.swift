@@ -11,6 +11,8 @@ struct RTPSendStream {
   private(set) var packets = 0
   /// Of payloads.
   private(set) var octets = 0
+  /// Of the packet last stored.
+  private var lastTimestamp: UInt32 = 0
   private(set) var retransmitted = 0
   private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
@@ -56,6 +58,7 @@ struct RTPSendStream {
 
   /// Stores a packet under a number that the caller keeps continuous.
   mutating func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
+    lastTimestamp = packet.timestamp
     history.store(packet, pool: &pool)
   }
 
@@ -84,6 +87,13 @@ struct RTPSendStream {
     defer { nextRTXSequence &+= 1 }
     return RTPHeader(
       marker: packet.marker, payloadType: type, sequence: nextRTXSequence, timestamp: packet.timestamp, ssrc: ssrc)
+  }
+
+  /// Of a packet that carries nothing but padding.
+  mutating func paddingHeader() -> RTPHeader? {
+    guard let type = parameters.rtxPayloadType, let ssrc = encoding.rtxSSRC else { return nil }
+    defer { nextRTXSequence &+= 1 }
+    return RTPHeader(payloadType: type, sequence: nextRTXSequence, timestamp: lastTimestamp, ssrc: ssrc)
   }
 
   /// Lets the first packets say which stream and layer they are of (RFC 8843, 9.2; RFC 8852), so that receivers that do not

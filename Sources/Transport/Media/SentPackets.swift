@@ -8,6 +8,8 @@ struct SentPackets {
     let number: Int64
     let at: Tick
     let size: Int32
+    /// The cluster it belongs to; 0 for most.
+    var probe: UInt16 = 0
     var fate = Fate.unknown
   }
 
@@ -21,14 +23,17 @@ struct SentPackets {
   private var settled: Int64 = 1
 
   /// Gives a packet its number.
-  mutating func add(size: Int, at now: Tick) -> UInt16 {
+  mutating func add(size: Int, probe: UInt16, at now: Tick) -> UInt16 {
     if slots.isEmpty { slots = Array(repeating: Self.nothing, count: Self.smallest) }
     let old = slots[index(next)]
     if old.number >= 0, now - old.at < Self.memory, slots.count < Self.largest { grow() }
-    slots[index(next)] = Packet(number: next, at: now, size: Int32(clamping: size))
+    slots[index(next)] = Packet(number: next, at: now, size: Int32(clamping: size), probe: probe)
     defer { next += 1 }
     return UInt16(truncatingIfNeeded: next)
   }
+
+  /// The last number given; 0 before the first.
+  var newest: Int64 { next - 1 }
 
   /// The full number nearest to the last one given.
   func full(_ number: UInt16) -> Int64 { next &+ Int64(Int16(truncatingIfNeeded: Int64(number) &- next)) }

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineRTP
+import KoineSimulatedNetwork
 
 @testable import KoineTransport
 
@@ -20,6 +21,10 @@ final class PeerPair {
   /// Runs on every datagram before it is lost or delayed; for tests that tamper.
   var tamper: (Bytes) -> Void = { _ in }
   private var random: SeededRandom
+  /// In the place of `link`, where a test gives a network: towards the server, and back.
+  private var ways: [LinkConditioner<Tick>] = []
+  /// Of the datagrams that the network has brought to the server: when they were sent, how long they took, their sizes.
+  private(set) var passages: [(sent: Tick, delay: Duration, size: Int)] = []
   private var flying: [(arrival: Tick, order: Int, toServer: Bool, datagram: Bytes)] = []
   private var order = 0
   let clientAddress: SocketAddress
@@ -46,6 +51,16 @@ final class PeerPair {
     client.setRemote(server.localDescription, at: now)
   }
 
+  /// - Parameter network: as `NetworkSpec` has it; `back` is the way to the client.
+  static func connected(network: String, back: String, seed: UInt64 = 7) throws -> PeerPair {
+    let pair = try PeerPair(seed: seed)
+    pair.ways = try [network, back].enumerated().map { way, text in
+      LinkConditioner(spec: try NetworkSpec(text), seed: seed * 2 + UInt64(way), start: pair.now)
+    }
+    pair.run(for: .seconds(3)) { pair.client.isConnected && pair.server.isConnected }
+    return pair
+  }
+
   static func connected(link: Link = Link(), seed: UInt64 = 7) throws -> PeerPair {
     let pair = try PeerPair(link: link, seed: seed)
     pair.run(for: .seconds(3)) { pair.client.isConnected && pair.server.isConnected }
@@ -57,7 +72,8 @@ final class PeerPair {
     let end = now + duration
     drain()
     while now < end, !condition() {
-      let next = flying.map(\.arrival).min().sooner(client.deadline).sooner(server.deadline) ?? end
+      var next = flying.map(\.arrival).min().sooner(client.deadline).sooner(server.deadline) ?? end
+      for way in ways { next = min(next, way.deadline ?? next) }
       now = min(max(next, now + .microseconds(10)), end)
       deliver()
       if let due = client.deadline, due <= now { client.handleTimeout(at: now) }
@@ -69,6 +85,15 @@ final class PeerPair {
   private func deliver() {
     let due = flying.filter { $0.arrival <= now }.sorted { ($0.arrival, $0.order) < ($1.arrival, $1.order) }
     flying.removeAll { $0.arrival <= now }
+    if !ways.isEmpty {
+      while let (datagram, sent) = ways[0].pop(at: now) {
+        passages.append((sent, now - sent, datagram.count + 28))
+        server.handle(datagram, from: clientAddress, to: serverAddress, at: now)
+      }
+      while let (datagram, _) = ways[1].pop(at: now) {
+        client.handle(datagram, from: serverAddress, to: clientAddress, at: now)
+      }
+    }
     for item in due {
       if item.toServer {
         server.handle(item.datagram, from: clientAddress, to: serverAddress, at: now)
@@ -85,6 +110,10 @@ final class PeerPair {
         let datagram = Bytes(capacity: 1_600)
         datagram.append(UnsafeRawBufferPointer(rebasing: buffer.writable[..<transmit.count]))
         tamper(datagram)
+        guard ways.isEmpty else {
+          ways[toServer ? 0 : 1].push(datagram, tag: now, at: now)
+          continue
+        }
         if Double.random(in: 0..<1, using: &random) < link.loss { continue }
         let jitter = link.jitter * Double.random(in: 0..<1, using: &random)
         order += 1

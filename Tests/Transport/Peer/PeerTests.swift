@@ -89,7 +89,7 @@ extension PeerPair {
     let receiver = pair.server.addReceiver(video, mode: .frames)
     pair.send(300, on: sender)
     let frames = pair.frames(of: receiver)
-    #expect(frames.count >= (loss < 0.1 ? 297 : 275))
+    #expect(frames.count >= (loss < 0.1 ? 297 : 270))
     #expect(pair.server.statistics(at: pair.now).incoming[receiver]?.recovered ?? 0 > 10)
   }
 
