@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | join-server | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | join-server | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
     forward      the router, one publisher and 40 receivers, against bare encryption and sending
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
+    join-server  from joining to the first picture, through a server's sockets
     --seconds N  how long each is measured (default 20)
     --json       one JSON array on standard output, and nothing else there
   """
@@ -23,6 +24,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("engine-vp8", { seconds in try EngineVideoBenchmark(seconds: seconds).run() }),
   ("engine-opus", { seconds in try EngineSoundBenchmark(seconds: seconds).run() }),
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
+  ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
 ]
 
