@@ -26,18 +26,15 @@ extension Authorization {
       },
       checkIdentity: { register in
         read(register.credential, trusting: trust).flatMap { admission in
-          if admission == nil || admission?.identity == register.identity {
-            return .success(KnownIdentity(identity: register.identity, name: register.name))
-          }
-          guard admission?.identity != nil else {
-            return trust.isAnybody
-              ? .success(KnownIdentity(identity: register.identity, name: register.name))
-              : .failure(Failure(.unauthorized, "the token names nobody"))
-          }
-          return .failure(Failure(.unauthorized, "the token is somebody else's"))
+          let isKnown = admission?.identity.map { $0 == register.identity } ?? trust.isAnybody
+          return isKnown
+            ? .success(KnownIdentity(identity: register.identity, name: register.name))
+            : .failure(Failure(.unauthorized, "the token is not that identity's"))
         }
       })
   }
+
+  private static let share = "#content"
 
   /// - Returns: nil for no credential, and for one that says nothing about rooms, where anybody is trusted.
   private static func read(_ credential: String?, trusting trust: Trust) -> Result<Admission?, Failure> {
@@ -46,11 +43,15 @@ extension Authorization {
     }
     let now = NumericDate.ofSystemClock()
     let kinds: [any AccessToken.Type] = [
-      StageToken.self, MeetingJoinToken.self, RoomToken.self, CommunicationUserToken.self,
+      RoomPass.self, StageToken.self, MeetingJoinToken.self, RoomToken.self, CommunicationUserToken.self,
     ]
-    for kind in kinds {
+    // A meeting's share is an attendee of its own, let in by its base's token with the same ending.
+    let isShare = credential.hasSuffix(share)
+    let text = isShare ? String(credential.dropLast(share.count)) : credential
+    for kind in kinds where !isShare || kind == MeetingJoinToken.self {
       do throws(TokenError) {
-        let admission = try kind.parse(credential, trusting: trust, at: now).admission
+        var admission = try kind.parse(text, trusting: trust, at: now).admission
+        if isShare { admission.participantID? += share }
         // A communication user's claims are few: a token of another kind must not pass for one.
         if kind == CommunicationUserToken.self, admission.identity == nil, !trust.isAnybody { continue }
         return .success(admission)

@@ -4,5 +4,6 @@ import ArgumentParser
 @main
 struct KoineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine", abstract: "Real-time calls in four vendors' words.", subcommands: [Demo.self, Serve.self])
+    commandName: "koine", abstract: "Real-time calls in four vendors' words.",
+    subcommands: [Demo.self, Serve.self, Token.self])
 }

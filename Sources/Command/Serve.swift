@@ -1,9 +1,10 @@
 import ArgumentParser
-import Dispatch
+@preconcurrency import Dispatch
 import Glibc
 import Koine
 import KoineSampleSupport
 import KoineServer
+import KoineTokens
 import Logging
 
 /// Rooms for other processes and machines.
@@ -30,11 +31,15 @@ struct Serve: AsyncParsableCommand {
   @Flag(help: "Lets everybody in; tokens are believed whoever has signed them.")
   var open = false
 
+  @Option(help: "Lets in whoever bears a token that a key of this file has signed; it is read again on SIGHUP.")
+  var keys: String?
+
   @Option(help: "trace, debug, info, notice, warning or error.")
   var logLevel = "info"
 
   func validate() throws {
-    guard open else { throw ValidationError("say who may enter: --open") }
+    guard open != (keys != nil) else { throw ValidationError("say who may enter: either --keys FILE or --open") }
+    _ = try access()
     _ = try endpoint()
     _ = try address.map(mediaAddress)
     guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("no log level '\(logLevel)'") }
@@ -49,13 +54,31 @@ struct Serve: AsyncParsableCommand {
       return handler
     }
     let configuration = ServerConfiguration(
-      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: .open)
+      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: try access())
     do {
       let server = try await Server.start(configuration)
-      await Signals.wait(for: [SIGTERM, SIGINT])
+      for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP]) {
+        guard number == SIGHUP else { break }
+        reload(server)
+      }
       await server.stop()
     } catch {
       SampleExit(code: 69, "\(error)").leave(command: "koine serve")
+    }
+  }
+
+  private func access() throws -> ServerConfiguration.Access {
+    guard let keys else { return .open }
+    return .keys(try KeyFile.read(keys).verificationKeys)
+  }
+
+  private func reload(_ server: Server) {
+    let logger = Logger(label: "koine.server")
+    do {
+      server.admit(try access())
+      logger.info("read the keys again")
+    } catch {
+      logger.error("the old keys stay", metadata: ["reason": "\(error)"])
     }
   }
 
@@ -76,24 +99,19 @@ struct Serve: AsyncParsableCommand {
   }
 }
 
-/// Waiting for the system's signals, once each.
+/// The system's signals, which end nothing by themselves from here on.
 enum Signals {
-  static func wait(for numbers: [Int32]) async {
-    for number in numbers { signal(number, SIG_IGN) }
-    let sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: .global()) }
-    let isDone = Lock(false)
-    await withCheckedContinuation { done in
-      for source in sources {
-        source.setEventHandler {
-          let isFirst = isDone.withLock { isDone in
-            defer { isDone = true }
-            return !isDone
-          }
-          if isFirst { done.resume() }
-        }
-        source.resume()
-      }
+  static func stream(of numbers: [Int32]) -> AsyncStream<Int32> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
+    let sources = numbers.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { continuation.yield(number) }
+      source.resume()
+      return source
     }
-    for source in sources { source.cancel() }
+    let kept = Lock(sources)
+    continuation.onTermination = { _ in kept.withLock { $0.forEach { $0.cancel() } } }
+    return stream
   }
 }

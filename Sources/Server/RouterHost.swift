@@ -20,6 +20,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private let place = LoopPlace()
   private let configuration: ServerConfiguration
   private let logger: Logger
+  private let authorization: Lock<Authorization>
   private var router: Router?
   private var outlets: [ConnectionID: any SignalOutlet] = [:]
   private var stays: [ConnectionID: Logger] = [:]
@@ -33,6 +34,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     logger = configuration.logger
+    authorization = Lock(Authorization(configuration.access))
   }
 
   private var now: Tick { Scheduler.real.now }
@@ -74,10 +76,9 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.rooms = configuration.limits.rooms
     routerConfiguration.limits.participants = configuration.limits.participants
-    switch configuration.access {
-    case .open: routerConfiguration.authorization = .embedded
-    case .keys(let keys): routerConfiguration.authorization = .tokens(trusting: .keys(keys))
-    }
+    routerConfiguration.authorization = Authorization(
+      check: { [authorization] in authorization.withLock { $0 }.check($0) },
+      checkIdentity: { [authorization] in authorization.withLock { $0 }.checkIdentity($0) })
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -110,6 +111,8 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   }
 
   // MARK: Connections: from any thread
+
+  func admit(_ access: ServerConfiguration.Access) { authorization.withLock { $0 = Authorization(access) } }
 
   func open(_ outlet: any SignalOutlet) -> ConnectionID {
     let connection = ConnectionID(
@@ -194,6 +197,16 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       stays.removeValue(forKey: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
     default: break
     }
+  }
+}
+
+extension Authorization {
+  fileprivate init(_ access: ServerConfiguration.Access) {
+    self =
+      switch access {
+      case .open: .embedded
+      case .keys(let keys): .tokens(trusting: .keys(keys))
+      }
   }
 }
 

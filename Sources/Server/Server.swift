@@ -64,6 +64,9 @@ public final class Server: Sendable {
     logger.info("stopped")
   }
 
+  /// Lets in others from now on; whoever is here stays.
+  public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
+
   // MARK: Channels
 
   private static func bootstrap(

@@ -108,6 +108,23 @@ final class EllipticKey: @unchecked Sendable {
     return String(decoding: text.prefix(Int(count)), as: UTF8.self)
   }
 
+  /// The members `d`, `x` and `y` of a JSON Web Key (RFC 7518 section 6.2), each as long as a coordinate.
+  func numbers() throws(TokenError) -> (d: [UInt8], x: [UInt8], y: [UInt8]) {
+    (try number("priv"), try number("qx"), try number("qy"))
+  }
+
+  /// - Parameter name: OpenSSL's, of a big number.
+  private func number(_ name: String) throws(TokenError) -> [UInt8] {
+    var number: OpaquePointer?
+    guard EVP_PKEY_get_bn_param(raw, name, &number) == 1, let number else { throw Self.failure("writing a key") }
+    defer { BN_clear_free(number) }
+    var bytes = [UInt8](repeating: 0, count: curve.size)
+    guard BN_bn2binpad(number, &bytes, Int32(bytes.count)) == Int32(curve.size) else {
+      throw Self.failure("writing a key")
+    }
+    return bytes
+  }
+
   /// r and s, each as long as a coordinate (RFC 7518 section 3.4).
   func sign(_ message: [UInt8]) throws(TokenError) -> [UInt8] {
     guard let context = EVP_MD_CTX_new() else { throw Self.failure("signing") }

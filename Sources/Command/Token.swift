@@ -1,0 +1,228 @@
+import ArgumentParser
+import Foundation
+import KoineSampleSupport
+import KoineTokens
+
+/// What people are let in with.
+struct Token: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Makes keys, and the tokens that each style's app is let in with.",
+    discussion: "A server that is started with the same keys lets in whoever bears a token of theirs.",
+    subcommands: [
+      KeysCommand.self, CallAgentToken.self, StageTokenCommand.self, MeetingToken.self, ListenerToken.self,
+      RoomPassCommand.self,
+    ])
+}
+
+/// Where the keys are, and how long what they sign lasts.
+struct TokenOptions: ParsableArguments {
+  @Option(help: "The file of keys, as `koine token keys` makes it.")
+  var keys: String
+
+  @Option(help: "The token holds for this many minutes.")
+  var minutes = 720.0
+
+  func validate() throws {
+    guard minutes > 0, minutes <= 20_160 else { throw ValidationError("--minutes takes 1 to 20160") }
+  }
+
+  var issued: NumericDate { NumericDate.ofSystemClock() }
+  var expires: NumericDate { issued + minutes * 60 }
+
+  func key() throws -> SigningKey { try KeyFile.read(keys).signingKey }
+}
+
+enum KeyFile {
+  static func read(_ path: String) throws -> KeySet {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw ValidationError("there is no file of keys at '\(path)': `koine token keys` makes one")
+    }
+    do { return try KeySet(json: String(decoding: data, as: UTF8.self)) } catch {
+      throw ValidationError("'\(path)': \(error)")
+    }
+  }
+
+  /// Readable by its owner only; either the old file stays or the new one is whole.
+  static func write(_ keys: KeySet, to path: String) throws {
+    let part = path + ".new"
+    let text = try keys.json + "\n"
+    try? FileManager.default.removeItem(atPath: part)
+    guard
+      FileManager.default.createFile(
+        atPath: part, contents: Data(text.utf8), attributes: [.posixPermissions: NSNumber(value: 0o600)]),
+      rename(part, path) == 0
+    else { throw ValidationError("'\(path)' cannot be written") }
+  }
+}
+
+struct KeysCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keys", abstract: "Makes a file of keys; or puts a new key first in it, or drops one.",
+    discussion: "The first key signs and all of them check. A running server reads its file again on SIGHUP.")
+
+  @Argument(help: "A JSON Web Key Set.")
+  var file: String
+
+  @Option(help: "Drops the key of this name instead.")
+  var drop: String?
+
+  func run() throws {
+    let isThere = FileManager.default.fileExists(atPath: file)
+    let id = String(UInt32.random(in: .min ... .max), radix: 36)
+    var keys: KeySet
+    if let drop {
+      keys = try KeyFile.read(file)
+      guard keys.drop(drop) else { throw ValidationError("no key '\(drop)' can be dropped") }
+    } else if isThere {
+      keys = try KeyFile.read(file)
+      try keys.rotate(to: id)
+    } else {
+      keys = try KeySet(newKey: id)
+    }
+    try KeyFile.write(keys, to: file)
+    KoineSampleSupport.print(
+      "keys: " + keys.keys.map { "\($0.id ?? "") (\($0.algorithm.rawValue))" }.joined(separator: ", "),
+      to: .standardError)
+  }
+}
+
+struct CallAgentToken: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "call-agent", abstract: "A user access token, for the call-agent style.")
+
+  @OptionGroup var options: TokenOptions
+
+  @Option(help: "Who it is: 8:acs:…")
+  var identity: String
+
+  func run() throws {
+    let token = CommunicationUserToken(
+      identity: identity, scopes: [.voip], issued: options.issued, expires: options.expires)
+    Swift.print(try token.signed(with: try options.key()))
+  }
+}
+
+struct StageTokenCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "stage", abstract: "A participant token, for the stage-strategy style.")
+
+  @OptionGroup var options: TokenOptions
+
+  @Option(help: "The stage's id.")
+  var room: String
+
+  @Option(help: "The participant's id; a new one if it is left out.")
+  var participant: String?
+
+  @Option(help: "The user's id in the app.")
+  var user: String?
+
+  @Option(name: .customLong("attribute"), help: "NAME=VALUE, shown to everybody on the stage.")
+  var attributes: [String] = []
+
+  @Flag(help: "Does not let its bearer publish.")
+  var noPublish = false
+
+  @Flag(help: "Does not let its bearer subscribe.")
+  var noSubscribe = false
+
+  func run() throws {
+    let pairs = try attributes.map { text in
+      guard let equals = text.firstIndex(of: "=") else { throw ValidationError("--attribute takes NAME=VALUE") }
+      return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+    let token = StageToken(
+      participantID: participant ?? UUID().uuidString.lowercased(), stage: room, userID: user,
+      attributes: Dictionary(pairs) { $1 },
+      capabilities: .init(canPublish: !noPublish, canSubscribe: !noSubscribe), issued: options.issued,
+      expires: options.expires)
+    Swift.print(try token.signed(with: try options.key()))
+  }
+}
+
+struct MeetingToken: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "meeting", abstract: "A meeting and an attendee, for the meeting-session style.",
+    discussion: "Prints the two in one JSON document (JoinInfo), as the vendor's demo server answers.")
+
+  @OptionGroup var options: TokenOptions
+
+  @Option(help: "The meeting's id.")
+  var room: String
+
+  @Option(help: "The attendee's id; a new one if it is left out.")
+  var attendee: String?
+
+  @Option(help: "The attendee's external user id: 2 to 64 characters, often ID#NAME.")
+  var user: String
+
+  @Option(help: "What the URLs of the meeting say: the address of the backend.")
+  var backend = "embedded:"
+
+  func run() throws {
+    let meeting = MeetingPass.Meeting(meetingID: room, mediaPlacement: .at(backend))
+    let pass = try MeetingPass.create(
+      meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
+      expires: options.expires, with: try options.key())
+    Swift.print(try pass.joinInfoJSON)
+  }
+}
+
+struct ListenerToken: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "listener", abstract: "A meeting's token, for the event-listener style.")
+
+  @OptionGroup var options: TokenOptions
+
+  @Option(help: "The only room it opens; all of them if it is left out.")
+  var room: String?
+
+  @Option(help: "The id its bearer must take.")
+  var participant: String?
+
+  @Flag(help: "Lets its bearer control others' media.")
+  var moderate = false
+
+  func run() throws {
+    let token = RoomToken(
+      apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
+      roles: [.rtc], issued: options.issued, expires: options.expires)
+    Swift.print(try token.signed(with: try options.key()))
+  }
+}
+
+struct RoomPassCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "room", abstract: "A pass for apps of the common layer and for browsers.")
+
+  @OptionGroup var options: TokenOptions
+
+  @Option(help: "The only room it opens; all of them if it is left out.")
+  var room: String?
+
+  @Option(help: "The id its bearer must take.")
+  var participant: String?
+
+  @Option(help: "The name that the others see.")
+  var name: String?
+
+  @Flag(help: "Does not let its bearer publish.")
+  var noPublish = false
+
+  @Flag(help: "Does not let its bearer subscribe.")
+  var noSubscribe = false
+
+  @Flag(help: "Lets its bearer put others out, and close the room.")
+  var moderate = false
+
+  func run() throws {
+    var rights = Set<RoomPass.Right>()
+    if !noPublish { rights.insert(.publish) }
+    if !noSubscribe { rights.insert(.subscribe) }
+    if moderate { rights.insert(.moderate) }
+    let pass = RoomPass(
+      room: room, participantID: participant, name: name, rights: rights, issued: options.issued,
+      expires: options.expires)
+    Swift.print(try pass.signed(with: try options.key()))
+  }
+}

@@ -1,0 +1,71 @@
+/// What lets somebody into a room without a vendor's words: an app of the common layer, a browser.
+public struct RoomPass: AccessToken {
+  public enum Right: String, Hashable, Sendable, CaseIterable {
+    case publish, subscribe
+    /// Putting others out, and closing the room.
+    case moderate
+  }
+
+  /// The only room it opens; nil for any.
+  public var room: String?
+  /// Nil leaves it open.
+  public var participantID: String?
+  /// Nil leaves it to the app.
+  public var name: String?
+  public var rights: Set<Right>
+  public var issued: NumericDate?
+  public var expires: NumericDate
+
+  public init(
+    room: String? = nil, participantID: String? = nil, name: String? = nil,
+    rights: Set<Right> = [.publish, .subscribe],
+    issued: NumericDate, expires: NumericDate
+  ) {
+    (self.room, self.participantID, self.name, self.rights) = (room, participantID, name, rights)
+    (self.issued, self.expires) = (issued, expires)
+  }
+
+  public func check() throws(TokenError) {
+    if room?.isEmpty == true { throw .invalidClaim("room", reason: "is empty") }
+    if participantID?.isEmpty == true { throw .invalidClaim("sub", reason: "is empty") }
+    guard !rights.isEmpty else { throw .invalidClaim("rights", reason: "grant nothing") }
+  }
+
+  public var admission: Admission {
+    Admission(
+      identity: participantID, participantID: participantID, displayName: name, room: room,
+      canPublish: rights.contains(.publish), canSubscribe: rights.contains(.subscribe),
+      canModerate: rights.contains(.moderate), expiry: expires)
+  }
+
+  // MARK: Claims
+
+  private enum Claim: String, CodingKey { case typ, room, sub, name, rights, iat, exp }
+
+  /// Tells it from tokens of other kinds, whose claims are partly the same.
+  private static let kind = "koine-room"
+
+  public init(from decoder: any Decoder) throws {
+    let claims = try decoder.container(keyedBy: Claim.self)
+    guard try claims.decode(String.self, forKey: .typ) == Self.kind else {
+      throw DecodingError.dataCorruptedError(forKey: .typ, in: claims, debugDescription: "not a room pass")
+    }
+    room = try claims.decodeIfPresent(String.self, forKey: .room)
+    participantID = try claims.decodeIfPresent(String.self, forKey: .sub)
+    name = try claims.decodeIfPresent(String.self, forKey: .name)
+    rights = Set(try claims.decode([String].self, forKey: .rights).compactMap { Right(rawValue: $0) })
+    issued = try claims.decodeIfPresent(NumericDate.self, forKey: .iat)
+    expires = try claims.decode(NumericDate.self, forKey: .exp)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var claims = encoder.container(keyedBy: Claim.self)
+    try claims.encode(Self.kind, forKey: .typ)
+    try claims.encodeIfPresent(room, forKey: .room)
+    try claims.encodeIfPresent(participantID, forKey: .sub)
+    try claims.encodeIfPresent(name, forKey: .name)
+    try claims.encode(rights.map(\.rawValue).sorted(), forKey: .rights)
+    try claims.encodeIfPresent(issued, forKey: .iat)
+    try claims.encode(expires, forKey: .exp)
+  }
+}

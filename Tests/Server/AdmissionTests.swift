@@ -1,0 +1,96 @@
+import Foundation
+import Koine
+import KoineServer
+import KoineTokens
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
+  private let now = NumericDate.ofSystemClock()
+
+  /// - Returns: why it was refused; nil for somebody who got in.
+  private func refusal(_ rooms: ServedRooms, room: String = "tea", _ credential: String?) async -> SessionError.Code? {
+    let session = Session(JoinRequest(room: room, credential: credential, name: "Ana"), in: rooms.world())
+    do { try await session.join() } catch { return error.code }
+    await session.leave()
+    return nil
+  }
+
+  @Test func onlyWhatOurKeysHaveSignedOpensTheDoor() async throws {
+    let (ours, theirs) = (try KeySet(newKey: "a"), try KeySet(newKey: "a"))
+    let rooms = try await ServedRooms(access: .keys(try ours.verificationKeys))
+    let pass = RoomPass(room: "tea", issued: now, expires: now + 60)
+    #expect(await refusal(rooms, try pass.signed(with: ours.signingKey)) == nil)
+    #expect(await refusal(rooms, try pass.signed(with: theirs.signingKey)) == .invalidCredential)
+    #expect(await refusal(rooms, nil) == .invalidCredential)
+    #expect(await refusal(rooms, room: "coffee", try pass.signed(with: ours.signingKey)) == .notPermitted)
+    let old = RoomPass(room: "tea", issued: now + -7_200, expires: now + -3_600)
+    #expect(await refusal(rooms, try old.signed(with: ours.signingKey)) == .invalidCredential)
+    await rooms.server.stop()
+  }
+
+  @Test func everyStylesTokenOpensTheDoor() async throws {
+    let keys = try KeySet(newKey: "a")
+    let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
+    let meeting = try MeetingPass.create(
+      .init(meetingID: "tea", mediaPlacement: .at("ws://127.0.0.1")), attendeeID: "ana", externalUserID: "ana#Ana",
+      issued: now, with: keys.signingKey)
+    let texts = [
+      try StageToken(participantID: "ana", stage: "tea", issued: now, expires: now + 60).signed(with: keys.signingKey),
+      meeting.attendee.joinToken, meeting.attendee.joinToken + "#content",
+      try RoomToken(apiKey: "k", issued: now, expires: now + 60).signed(with: keys.signingKey),
+      try CommunicationUserToken(identity: "8:acs:ana", issued: now, expires: now + 60).signed(with: keys.signingKey),
+    ]
+    for text in texts { #expect(await refusal(rooms, text) == nil) }
+    await rooms.server.stop()
+  }
+
+  @Test func keysCanBeChangedWhileTheServerRuns() async throws {
+    var keys = try KeySet(newKey: "old")
+    let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
+    let pass = RoomPass(issued: now, expires: now + 60)
+    let old = try pass.signed(with: keys.signingKey)
+    try keys.rotate(to: "new")
+    let new = try pass.signed(with: keys.signingKey)
+    #expect(await refusal(rooms, new) == .invalidCredential)
+    rooms.server.admit(.keys(try keys.verificationKeys))
+    #expect(await refusal(rooms, new) == nil)
+    #expect(await refusal(rooms, old) == nil)
+    let dropped = keys.drop("old")
+    #expect(dropped)
+    rooms.server.admit(.keys(try keys.verificationKeys))
+    #expect(await refusal(rooms, old) == .invalidCredential)
+    await rooms.server.stop()
+  }
+
+  @Test func whatIsNotGrantedIsNotDone() async throws {
+    let keys = try KeySet(newKey: "a")
+    let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
+    let pass = RoomPass(name: "Guest", rights: [.subscribe], issued: now, expires: now + 60)
+    let guest = Session(
+      JoinRequest(room: "tea", credential: try pass.signed(with: keys.signingKey), name: "Ana"), in: rooms.world())
+    let events = guest.events()
+    try guest.publish(microphone: Devices.microphone("tone"))
+    try await guest.join()
+    #expect(guest.localParticipant.name == "Guest")
+    for await event in events {
+      guard case .failed(let error) = event else { continue }
+      #expect(error.code == .notPermitted)
+      break
+    }
+    await guest.leave()
+    await rooms.server.stop()
+  }
+
+  @Test func aSetOfKeysSurvivesItsJSON() throws {
+    var keys = try KeySet(newKey: "one")
+    try keys.rotate(to: "two")
+    let again = try KeySet(json: try keys.json)
+    #expect(again.keys.map(\.id) == ["two", "one"])
+    let token = try RoomPass(issued: now, expires: now + 60).signed(with: again.signingKey)
+    #expect(throws: Never.self) {
+      try RoomPass.parse(token, trusting: .keys(try keys.verificationKeys), at: now)
+    }
+    #expect(throws: TokenError.self) { try KeySet(json: #"{"keys":[]}"#) }
+    #expect(throws: TokenError.self) { try KeySet(json: #"{"keys":[{"kty":"oct","kid":"a","k":"AAAA"}]}"#) }
+  }
+}
