@@ -20,3 +20,19 @@ public struct AudioBlock: Sendable {
     self.captured = captured
   }
 }
+
+extension AudioBlock {
+  /// The same sound in one channel (the mean of both) or in two (the same in each).
+  public func with(channels: Int) -> AudioBlock {
+    guard channels != self.channels, (1...2).contains(channels) else { return self }
+    var block = AudioBlock(channels: channels, captured: captured)
+    for index in 0..<Self.length {
+      if channels == 1 {
+        block.samples[index] = Int16((Int(samples[2 * index]) + Int(samples[2 * index + 1])) / 2)
+      } else {
+        (block.samples[2 * index], block.samples[2 * index + 1]) = (samples[index], samples[index])
+      }
+    }
+    return block
+  }
+}

@@ -47,10 +47,8 @@ final class SessionCore: @unchecked Sendable {
 
   private static func loudspeaker(_ options: SessionOptions, _ world: World) -> ((any AudioSink)?, DeviceError?) {
     if let own = options.loudspeaker { return (own, nil) }
-    guard world.devices.loudspeaker != "none" else { return (nil, nil) }
-    do throws(DeviceError) { return (try Devices.loudspeaker(world.devices.loudspeaker), nil) } catch {
-      return (nil, error)
-    }
+    let (sink, problem) = world.machine.openLoudspeaker()
+    return (sink, problem)
   }
 
   // MARK: Coming and going

@@ -9,11 +9,17 @@ public final class World: Sendable {
   public let delivery: Delivery
   /// For vendor code that says "the camera" without saying which.
   public let devices: DefaultDevices
+  /// What is plugged in, in use and allowed; it begins with `devices`.
+  public let machine: Machine
 
-  public init(backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment) {
+  /// - Parameter machine: nil: a machine of its own, which has `devices`.
+  public init(
+    backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil
+  ) {
     self.backend = backend
     self.delivery = delivery
     self.devices = devices
+    self.machine = machine ?? Machine(devices, delivery: delivery)
   }
 
   /// Virtual time only: lets the world run until `operation`, which waits for something in it, has come to its end.
@@ -107,35 +113,5 @@ public final class Delivery: Sendable {
   func fence() async {
     posted.withLock { $0 = 0 }
     await withCheckedContinuation { done in queue.async { done.resume() } }
-  }
-}
-
-/// What stands for "the camera", "the microphone" and "the loudspeaker", in the words of `Devices`.
-public struct DefaultDevices: Sendable, Hashable {
-  public var camera, microphone: String
-  /// The camera at the machine's back, for vendor code that asks for it.
-  public var backCamera: String
-  /// Where sessions without a loudspeaker of their own play what they hear.
-  public var loudspeaker: String
-
-  /// - Parameter backCamera: nil: the same as `camera`.
-  public init(
-    camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil, loudspeaker: String = "none"
-  ) {
-    self.camera = camera
-    self.microphone = microphone
-    self.backCamera = backCamera ?? camera
-    self.loudspeaker = loudspeaker
-  }
-
-  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA` and `KOINE_LOUDSPEAKER` say, else a moving pattern, a
-  /// tone, and nobody who listens.
-  public static var environment: DefaultDevices {
-    let variables = ProcessInfo.processInfo.environment
-    let builtIn = DefaultDevices()
-    return DefaultDevices(
-      camera: variables["KOINE_CAMERA"] ?? builtIn.camera,
-      microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone, backCamera: variables["KOINE_BACK_CAMERA"],
-      loudspeaker: variables["KOINE_LOUDSPEAKER"] ?? builtIn.loudspeaker)
   }
 }

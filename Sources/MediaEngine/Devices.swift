@@ -34,6 +34,11 @@ extension AudioSink {
   public var playoutDelay: Duration { .zero }
 }
 
+/// A loudspeaker that may be missing for a while: nothing is mixed for it then, and nothing of it can echo.
+package protocol IntermittentSink: AudioSink {
+  var isListening: Bool { get }
+}
+
 public struct VideoFormat: Sendable, Hashable {
   public var width, height: Int
   public var framesPerSecond: Double
@@ -53,12 +58,15 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
   case invalid(String, reason: String)
   /// The file or device is missing or cannot be read.
   case unreadable(String, reason: String)
+  /// The machine's owner does not let apps use it.
+  case notAllowed(String)
 
   public var description: String {
     switch self {
     case .unknown(let text, let known): "no source is called '\(text)'; there are: \(known.joined(separator: ", "))"
     case .invalid(let text, let reason): "'\(text)': \(reason)"
     case .unreadable(let path, let reason): "cannot read '\(path)': \(reason)"
+    case .notAllowed(let kind): "the \(kind) may not be used"
     }
   }
 }

@@ -69,7 +69,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     for talker in talkers where talker.pull(into: &voice, at: now) {
       for index in sums.indices { sums[index] &+= Int32(voice.samples[index]) }
     }
-    guard let sink else { return }
+    guard let sink, (sink as? any IntermittentSink)?.isListening != false else { return }
     for index in sums.indices { mix.samples[index] = Int16(clamping: sums[index]) }
     mix.captured = now
     echoReference?.write(mix.samples, due: now)

@@ -178,4 +178,43 @@ import WebRTC
     await place.run()
     #expect(told.told == ["error ERROR_GET_VIDEO_MEDIA", "CONNECTING", "CONNECTED", "in", "Ana +audio"])
   }
+
+  @Test func microphonesComeGoAndAreChosen() async {
+    let (ana, told) = place.meeting("Ana", camera: false)
+    ana.join()
+    await place.run()
+    told.forget()
+    place.world.machine.plugIn(
+      Machine.Device(id: "h", kind: .microphone, name: "Headset", attachment: .wired, source: "silence"))
+    #expect(ana.getMics().map(\.deviceName) == ["Built-in Microphone", "Headset"])
+    #expect(ana.getMics().map(\.deviceType) == ["MicrophoneBuiltIn", "MicrophoneWired"])
+    ana.changeMic(selectedDevice: "Built-in Microphone")
+    ana.changeMic(selectedDevice: "nothing")
+    ana.changeMic(selectedDevice: "Headset")
+    place.world.machine.unplug("h")
+    await place.run()
+    #expect(told.told == ["mic Headset", "mic Built-in Microphone", "mic Headset", "mic Built-in Microphone"])
+  }
+
+  @Test func whatTheOwnerDeniesIsAnErrorAndTheCallGoesOn() async {
+    let machine = place.world.machine
+    machine.setPermission(.denied, .camera)
+    machine.setPermission(.undetermined, .microphone)
+    machine.willAnswer(.denied, .microphone)
+    World.$current.withValue(place.world) {
+      #expect(VideoSDK.getVideoPermissionStatus() == .denied && VideoSDK.getAudioPermissionStatus() == .notDetermined)
+      VideoSDK.getAudioPermission()
+      #expect(VideoSDK.getAudioPermissionStatus() == .denied)
+      #expect(VideoSDK.getCameras() == ["Front camera", "Back camera"])
+      #expect(VideoSDK.getAudioDevices() == ["Built-in Microphone"])
+    }
+    let (ana, told) = place.meeting("Ana")
+    ana.join()
+    await place.run()
+    #expect(
+      told.told == [
+        "error ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED", "error ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED", "CONNECTING",
+        "CONNECTED", "in",
+      ])
+  }
 }

@@ -33,6 +33,7 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   func onMeetingLeft() { note("out") }
   func onMeetingStateChanged(meetingState: MeetingState) { note("\(meetingState)") }
   func onError(error: VideoSDKError) { note("error \(error)") }
+  func onMicChanged(selectedDevice: String) { note("mic \(selectedDevice)") }
   func onSocketError(message: String) { note("socket error") }
 
   func onParticipantJoined(_ participant: VideoSDKRTC.Participant) {

@@ -82,20 +82,29 @@ import Testing
         ben?.attach(ears as any AudioSink, to: stream.id)
       }
     }
-    let headset = AVAudioSessionPortDescription(portType: .headsetMic, portName: "Headset \(UUID())", source: "silence")
-    AVAudioSession.sharedInstance().plugIn(headset)
-    defer { AVAudioSession.sharedInstance().unplug(headset) }
+    let machine = place.world.machine
+    machine.plugIn(
+      Machine.Device(id: "headset", kind: .microphone, name: "Headset", attachment: .wired, source: "silence"))
     await place.run(.milliseconds(10))
-    #expect(ana.told.withLock { $0.devices.last } == ["Built-in Microphone", "Built-in Speaker", headset.portName])
-    let device = try #require(ana.audioVideo.listAudioDevices().first { $0.port == headset })
+    #expect(ana.told.withLock { $0.devices } == [["Built-in Microphone", "Built-in Speaker", "Headset"]])
+    let device = try #require(ana.audioVideo.listAudioDevices().first { $0.label == "Headset" })
     #expect(device.type == .audioWiredHeadset)
+    ana.audioVideo.chooseAudioDevice(mediaDevice: try #require(ana.audioVideo.listAudioDevices().first))
     ana.audioVideo.chooseAudioDevice(mediaDevice: device)
     try ana.audioVideo.start()
     await place.run(.seconds(2))
     #expect(ears.loudest < 100 && ana.audioVideo.getActiveAudioDevice() == device)
-    AVAudioSession.sharedInstance().unplug(headset)
+    machine.unplug("headset")
+    machine.beginInterruption()
     await place.run(.seconds(2))
-    #expect(ears.loudest > 4_000 && ana.audioVideo.getActiveAudioDevice()?.type == .audioHandset)
+    #expect(ears.loudest < 100 && ana.audioVideo.getActiveAudioDevice()?.type == .audioHandset)
+    machine.endInterruption()
+    await place.run(.seconds(2))
+    #expect(ears.loudest > 4_000)
+    #expect(ana.told.withLock { $0.devices.last } == ["Built-in Microphone", "Built-in Speaker"])
+    #expect(ana.told.withLock { $0.devices.count } == 2, "choosing is no change of devices")
+    ana.audioVideo.chooseAudioDevice(mediaDevice: try #require(ana.audioVideo.listAudioDevices().last))
+    #expect(ana.audioVideo.getActiveAudioDevice()?.type == .audioBuiltInSpeaker)
   }
 
   @Test func observersComeOnceStayUntilRemovedAndMayRemoveThemselves() async throws {

@@ -34,12 +34,12 @@ import Testing
 
   @Test func section3WithoutPermissionThereIsAnError() throws {
     let app = place.app("Ana")
-    try Permissions.$current.withValue(Permissions(microphone: false, camera: false)) {
-      #expect(throws: PermissionError.audioPermissionError) { try app.audioVideo.start() }
-      #expect(throws: PermissionError.videoPermissionError) { try app.audioVideo.startLocalVideo() }
-      try app.audioVideo.start(
-        audioVideoConfiguration: AudioVideoConfiguration(audioDeviceCapabilities: .outputOnly))
-    }
+    place.world.machine.setPermission(.denied, .microphone)
+    place.world.machine.setPermission(.undetermined, .camera)
+    #expect(throws: PermissionError.audioPermissionError) { try app.audioVideo.start() }
+    #expect(throws: PermissionError.videoPermissionError) { try app.audioVideo.startLocalVideo() }
+    try app.audioVideo.start(
+      audioVideoConfiguration: AudioVideoConfiguration(audioDeviceCapabilities: .outputOnly))
   }
 
   @Test func blankAddressesDoNotStart() async {

@@ -91,7 +91,7 @@ import Testing
     #expect(buffer == nil)
   }
 
-  @Test func permissionsAreGrantedOnTheDeliveryQueueUnlessATestDeniesThem() async {
+  @Test func permissionsAreGrantedOnTheDeliveryQueueUnlessTheMachinesOwnerDeniesThem() async {
     let delivery = Delivery(queue: DispatchQueue(label: "delivery"))
     let world = World(backend: EmbeddedBackend(virtual: 1), delivery: delivery)
     await World.$current.withValue(world) {
@@ -103,14 +103,14 @@ import Testing
       }
       #expect(granted && AVAudioSession.sharedInstance().recordPermission == .granted)
       #expect(await AVCaptureDevice.requestAccess(for: .video))
-      await Permissions.$current.withValue(Permissions(microphone: true, camera: false)) {
-        #expect(AVCaptureDevice.authorizationStatus(for: .video) == .denied)
-        #expect(AVCaptureDevice.authorizationStatus(for: .audio) == .authorized)
-        let denied = await withCheckedContinuation { done in
-          AVCaptureDevice.requestAccess(for: .video) { done.resume(returning: !$0) }
-        }
-        #expect(denied)
+      world.machine.setPermission(.undetermined, .camera)
+      world.machine.willAnswer(.denied, .camera)
+      #expect(AVCaptureDevice.authorizationStatus(for: .video) == .notDetermined)
+      #expect(AVCaptureDevice.authorizationStatus(for: .audio) == .authorized)
+      let denied = await withCheckedContinuation { done in
+        AVCaptureDevice.requestAccess(for: .video) { done.resume(returning: !$0) }
       }
+      #expect(denied && AVCaptureDevice.authorizationStatus(for: .video) == .denied)
     }
   }
 }

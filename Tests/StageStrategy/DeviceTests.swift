@@ -1,5 +1,6 @@
 import AmazonIVSBroadcast
 import Dispatch
+import Foundation
 import Koine
 import KoineCoreMedia
 import KoineCoreVideo
@@ -175,6 +176,39 @@ import Testing
     app.stage.leave()
   }
 
+  @Test func inputSourcesComeAndGo() async throws {
+    let (camera, microphone) = try #require(devices(place))
+    let preview = camera.previewView()
+    let listener = MicrophoneListener()
+    microphone.delegate = listener
+    let machine = place.world.machine
+    machine.plugIn(
+      Machine.Device(id: "usb", kind: .microphone, name: "USB microphone", attachment: .usb, source: "silence"))
+    machine.plugIn(
+      Machine.Device(id: "cam", kind: .camera, name: "USB camera", attachment: .usb, source: "stamp:usb,160x90@30"))
+    await place.run()
+    #expect(listener.names.withLock { $0 } == ["USB microphone"])
+    #expect(camera.listAvailableInputSources().map(\.position) == [.front, .back, .USB])
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "cam")
+    let sources = microphone.listAvailableInputSources()
+    #expect(sources.map(\.friendlyName) == ["Built-in Microphone", "USB microphone"])
+    let heard = Lock<[String]>([])
+    microphone.setPreferredInputSource(sources[0]) { error in
+      heard.withLock { $0 = listener.names.withLock { $0 } + [error == nil ? "done" : "failed"] }
+    }
+    try await camera.setPreferredInputSource(camera.listAvailableInputSources()[2])
+    await place.run()
+    #expect(heard.withLock { $0 } == ["USB microphone", "Built-in Microphone", "done"])
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "usb")
+    machine.unplug("cam")
+    await place.run()
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "cam", "the front camera again")
+    machine.unplug("usb")
+    machine.unplug("built-in microphone")
+    await place.run()
+    #expect(listener.names.withLock { $0 } == ["USB microphone", "Built-in Microphone", "none"])
+  }
+
   @Test func aMicrophoneCancelsTheEchoOfItsLoudspeaker() async throws {
     let echoing = EchoingRoom()
     Devices.register(microphone: "echoing room") { _ throws(DeviceError) in echoing }
@@ -269,6 +303,13 @@ private final class Rattle: AudioSource, Sendable {
     let next = due + AudioBlock.duration
     lane.post(at: next) { [self, random] in tick(number + 1, next, lane, random, deliver) }
   }
+}
+
+private final class MicrophoneListener: NSObject, IVSMicrophoneDelegate, @unchecked Sendable {
+  let names = Lock<[String]>([])
+  func underlyingInputSourceChanged(
+    for microphone: any IVSMicrophone, toInputSource inputSource: IVSDeviceDescriptor?
+  ) { names.withLock { $0.append(inputSource?.friendlyName ?? "none") } }
 }
 
 /// What a native participant sees and hears.

@@ -70,8 +70,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] in self?.handle($0) }
-    let devices = session.world.devices
-    let microphone = (try? Devices.microphone(devices.microphone)).flatMap { try? session.publish(microphone: $0) }
+    let microphone = (try? session.world.machine.makeMicrophone()).flatMap { try? session.publish(microphone: $0) }
     let isMuted = options?.startsMuted ?? false
     if isMuted { microphone?.setMuted(true) }
     current.withLock { current in

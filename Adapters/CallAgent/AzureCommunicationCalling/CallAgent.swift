@@ -154,6 +154,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     guard !state.withLock({ $0.isDisposed }) else {
       return fail(completionHandler, CallingCommunicationErrors([]).error("the agent is disposed"))
     }
+    if let missing = missingPermission(options) { return fail(completionHandler, missing) }
     let call = Call(room: room, direction: direction, agent: self, from: invitation)
     let handler = Handler(completionHandler)
     world.delivery.deliver { [self] in
@@ -162,6 +163,19 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       delegate?.callAgent(self, didUpdateCalls: CallsUpdatedEventArgs(added: [call]))
     }
     call.begin(ringing: callees, options: options)
+  }
+
+  /// What the machine's owner has said no to. Where they were not asked yet, they are when the device starts.
+  private func missingPermission(_ options: CallOptions?) -> NSError? {
+    let hears = world.machine.permission(.microphone) != .denied
+    let sees = options?.camera == nil || world.machine.permission(.camera) != .denied
+    return switch (hears, sees) {
+    case (true, true): nil
+    case (false, true): CallingCommunicationErrors.noAudioPermission.error("the microphone may not be used")
+    case (true, false): CallingCommunicationErrors.noVideoPermission.error("the camera may not be used")
+    case (false, false):
+      CallingCommunicationErrors.noAudioAndVideoPermission.error("camera and microphone may not be used")
+    }
   }
 
   private func fail(_ completionHandler: @escaping (Call?, (any Error)?) -> Void, _ error: NSError) {

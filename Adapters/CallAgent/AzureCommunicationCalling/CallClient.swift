@@ -103,24 +103,49 @@ extension DeviceManagerDelegate {
   public func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {}
 }
 
-/// The cameras: two, front and back, that deliver what the world's camera does.
+/// The machine's cameras, as they come and go.
 public final class DeviceManager: NSObject, Sendable {
-  public let cameras: [VideoDeviceInfo]
-  private let mutable = Lock<WeakDeviceManagerDelegate>(WeakDeviceManagerDelegate())
-
-  private struct WeakDeviceManagerDelegate { weak var delegate: (any DeviceManagerDelegate)? }
+  private struct Mutable {
+    var cameras: [VideoDeviceInfo]
+    var observation: Observation?
+    weak var delegate: (any DeviceManagerDelegate)?
+  }
+  private let mutable: Lock<Mutable>
 
   init(_ world: World) {
-    cameras = [
-      VideoDeviceInfo(name: "Front camera", id: "front", cameraFacing: .front, world: world),
-      VideoDeviceInfo(name: "Back camera", id: "back", cameraFacing: .back, world: world),
-    ]
+    mutable = Lock(Mutable(cameras: world.machine.devices(.camera).map { VideoDeviceInfo($0, world: world) }))
+    super.init()
+    let observation = world.machine.observe { [weak self] event in
+      switch event {
+      case .plugged(let device) where device.kind == .camera: self?.added(VideoDeviceInfo(device, world: world))
+      case .unplugged(let device) where device.kind == .camera: self?.removed(device.id)
+      default: break
+      }
+    }
+    mutable.withLock { $0.observation = observation }
   }
 
-  /// Kept; the cameras do not come and go.
+  deinit { mutable.withLock { $0.observation }?.cancel() }
+
+  /// The same object for a camera for as long as it is plugged in.
+  public var cameras: [VideoDeviceInfo] { mutable.withLock { $0.cameras } }
+
   public weak var delegate: (any DeviceManagerDelegate)? {
     get { mutable.withLock { $0.delegate } }
     set { mutable.withLock { $0.delegate = newValue } }
+  }
+
+  private func added(_ camera: VideoDeviceInfo) {
+    mutable.withLock { $0.cameras.append(camera) }
+    delegate?.deviceManager(self, didUpdateCameras: VideoDevicesUpdatedEventArgs(added: [camera]))
+  }
+
+  private func removed(_ id: String) {
+    let gone = mutable.withLock { mutable in
+      defer { mutable.cameras.removeAll { $0.id == id } }
+      return mutable.cameras.filter { $0.id == id }
+    }
+    if !gone.isEmpty { delegate?.deviceManager(self, didUpdateCameras: VideoDevicesUpdatedEventArgs(removed: gone)) }
   }
 }
 
@@ -128,19 +153,26 @@ public final class VideoDeviceInfo: NSObject, Sendable {
   public let name: String
   public let id: String
   public let cameraFacing: CameraFacing
-  public let deviceType = VideoDeviceType.virtual
+  public let deviceType: VideoDeviceType
   let world: World
 
-  init(name: String, id: String, cameraFacing: CameraFacing, world: World) {
-    self.name = name
-    self.id = id
-    self.cameraFacing = cameraFacing
+  init(_ camera: Machine.Device, world: World) {
+    name = camera.name
+    id = camera.id
+    (cameraFacing, deviceType) =
+      switch camera.attachment {
+      case .front: (.front, .virtual)
+      case .back: (.back, .virtual)
+      case .usb: (.external, .usbCamera)
+      case .wired, .bluetooth: (.external, .captureAdapter)
+      case .builtIn, .virtual: (.unknown, .virtual)
+      }
     self.world = world
   }
 
   func makeSource() -> any VideoSource {
     do throws(DeviceError) {
-      return try Devices.camera(world.devices.camera)
+      return try world.machine.makeCamera(id)
     } catch {
       return MissingCamera(error: error)
     }

@@ -8,6 +8,8 @@ public protocol MeetingEventListener: AnyObject {
   func onSocketError(message: String)
   func onMeetingStateChanged(meetingState: MeetingState)
   func onError(error: VideoSDKError)
+  /// Another microphone is in use, by choice or because one was plugged in or out.
+  func onMicChanged(selectedDevice: String)
 }
 
 extension MeetingEventListener {
@@ -19,6 +21,7 @@ extension MeetingEventListener {
   public func onSocketError(message: String) {}
   public func onMeetingStateChanged(meetingState: MeetingState) {}
   public func onError(error: VideoSDKError) {}
+  public func onMicChanged(selectedDevice: String) {}
 }
 
 /// Hears of one participant's streams, on the delivery queue.

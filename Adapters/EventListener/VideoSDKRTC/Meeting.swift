@@ -19,6 +19,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var wantsCamera: Bool
     var customCamera: CustomRTCMediaStream?
     var session: Session?
+    var machineObservation: Observation?
   }
 
   public let id: String
@@ -44,6 +45,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   /// The session behind the meeting, once it is being joined; for figures that the style has no word for.
   package var session: Session? { state.withLock { $0.session } }
+
+  var machine: Machine { if case .success(let world) = world { world.machine } else { .current } }
 
   public static func == (a: Meeting, b: Meeting) -> Bool { a.id == b.id }
 
@@ -72,6 +75,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     session.observe { [weak self, weak session] event in
       if let self, let session { self.handle(event, of: session) }
     }
+    let observation = world.machine.observe { [weak self] in self?.handle($0) }
+    state.withLock { $0.machineObservation = observation }
     if state.withLock({ $0.wantsMicrophone }) { startMicrophone() }
     if state.withLock({ $0.wantsCamera }) { startCamera() }
     session.join { _ in }  // how it went is told by events
@@ -164,42 +169,48 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   private func startMicrophone() {
     start { session in
-      let source = try Devices.microphone(session.world.devices.microphone)
-      return try session.publish(microphone: source)
+      let machine = session.world.machine
+      guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
+      return try session.publish(microphone: machine.makeMicrophone())
     } keep: { state, stream in
       guard state.microphone == nil, state.wantsMicrophone else { return false }
       state.microphone = stream
       return true
-    } failure: {
-      .ERROR_GET_AUDIO_MEDIA
+    } failure: { machine in
+      machine.permission(.microphone) == .denied ? .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED : .ERROR_GET_AUDIO_MEDIA
     }
   }
 
   private func startCamera() {
     let options = state.withLock { ($0.customCamera?.config ?? .h360p_w640p).publishOptions }
     let isCustom = state.withLock { $0.customCamera != nil }
+    let side: Machine.Attachment = state.withLock { $0.customCamera?.facing } == .back ? .back : .front
     guard state.withLock({ $0.camera == nil }) else { return }
     start { session in
-      let source = try Devices.camera(session.world.devices.camera)
+      let machine = session.world.machine
+      guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
+      let device = machine.devices(.camera).first { $0.attachment == side }
+      let source = try machine.makeCamera(device?.id)
       return try session.publish(camera: source, options: isCustom ? options : VideoPublishOptions())
     } keep: { state, stream in
       guard state.camera == nil, state.wantsCamera else { return false }
       state.camera = stream
       return true
-    } failure: {
-      .ERROR_GET_VIDEO_MEDIA
+    } failure: { machine in
+      machine.permission(.camera) == .denied ? .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED : .ERROR_GET_VIDEO_MEDIA
     }
   }
 
   private func start(
-    _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool, failure: () -> VideoSDKError
+    _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool,
+    failure: (Machine) -> VideoSDKError
   ) {
     guard let session = state.withLock({ $0.isOver || $0.isLeaving ? nil : $0.session }) else { return }
     do {
       let stream = try publish(session)
       if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
     } catch {
-      let code = failure()
+      let code = failure(session.world.machine)
       session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: code) } }
     }
   }
@@ -251,6 +262,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   private func ended(_ reason: EndReason) {
     let (hadJoined, others) = state.withLock { state in
       state.isOver = true
+      state.machineObservation?.cancel()
+      state.machineObservation = nil
       state.microphone = nil
       state.camera = nil
       defer { state.participants = [:] }
@@ -269,7 +282,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   }
 
   /// A listener removed by another one meanwhile is not called any more.
-  private func tell(_ call: (any MeetingEventListener) -> Void) {
+  func tell(_ call: (any MeetingEventListener) -> Void) {
     for listener in state.withLock({ $0.listeners.all }) where state.withLock({ $0.listeners.contains(listener) }) {
       call(listener)
     }

@@ -4,11 +4,11 @@ import KoineAVFoundation
 /// Microphones and the loudspeaker, and the microphone's stream while the meeting runs.
 final class AudioDevices: @unchecked Sendable {  // everything mutable is in `state`
   private struct State {
-    var chosen: MediaDevice?
-    var microphone: SharedMicrophone?
+    /// Sound goes to the built-in speaker by choice; which microphone is in use the machine knows.
+    var isOnSpeaker = false
     var stream: LocalStream?
     var hasVoiceFocus = false
-    var stopWatching: (@Sendable () -> Void)?
+    var observation: Observation?
   }
 
   let observers: Observers<any DeviceChangeObserver>
@@ -20,60 +20,55 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     observers = Observers(place.delivery)
     self.place = place
     self.logger = logger
-    let stop = AVAudioSession.sharedInstance().watchInputs { [weak self] in self?.inputsChanged() }
-    state.withLock { $0.stopWatching = stop }
+    let observation = place.machine.observe { [weak self] in self?.handle($0) }
+    state.withLock { $0.observation = observation }
   }
 
-  deinit { state.withLock { $0.stopWatching }?() }
+  deinit { state.withLock { $0.observation }?.cancel() }
 
   // MARK: Which there are
 
   /// The speaker is always the second, as with the vendor's.
   func list() -> [MediaDevice] {
-    var devices = inputs
+    var devices = place.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? []
     devices.insert(.speaker, at: min(1, devices.count))
     return devices
   }
 
-  private var inputs: [MediaDevice] {
-    (AVAudioSession.sharedInstance().availableInputs ?? []).map { MediaDevice(label: $0.portName, port: $0) }
+  var active: MediaDevice? {
+    if state.withLock({ $0.isOnSpeaker }) { return .speaker }
+    return place.audioSession.currentRoute.inputs.first.map { MediaDevice(label: $0.portName, port: $0) }
   }
 
-  var active: MediaDevice? { state.withLock { $0.chosen } ?? inputs.first }
-
-  /// A device with a port becomes the microphone; the speaker only where sound goes out.
+  /// A device with a port becomes the microphone, of everything on this machine; the speaker only where sound goes out.
   func choose(_ device: MediaDevice) {
     guard !device.type.isCamera else { return logger.error(msg: "\(device) is no audio device") }
-    if let microphone = state.withLock({ $0.microphone }), let port = device.port {
-      do {
-        microphone.replace(try Devices.microphone(port.source ?? place.devices.microphone))
-      } catch {
-        return logger.error(msg: "\(device) cannot be used: \(error)")
-      }
+    do { try place.audioSession.setPreferredInput(device.port) } catch {
+      return logger.error(msg: "\(device) cannot be used: \(error.localizedDescription)")
     }
-    state.withLock { $0.chosen = device }
+    state.withLock { $0.isOnSpeaker = device.port == nil }
   }
 
-  private func inputsChanged() {
-    let fresh = list()
-    let lost = state.withLock { state in
-      guard let chosen = state.chosen, !fresh.contains(chosen) else { return false }
-      state.chosen = nil
-      return true
+  /// On the delivery queue.
+  private func handle(_ event: Machine.Event) {
+    switch event {
+    case .plugged(let device), .unplugged(let device):
+      guard device.kind == .microphone else { return }
+      let fresh = list()
+      observers.tell { $0.audioDeviceDidChange(freshAudioDeviceList: fresh) }
+    case .failed(let device, let reason): logger.error(msg: "\(device.name) cannot be used: \(reason)")
+    case .interruptionBegan: logger.info(msg: "the audio session was interrupted")
+    case .interruptionEnded: logger.info(msg: "the audio session goes on")
+    case .routeChanged, .permissionChanged: break
     }
-    if lost, let first = inputs.first { choose(first) }
-    observers.tell { $0.audioDeviceDidChange(freshAudioDeviceList: fresh) }
   }
 
   // MARK: The microphone's stream
 
   func publishMicrophone(in session: Session) {
     do {
-      let source = state.withLock { $0.chosen?.port?.source } ?? place.devices.microphone
-      let microphone = SharedMicrophone(try Devices.microphone(source), in: session.world)
-      let stream = try session.publish(microphone: microphone.makeSource())
+      let stream = try session.publish(microphone: place.machine.makeMicrophone())
       state.withLock { state in
-        state.microphone = microphone
         state.stream = stream
         state.hasVoiceFocus = false
       }
@@ -84,7 +79,6 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   func meetingEnded() {
     state.withLock { state in
-      state.microphone = nil
       state.stream = nil
       state.hasVoiceFocus = false
     }

@@ -94,9 +94,10 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   /// Opens the camera.
   private func run() -> Bool {
-    guard device != nil else { return fail(.configurationFailure, "no camera is selected") }
+    guard let device else { return fail(.configurationFailure, "no camera is selected") }
+    guard let found = device.camera(of: place.machine) else { return fail(.configurationFailure, "there is no camera") }
     do {
-      let camera = try Devices.camera(place.devices.camera)
+      let camera = try place.machine.makeCamera(found.id)
       state.withLock { state in
         state.camera = camera
         state.nextDue = nil

@@ -12,7 +12,7 @@ extension DefaultAudioVideoFacade {
     guard configuration.meetingFeatures.videoMaxResolution != .videoDisabled else {
       return logger.error(msg: "this meeting has no cameras")
     }
-    guard AVCaptureDevice.authorizationStatus(for: .video) == .authorized else {
+    guard place.machine.permission(.camera) == .granted else {
       throw PermissionError.videoPermissionError
     }
     localVideo.startCamera(config, in: session)

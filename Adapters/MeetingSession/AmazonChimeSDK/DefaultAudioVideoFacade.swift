@@ -74,7 +74,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   public func start(audioVideoConfiguration: AudioVideoConfiguration) throws {
     let usesMicrophone = audioVideoConfiguration.audioDeviceCapabilities == .inputAndOutput
-    if usesMicrophone, AVAudioSession.sharedInstance().recordPermission != .granted {
+    if usesMicrophone, place.audioSession.recordPermission != .granted {
       throw PermissionError.audioPermissionError
     }
     guard isIdle else { throw MediaError.illegalState }

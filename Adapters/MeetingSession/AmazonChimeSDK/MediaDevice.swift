@@ -27,10 +27,30 @@ public final class MediaDevice: Hashable, CustomStringConvertible, Sendable {
       }
   }
 
-  /// Front and back; what stands behind them is the world's choice (`KOINE_CAMERA`).
-  public static func listVideoDevices() -> [MediaDevice] { [frontCamera, backCamera] }
-  static let frontCamera = MediaDevice(label: "Front Camera", type: .videoFrontCamera)
-  static let backCamera = MediaDevice(label: "Back Camera", type: .videoBackCamera)
+  /// The machine's cameras; what stands behind them is the world's choice (`KOINE_CAMERA`, `KOINE_BACK_CAMERA`).
+  public static func listVideoDevices() -> [MediaDevice] {
+    Machine.current.devices(.camera).map { MediaDevice($0) }
+  }
+
+  /// What `DefaultCameraCaptureSource` opens for it: a camera of this name, else one at this side, else any.
+  func camera(of machine: Machine) -> Machine.Device? {
+    let cameras = machine.devices(.camera)
+    let side: Machine.Attachment = type == .videoBackCamera ? .back : .front
+    return cameras.first { $0.name == label } ?? cameras.first { $0.attachment == side } ?? cameras.first
+  }
+
+  private convenience init(_ camera: Machine.Device) {
+    let type: MediaDeviceType =
+      switch camera.attachment {
+      case .front: .videoFrontCamera
+      case .back: .videoBackCamera
+      case .builtIn, .wired, .bluetooth, .usb, .virtual: .other
+      }
+    self.init(label: camera.name, type: type)
+  }
+
+  static let frontCamera = MediaDevice(label: "Front camera", type: .videoFrontCamera)
+  static let backCamera = MediaDevice(label: "Back camera", type: .videoBackCamera)
   static let speaker = MediaDevice(label: "Built-in Speaker", type: .audioBuiltInSpeaker)
 
   public static func listSupportedVideoCaptureFormats(mediaDevice: MediaDevice) -> [VideoCaptureFormat] {

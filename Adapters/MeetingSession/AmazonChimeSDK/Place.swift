@@ -1,5 +1,6 @@
 import Foundation
 import Koine
+import KoineAVFoundation
 import KoineBackends
 
 /// Where a meeting session lives, captured when it is made: the world with its clock and its queue.
@@ -9,6 +10,7 @@ final class Place: Sendable {
   let problem: String
   let delivery: Delivery
   let lane: Lane
+  let machine: Machine
   private let bornAt: Tick
   private let bornOn = Date()
 
@@ -18,12 +20,13 @@ final class Place: Sendable {
     do throws(BackendAddressError) { world = try Backends.world() } catch { problem = error.description }
     (self.world, self.problem) = (world, problem)
     delivery = world?.delivery ?? .main
+    machine = world?.machine ?? .current
     lane = (world?.backend.scheduler ?? .real).lane("meeting")
     bornAt = lane.scheduler.now
   }
 
   var now: Tick { lane.scheduler.now }
-  var devices: DefaultDevices { world?.devices ?? .environment }
+  var audioSession: AVAudioSession { .of(machine) }
 
   /// Milliseconds since 1970, on this world's clock.
   var timestampMs: Int64 {

@@ -110,7 +110,13 @@ public class IVSConfigurationPresets: NSObject {
 }
 
 public class IVSDevicePresets: NSObject {
-  public func frontCamera() -> [IVSDeviceDescriptor] { [LocalCamera.front] }
-  public func backCamera() -> [IVSDeviceDescriptor] { [LocalCamera.back] }
-  public func microphone() -> [IVSDeviceDescriptor] { [LocalMicrophone.builtIn] }
+  public func frontCamera() -> [IVSDeviceDescriptor] { cameras(at: .front) }
+  public func backCamera() -> [IVSDeviceDescriptor] { cameras(at: .back) }
+  public func microphone() -> [IVSDeviceDescriptor] {
+    Machine.current.devices(.microphone).prefix(1).map { IVSDeviceDescriptor($0, of: .current) }
+  }
+
+  private func cameras(at side: Machine.Attachment) -> [IVSDeviceDescriptor] {
+    Machine.current.devices(.camera).filter { $0.attachment == side }.map { IVSDeviceDescriptor($0, of: .current) }
+  }
 }

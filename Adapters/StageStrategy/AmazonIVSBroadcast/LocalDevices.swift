@@ -1,35 +1,63 @@
 import Foundation
 import Koine
 
-/// The machine's camera. Front and back are input sources of one device.
-final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked Sendable {  // `position` is a lock
-  private let camera: SharedCamera
-  private let turn: TurnedSource
-  private let position = Lock(IVSDevicePosition.front)
+extension IVSDeviceDescriptor {
+  /// A device of the machine, as an input source.
+  convenience init(_ device: Machine.Device, of machine: Machine) {
+    let position: IVSDevicePosition =
+      switch device.attachment {
+      case .front: .front
+      case .back: .back
+      case .usb: .USB
+      case .bluetooth: .bluetooth
+      case .wired: .AUX
+      case .builtIn, .virtual: .unknown
+      }
+    self.init(
+      urn: "koine:\(device.id)", friendlyName: device.name, type: device.kind == .camera ? .camera : .microphone,
+      position: position, isDefault: machine.devices(device.kind).first?.id == device.id)
+  }
+}
 
-  /// - Returns: nil where the world has no camera.
+/// The machine's camera. Front, back and whatever is plugged in are input sources of one device.
+final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked Sendable {  // `chosen` is a lock
+  private struct Chosen {
+    var device: Machine.Device
+    var observation: Observation?
+  }
+
+  private let camera: SharedCamera
+  private let chosen: Lock<Chosen>
+
+  /// - Returns: nil where the machine has no camera that can be opened.
   init?(in world: World) {
-    guard let source = try? Devices.camera(world.devices.camera) else { return nil }
-    turn = TurnedSource(source)
-    camera = SharedCamera(turn, in: world)
+    guard let device = world.machine.current(.camera), let source = try? world.machine.makeCamera(device.id) else {
+      return nil
+    }
+    let turned = TurnedSource(source)
+    camera = SharedCamera(turned, in: world)
+    chosen = Lock(Chosen(device: device))
     super.init(
       IVSDeviceDescriptor(urn: "koine:camera", friendlyName: "Camera", type: .camera, isDefault: true), in: world)
-    turn.device = self
+    turned.device = self
+    let observation = world.machine.observe { [weak self] event in
+      if case .unplugged(let gone) = event { self?.unplugged(gone) }
+    }
+    chosen.withLock { $0.observation = observation }
   }
+
+  deinit { chosen.withLock { $0.observation }?.cancel() }
 
   override func attach(_ sink: any VideoSink) { camera.addSink(sink) }
   override func detach(_ sink: any VideoSink) { camera.removeSink(sink) }
-  override var isMirroredInPreviews: Bool { position.withLock { $0 } == .front }
+  override var isMirroredInPreviews: Bool { chosen.withLock { $0.device.attachment } == .front }
 
   var format: VideoFormat { camera.format }
   func makeVideoSource() -> any VideoSource { camera.makeSource() }
 
-  static let front = IVSDeviceDescriptor(
-    urn: "koine:camera:front", friendlyName: "Front camera", type: .camera, position: .front, isDefault: true)
-  static let back = IVSDeviceDescriptor(
-    urn: "koine:camera:back", friendlyName: "Back camera", type: .camera, position: .back)
-
-  func listAvailableInputSources() -> [IVSDeviceDescriptor] { [Self.front, Self.back] }
+  func listAvailableInputSources() -> [IVSDeviceDescriptor] {
+    world.machine.devices(.camera).map { IVSDeviceDescriptor($0, of: world.machine) }
+  }
 
   func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
     let outcome = choose(inputSource)
@@ -38,14 +66,17 @@ final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked S
   }
 
   private func choose(_ inputSource: IVSDeviceDescriptor) -> NSError? {
-    guard [Self.front, Self.back].contains(where: { $0.urn == inputSource.urn }) else {
+    guard let device = world.machine.devices(.camera).first(where: { "koine:\($0.id)" == inputSource.urn }) else {
       return .ivs(.deviceNotFound, "the camera has no '\(inputSource.friendlyName)'", source: tag())
     }
-    guard position.withLock({ $0 }) != inputSource.position else { return nil }
-    let text = inputSource.position == .back ? world.devices.backCamera : world.devices.camera
+    return use(device)
+  }
+
+  private func use(_ device: Machine.Device) -> NSError? {
+    guard chosen.withLock({ $0.device }) != device else { return nil }
     do throws(DeviceError) {
-      let source = try Devices.camera(text)
-      position.withLock { $0 = inputSource.position }
+      let source = try world.machine.makeCamera(device.id)
+      chosen.withLock { $0.device = device }
       let turned = TurnedSource(source)
       turned.device = self
       camera.replace(turned)
@@ -53,6 +84,12 @@ final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked S
     } catch {
       return .ivs(.deviceNotFound, error.description, source: tag())
     }
+  }
+
+  /// Goes on with another, if there is one.
+  private func unplugged(_ gone: Machine.Device) {
+    guard chosen.withLock({ $0.device }) == gone, let next = world.machine.devices(.camera).first else { return }
+    if let problem = use(next) { report(problem) }
   }
 }
 
@@ -84,22 +121,27 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
     /// Nil until the app says so of this microphone.
     var cancelsEcho: Bool?
     var publications: [Publication] = []
+    var observation: Observation?
     weak var delegate: (any IVSMicrophoneDelegate)?
   }
 
   private let microphone: SharedMicrophone
   private let settings = Lock(Settings())
 
-  /// - Returns: nil where the world has no microphone.
+  /// - Returns: nil where the machine has no microphone that can be opened.
   init?(in world: World) {
-    guard let source = try? Devices.microphone(world.devices.microphone) else { return nil }
+    guard let source = try? world.machine.makeMicrophone() else { return nil }
     let amplified = AmplifiedSource(source)
     microphone = SharedMicrophone(amplified, in: world)
     super.init(
       IVSDeviceDescriptor(urn: "koine:microphone", friendlyName: "Microphone", type: .microphone, isDefault: true),
       in: world)
     amplified.device = self
+    let observation = world.machine.observe { [weak self] in self?.handle($0) }
+    settings.withLock { $0.observation = observation }
   }
+
+  deinit { settings.withLock { $0.observation }?.cancel() }
 
   override func attach(_ sink: any AudioSink) { microphone.addSink(sink) }
   override func detach(_ sink: any AudioSink) { microphone.removeSink(sink) }
@@ -132,20 +174,29 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
     set { settings.withLock { $0.delegate = newValue } }
   }
 
-  static let builtIn = IVSDeviceDescriptor(
-    urn: "koine:microphone:built-in", friendlyName: "Built-in microphone", type: .microphone, isDefault: true)
-
-  func listAvailableInputSources() -> [IVSDeviceDescriptor] { [Self.builtIn] }
+  func listAvailableInputSources() -> [IVSDeviceDescriptor] {
+    world.machine.devices(.microphone).map { IVSDeviceDescriptor($0, of: world.machine) }
+  }
 
   func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
-    let isKnown = inputSource.urn == Self.builtIn.urn
+    let device = world.machine.devices(.microphone).first { "koine:\($0.id)" == inputSource.urn }
+    let isKnown = device.map { world.machine.choose($0.id) } ?? false
     let outcome: NSError? =
       isKnown
       ? nil : .ivs(.deviceNotFound, "the microphone has no '\(inputSource.friendlyName)'", source: tag())
     let completion = Completion(onComplete)
-    world.delivery.deliver { [self] in
-      if isKnown { delegate?.underlyingInputSourceChanged(for: self, toInputSource: inputSource) }
-      completion.call(outcome)
+    world.delivery.deliver { completion.call(outcome) }  // after the delegate has heard of the change
+  }
+
+  /// On the delivery queue.
+  private func handle(_ event: Machine.Event) {
+    switch event {
+    case .routeChanged(.microphone, _, let device, _):
+      delegate?.underlyingInputSourceChanged(
+        for: self, toInputSource: device.map { IVSDeviceDescriptor($0, of: world.machine) })
+    case .failed(let device, let reason) where device.kind == .microphone:
+      report(NSError.ivs(.deviceNotFound, reason, source: tag()))
+    default: break
     }
   }
 }

@@ -7,11 +7,16 @@ import KoineServerBackend
 public enum Backends {
   private static let configured = Lock<World?>(nil)
   private static let fromEnvironment = Result { () throws(BackendAddressError) in
-    try World(backend: backend(at: ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? "embedded"))
+    try World(
+      backend: backend(at: ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? "embedded"),
+      machine: Machine.ofProcess)
   }
 
   /// The world that entry objects made from now on live in, unless they are made inside `World.$current.withValue`.
-  public static func configure(_ world: World?) { configured.withLock { $0 = world } }
+  public static func configure(_ world: World?) {
+    configured.withLock { $0 = world }
+    Machine.useForProcess(world?.machine)
+  }
 
   /// The world for an entry object made here and now: `World.current`, else what was configured, else what
   /// `KOINE_BACKEND` says, else an embedded room server shared by the process.

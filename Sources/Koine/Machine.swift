@@ -1,0 +1,273 @@
+/// The machine that somebody calls from: which devices are plugged in, which of them are in use, what its owner allows,
+/// and whether something else has the sound just now.
+///
+///     world.machine.plugIn(Machine.Device(id: "usb", kind: .microphone, name: "Headset", source: "pulse:usb"))
+///     world.machine.beginInterruption()
+///
+/// Nothing here is asked of the operating system: whoever knows tells it, a plug-in that watches devices, or a test that
+/// plays the person at the machine. Sources made by `makeCamera` and `makeMicrophone`, and the loudspeaker, follow at once;
+/// observers hear of it on the delivery queue, in order. Any thread may call any method.
+public final class Machine: Sendable {
+  public enum Kind: String, Sendable, Hashable, CaseIterable { case camera, microphone, loudspeaker }
+
+  /// How a device belongs to the machine.
+  public enum Attachment: String, Sendable, Hashable { case builtIn, front, back, wired, bluetooth, usb, virtual }
+
+  public struct Device: Sendable, Hashable, Identifiable {
+    /// Different for each device that is plugged in.
+    public let id: String
+    public let kind: Kind
+    /// As people see it.
+    public let name: String
+    public let attachment: Attachment
+    /// In the words of `Devices`.
+    public let source: String
+
+    public init(id: String, kind: Kind, name: String, attachment: Attachment = .usb, source: String) {
+      (self.id, self.kind, self.name, self.attachment, self.source) = (id, kind, name, attachment, source)
+    }
+  }
+
+  /// Whether the owner lets apps use cameras or microphones. Loudspeakers are always allowed.
+  public enum Permission: Sendable, Hashable { case undetermined, denied, granted }
+
+  public enum RouteReason: Sendable, Hashable {
+    /// It was plugged in, and sound goes to what is plugged in last.
+    case plugged
+    /// The one in use was unplugged.
+    case unplugged
+    /// Somebody chose it.
+    case chosen
+  }
+
+  public enum Event: Sendable, Hashable {
+    case plugged(Device)
+    case unplugged(Device)
+    /// Another device is in use, or none.
+    case routeChanged(Kind, from: Device?, to: Device?, RouteReason)
+    /// Something else has the sound: microphones give none, loudspeakers play none.
+    case interruptionBegan
+    /// - Parameter mayResume: false: the app is asked to wait for its user. Sources go on by themselves either way.
+    case interruptionEnded(mayResume: Bool)
+    case permissionChanged(Kind, Permission)
+    /// A device that should be in use could not be opened.
+    case failed(Device, reason: String)
+  }
+
+  struct State {
+    var devices: [Device] = []
+    var inUse: [Kind: Device.ID] = [:]
+    var permissions: [Kind: Permission] = [:]
+    var answers: [Kind: Permission] = [:]
+    var asking: [(kind: Kind, done: @Sendable (Bool) -> Void)] = []
+    var isInterrupted = false
+    var observers: [(number: Int, handler: @Sendable (Event) -> Void)] = []
+    var nextObserver = 0
+    var followers: [WeakFollower] = []
+    /// What is known of it elsewhere, as `AVAudioSession`.
+    var faces: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+  }
+
+  struct WeakFollower: Sendable { weak var follower: (any MachineFollower)? }
+
+  let state: Lock<State>
+  public let delivery: Delivery
+
+  /// - Parameter delivery: where observers hear of things.
+  public init(_ devices: [Device], delivery: Delivery = .main) {
+    self.delivery = delivery
+    var state = State(devices: devices)
+    for kind in Kind.allCases { state.inUse[kind] = devices.first { $0.kind == kind }?.id }
+    self.state = Lock(state)
+  }
+
+  // MARK: What is there
+
+  /// In the order in which they were plugged in.
+  public var devices: [Device] { state.withLock { $0.devices } }
+  public func devices(_ kind: Kind) -> [Device] { devices.filter { $0.kind == kind } }
+  public func device(_ id: Device.ID) -> Device? { devices.first { $0.id == id } }
+  /// The one in use: what "the microphone" means.
+  public func current(_ kind: Kind) -> Device? { state.withLock { $0.current(kind) } }
+  public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+  public func permission(_ kind: Kind) -> Permission { state.withLock { $0.permissions[kind] ?? .granted } }
+
+  // MARK: What a person does
+
+  /// Sound goes to, and comes from, what was plugged in last. A device of the same id is replaced.
+  public func plugIn(_ device: Device) {
+    change { state in
+      state.devices.removeAll { $0.id == device.id }
+      state.devices.append(device)
+      let takesOver = device.kind != .camera || state.inUse[device.kind] == nil
+      return [.plugged(device)] + (takesOver ? state.use(device.id, device.kind, .plugged) : [])
+    }
+  }
+
+  /// What is in use falls back to the one plugged in last of those that remain.
+  public func unplug(_ id: Device.ID) {
+    change { state in
+      guard let device = state.devices.first(where: { $0.id == id }) else { return [] }
+      let wasInUse = state.inUse[device.kind] == id
+      state.devices.removeAll { $0.id == id }
+      guard wasInUse else { return [.unplugged(device)] }
+      let next = state.devices.last { $0.kind == device.kind }
+      state.inUse[device.kind] = next?.id
+      return [.unplugged(device), .routeChanged(device.kind, from: device, to: next, .unplugged)]
+    }
+  }
+
+  /// - Returns: false if there is no such device.
+  @discardableResult
+  public func choose(_ id: Device.ID) -> Bool {
+    var isThere = false
+    change { state in
+      guard let device = state.devices.first(where: { $0.id == id }) else { return [] }
+      isThere = true
+      return state.use(id, device.kind, .chosen)
+    }
+    return isThere
+  }
+
+  /// As by a telephone's call.
+  public func beginInterruption() {
+    change { state in
+      defer { state.isInterrupted = true }
+      return state.isInterrupted ? [] : [.interruptionBegan]
+    }
+  }
+
+  public func endInterruption(mayResume: Bool = true) {
+    change { state in
+      defer { state.isInterrupted = false }
+      return state.isInterrupted ? [.interruptionEnded(mayResume: mayResume)] : []
+    }
+  }
+
+  // MARK: What its owner allows
+
+  /// Open questions are answered by it.
+  public func setPermission(_ permission: Permission, _ kind: Kind) {
+    change { $0.set(permission, kind) }
+    guard permission != .undetermined else { return }
+    let answered = state.withLock { state in
+      defer { state.asking.removeAll { $0.kind == kind } }
+      return state.asking.filter { $0.kind == kind }
+    }
+    for question in answered { delivery.deliver { question.done(permission == .granted) } }
+  }
+
+  /// What the owner will say when asked; `undetermined`: nothing, until `setPermission`. Granted unless said otherwise.
+  public func willAnswer(_ answer: Permission, _ kind: Kind) { state.withLock { $0.answers[kind] = answer } }
+
+  /// Asks the owner, if that is not known yet.
+  /// - Parameter done: called once, on the delivery queue.
+  public func requestPermission(_ kind: Kind, done: @escaping @Sendable (Bool) -> Void) {
+    let answer = state.withLock { state -> Permission? in
+      let known = state.permissions[kind] ?? .granted
+      guard known == .undetermined else { return known }
+      state.asking.append((kind, done))
+      return nil
+    }
+    if let answer { return delivery.deliver { done(answer == .granted) } }
+    let answerNow = state.withLock { $0.answers[kind] ?? .granted }
+    if answerNow != .undetermined { setPermission(answerNow, kind) }
+  }
+
+  public func requestPermission(_ kind: Kind) async -> Bool {
+    await withCheckedContinuation { answer in requestPermission(kind) { answer.resume(returning: $0) } }
+  }
+
+  // MARK: Who hears of it
+
+  /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
+  @discardableResult
+  public func observe(_ handler: @escaping @Sendable (Event) -> Void) -> Observation {
+    let number = state.withLock { state in
+      state.nextObserver += 1
+      state.observers.append((state.nextObserver, handler))
+      return state.nextObserver
+    }
+    return Observation { [weak self] in
+      guard let self else { return }
+      let removed = state.withLock { state in
+        let kept = state.observers.filter { $0.number != number }
+        defer { state.observers = kept }
+        return state.observers
+      }
+      withExtendedLifetime(removed) {}  // handlers are let go of outside the lock
+    }
+  }
+
+  /// What happens from now on.
+  public func events() -> AsyncStream<Event> {
+    AsyncStream { continuation in
+      let observation = observe { continuation.yield($0) }
+      continuation.onTermination = { _ in observation.cancel() }
+    }
+  }
+
+  /// The one object by which another module knows this machine, made when it is first asked for.
+  package func face<Face: AnyObject & Sendable>(_ make: () -> Face) -> Face {
+    let id = ObjectIdentifier(Face.self)
+    if let known = state.withLock({ $0.faces[id] as? Face }) { return known }
+    let made = make()
+    return state.withLock { state in
+      if let known = state.faces[id] as? Face { return known }
+      state.faces[id] = made
+      return made
+    }
+  }
+
+  /// Sources follow before anybody hears of it.
+  private func change(_ change: (inout State) -> [Event]) {
+    let (events, followers) = state.withLock { state in
+      let events = change(&state)
+      let followers = state.followers.compactMap(\.follower)  // let go of outside the lock
+      state.followers.removeAll { $0.follower == nil }
+      // Handed over under the lock: deliveries have the order of the changes. Nothing of the app's runs here.
+      for event in events { deliver(event) }
+      return (events, followers)
+    }
+    if !events.isEmpty { for follower in followers { follower.machineChanged() } }
+  }
+
+  /// Nobody has to follow this.
+  func tell(_ event: Event) { state.withLock { _ in deliver(event) } }
+
+  private func deliver(_ event: Event) {
+    delivery.deliver { [weak self] in
+      guard let self else { return }
+      let observers = state.withLock { $0.observers }
+      for observer in observers where isObserving(observer.number) { observer.handler(event) }
+    }
+  }
+
+  private func isObserving(_ number: Int) -> Bool { state.withLock { $0.observers.contains { $0.number == number } } }
+}
+
+/// Somebody whose work depends on what is in use.
+protocol MachineFollower: AnyObject, Sendable {
+  func machineChanged()
+}
+
+extension Machine.State {
+  func current(_ kind: Machine.Kind) -> Machine.Device? {
+    inUse[kind].flatMap { id in devices.first { $0.id == id } }
+  }
+
+  fileprivate mutating func use(_ id: Machine.Device.ID, _ kind: Machine.Kind, _ reason: Machine.RouteReason)
+    -> [Machine.Event]
+  {
+    let before = current(kind)
+    inUse[kind] = id
+    let after = current(kind)
+    return before == after ? [] : [.routeChanged(kind, from: before, to: after, reason)]
+  }
+
+  fileprivate mutating func set(_ permission: Machine.Permission, _ kind: Machine.Kind) -> [Machine.Event] {
+    let before = permissions[kind] ?? .granted
+    permissions[kind] = permission
+    return before == permission ? [] : [.permissionChanged(kind, permission)]
+  }
+}

@@ -1,0 +1,74 @@
+import AzureCommunicationCalling
+import Foundation
+import Koine
+import Testing
+
+/// Hears of cameras.
+private final class CameraWatcher: NSObject, DeviceManagerDelegate, @unchecked Sendable {  // a lock
+  let told = Lock<[String]>([])
+
+  func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {
+    let words = args.addedVideoDevices.map { "+\($0.name)" } + args.removedVideoDevices.map { "-\($0.name)" }
+    told.withLock { $0 += words + ["\(deviceManager.cameras.count)"] }
+  }
+}
+
+struct DeviceTests {
+  @Test func camerasComeAndGo() async throws {
+    let telephone = try Telephone()
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let made = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { manager, _ in made.withLock { $0 = manager } }
+    await telephone.run(.milliseconds(10))
+    let manager = try #require(made.withLock { $0 })
+    let watcher = CameraWatcher()
+    manager.delegate = watcher
+    let front = try #require(manager.cameras.first)
+    #expect(manager.cameras.map(\.cameraFacing) == [.front, .back])
+    let machine = telephone.world.machine
+    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
+    await telephone.run(.milliseconds(10))
+    let usb = try #require(manager.cameras.last)
+    #expect(usb.deviceType == .usbCamera && usb.cameraFacing == .external && manager.cameras.first === front)
+    let stream = LocalVideoStream(camera: usb)
+    machine.unplug("usb")
+    machine.plugIn(Machine.Device(id: "h", kind: .microphone, name: "Headset", source: "silence"))
+    await telephone.run(.milliseconds(10))
+    #expect(watcher.told.withLock { $0 } == ["+USB", "3", "-USB", "2"])
+    let failed = Lock<Bool?>(nil)
+    stream.switchSource(camera: front) { error in failed.withLock { $0 = error != nil } }
+    await telephone.run(.milliseconds(10))
+    #expect(failed.withLock { $0 } == false && stream.source === front)
+  }
+
+  @Test func callsNeedTheOwnersPermission() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let camera = try await telephone.camera()
+    let machine = telephone.world.machine
+    let codes = Lock<[Int]>([])
+    func start(withCamera: Bool) async {
+      let options = StartCallOptions()
+      if withCamera { options.videoOptions = VideoOptions(localVideoStreams: [camera]) }
+      ana.startCall(participants: [identity("ben")], options: options) { _, error in
+        codes.withLock { $0.append((error as NSError?)?.code ?? 0) }
+      }
+      await telephone.run(.milliseconds(100))
+    }
+    machine.setPermission(.denied, .camera)
+    await start(withCamera: true)
+    machine.setPermission(.denied, .microphone)
+    await start(withCamera: true)
+    await start(withCamera: false)
+    #expect(
+      codes.withLock { $0 } == [
+        CallingCommunicationErrors.noVideoPermission.rawValue,
+        CallingCommunicationErrors.noAudioAndVideoPermission.rawValue,
+        CallingCommunicationErrors.noAudioPermission.rawValue,
+      ])
+    #expect(ana.calls.isEmpty && anaHears.words.isEmpty)
+    machine.setPermission(.undetermined, .microphone)  // asked, and granted, when it starts
+    await start(withCamera: false)
+    #expect(codes.withLock { $0.last } == 0 && machine.permission(.microphone) == .granted)
+  }
+}

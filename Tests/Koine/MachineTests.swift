@@ -1,0 +1,261 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import Testing
+
+/// What a person does at a machine, what is told of it, and what the others hear and see of it.
+@Suite struct MachineTests {
+  private static let delivery = DispatchQueue(label: "delivery")
+
+  private static func makeWorld(camera: String = "stamp:front,160x90@30", microphone: String = "tone") -> World {
+    World(
+      backend: EmbeddedBackend(virtual: 7), delivery: Delivery(queue: delivery),
+      devices: DefaultDevices(camera: camera, microphone: microphone))
+  }
+
+  private static func headset(_ source: String = "silence") -> Machine.Device {
+    Machine.Device(id: "headset", kind: .microphone, name: "Headset", attachment: .wired, source: source)
+  }
+
+  /// Everything that is told, in order.
+  private func watch(_ machine: Machine) -> Lock<[Machine.Event]> {
+    let told = Lock<[Machine.Event]>([])
+    machine.observe { event in
+      dispatchPrecondition(condition: .onQueue(Self.delivery))
+      told.withLock { $0.append(event) }
+    }
+    return told
+  }
+
+  @Test func devicesComeGoAndAreChosen() async throws {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let told = watch(machine)
+    let builtIn = try #require(machine.current(.microphone))
+    machine.plugIn(Self.headset())
+    #expect(machine.current(.microphone) == Self.headset(), "at once")
+    #expect(machine.choose(builtIn.id))
+    #expect(machine.choose(builtIn.id), "changes nothing")
+    #expect(!machine.choose("no such thing"))
+    machine.choose("headset")
+    machine.unplug("headset")
+    machine.unplug("headset")
+    let usb = Machine.Device(id: "usb", kind: .camera, name: "USB camera", source: "pattern")
+    machine.plugIn(usb)
+    #expect(machine.current(.camera)?.attachment == .front, "a camera does not take over")
+    #expect(machine.devices(.camera).map(\.name) == ["Front camera", "Back camera", "USB camera"])
+    machine.unplug(builtIn.id)
+    #expect(machine.current(.microphone) == nil)
+    await world.run(for: .milliseconds(1))
+    #expect(
+      told.withLock { $0 } == [
+        .plugged(Self.headset()), .routeChanged(.microphone, from: builtIn, to: Self.headset(), .plugged),
+        .routeChanged(.microphone, from: Self.headset(), to: builtIn, .chosen),
+        .routeChanged(.microphone, from: builtIn, to: Self.headset(), .chosen),
+        .unplugged(Self.headset()), .routeChanged(.microphone, from: Self.headset(), to: builtIn, .unplugged),
+        .plugged(usb), .unplugged(builtIn), .routeChanged(.microphone, from: builtIn, to: nil, .unplugged),
+      ])
+  }
+
+  @Test func aPublishedMicrophoneFollowsWhatIsInUse() async throws {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    let hears = Loudness()
+    hears.follow(ben)
+    try ana.publish(microphone: machine.makeMicrophone())
+    for session in [ana, ben] { session.join { _ in } }
+    func peak() async -> Int {
+      await world.run(for: .milliseconds(500))
+      _ = hears.take()
+      await world.run(for: .milliseconds(500))
+      return hears.take()
+    }
+    #expect(await peak() > 4_000)
+    machine.plugIn(Self.headset())
+    #expect(await peak() < 100, "the headset is silent")
+    machine.beginInterruption()
+    machine.choose("built-in microphone")
+    #expect(await peak() < 100, "something else has the sound")
+    machine.endInterruption()
+    #expect(await peak() > 4_000)
+    machine.setPermission(.denied, .microphone)
+    #expect(await peak() < 100)
+    machine.setPermission(.granted, .microphone)
+    #expect(await peak() > 4_000)
+    machine.unplug("headset")
+    machine.unplug("built-in microphone")
+    #expect(await peak() < 100)
+    machine.plugIn(Self.headset("tone:300"))
+    #expect(await peak() > 4_000)
+    #expect(ana.state == .connected && ben.participants.first?.streams.count == 1, "still the same stream")
+  }
+
+  @Test func aPublishedCameraFollowsWhatIsInUse() async throws {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    let stamps = Stamps()
+    let stream = try session.publish(camera: machine.makeCamera())
+    let pinned = try machine.makeCamera("front camera")
+    let pinnedStamps = Stamps()
+    try pinned.start(on: world.backend.scheduler.lane("pinned")) { pinnedStamps.render($0) }
+    session.attach(stamps as any VideoSink, to: stream.id)
+    session.join { _ in }
+    await world.run(for: .seconds(1))
+    #expect(stamps.last == "front")
+    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB camera", source: "stamp:usb,160x90@30"))
+    await world.run(for: .seconds(1))
+    #expect(stamps.last == "front")
+    machine.choose("usb")
+    await world.run(for: .seconds(1))
+    #expect(stamps.last == "usb" && pinnedStamps.last == "front")
+    machine.unplug("front camera")
+    machine.unplug("usb")
+    await world.run(for: .milliseconds(100))
+    let count = pinnedStamps.count
+    await world.run(for: .seconds(1))
+    #expect(pinnedStamps.count == count, "what is unplugged gives no pictures")
+    #expect(machine.current(.camera)?.id == "back camera")
+    pinned.stop()
+  }
+
+  @Test func aLoudspeakerFollowsWhatIsInUse() async throws {
+    let (first, second) = (Listener(), Listener())
+    Devices.register(loudspeaker: "first ear") { _ throws(DeviceError) in first }
+    Devices.register(loudspeaker: "second ear") { _ throws(DeviceError) in second }
+    func loudspeaker(_ name: String) -> Machine.Device {
+      Machine.Device(id: name, kind: .loudspeaker, name: name, source: name)
+    }
+    let world = Self.makeWorld()
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(1))
+    world.machine.plugIn(loudspeaker("first ear"))
+    await world.run(for: .seconds(1))
+    #expect((95...101).contains(first.blocks.withLock { $0 }), "although it came after joining")
+    world.machine.plugIn(loudspeaker("second ear"))
+    await world.run(for: .seconds(1))
+    #expect((95...101).contains(first.blocks.withLock { $0 }) && (95...101).contains(second.blocks.withLock { $0 }))
+    world.machine.beginInterruption()
+    await world.run(for: .seconds(1))
+    #expect((95...101).contains(second.blocks.withLock { $0 }))
+    world.machine.endInterruption(mayResume: false)
+    world.machine.unplug("second ear")
+    await world.run(for: .seconds(1))
+    #expect((195...202).contains(first.blocks.withLock { $0 }))
+  }
+
+  @Test func whatCannotBeOpenedIsTold() async throws {
+    let world = Self.makeWorld()
+    let told = watch(world.machine)
+    let microphone = try world.machine.makeMicrophone()
+    try microphone.start(on: world.backend.scheduler.lane("test")) { _ in }
+    let broken = Machine.Device(id: "x", kind: .microphone, name: "X", source: "no such source")
+    world.machine.plugIn(broken)
+    await world.run(for: .milliseconds(1))
+    let failures = told.withLock { $0 }.filter { if case .failed(broken, _) = $0 { true } else { false } }
+    #expect(failures.count == 1)
+    #expect(throws: DeviceError.self) { try world.machine.makeMicrophone() }
+    #expect(throws: DeviceError.self) { try world.machine.makeCamera("x") }
+    world.machine.setPermission(.denied, .camera)
+    let camera = try world.machine.makeCamera()
+    #expect(throws: DeviceError.notAllowed("camera")) {
+      try camera.start(on: world.backend.scheduler.lane("test")) { _ in }
+    }
+    microphone.stop()
+  }
+
+  @Test func theOwnerIsAskedOnceAndMayTakeTheirTime() async {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let told = watch(machine)
+    let answers = Lock<[Bool]>([])
+    #expect(machine.permission(.camera) == .granted, "nobody is asked on Linux")
+    machine.requestPermission(.camera) { granted in answers.withLock { $0.append(granted) } }
+    machine.setPermission(.undetermined, .microphone)
+    machine.willAnswer(.undetermined, .microphone)
+    for _ in 0..<2 { machine.requestPermission(.microphone) { granted in answers.withLock { $0.append(granted) } } }
+    await world.run(for: .seconds(1))
+    #expect(answers.withLock { $0 } == [true])
+    machine.setPermission(.denied, .microphone)
+    await world.run(for: .milliseconds(1))
+    #expect(answers.withLock { $0 } == [true, false, false])
+    machine.setPermission(.undetermined, .camera)
+    machine.willAnswer(.denied, .camera)
+    #expect(await world.run { await machine.requestPermission(.camera) } == false)
+    #expect(
+      told.withLock { $0 } == [
+        .permissionChanged(.microphone, .undetermined), .permissionChanged(.microphone, .denied),
+        .permissionChanged(.camera, .undetermined), .permissionChanged(.camera, .denied),
+      ])
+  }
+
+  @Test func observersMayStopAndStreamsBegin() async {
+    let world = Self.makeWorld()
+    let machine = world.machine
+    let first = Lock(0)
+    let observation = Lock<Observation?>(nil)
+    let made = machine.observe { _ in
+      first.withLock { $0 += 1 }
+      observation.withLock { $0 }?.cancel()
+    }
+    observation.withLock { $0 = made }
+    let events = machine.events()
+    machine.beginInterruption()
+    machine.endInterruption()
+    await world.run(for: .milliseconds(1))
+    #expect(first.withLock { $0 } == 1)
+    var seen: [Machine.Event] = []
+    for await event in events {
+      seen.append(event)
+      if seen.count == 2 { break }
+    }
+    #expect(seen == [.interruptionBegan, .interruptionEnded(mayResume: true)])
+  }
+}
+
+private final class Loudness: AudioSink, Sendable {
+  private let peak = Lock(0)
+
+  func follow(_ session: Session) {
+    session.observe { [weak session] event in
+      guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind.isAudio else { return }
+      session?.attach(self as any AudioSink, to: stream.id)
+    }
+  }
+
+  func play(_ block: AudioBlock) {
+    let loudest = block.samples.map { abs(Int($0)) }.max() ?? 0
+    peak.withLock { $0 = max($0, loudest) }
+  }
+
+  func take() -> Int {
+    peak.withLock { peak in
+      defer { peak = 0 }
+      return peak
+    }
+  }
+}
+
+private final class Stamps: VideoSink, Sendable {
+  private let names = Lock<[String]>([])
+  var last: String? { names.withLock { $0.last } }
+  var count: Int { names.withLock { $0.count } }
+  func render(_ frame: VideoFrame) {
+    if let name = StampReader.read(frame)?.name { names.withLock { $0.append(name) } }
+  }
+}
+
+private final class Listener: AudioSink, Sendable {
+  let blocks = Lock(0)
+  func play(_ block: AudioBlock) { blocks.withLock { $0 += 1 } }
+}
