@@ -129,6 +129,8 @@ public enum LinkEvent: Sendable {
   case reconnected
   /// A receiver needs a key frame of a published stream.
   case keyFrameWanted(MediaHandle, layer: Int)
+  /// Which layers of a published stream anybody wants, 0 the smallest; until this is told, all.
+  case layersWanted(MediaHandle, [Int])
   /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
   case estimate(bitrate: Int, loss: Double)
   /// Something asked for could not be done; the link stands.

@@ -31,6 +31,11 @@ final class OwnStream: @unchecked Sendable {
     if case .video(let video) = pipeline { video.requestKeyFrame(layer: layer) }
   }
 
+  /// Others are not encoded.
+  func setWantedLayers(_ layers: [Int]) {
+    if case .video(let video) = pipeline { video.setWantedLayers(layers) }
+  }
+
   func requestKeyFrames() { for layer in options.layers.indices { requestKeyFrame(layer: layer) } }
 
   var videoStatistics: VideoSendStatistics? {

@@ -156,10 +156,13 @@ public struct VideoPublishOptions: Sendable, Hashable {
   public var maximumWidth, maximumHeight: Int
   /// Simulcast: smaller encodings beside the main one, the smallest first.
   public var lowerLayers: [VideoLayer]
+  /// 1...3: for receivers with a poor path the room can leave out every second picture, or three of four. Costs some
+  /// quality. VP8 only.
+  public var temporalLayers: Int
 
   public init(
     codec: Codec = .vp8, maximumBitrate: Int = 1_000_000, maximumFramesPerSecond: Double = 30, maximumWidth: Int = 1920,
-    maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = []
+    maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = [], temporalLayers: Int = 1
   ) {
     self.codec = codec
     self.maximumBitrate = maximumBitrate
@@ -167,6 +170,7 @@ public struct VideoPublishOptions: Sendable, Hashable {
     self.maximumWidth = maximumWidth
     self.maximumHeight = maximumHeight
     self.lowerLayers = lowerLayers
+    self.temporalLayers = temporalLayers
   }
 }
 

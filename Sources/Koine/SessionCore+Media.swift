@@ -15,6 +15,7 @@ extension SessionCore {
     settings.maxWidth = options.maximumWidth
     settings.maxHeight = options.maximumHeight
     settings.lowerLayers = options.lowerLayers
+    settings.temporalLayers = options.codec == .vp8 ? min(max(options.temporalLayers, 1), 3) : 1
     let pipeline = VideoSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
     return start(
@@ -131,16 +132,19 @@ extension SessionCore {
   /// Shares what the path carries: sound first, the rest among the pictures.
   func share(_ bitrate: Int, loss: Double) {
     var rest = bitrate
-    var pictures: [VideoSendPipeline] = []
+    var pictures: [(pipeline: VideoSendPipeline, maximum: Int)] = []
     for entry in own where !entry.stream.isMuted {
       switch entry.pipeline {
       case .audio(let audio):
         audio.setExpectedLoss(loss)
         rest -= entry.options.maximumBitrate
-      case .video(let video): pictures.append(video)
+      case .video(let video): pictures.append((video, max(entry.options.maximumBitrate, 1)))
       }
     }
-    for video in pictures { video.setTargetBitrate(max(rest / pictures.count, 50_000)) }
+    let all = pictures.reduce(0) { $0 + $1.maximum }
+    for (video, maximum) in pictures {
+      video.setTargetBitrate(max(Int(Double(max(rest, 0)) * Double(maximum) / Double(all)), 50_000))
+    }
   }
 
   // MARK: Receiving

@@ -30,6 +30,7 @@ extension SessionCore: LinkReceiver {
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
     case .keyFrameWanted(let handle, let layer): own.first { $0.handle == handle }?.requestKeyFrame(layer: layer)
+    case .layersWanted(let handle, let layers): own.first { $0.handle == handle }?.setWantedLayers(layers)
     case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
     case .failed(let error): visible.tell(.failed(error))
     case .ended(let reason): end(reason)

@@ -16,6 +16,8 @@ package struct VideoSendSettings: Sendable, Hashable {
   package var maxHeight = 1080
   /// Smaller encodings beside this one, the smallest first.
   package var lowerLayers: [VideoLayer] = []
+  /// 1...3, of each encoding.
+  package var temporalLayers = 1
 
   package init() {}
 }

@@ -15,6 +15,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var isStopped = true
     /// By layer.
     var keysWanted: [Bool]
+    /// By layer: whether anybody gets it.
+    var wanted: [Bool]
     var target: Int
     var statistics = VideoSendStatistics()
   }
@@ -49,7 +51,8 @@ package final class VideoSendPipeline: @unchecked Sendable {
     layers = (settings.lowerLayers + [main]).map { Layer(limits: $0, plan: SizePlan(limits: $0)) }
     shared = Lock(
       Shared(
-        keysWanted: layers.map { _ in true }, target: layers.reduce(0) { $0 + $1.limits.maximumBitrate }))
+        keysWanted: layers.map { _ in true }, wanted: layers.map { _ in true },
+        target: layers.reduce(0) { $0 + $1.limits.maximumBitrate }))
   }
 
   package func start() throws {
@@ -77,6 +80,17 @@ package final class VideoSendPipeline: @unchecked Sendable {
   package func requestKeyFrame(layer: Int) {
     shared.withLock { shared in
       if shared.keysWanted.indices.contains(layer) { shared.keysWanted[layer] = true }
+    }
+  }
+
+  /// Others are not encoded; each begins with a key frame when it is wanted again.
+  package func setWantedLayers(_ wanted: [Int]) {
+    shared.withLock { shared in
+      for layer in shared.wanted.indices {
+        let isWanted = wanted.contains(layer)
+        if isWanted, !shared.wanted[layer] { shared.keysWanted[layer] = true }
+        shared.wanted[layer] = isWanted
+      }
     }
   }
 
@@ -112,14 +126,14 @@ package final class VideoSendPipeline: @unchecked Sendable {
   // MARK: On the encoder's lane
 
   private func encodeWaiting() {
-    let (next, target) = shared.withLock { shared in
+    let (next, target, wanted) = shared.withLock { shared in
       defer { shared.waiting = nil }
-      return (shared.waiting, shared.target)
+      return (shared.waiting, shared.target, shared.wanted)
     }
     guard let frame = next else { return }
     var rest = target
     for layer in layers.indices {
-      let bitrate = share(of: layer, from: &rest)
+      let bitrate = wanted[layer] ? share(of: layer, isLowest: wanted.firstIndex(of: true) == layer, from: &rest) : 0
       guard bitrate > 0 else {
         layers[layer].encoder = nil  // begins with a key frame when it can be paid for again
         continue
@@ -129,9 +143,9 @@ package final class VideoSendPipeline: @unchecked Sendable {
   }
 
   /// The smaller layers are served first; a larger one is left out where too little is left for it.
-  private func share(of layer: Int, from rest: inout Int) -> Int {
+  private func share(of layer: Int, isLowest: Bool, from rest: inout Int) -> Int {
     let maximum = layers[layer].limits.maximumBitrate
-    guard layer == 0 || rest * 5 >= maximum * 2 else { return 0 }
+    guard isLowest || rest * 5 >= maximum * 2 else { return 0 }
     let share = min(rest, maximum)
     rest -= share
     return share
@@ -145,7 +159,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
       if key { shared.withLock { $0.keysWanted[layer] = false } }
       guard let picture else { return }
       shared.withLock { shared in
-        if layer == layers.count - 1 {
+        if layer == shared.wanted.lastIndex(of: true) {
           shared.statistics.encoded += 1
           (shared.statistics.width, shared.statistics.height) = size
         }
@@ -189,7 +203,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
         VideoEncoderSettings(
           codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
           framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
-          bitrate: bitrate))
+          bitrate: bitrate, temporalLayers: settings.temporalLayers))
       layers[layer].encoder = encoder
     }
     try encoder.adapt(width: width, height: height, bitrate: bitrate)
@@ -249,14 +263,14 @@ private struct SizePlan {
 /// What became of a camera's pictures, since publishing began.
 public struct VideoSendStatistics: Sendable, Hashable, Codable {
   public var captured = 0
-  /// In the main layer.
+  /// In the largest layer that anybody wants.
   public var encoded = 0
   /// In all layers.
   public var keyFrames = 0
   /// Overtaken by a newer frame before the encoder got to them.
   public var dropped = 0
   public var failed = 0
-  /// Of the main layer, in pixels.
+  /// Of that layer, in pixels.
   public var width = 0
   public var height = 0
 

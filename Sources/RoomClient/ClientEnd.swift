@@ -11,6 +11,7 @@ package class ClientEnd {
   package private(set) var isOver = false
   /// Goes by itself at this time, whether the router has answered or not.
   private var leaveLimit: Tick?
+  private var leaveReason = Koine.EndReason.left
 
   init() {}
 
@@ -46,7 +47,12 @@ package class ClientEnd {
   }
 
   /// Waits for the router's goodbye, but not for long.
-  func expectEnd(at now: Tick) { if leaveLimit == nil { leaveLimit = now + .seconds(2) } }
+  /// - Parameter reason: of the end if none comes.
+  func expectEnd(_ reason: Koine.EndReason = .left, at now: Tick) {
+    guard leaveLimit == nil else { return }
+    leaveLimit = now + .seconds(2)
+    leaveReason = reason
+  }
 
   /// Tells the end once; nothing follows.
   package func end(_ reason: Koine.EndReason) {
@@ -59,7 +65,7 @@ package class ClientEnd {
 
   package func handleTimeout(at now: Tick) {
     handleMediaTimeout(at: now)
-    if let leaveLimit, now >= leaveLimit { end(.left) }  // nobody answers: gone all the same
+    if let leaveLimit, now >= leaveLimit { end(leaveReason) }  // nobody answers: gone all the same
   }
 
   package var deadline: Tick? { mediaDeadline.sooner(leaveLimit) }

@@ -12,6 +12,12 @@ package final class ParticipantEnd: ClientEnd {
   private struct Published {
     let track: String
     let sender: SenderID
+    /// Of its layers, in bit/s.
+    let bitrates: [Int]
+    /// The layers that anybody wants.
+    var wanted: [Int]
+
+    var wantedBitrate: Int { wanted.reduce(0) { $0 + (bitrates.indices.contains($1) ? bitrates[$1] : 0) } }
   }
 
   private struct Subscribed {
@@ -78,6 +84,7 @@ package final class ParticipantEnd: ClientEnd {
     case .unpublish(let handle):
       guard let entry = published.removeValue(forKey: handle) else { return }
       peer.removeSender(entry.sender)
+      noteWantedBitrate()
       send(.unpublish(trackIDs: [entry.track]))
     case .mute(let handle, let muted):
       if let entry = published[handle] { send(.mute(trackID: entry.track, muted: muted)) }
@@ -121,7 +128,10 @@ package final class ParticipantEnd: ClientEnd {
       media.encodings[layer].maxHeight = limits.maximumHeight
     }
     nextMid += 1
-    published[handle] = Published(track: stream.id.track, sender: peer.addSender(parameters))
+    published[handle] = Published(
+      track: stream.id.track, sender: peer.addSender(parameters), bitrates: options.layers.map(\.maximumBitrate),
+      wanted: Array(options.layers.indices))
+    noteWantedBitrate()
     let number = takeRequest()
     publications[number] = handle
     send(
@@ -131,6 +141,11 @@ package final class ParticipantEnd: ClientEnd {
           tracks: [
             Track(id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted, media: media)
           ])))
+  }
+
+  /// So much would go out if the path carried it.
+  private func noteWantedBitrate() {
+    peer.wantedBitrate = published.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10
   }
 
   private func makeSSRC() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
@@ -187,13 +202,17 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   package override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
-  package override func tellEnd(_ reason: Koine.EndReason) { receiver.linkDidChange(.ended(reason)) }
+  package override func tellEnd(_ reason: Koine.EndReason) {
+    if reason != .lost { peer.close() }
+    receiver.linkDidChange(.ended(reason))
+  }
 
   private func takeEvents(at now: Tick) {
     while let event = peer.pollEvent() {
       switch event {
       case .connected: receiver.linkDidChange(.mediaConnected)
       case .failed: end(.lost)
+      case .closed: expectEnd(.lost, at: now)  // the room is about to say why
       case .frame(let id, let frame): if let handle = handles[id] { receiver.linkDidReceive(frame, of: handle) }
       case .keyFrameRequested(let sender, let layer):
         if let handle = published.first(where: { $0.value.sender == sender })?.key {
@@ -236,6 +255,11 @@ package final class ParticipantEnd: ClientEnd {
       receiver.linkDidChange(.speakers(Koine.Speakers(levels: levels, dominant: speakers.dominant)))
     case .quality(let changes):
       receiver.linkDidChange(.quality(changes.compactMapValues { SignalQuality(rawValue: $0) }))
+    case .wanted(let track, let layers):
+      guard let handle = published.first(where: { $0.value.track == track })?.key else { return }
+      published[handle]?.wanted = layers
+      noteWantedBitrate()
+      receiver.linkDidChange(.layersWanted(handle, layers))
     case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
     case .ended(let reason): end(Koine.EndReason(reason))
     case .accepted, .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress: break

@@ -21,11 +21,16 @@ final class Forwarder {
   let media: Media
   private let sender: SenderID
   private var splice: Splice
+  private var temporal = TemporalFilter()
   private(set) var isPaused = false
   /// The layer that is forwarded; nil while waiting.
   private(set) var current: Int?
   /// The layer the receiver should get: the next key frame of it is where the switch happens.
   private(set) var target: Int
+  /// The highest temporal layer that the receiver should get of the target.
+  private(set) var temporalTarget = TemporalFilter.all
+  /// How often and until when the estimate keeps it from going up: it went up before and had to come down.
+  var caution = LayerCaution()
   /// What the receiver would like.
   var preference = Preference()
   private var stretch: UInt64 = 0
@@ -46,24 +51,51 @@ final class Forwarder {
 
   /// Passes a packet on, unless it is not what the receiver should get now.
   /// - Returns: whether it did.
-  func forward(_ shared: SharedPacket, _ numbers: SourceNumbers, startsKeyFrame: Bool, at now: Tick) -> Bool {
+  func forward(_ shared: SharedPacket, _ numbers: SourceNumbers, _ facts: PictureFacts, at now: Tick) -> Bool {
     guard !isPaused, receiver.isConnected else { return false }
     if current != shared.layer || stretch != track.stretch {
-      guard shared.layer == target, startsKeyFrame || track.codec.isAudio else { return false }
+      guard shared.layer == target, facts.startsKeyFrame || track.codec.isAudio else { return false }
       begin(shared.layer, at: numbers, now: now)
+    }
+    var isLeftOut = false
+    if !temporal.admits(facts, numbers) {
+      if splice.skip(numbers) { return false }
+      isLeftOut = true  // its number has been kept for it: it goes out empty
     }
     guard let out = splice.rewritten(numbers, now: now) else { return false }
     receiver.seat.peer.forward(
-      shared, on: sender, sequence: UInt16(truncatingIfNeeded: out.sequence), timestamp: out.timestamp, at: now)
+      isLeftOut ? shared.emptied : shared, on: sender, sequence: UInt16(truncatingIfNeeded: out.sequence),
+      timestamp: out.timestamp,
+      picture: track.codec.isAudio
+        ? nil : PictureNumbers(pictureID: out.pictureID, tl0PictureIndex: out.tl0PictureIndex), at: now)
     packets += 1
     return true
   }
 
   private func begin(_ layer: Int, at numbers: SourceNumbers, now: Tick) {
-    splice.cut(at: numbers, now: now)
+    splice.cut(at: numbers, aligned: aligned(numbers.timestamp, of: layer), now: now)
     current = layer
     stretch = track.stretch
+    setTemporalLimit()
+    temporal.begin()
     if let report = track.layers[layer].report { anchor(layer, captured: report.captured, timestamp: report.timestamp) }
+  }
+
+  /// The timestamp that the layer forwarded so far has at the same time of capture.
+  private func aligned(_ timestamp: UInt32, of layer: Int) -> UInt32? {
+    guard let current, current != layer, stretch == track.stretch, let old = track.layers[current].report,
+      let new = track.layers[layer].report
+    else { return nil }
+    let between = (new.captured - old.captured).nanoseconds
+    guard between.magnitude < 60_000_000_000 else { return nil }
+    let ticks = between * Int64(track.codec.clockRate) / 1_000_000_000
+    return old.timestamp &+ UInt32(truncatingIfNeeded: ticks) &+ (timestamp &- new.timestamp)
+  }
+
+  /// On the way down the receiver gets as little as possible of what it has too much of.
+  private func setTemporalLimit() {
+    guard let current, current != target else { return temporal.wanted = temporalTarget }
+    temporal.wanted = current > target ? 0 : TemporalFilter.all
   }
 
   /// Lets the receiver's sender reports count from the publisher's.
@@ -80,10 +112,15 @@ final class Forwarder {
   func resume() { isPaused = false }
 
   /// - Returns: whether a key frame of the new layer is needed.
-  func choose(_ layer: Int) -> Bool {
+  func choose(_ layer: Int, temporalLayers: Int = TemporalFilter.all) -> Bool {
     target = layer
+    temporalTarget = temporalLayers
+    setTemporalLimit()
     return needsKeyFrame
   }
+
+  /// Whether the layer has to be sent for it.
+  func wants(_ layer: Int) -> Bool { !isPaused && receiver.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
   func end() {

@@ -5,7 +5,7 @@ import KoineBase
 /// At most one request per `interval`, and one in flight: whoever wants a key frame while one is under way is answered by
 /// it. A request that is not answered is repeated, for a limited number of times.
 struct KeyFrameRequests {
-  static let interval: Duration = .milliseconds(500)
+  static let interval: Duration = .milliseconds(300)
   static let attempts = 20
 
   private enum State {

@@ -27,6 +27,8 @@ final class PeerTable {
   private var dirty: [Seat] = []
   private var dirtyHead = 0
   private var timers = TimerHeap()
+  /// Peers that have only their goodbyes to say.
+  private var leaving: [Peer] = []
 
   var count: Int { seats.count - free.count }
   var deadline: Tick? { timers.soonest }
@@ -45,6 +47,8 @@ final class PeerTable {
     free.append(seat.number)
     byFragment[seat.peer.localCredentials.ufrag] = nil
     if let address = seat.boundTo, byAddress[address] === seat { byAddress[address] = nil }
+    seat.peer.close()
+    leaving.append(seat.peer)
   }
 
   // MARK: Datagrams in
@@ -79,6 +83,10 @@ final class PeerTable {
   /// The next datagram of any touched peer. One peer is emptied before the next, so that what leaves for one receiver
   /// leaves together.
   func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+    while let peer = leaving.last {
+      if let transmit = peer.poll(into: out, at: now) { return transmit }
+      leaving.removeLast()
+    }
     while dirtyHead < dirty.count {
       let seat = dirty[dirtyHead]
       if isSeated(seat) {

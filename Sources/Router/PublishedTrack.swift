@@ -10,6 +10,69 @@ final class PublishedTrack {
     var lastPacket: Tick?
     /// The last sender report: a capture time on our clock and the timestamp that belongs to it.
     var report: (captured: Tick, timestamp: UInt32)?
+    /// Whether its publisher has been told to send it.
+    private(set) var isOn = true
+    private var onSince: Tick?
+    /// Nobody has wanted it since.
+    private var idleSince: Tick?
+    /// It was asked for in vain; not before this again.
+    private var retryAt: Tick?
+    private var meter = LayerMeter()
+    /// That have been seen.
+    private(set) var temporalLayers = 1
+
+    /// For how long a layer that nobody wants is kept: whoever comes back within it does without a beginning.
+    private static let keep = Duration.seconds(2)
+    /// A layer without packets for so long is not being sent.
+    private static let silence = Duration.seconds(1)
+    private static let retryPause = Duration.seconds(6)
+
+    mutating func count(_ packet: SharedPacket, _ facts: PictureFacts) {
+      meter.bytes += packet.payloadRange.count
+      temporalLayers = max(temporalLayers, min(facts.temporalLayer, 2) + 1)
+    }
+
+    /// In bit/s; nil until it has been sent for some seconds.
+    var bitrate: Int? { meter.bitrate }
+
+    func isLive(at now: Tick) -> Bool { lastPacket.map { now - $0 < Self.silence } ?? false }
+
+    /// Switched on a moment ago, and nothing has come yet.
+    func isAboutToBegin(at now: Tick) -> Bool {
+      onSince.map { onSince in now - onSince < .milliseconds(150) && lastPacket ?? .zero < onSince } ?? false
+    }
+
+    /// Whether there is hope of getting it.
+    /// - Parameter patience: for how long it may be silent after it was asked for.
+    func isAvailable(at now: Tick, patience: Duration) -> Bool {
+      if isLive(at: now) { return true }
+      guard isOn else { return retryAt.map { $0 <= now } ?? true }
+      return onSince.map { now - $0 < patience } ?? false
+    }
+
+    /// - Returns: whether the publisher must be told.
+    mutating func turnOn(at now: Tick) -> Bool {
+      idleSince = nil
+      guard !isOn else { return false }
+      isOn = true
+      onSince = now
+      return true
+    }
+
+    /// - Returns: whether the publisher must be told.
+    mutating func nobodyWants(at now: Tick) -> Bool {
+      guard isOn else { return false }
+      let since = idleSince ?? now
+      idleSince = since
+      let cameInTime = isLive(at: now) || onSince.map { now - $0 < Self.keep } ?? false
+      guard now - since >= Self.keep else { return false }
+      isOn = false
+      idleSince = nil
+      retryAt = cameInTime ? nil : now + Self.retryPause
+      return true
+    }
+
+    mutating func measure(at now: Tick) { meter.measure(at: now) }
   }
 
   unowned let owner: Member
@@ -51,4 +114,54 @@ final class PublishedTrack {
 
   /// When a key frame must be asked for again.
   var deadline: Tick? { layers.reduce(nil) { ($0 as Tick?).sooner($1.requests.deadline) } }
+}
+
+/// What a layer takes, smoothed over some seconds.
+struct LayerMeter {
+  var bytes = 0
+  private var since: Tick?
+  private var smoothed: Double?
+  private var samples = 0
+
+  var bitrate: Int? { samples < 4 ? nil : smoothed.map { Int($0) } }
+
+  mutating func measure(at now: Tick) {
+    guard let since, now > since, bytes > 0 else {
+      (self.since, bytes, samples) = (now, 0, 0)
+      return
+    }
+    let rate = Double(bytes * 8) / (now - since).inSeconds
+    smoothed = smoothed.map { samples == 0 ? rate : $0 + (rate - $0) * 0.3 } ?? rate
+    samples += 1
+    (self.since, bytes) = (now, 0)
+  }
+}
+
+/// Keeps a receiver from going up and down all the time: whoever had to come down soon after going up waits, each time
+/// for longer.
+struct LayerCaution {
+  private static let soon = Duration.seconds(10)
+  private static let first = Duration.seconds(4)
+  private static let longest = Duration.seconds(30)
+  private var wentUp: Tick?
+  private var pause = first
+  private var until: Tick?
+
+  func mayGoUp(at now: Tick) -> Bool { until.map { $0 <= now } ?? true }
+
+  mutating func goesUp(at now: Tick) { wentUp = now }
+
+  /// Because the path does not carry more.
+  mutating func comesDown(at now: Tick) {
+    if let wentUp, now - wentUp < Self.soon {
+      until = now + pause
+      pause = min(pause * 2, Self.longest)
+    } else {
+      pause = Self.first
+    }
+    wentUp = nil
+  }
+
+  /// The receiver wishes something else: what was is no guide.
+  mutating func forget() { self = LayerCaution() }
 }

@@ -18,10 +18,11 @@ extension Room {
     guard !track.track.muted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
-    let startsKeyFrame = !track.codec.isAudio && read(packet, of: track, into: &numbers)
-    if startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer) }
+    let facts = track.codec.isAudio ? PictureFacts() : PictureFacts(packet, of: track.codec, numbers: &numbers)
+    track.layers[packet.layer].count(packet, facts)
+    if facts.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer) }
     for forwarder in track.forwarders {
-      guard forwarder.forward(packet, numbers, startsKeyFrame: startsKeyFrame, at: now) else { continue }
+      guard forwarder.forward(packet, numbers, facts, at: now) else { continue }
       forwardedPackets += 1
       peers.touch(forwarder.receiver.seat)
     }
@@ -34,24 +35,6 @@ extension Room {
     let isForwarded = speakers.heard(voice, level: packet.extensions.audioLevel, at: now)
     if wasIdle, speakers.deadline != nil { needsSettling = true }
     return isForwarded
-  }
-
-  /// - Returns: whether a key frame starts here.
-  private func read(_ packet: SharedPacket, of track: PublishedTrack, into numbers: inout SourceNumbers) -> Bool {
-    let payload = UnsafeRawBufferPointer(rebasing: packet.datagram.readable[packet.payloadRange])
-    switch track.codec {
-    case .opus: return false
-    case .vp8:
-      guard let (descriptor, length) = try? VP8Descriptor.parse(payload), length < payload.count else { return false }
-      numbers.pictureID = descriptor.pictureID
-      numbers.tl0PictureIndex = descriptor.tl0PictureIndex
-      return descriptor.startsPartition && descriptor.partition == 0
-        && VP8Descriptor.isKey(UnsafeRawBufferPointer(rebasing: payload[length...]))
-    case .vp9:
-      guard let (descriptor, length) = try? VP9Descriptor.parse(payload), length < payload.count else { return false }
-      numbers.pictureID = descriptor.pictureID
-      return descriptor.startsFrame && descriptor.spatialLayer == 0 && !descriptor.isInterPicturePredicted
-    }
   }
 
   func take(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {
@@ -79,7 +62,8 @@ extension Room {
 
   func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
     guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer) else { return }
-    if track.layers[layer].requests.wanted(at: now) { ask(track, layer) }
+    // A layer that has just been asked for begins with a key frame by itself.
+    if track.layers[layer].requests.wanted(at: now), !track.layers[layer].isAboutToBegin(at: now) { ask(track, layer) }
     if !track.isListed, track.deadline != nil {
       track.isListed = true
       listed.append(track)

@@ -2,16 +2,23 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-// Simulcast: which of a publisher's layers each receiver gets, by what its path carries.
+// Which of a publisher's layers each receiver gets, by what its path carries, and which layers a publisher has to send.
 
 extension Room {
   private static let checkInterval: Duration = .milliseconds(500)
-  /// A layer without packets for so long is not being sent.
-  private static let silence: Duration = .seconds(1)
+  /// For as long a layer that was asked for may be silent: where there is another one meanwhile, and where not.
+  private static let patience = (with: Duration.milliseconds(1_500), without: Duration.milliseconds(700))
+  /// In bit/s, with headers.
+  private static let voiceRate = 48_000.0
+  /// Of the estimate; the rest is for retransmissions and control.
+  private static let usable = 0.95
+  /// Going up needs so much more than staying.
+  private static let room = 1.1
 
   func estimated(_ bitrate: Int, for member: Member, at now: Tick) {
+    if let old = member.bitrate, abs(bitrate - old) <= old / 25 { return }  // the next check will do
     member.bitrate = bitrate
-    for forwarder in member.subscriptions where forwarder.track.layers.count > 1 { chooseLayer(of: forwarder, at: now) }
+    allocate(to: member, at: now)
   }
 
   func watchLayers(at now: Tick) {
@@ -24,17 +31,13 @@ extension Room {
     guard let due = nextLayerCheck, due <= now else { return }
     nextLayerCheck = nil
     for member in members {
-      for track in member.tracks where track.layers.count > 1 && !track.forwarders.isEmpty {
-        nextLayerCheck = now + Self.checkInterval
-        for forwarder in track.forwarders { chooseLayer(of: forwarder, at: now) }
+      for track in member.tracks where !track.codec.isAudio {
+        if track.layers.count > 1 || !track.forwarders.isEmpty { nextLayerCheck = now + Self.checkInterval }
+        for layer in track.layers.indices { track.layers[layer].measure(at: now) }
       }
     }
-  }
-
-  private func chooseLayer(of forwarder: Forwarder, at now: Tick) {
-    let layer = bestLayer(for: forwarder, at: now)
-    guard layer != forwarder.target else { return }
-    if forwarder.choose(layer) { requestKeyFrame(of: forwarder.track, layer: layer, at: now) }
+    for member in members where !member.subscriptions.isEmpty { allocate(to: member, at: now) }
+    for member in members { for track in member.tracks { tellWanted(of: track, at: now) } }
   }
 
   func prefer(_ preferences: [LayerPreference], of member: Member, at now: Tick) {
@@ -43,24 +46,130 @@ extension Room {
         continue
       }
       forwarder.preference = .init(layer: wish.layer, maxHeight: wish.maxHeight, priority: wish.priority)
+      forwarder.caution.forget()
     }
-    for forwarder in member.subscriptions where forwarder.track.layers.count > 1 { chooseLayer(of: forwarder, at: now) }
+    allocate(to: member, at: now)
   }
 
-  /// The highest layer that is being sent, is wanted, and fits the receiver's share of its path; going up needs some room
-  /// to spare. A pinned layer is taken as long as it is sent.
-  func bestLayer(for forwarder: Forwarder, at now: Tick) -> Int {
+  // MARK: What a receiver gets
+
+  /// One thing a receiver may get of a track.
+  private struct Choice {
+    var layer: Int
+    var temporalLayers: Int
+    /// In bit/s.
+    var rate: Double
+  }
+
+  /// Shares the receiver's path among the pictures it gets: each the least there is, then all more in turn, those of
+  /// higher priority first.
+  func allocate(to member: Member, at now: Tick) {
+    var pictures: [Forwarder] = []
+    var rest = (member.bitrate.map(Double.init) ?? .infinity) * Self.usable
+    var wishes = 0.0
+    for forwarder in member.subscriptions where !forwarder.isPaused {
+      if forwarder.track.codec.isAudio { rest -= Self.voiceRate } else { pictures.append(forwarder) }
+    }
+    pictures.sort { $0.preference.priority > $1.preference.priority }  // stable
+    var next = pictures[...]
+    while let priority = next.first?.preference.priority {
+      let equals = next.prefix { $0.preference.priority == priority }
+      next = next.dropFirst(equals.count)
+      wishes += allocate(&rest, among: equals, at: now)
+    }
+    member.seat.peer.wantedBitrate = Int(wishes * Self.room / Self.usable)
+    for forwarder in pictures where !forwarder.track.layers[forwarder.target].isOn {
+      tellWanted(of: forwarder.track, at: now)
+    }
+    for forwarder in pictures where forwarder.needsKeyFrame {
+      requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
+    }
+  }
+
+  /// - Returns: what they would take on a path that carries all, in bit/s.
+  private func allocate(_ rest: inout Double, among pictures: ArraySlice<Forwarder>, at now: Tick) -> Double {
+    let choices = pictures.map { self.choices(for: $0, at: now) }
+    var taken = [Int](repeating: 0, count: choices.count)
+    for list in choices { rest -= list[0].rate }
+    var isGrowing = true
+    while isGrowing {
+      isGrowing = false
+      for (index, list) in choices.enumerated() where taken[index] + 1 < list.count {
+        let (from, to) = (list[taken[index]], list[taken[index] + 1])
+        let forwarder = pictures[pictures.startIndex + index]
+        let isUp = isUp(to, for: forwarder)
+        if isUp, to.layer > forwarder.target, !forwarder.caution.mayGoUp(at: now) { continue }
+        guard to.rate * (isUp ? Self.room : 1) - from.rate <= rest else { continue }
+        rest -= to.rate - from.rate
+        taken[index] += 1
+        isGrowing = true
+      }
+    }
+    for (index, list) in choices.enumerated() {
+      give(list[taken[index]], of: list, to: pictures[pictures.startIndex + index], at: now)
+    }
+    return choices.reduce(0) { $0 + ($1.last?.rate ?? 0) }
+  }
+
+  private func isUp(_ choice: Choice, for forwarder: Forwarder) -> Bool {
+    (choice.layer, choice.temporalLayers) > (forwarder.target, forwarder.temporalTarget)
+  }
+
+  private func give(_ choice: Choice, of list: [Choice], to forwarder: Forwarder, at now: Tick) {
+    guard choice.layer != forwarder.target || choice.temporalLayers != forwarder.temporalTarget else { return }
+    if forwarder.current != nil {
+      if choice.layer > forwarder.target { forwarder.caution.goesUp(at: now) }
+      // Else the layer it had is not to be had any more.
+      if choice.layer < forwarder.target, list.contains(where: { $0.layer == forwarder.target }) {
+        forwarder.caution.comesDown(at: now)
+      }
+    }
+    _ = forwarder.choose(choice.layer, temporalLayers: choice.temporalLayers)
+  }
+
+  /// What there is for it, from the least: the smallest layer with fewer pictures, then each layer whole.
+  private func choices(for forwarder: Forwarder, at now: Tick) -> [Choice] {
+    let layers = wanted(available(for: forwarder, at: now), by: forwarder)
+    var result: [Choice] = []
+    for (index, layer) in layers.enumerated() {
+      let rate = rate(of: layer, for: forwarder)
+      if index == 0 {
+        let shares = Self.temporalShares(forwarder.track.layers[layer].temporalLayers)
+        for (temporal, share) in shares.enumerated() {
+          result.append(Choice(layer: layer, temporalLayers: temporal, rate: rate * share))
+        }
+      }
+      // Somebody may send a small layer that takes more than the next one: then it is of no use.
+      while let last = result.last, last.rate > rate, result.count > 1 { result.removeLast() }
+      result.append(Choice(layer: layer, temporalLayers: TemporalFilter.all, rate: rate))
+    }
+    return result
+  }
+
+  /// What the lower temporal layers take of the whole, as our encoders share it out.
+  private static func temporalShares(_ layers: Int) -> [Double] {
+    switch layers {
+    case 2: [0.6]
+    case 3...: [0.4, 0.6]
+    default: []
+    }
+  }
+
+  /// What the layer may take; of that which is forwarded, what it does take.
+  private func rate(of layer: Int, for forwarder: Forwarder) -> Double {
     let track = forwarder.track
-    let live = track.layers.indices.filter { layer in
-      track.layers[layer].lastPacket.map { now - $0 < Self.silence } ?? false
-    }
-    let candidates = wanted(live.isEmpty ? Array(track.layers.indices) : live, by: forwarder)
-    guard let share = share(of: forwarder) else { return candidates.last ?? 0 }
-    let best = candidates.last { layer in
-      let needed = track.media.encodings[layer].maxBitrate ?? 0
-      return layer > forwarder.target ? needed <= share * 5 / 6 : needed <= share
-    }
-    return best ?? candidates.first ?? 0
+    let allowed = track.media.encodings[layer].maxBitrate.map(Double.init)
+    let measured = track.layers[layer].bitrate.map { Double($0) * Self.room }
+    guard let allowed else { return measured ?? 0 }
+    return layer == forwarder.current && layer == forwarder.target ? min(measured ?? allowed, allowed) : allowed
+  }
+
+  /// The layers that are being sent, or would be if they were asked for.
+  private func available(for forwarder: Forwarder, at now: Tick) -> [Int] {
+    let track = forwarder.track
+    let patience = forwarder.current == nil ? Self.patience.without : Self.patience.with
+    let layers = track.layers.indices.filter { track.layers[$0].isAvailable(at: now, patience: patience) }
+    return layers.isEmpty ? Array(track.layers.indices) : layers
   }
 
   private func wanted(_ layers: [Int], by forwarder: Forwarder) -> [Int] {
@@ -72,19 +181,21 @@ extension Room {
     return enough.map { enough in layers.filter { $0 <= enough } } ?? layers
   }
 
-  /// In bit/s; nil while nothing is known of the path. What pictures of higher priority may take comes off first; those of
-  /// the same priority share alike.
-  private func share(of forwarder: Forwarder) -> Int? {
-    guard let bitrate = forwarder.receiver.bitrate else { return nil }
-    var rest = bitrate * 9 / 10
-    var equals = 0
-    for other in forwarder.receiver.subscriptions where !other.track.codec.isAudio && !other.isPaused {
-      if other.preference.priority > forwarder.preference.priority {
-        rest -= other.track.media.encodings[other.target].maxBitrate ?? 0
-      } else if other.preference.priority == forwarder.preference.priority {
-        equals += 1
-      }
+  // MARK: What a publisher sends
+
+  /// Tells the publisher which layers anybody wants, when that changes: at once when more are wanted, after a while when
+  /// fewer are.
+  func tellWanted(of track: PublishedTrack, at now: Tick) {
+    guard track.layers.count > 1, !track.track.muted else { return }
+    var hasChanged = false
+    for layer in track.layers.indices {
+      let isWanted = track.forwarders.contains { $0.wants(layer) }
+      let changes = isWanted ? track.layers[layer].turnOn(at: now) : track.layers[layer].nobodyWants(at: now)
+      hasChanged = hasChanged || changes
     }
-    return max(rest, 0) / max(equals, 1)
+    guard hasChanged else { return }
+    outbox.post(
+      .wanted(trackID: track.track.id, layers: track.layers.indices.filter { track.layers[$0].isOn }),
+      to: track.owner.connection)
   }
 }

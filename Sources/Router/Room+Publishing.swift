@@ -21,6 +21,7 @@ extension Room {
       return published
     }
     member.tracks += tracks
+    if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
     peers.touch(member.seat)
     outbox.post(.accepted(request: publish.request), to: member.connection)
     guard !tracks.isEmpty else { return }

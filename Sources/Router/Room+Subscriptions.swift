@@ -40,8 +40,8 @@ extension Room {
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)
-    if track.layers.count > 1 {
-      _ = forwarder.choose(bestLayer(for: forwarder, at: now))  // `subscribe` asks for its key frame
+    if !track.codec.isAudio {
+      allocate(to: member, at: now)
       watchLayers(at: now)
     }
     return forwarder
@@ -79,18 +79,20 @@ extension Room {
     cancelIdleRequests(of: track)
   }
 
-  func pause(_ tracks: [TrackReference], of member: Member) {
+  func pause(_ tracks: [TrackReference], of member: Member, at now: Tick) {
     for forwarder in subscriptions(tracks, of: member) where !forwarder.isPaused {
       forwarder.pause()
       cancelIdleRequests(of: forwarder.track)
     }
+    allocate(to: member, at: now)
   }
 
   func resume(_ tracks: [TrackReference], of member: Member, at now: Tick) {
     for forwarder in subscriptions(tracks, of: member) where forwarder.isPaused {
       forwarder.resume()
-      requestKeyFrames(of: forwarder.track, at: now)
     }
+    allocate(to: member, at: now)
+    for forwarder in subscriptions(tracks, of: member) { requestKeyFrames(of: forwarder.track, at: now) }
   }
 
   private func subscriptions(_ tracks: [TrackReference], of member: Member) -> [Forwarder] {

@@ -125,7 +125,7 @@ final class Room {
     case .mute(let trackID, let muted): mute(trackID, muted, of: member, at: now)
     case .subscribe(let subscribe): self.subscribe(subscribe, of: member, at: now)
     case .unsubscribe(let tracks): unsubscribe(tracks, of: member, at: now)
-    case .pause(let tracks): pause(tracks, of: member)
+    case .pause(let tracks): pause(tracks, of: member, at: now)
     case .resume(let tracks): resume(tracks, of: member, at: now)
     case .prefer(let preferences): prefer(preferences, of: member, at: now)
     case .data(let message): take(message, of: member, at: now)
@@ -159,7 +159,7 @@ final class Room {
       guard let member = seat.member else { continue }  // it left while its events were read
       switch event {
       case .connected: connected(member, at: now)
-      case .failed: remove(member, told: .dropped, others: .dropped, at: now)
+      case .failed, .closed: remove(member, told: .dropped, others: .dropped, at: now)
       case .packet(let receiver, let packet): take(packet, of: receiver, from: member, at: now)
       case .senderReport(let receiver, let layer, let report):
         take(report, of: receiver, layer: layer, from: member, at: now)
@@ -167,9 +167,9 @@ final class Room {
         if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
           requestKeyFrame(of: forwarder.track, layer: forwarder.current ?? forwarder.target, at: now)
         }
-      case .estimate(let bitrate, let loss):
+      case .estimate(_, let loss):
         member.lossOnWayOut = loss
-        estimated(bitrate, for: member, at: now)
+        estimated(member.seat.peer.capacity, for: member, at: now)
       case .frame: break  // the router asks for packets only
       }
     }

@@ -8,7 +8,7 @@ struct SourceNumbers: Hashable {
   var timestamp: UInt32
   /// VP8 and VP9 with picture ids.
   var pictureID: UInt16?
-  /// VP8.
+  /// VP8 and VP9 with temporal layers.
   var tl0PictureIndex: UInt8?
 }
 
@@ -17,15 +17,28 @@ struct SourceNumbers: Hashable {
 ///
 /// While the source stays the same, forwarding adds constants. A *cut* begins a new stretch right behind what was sent:
 /// with the next sequence number, picture id and TL0PICIDX (RFC 7741 section 4.2), and a timestamp that is as far ahead as
-/// time has passed.
+/// time has passed. A *skip* leaves a packet out and closes up behind it, so that what a receiver finds missing was lost.
 struct Splice {
+  /// How far numbers are moved, from a sequence number of the source on.
+  private struct Shift {
+    var from: Int64
+    var sequence: Int64
+    var picture: UInt16
+  }
+
+  private static let memory = 64
   private let clockRate: UInt32
   private var isOpen = false
   /// Of the current stretch; packets of the source before it are not sent.
   private var first: Int64 = 0
-  private var sequenceShift: Int64
+  /// Of the source, within the stretch.
+  private var newest: Int64 = 0
+  private var shift: Shift
+  /// The shifts before, for packets that come late: a ring, made with the first skip.
+  private var earlier: [Shift] = []
+  private var nextEarlier = 0
+  private var skippedPicture: UInt16?
   private var timestampShift: UInt32
-  private var pictureShift: UInt16
   private var tl0Shift: UInt8 = 0
   /// The highest numbers sent.
   private var sequence: Int64
@@ -40,17 +53,21 @@ struct Splice {
     sequence = Int64.random(in: 1...0x7FFF, using: &random)
     timestamp = UInt32.random(in: 0 ... .max, using: &random)
     pictureID = UInt16.random(in: 0...0x7FFF, using: &random)
-    sequenceShift = 0
+    shift = Shift(from: 0, sequence: 0, picture: 0)
     timestampShift = 0
-    pictureShift = 0
   }
 
   /// Begins a new stretch with this packet.
-  mutating func cut(at source: SourceNumbers, now: Tick) {
+  /// - Parameter aligned: its timestamp as the source of the last stretch would have given it, where that is known.
+  mutating func cut(at source: SourceNumbers, aligned: UInt32? = nil, now: Tick) {
     first = source.sequence
-    sequenceShift = sequence &+ 1 &- source.sequence
-    timestampShift = timestamp &+ elapsed(until: now) &- source.timestamp
-    if let id = source.pictureID { pictureShift = pictureID &+ 1 &- id }
+    newest = source.sequence - 1
+    let picture = source.pictureID.map { pictureID &+ 1 &- $0 } ?? shift.picture
+    shift = Shift(from: source.sequence, sequence: sequence &+ 1 &- source.sequence, picture: picture)
+    earlier.removeAll(keepingCapacity: true)
+    nextEarlier = 0
+    skippedPicture = nil
+    timestampShift = timestamp &+ advance(to: aligned, now) &- source.timestamp
     if let index = source.tl0PictureIndex { tl0Shift = tl0PictureIndex &+ 1 &- index }
     isOpen = true
   }
@@ -58,9 +75,11 @@ struct Splice {
   /// - Returns: nil where the packet comes before the current stretch.
   mutating func rewritten(_ source: SourceNumbers, now: Tick) -> SourceNumbers? {
     guard isOpen, source.sequence >= first else { return nil }
+    newest = max(newest, source.sequence)
+    let shift = shift(of: source.sequence)
     let result = SourceNumbers(
-      sequence: source.sequence &+ sequenceShift, timestamp: source.timestamp &+ timestampShift,
-      pictureID: source.pictureID.map { ($0 &+ pictureShift) & 0x7FFF },
+      sequence: source.sequence &+ shift.sequence, timestamp: source.timestamp &+ timestampShift,
+      pictureID: source.pictureID.map { ($0 &+ shift.picture) & 0x7FFF },
       tl0PictureIndex: source.tl0PictureIndex.map { $0 &+ tl0Shift })
     guard result.sequence > sequence else { return result }
     sequence = result.sequence
@@ -71,8 +90,48 @@ struct Splice {
     return result
   }
 
+  /// Leaves a packet out.
+  /// - Returns: false if its number has been kept for it, because later ones went out before: something must be sent.
+  mutating func skip(_ source: SourceNumbers) -> Bool {
+    guard isOpen, source.sequence >= first else { return true }
+    guard source.sequence > newest else { return false }
+    newest = source.sequence
+    remember(shift)
+    let isNewPicture = source.pictureID == nil || source.pictureID != skippedPicture
+    skippedPicture = source.pictureID
+    shift = Shift(
+      from: source.sequence + 1, sequence: shift.sequence &- 1, picture: shift.picture &- (isNewPicture ? 1 : 0))
+    return true
+  }
+
+  private mutating func remember(_ shift: Shift) {
+    if earlier.count < Self.memory {
+      earlier.append(shift)
+    } else {
+      earlier[nextEarlier] = shift
+      nextEarlier = (nextEarlier + 1) % Self.memory
+    }
+  }
+
+  private func shift(of sequence: Int64) -> Shift {
+    guard sequence < shift.from else { return shift }
+    var best: Shift?
+    for candidate in earlier where candidate.from <= sequence && candidate.from >= best?.from ?? .min {
+      best = candidate
+    }
+    return best ?? earlier.min { $0.from < $1.from } ?? shift
+  }
+
   /// A timestamp of the current stretch's source as the receiver knows it.
   func shifted(_ timestamp: UInt32) -> UInt32 { timestamp &+ timestampShift }
+
+  /// By how much the next timestamp is ahead of the last: by what the sources' own clocks say, unless that cannot be.
+  private func advance(to aligned: UInt32?, _ now: Tick) -> UInt32 {
+    guard let aligned else { return elapsed(until: now) }
+    let ahead = Int32(bitPattern: aligned &+ timestampShift &- timestamp)
+    if ahead <= 0, ahead > -Int32(clockRate) { return 1 }  // of a picture that has been shown in another layer
+    return ahead > 0 && ahead < Int32(clockRate) * 2 ? UInt32(ahead) : elapsed(until: now)
+  }
 
   /// In units of the RTP clock, at least one, so that two frames never share a timestamp.
   private func elapsed(until now: Tick) -> UInt32 {

@@ -30,6 +30,9 @@ public enum ServerMessage: Hashable, Sendable {
   case speakers(Speakers)
   /// How well the paths of those who changed carry: 0 hardly, 1 poorly, 2 well. The receiver's own among them.
   case quality([String: Int])
+  /// Which simulcast layers of one's own track anybody wants, 0 the smallest; others need not be sent. Before the first such
+  /// message all are wanted.
+  case wanted(trackID: String, layers: [Int])
   /// Something asked for was not done. `request` is nil where the message carried no number.
   case failed(request: Int?, Failure)
   /// The last message of a stay.
@@ -41,12 +44,12 @@ extension ServerMessage: Codable {
   enum Kind: String, CaseIterable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
-    case unsubscribed, data, dataReceipt, attributes, speakers, quality, failed, ended, pong
+    case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
-      participants, number
+      participants, number, layers
   }
 
   public init(from decoder: any Decoder) throws {
@@ -83,6 +86,9 @@ extension ServerMessage: Codable {
       self = .attributes(participant: try fields.text(.participant), try fields.attributes(.attributes))
     case .speakers: self = .speakers(try Speakers(from: decoder))
     case .quality: self = .quality(try fields.decode([String: Int].self, forKey: .participants))
+    case .wanted:
+      self = .wanted(
+        trackID: try fields.text(.track), layers: try fields.list(.layers, limit: SignalingLimits.encodings))
     case .failed:
       self = .failed(
         request: try fields.decodeIfPresent(Int.self, forKey: .request),
@@ -128,6 +134,9 @@ extension ServerMessage: Codable {
       try fields.encode(attributes, forKey: .attributes)
     case .speakers(let speakers): try speakers.encode(to: encoder)
     case .quality(let qualities): try fields.encode(qualities, forKey: .participants)
+    case .wanted(let track, let layers):
+      try fields.encode(track, forKey: .track)
+      try fields.encode(layers, forKey: .layers)
     case .failed(let request, let failure):
       try fields.encodeIfPresent(request, forKey: .request)
       try fields.encode(failure, forKey: .failure)
@@ -157,6 +166,7 @@ extension ServerMessage: Codable {
     case .attributes: .attributes
     case .speakers: .speakers
     case .quality: .quality
+    case .wanted: .wanted
     case .failed: .failed
     case .ended: .ended
     case .pong: .pong

@@ -8,7 +8,7 @@ import KoineRTP
 ///
 ///     setRemote ─→ ICE finds a path ─→ DTLS handshake, fingerprint checked ─→ keys ─→ .connected: media both ways ─→ close
 ///
-/// After `close(at:)`, drain `poll` once more: it yields the goodbyes.
+/// After `close()`, drain `poll` once more: it yields the goodbyes.
 package final class Peer {
   package let configuration: PeerConfiguration
   package let localCredentials: ICECredentials
@@ -158,7 +158,7 @@ package final class Peer {
   // MARK: The end
 
   /// Says goodbye to the other end (RTCP BYE, then DTLS close_notify) and does nothing more. No event follows.
-  package func close(at now: Tick) {
+  package func close() {
     guard !isOver, !isClosing else { return }
     isClosing = true
     earlyMedia = []
@@ -191,7 +191,7 @@ package final class Peer {
     switch dtls.state {
     case .connected(let keys) where srtp == nil: begin(with: keys, at: now)
     case .failed(let error): end("the handshake failed: \(error)")
-    case .closed where srtp != nil: end("the other end has closed")
+    case .closed where srtp != nil: end(.closed)
     default: break
     }
   }
@@ -220,11 +220,13 @@ package final class Peer {
     earlyMedia.append(datagram)
   }
 
-  private func end(_ reason: String) {
+  private func end(_ reason: String) { end(.failed(reason)) }
+
+  private func end(_ event: PeerEvent) {
     guard !isOver else { return }
     isOver = true
     earlyMedia = []
-    events.append(.failed(reason))
+    events.append(event)
   }
 }
 

@@ -31,6 +31,8 @@ package enum PeerEvent: Sendable {
   case connected
   /// No sign of the other end for as long as consent lasts (RFC 7675), or the handshake failed.
   case failed(String)
+  /// The other end has said goodbye. Nothing follows.
+  case closed
   case frame(ReceiverID, EncodedFrame)
   case packet(ReceiverID, SharedPacket)
   /// A sender report of the publisher, for those who pass its stream on.

@@ -180,6 +180,7 @@ final class Client {
       switch event {
       case .connected: isConnected = true
       case .failed(let reason): failure = reason
+      case .closed: failure = "closed"
       case .frame(let id, let frame): if let reference = receivers[id] { frames[reference, default: []].append(frame) }
       case .keyFrameRequested:
         keyFrameRequests += 1

@@ -10,6 +10,7 @@ struct Packetizer {
   let payloadLimit: Int
   private var pictureID: UInt16
   private var tl0PictureIndex: UInt8 = 0
+  private var lastTemporalLayer: UInt8 = 0
 
   init(parameters: StreamParameters, layer: Int, random: inout SeededRandom) {
     codec = parameters.codec
@@ -39,6 +40,10 @@ struct Packetizer {
       descriptor.pictureID = pictureID
       descriptor.tl0PictureIndex = tl0PictureIndex
       descriptor.temporalLayer = frame.temporalLayer
+      // Our patterns let a picture of the middle layer read the lowest one only, and one of the upper layer too if it
+      // comes right behind a picture of the lowest.
+      descriptor.layerSync = frame.temporalLayer == 1 || frame.temporalLayer > 1 && lastTemporalLayer == 0
+      lastTemporalLayer = frame.temporalLayer
       cut(data) { part, isFirst, _ in
         descriptor.startsPartition = isFirst
         payloads.append(payload(part, pool: &pool) { descriptor.write(to: &$0) })

@@ -13,6 +13,13 @@ package struct SharedPacket: Sendable {
   package var isRecovered: Bool
   /// Of the payload; differs from the packet's own for retransmissions, which carry a prefix.
   package var payloadRange: Range<Int>
+
+  /// The same packet without its payload, which keeps the sequence numbers together where it was left out.
+  package var emptied: SharedPacket {
+    var result = self
+    result.payloadRange = payloadRange.lowerBound..<payloadRange.lowerBound
+    return result
+  }
 }
 
 /// What becomes of a stream's packets.
