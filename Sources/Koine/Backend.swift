@@ -113,6 +113,9 @@ public enum LinkEvent: Sendable {
   /// Let in, as the room knows us: the credential may have given another id, name or attributes than were asked for. With
   /// everybody who is there already, and their streams.
   case joined(as: Participant, others: [Participant])
+  /// Let in again after the room had forgotten us, or had given us up: everything published and subscribed on this link is
+  /// gone. Ends a `reconnecting`.
+  case rejoined(as: Participant, others: [Participant])
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Stream)
@@ -123,9 +126,11 @@ public enum LinkEvent: Sendable {
   case speakers(Speakers)
   /// Of those whose path has become better or worse.
   case quality([Participant.ID: SignalQuality])
-  /// The media path stands: what is sent from now on arrives.
+  /// The media path stands, for the first time or again: what is sent from now on arrives.
   case mediaConnected
+  /// The room or its media cannot be reached for now; whatever is asked for meanwhile is done later.
   case reconnecting
+  /// Back, and nothing is missing.
   case reconnected
   /// A receiver needs a key frame of a published stream.
   case keyFrameWanted(MediaHandle, layer: Int)

@@ -22,7 +22,7 @@ public struct ReceivedMessage: Sendable, Hashable {
   public let topic: String
   public let payload: [UInt8]
   /// Counts the room's messages: every receiver sees rising numbers.
-  public let order: UInt64
+  public package(set) var order: UInt64
   /// How long the room has kept it; zero for one that was passed on at once.
   public let age: Duration
   /// It was sent before this participant came.

@@ -154,7 +154,7 @@ extension SessionCore {
       guard received[id] == nil, let stream = others[id.participant]?.streams.first(where: { $0.id == id }) else {
         return
       }
-      receive(stream)
+      if isAwaited(id) { suspended.insert(id) } else { receive(stream) }
       changeTile(of: id) { $0.pause = pause(of: stream) }
     }
   }
@@ -163,6 +163,7 @@ extension SessionCore {
     lane.post { [self] in
       if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
       stopReceiving(id)
+      suspended.remove(id)
       changeTile(of: id) { $0.pause = .notSubscribed }
     }
   }

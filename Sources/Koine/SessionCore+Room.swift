@@ -14,15 +14,13 @@ extension SessionCore: LinkReceiver {
   private func handle(_ event: LinkEvent) {
     switch event {
     case .joined(let local, let present): entered(as: local, others: present)
+    case .rejoined(let local, let present): reentered(as: local, others: present)
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
-    case .streamAdded(let stream): added(stream)
+    case .streamAdded(let stream): isAwaited(stream.id) ? isBack(stream) : added(stream)
     case .streamRemoved(let id): removed(id)
     case .streamMuted(let id, let isMuted): muted(id, isMuted)
-    case .attributesChanged(let id, let attributes):
-      guard others[id] != nil else { return }
-      others[id]?.attributes = attributes
-      if let participant = others[id] { visible.tell(.attributesChanged(participant)) }
+    case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.tell(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
     case .quality(let changes): visible.tell(.qualityChanged(changes))
@@ -38,13 +36,14 @@ extension SessionCore: LinkReceiver {
   }
 
   func joined(_ participant: Participant) {
-    guard others[participant.id] == nil else { return }
+    guard others[participant.id] == nil else { return isBack(participant) }
     others[participant.id] = participant
     visible.tell(.participantJoined(participant))
     for stream in participant.streams { added(stream) }
   }
 
-  private func left(_ id: Participant.ID, _ reason: DepartureReason) {
+  func left(_ id: Participant.ID, _ reason: DepartureReason) {
+    awaited.removeValue(forKey: id)?.cancel()
     guard let participant = others[id] else { return }
     for stream in participant.streams { removed(stream.id) }
     syncs[id] = nil
@@ -61,9 +60,11 @@ extension SessionCore: LinkReceiver {
     if options.subscribesToEverything { receive(stream) }
   }
 
-  private func removed(_ id: Stream.ID) {
+  func removed(_ id: Stream.ID) {
     guard var owner = others[id.participant], let stream = owner.streams.first(where: { $0.id == id }) else { return }
     stopReceiving(id)
+    awaitedStreams.removeValue(forKey: id)?.cancel()
+    suspended.remove(id)
     waitingSinks[id] = nil
     preferences[id] = nil
     paused.remove(id)
@@ -73,7 +74,7 @@ extension SessionCore: LinkReceiver {
     visible.tell(.streamRemoved(stream, owner))
   }
 
-  private func muted(_ id: Stream.ID, _ isMuted: Bool) {
+  func muted(_ id: Stream.ID, _ isMuted: Bool) {
     guard var owner = others[id.participant], let index = owner.streams.firstIndex(where: { $0.id == id }),
       owner.streams[index].isMuted != isMuted
     else { return }
@@ -82,6 +83,12 @@ extension SessionCore: LinkReceiver {
     received[id]?.stream = owner.streams[index]
     visible.tell(.streamMuted(owner.streams[index], owner))
     changeTile(of: id) { $0.pause = pause(of: owner.streams[index]) }
+  }
+
+  func attributesChanged(_ id: Participant.ID, _ attributes: [String: String]) {
+    guard others[id] != nil else { return }
+    others[id]?.attributes = attributes
+    if let participant = others[id] { visible.tell(.attributesChanged(participant)) }
   }
 
   /// Why a subscribed stream's pictures stand still, if they do.

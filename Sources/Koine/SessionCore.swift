@@ -25,6 +25,12 @@ final class SessionCore: @unchecked Sendable {
   var dominantSpeaker: Participant.ID?
   var syncs: [Participant.ID: StreamSync] = [:]
   private let loudspeakerProblem: DeviceError?
+  /// Those who were in the room before it forgot us, until they are seen again or have been waited for long enough.
+  var awaited: [Participant.ID: Alarm] = [:]
+  /// The same with streams of those who are there again.
+  var awaitedStreams: [Stream.ID: Alarm] = [:]
+  /// Streams that are to be received once they are there again.
+  var suspended: Set<Stream.ID> = []
   private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
   private var nextHandle = 0
@@ -106,6 +112,7 @@ final class SessionCore: @unchecked Sendable {
   }
 
   private func stopMedia() {
+    stopWaiting()
     for stream in own { stream.stop() }
     own = []
     routes.withLock { $0.removeAll() }

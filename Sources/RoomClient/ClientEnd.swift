@@ -5,15 +5,31 @@ package import KoineTransport
 
 /// A client's own end of its link to a router: what participants and endpoints have in common. Sans-IO: whoever owns it
 /// brings it messages, datagrams and the time, and takes from it what `pollMessage` and `poll` give.
+///
+/// The owner makes the first connection before anything else. When a connection breaks it says so (`connectionLost`); when
+/// `wantsConnection` it makes another and says so (`connectionMade`), giving up the one it has, if it has one. What was said
+/// on the old connection and what the router said goes on on the new one (`ClientConversation`).
 package class ClientEnd {
-  private var outgoing: [[UInt8]] = []
+  /// How long an attempt to come back may take before the next one.
+  private static let attemptLimit = Duration.seconds(5)
+  /// How long it is tried.
+  private static let patience = Duration.seconds(60)
+
+  private var conversation = ClientConversation()
+  private var backoff = Backoff()
+  var random: SeededRandom
+  /// Set once the router has let it in.
+  private var hasBegun = false
+  private var lostSince: Tick?
+  private var nextAttempt: Tick?
+  private var attemptEnds: Tick?
   /// Set once the end has been told.
   package private(set) var isOver = false
   /// Goes by itself at this time, whether the router has answered or not.
   private var leaveLimit: Tick?
   private var leaveReason = Koine.EndReason.left
 
-  init() {}
+  init(random: SeededRandom) { self.random = random }
 
   // MARK: For the kinds of clients
 
@@ -21,10 +37,18 @@ package class ClientEnd {
   func hear(_ message: ServerMessage, at now: Tick) {}
   /// A datagram that is no signalling.
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {}
+  /// One of its sockets has another address now.
+  package func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {}
   package func carryOutOrders(at now: Tick) {}
   /// Tells whoever this end belongs to; called once.
   func tellEnd(_ reason: Koine.EndReason) {}
   func tell(_ failure: SessionError) {}
+  /// The router cannot be reached for now.
+  func interrupted() {}
+  /// It is reached again, and nothing is missing.
+  func resumed(at now: Tick) {}
+  /// It is reached again and knows nothing: to be begun anew.
+  func beginAnew(unheard: [ClientMessage], at now: Tick) {}
   func handleMediaTimeout(at now: Tick) {}
   func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? { nil }
   var mediaDeadline: Tick? { nil }
@@ -32,18 +56,73 @@ package class ClientEnd {
   // MARK: Signalling
 
   package func send(_ message: ClientMessage) {
-    do { outgoing.append(try message.json()) } catch {
+    // What cannot be written must not be counted as said. Data messages are small, and many.
+    if case .data = message { return conversation.say(message) }
+    do {
+      _ = try message.json()
+      conversation.say(message)
+    } catch {
       tell(SessionError(.tooLarge, "cannot be said to the room: \(error)"))
     }
   }
 
-  /// What is to be said to the router, in order, until nothing is left.
-  package func pollMessage() -> [UInt8]? { outgoing.isEmpty ? nil : outgoing.removeFirst() }
+  /// What is to be said to the router on the connection there is, in order, until nothing is left.
+  package func pollMessage() -> [UInt8]? {
+    while let message = conversation.pollMessage() { if let json = try? message.json() { return json } }
+    return nil
+  }
 
   /// A whole message of the router, as JSON.
   package func handleMessage(_ json: [UInt8], at now: Tick) {
-    guard !isOver, let message = json.withUnsafeBytes({ try? ServerMessage(json: $0) }) else { return }
-    hear(message, at: now)
+    guard !isOver, hasConnection else { return }
+    guard let message = json.withUnsafeBytes({ try? ServerMessage(json: $0) }) else {
+      return conversation.hearUnreadable()
+    }
+    switch conversation.hear(message) {
+    case .message(let message):
+      if conversation.state == .standing { stands() }
+      hear(message, at: now)
+    case .resumed:
+      stands()
+      resumed(at: now)
+    case .forgotten(let unheard):
+      attemptEnds = now + Self.attemptLimit
+      beginAnew(unheard: unheard, at: now)
+    case .nothing: break
+    }
+  }
+
+  private func stands() {
+    hasBegun = true
+    (lostSince, nextAttempt, attemptEnds) = (nil, nil, nil)
+    backoff.succeeded()
+  }
+
+  // MARK: Connections
+
+  /// The connection, or the attempt to make one, has failed.
+  package func connectionLost(at now: Tick) {
+    guard !isOver else { return }
+    // The first connection is not tried again: whoever wants in should hear soon that nobody answers.
+    guard hasBegun, leaveLimit == nil else { return end(leaveLimit == nil ? .lost : .left) }
+    conversation.disconnected()
+    attemptEnds = nil
+    nextAttempt = now + backoff.next(luck: Double.random(in: 0...1, using: &random))
+    guard lostSince == nil else { return }
+    lostSince = now
+    interrupted()
+  }
+
+  /// Whether the connection that was made last is still wanted; where it is not, the owner closes it.
+  package var hasConnection: Bool { conversation.state != .broken }
+
+  /// Whether the owner should make a new connection now.
+  package func wantsConnection(at now: Tick) -> Bool { !isOver && nextAttempt.map { $0 <= now } ?? false }
+
+  package func connectionMade(at now: Tick) {
+    nextAttempt = nil
+    if hasBegun { attemptEnds = now + Self.attemptLimit }
+    conversation.connected()
   }
 
   /// Waits for the router's goodbye, but not for long.
@@ -58,6 +137,7 @@ package class ClientEnd {
   package func end(_ reason: Koine.EndReason) {
     guard !isOver else { return }
     isOver = true
+    conversation.say(.bye)
     tellEnd(reason)
   }
 
@@ -66,9 +146,14 @@ package class ClientEnd {
   package func handleTimeout(at now: Tick) {
     handleMediaTimeout(at: now)
     if let leaveLimit, now >= leaveLimit { end(leaveReason) }  // nobody answers: gone all the same
+    if let lostSince, now - lostSince >= Self.patience { end(.lost) }
+    if let attemptEnds, now >= attemptEnds { connectionLost(at: now) }
   }
 
-  package var deadline: Tick? { mediaDeadline.sooner(leaveLimit) }
+  package var deadline: Tick? {
+    mediaDeadline.sooner(leaveLimit).sooner(nextAttempt).sooner(attemptEnds)
+      .sooner(lostSince.map { $0 + Self.patience })
+  }
 
   /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {

@@ -36,38 +36,119 @@ package final class RoomEndpointLink: EndpointLink, Sendable {
 }
 
 /// A signed-in identity's own end: signalling only. Touched on the loop only.
+///
+/// Calls that ring survive the router: its own are rung again, others' are waited for, with the answer that was on its way.
 package final class EndpointEnd: ClientEnd {
+  private struct OwnRing {
+    var ring: Ring
+    let endsAt: Tick
+    var open: Set<String>
+  }
+
+  /// How long it is waited for callers to come back, too.
+  private static let patience = Duration.seconds(60)
+
   private let request: EndpointRequest
   private let receiver: any EndpointReceiver
+  private var hasRegistered = false
+  private var own: [String: OwnRing] = [:]
+  /// Others' calls, with our answer once it is given.
+  private var incoming: [String: RingState?] = [:]
+  /// Those of `incoming` that a new router has not announced again.
+  private var awaited: Set<String> = []
+  private var awaitedUntil: Tick?
 
-  package init(_ request: EndpointRequest, receiver: any EndpointReceiver) {
+  package init(_ request: EndpointRequest, receiver: any EndpointReceiver, random: SeededRandom) {
     self.request = request
     self.receiver = receiver
-    super.init()
+    super.init(random: random)
+    register()
+  }
+
+  private func register() {
     send(.register(Register(identity: request.identity, name: request.name, credential: request.credential)))
   }
 
   package override func tell(_ failure: SessionError) { receiver.endpointDidChange(.failed(failure)) }
   package override func tellEnd(_ reason: Koine.EndReason) { receiver.endpointDidChange(.ended(reason)) }
 
+  // MARK: What the endpoint asks for
+
+  /// Says something of calls.
+  package func say(_ message: ClientMessage, at now: Tick) {
+    switch message {
+    case .ring(let ring):
+      own[ring.id] = OwnRing(ring: ring, endsAt: now + .seconds(min(ring.timeoutSeconds, 86_400)), open: Set(ring.to))
+    case .cancelRing(let id): own[id] = nil
+    case .answerRing(let id, let answer): if incoming[id] != nil { incoming[id] = .some(answer) }
+    default: break
+    }
+    send(message)
+  }
+
+  // MARK: Coming back
+
+  override func beginAnew(unheard: [ClientMessage], at now: Tick) {
+    awaited = Set(incoming.keys)
+    awaitedUntil = awaited.isEmpty ? nil : now + Self.patience
+    register()
+    for message in unheard { if case .cancelRing = message { send(message) } }
+    for id in own.keys.sorted() {
+      guard var ring = own[id]?.ring, let endsAt = own[id]?.endsAt, let open = own[id]?.open else { continue }
+      ring.to = ring.to.filter(open.contains)
+      ring.isRepeated = true
+      ring.timeoutSeconds = max((endsAt - now).inSeconds, 0)
+      send(.ring(ring))
+    }
+  }
+
+  override func handleMediaTimeout(at now: Tick) {
+    guard let awaitedUntil, now >= awaitedUntil else { return }
+    self.awaitedUntil = nil
+    for id in awaited.sorted() { over(id, .cancelled) }  // nobody rings any more
+  }
+
+  override var mediaDeadline: Tick? { awaitedUntil }
+
+  // MARK: What the router says
+
   package override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
-    case .registered: receiver.endpointDidChange(.registered)
+    case .registered:
+      guard !hasRegistered else { break }
+      hasRegistered = true
+      receiver.endpointDidChange(.registered)
     case .refused(let failure): end(.refused(SessionError(failure)))
-    case .incomingRing(let ring):
-      receiver.endpointDidChange(
-        .invited(
-          Invitation(
-            id: ring.id, room: ring.room, caller: ring.from, callerName: ring.fromName, callees: ring.to,
-            hasVideo: ring.hasVideo, isIncoming: true)))
-    case .ringEnded(let id, let state):
-      receiver.endpointDidChange(.answered(id, callee: nil, Invitation.Answer(state)))
+    case .incomingRing(let ring): rung(by: ring)
+    case .ringEnded(let id, let state): over(id, state)
     case .ringProgress(let progress):
+      if progress.state.isOver { own[progress.id]?.open.remove(progress.identity) }
+      if own[progress.id]?.open.isEmpty == true { own[progress.id] = nil }
       receiver.endpointDidChange(
         .answered(progress.id, callee: progress.identity, Invitation.Answer(progress.state)))
     case .failed(_, let failure): receiver.endpointDidChange(.failed(SessionError(failure)))
     default: break  // of rooms
     }
+  }
+
+  private func rung(by ring: IncomingRing) {
+    if let known = incoming[ring.id] {
+      awaited.remove(ring.id)
+      if let answer = known { send(.answerRing(id: ring.id, answer)) }
+      return
+    }
+    incoming[ring.id] = .some(nil)
+    receiver.endpointDidChange(
+      .invited(
+        Invitation(
+          id: ring.id, room: ring.room, caller: ring.from, callerName: ring.fromName, callees: ring.to,
+          hasVideo: ring.hasVideo, isIncoming: true)))
+  }
+
+  private func over(_ id: String, _ state: RingState) {
+    incoming[id] = nil
+    awaited.remove(id)
+    receiver.endpointDidChange(.answered(id, callee: nil, Invitation.Answer(state)))
   }
 }
 

@@ -9,54 +9,51 @@ package final class ParticipantEnd: ClientEnd {
   /// Sees every RTP and RTCP packet before it is protected and after it has been opened, with the name of the end.
   package typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
-  private struct Published {
-    let track: String
-    let sender: SenderID
-    /// Of its layers, in bit/s.
-    let bitrates: [Int]
-    /// The layers that anybody wants.
-    var wanted: [Int]
-
-    var wantedBitrate: Int { wanted.reduce(0) { $0 + (bitrates.indices.contains($1) ? bitrates[$1] : 0) } }
-  }
-
-  private struct Subscribed {
-    let reference: TrackReference
-    var receiver: ReceiverID?
-  }
-
   private let link: RoomLink
   private let request: JoinRequest
   private let receiver: any LinkReceiver
-  private let peer: Peer
-  private var random: SeededRandom
-  private var published: [MediaHandle: Published] = [:]
-  private var subscribed: [MediaHandle: Subscribed] = [:]
-  private var handles: [ReceiverID: MediaHandle] = [:]
-  private var publications: [Int: MediaHandle] = [:]
+  private let media: ParticipantMedia
   private var levels: [String: Int] = [:]
   private var nextRequest = 1
-  private var nextMessage = 1
-  private var nextMid = 1
   private var spareOrders: [RoomLink.Order] = []
+
+  // For coming back.
+  private var local: KoineSignaling.Participant?
+  private var attributes: [String: String]
+  private var epoch: String?
+  private var memory = DataMemory()
+  private let idPrefix: String
+  private var nextMessage = 1
+  /// Added to the room's own numbers, so that they rise even when a new room begins to count.
+  private var orderBase: UInt64 = 0
+  private var lastOrder: UInt64 = 0
+  private var isReachable = true
+  /// On the way in again: what is said to the room meanwhile comes after what was said before.
+  private var isReturning = false
+  /// Set while the media path is looked for anew.
+  private var pathLostSince: Tick?
+
+  private static let pathPatience = Duration.seconds(60)
 
   /// - Parameter addresses: of its sockets.
   package init(
     link: RoomLink, request: JoinRequest, receiver: any LinkReceiver, addresses: [SocketAddress],
     random: SeededRandom, now: Tick, trace: Trace? = nil
   ) throws {
+    var random = random
     self.link = link
     self.request = request
     self.receiver = receiver
-    self.random = random
-    var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
+    attributes = request.attributes
+    var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
     if let trace {
       let name = request.name
-      configuration.tracesPlaintext = { trace(name, $0) }
+      tracesPlaintext = { trace(name, $0) }
     }
-    peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
-    super.init()
-    for address in addresses { peer.addLocalAddress(address) }
+    media = try ParticipantMedia(
+      addresses: addresses, random: random.fork(), now: now, trace: tracesPlaintext)
+    idPrefix = String(random.next(), radix: 36)
+    super.init(random: random.fork())
     join()
   }
 
@@ -66,9 +63,9 @@ package final class ParticipantEnd: ClientEnd {
     send(
       .join(
         Join(
-          room: request.room, credential: request.credential, participantID: request.participantID, name: request.name,
-          externalID: request.externalUserID, attributes: request.attributes,
-          description: Description(peer.localDescription))))
+          room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
+          name: request.name, externalID: request.externalUserID, attributes: attributes,
+          description: media.description, returningTo: epoch)))
   }
 
   package override func carryOutOrders(at now: Tick) {
@@ -82,33 +79,33 @@ package final class ParticipantEnd: ClientEnd {
     switch order {
     case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
     case .unpublish(let handle):
-      guard let entry = published.removeValue(forKey: handle) else { return }
-      peer.removeSender(entry.sender)
-      noteWantedBitrate()
-      send(.unpublish(trackIDs: [entry.track]))
+      if let track = media.unpublish(handle) { send(.unpublish(trackIDs: [track])) }
     case .mute(let handle, let muted):
-      if let entry = published[handle] { send(.mute(trackID: entry.track, muted: muted)) }
-    case .frame(let frame, let handle):
-      if let entry = published[handle] { peer.send(frame, on: entry.sender, at: now) }
-    case .subscribe(let stream, let handle): subscribe(stream, as: handle)
-    case .unsubscribe(let handle): unsubscribe(handle)
-    case .keyFrame(let handle):
-      if let receiver = subscribed[handle]?.receiver { peer.requestKeyFrame(of: receiver) }
-      peer.handleTimeout(at: now)
+      if let track = media.track(handle) { send(.mute(trackID: track, muted: muted)) }
+    case .frame(let frame, let handle): media.send(frame, of: handle, at: now)
+    case .subscribe(let stream, let handle):
+      let reference = TrackReference(participant: stream.id.participant, track: stream.id.track)
+      media.subscribe(to: reference, as: handle)
+      send(.subscribe(Subscribe(request: takeRequest(), tracks: [reference])))
+    case .unsubscribe(let handle):
+      if let reference = media.unsubscribe(handle) { send(.unsubscribe([reference])) }
+    case .keyFrame(let handle): media.requestKeyFrame(of: handle, at: now)
     case .pause(let handle, let paused):
-      if let entry = subscribed[handle] { send(paused ? .pause([entry.reference]) : .resume([entry.reference])) }
+      if let reference = media.reference(handle) { send(paused ? .pause([reference]) : .resume([reference])) }
     case .prefer(let handle, let wish):
-      guard let entry = subscribed[handle] else { return }
+      guard let reference = media.reference(handle) else { return }
       send(
         .prefer([
           LayerPreference(
-            reference: entry.reference, layer: wish.layer, maxHeight: wish.maximumHeight, priority: wish.priority)
+            reference: reference, layer: wish.layer, maxHeight: wish.maximumHeight, priority: wish.priority)
         ]))
     case .message(let message): send(message)
-    case .attributes(let attributes): send(.attributes(attributes))
+    case .attributes(let attributes):
+      self.attributes = attributes
+      send(.attributes(attributes))
     case .remove(let participant): send(.remove(participant: participant))
     case .closeRoom: send(.close)
-    case .statistics(let completion): completion(statistics(at: now))
+    case .statistics(let completion): completion(media.statistics(at: now))
     case .leave:
       send(.leave(reason: nil))
       expectEnd(at: now)
@@ -116,64 +113,19 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   private func publish(_ stream: Stream, as handle: MediaHandle, _ options: PublishOptions) {
-    let parameters = StreamParameters(
-      mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
-      rtxPayloadType: options.codec.payloadType + 1,
-      encodings: options.layers.indices.map { layer in
-        .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
-      })
-    var media = Media(parameters)
-    for (layer, limits) in options.layers.enumerated() {
-      media.encodings[layer].maxBitrate = limits.maximumBitrate
-      media.encodings[layer].maxHeight = limits.maximumHeight
-    }
-    nextMid += 1
-    published[handle] = Published(
-      track: stream.id.track, sender: peer.addSender(parameters), bitrates: options.layers.map(\.maximumBitrate),
-      wanted: Array(options.layers.indices))
-    noteWantedBitrate()
-    let number = takeRequest()
-    publications[number] = handle
-    send(
-      .publish(
-        Publish(
-          request: number,
-          tracks: [
-            Track(id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted, media: media)
-          ])))
-  }
-
-  /// So much would go out if the path carried it.
-  private func noteWantedBitrate() {
-    peer.wantedBitrate = published.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10
-  }
-
-  private func makeSSRC() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
-
-  private func subscribe(_ stream: Stream, as handle: MediaHandle) {
-    let reference = TrackReference(participant: stream.id.participant, track: stream.id.track)
-    subscribed[handle] = Subscribed(reference: reference)
-    send(.subscribe(Subscribe(request: takeRequest(), tracks: [reference])))
-  }
-
-  private func unsubscribe(_ handle: MediaHandle) {
-    guard let entry = subscribed.removeValue(forKey: handle) else { return }
-    if let receiver = entry.receiver { stopReceiving(receiver) }
-    send(.unsubscribe([entry.reference]))
-  }
-
-  private func stopReceiving(_ receiver: ReceiverID) {
-    handles[receiver] = nil
-    peer.removeReceiver(receiver)
+    let track = Track(
+      id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted,
+      media: media.publish(stream.id.track, as: handle, options))
+    send(.publish(Publish(request: takeRequest(), tracks: [track])))
   }
 
   private func send(_ message: Koine.DataMessage) {
-    send(
-      .data(
-        KoineSignaling.DataMessage(
-          topic: message.topic, payload: message.payload, to: message.recipients,
-          lifetimeSeconds: message.lifetime?.inSeconds, id: "\(nextMessage)")))
+    let data = KoineSignaling.DataMessage(
+      topic: message.topic, payload: message.payload, to: message.recipients,
+      lifetimeSeconds: message.lifetime?.inSeconds, id: "\(idPrefix)-\(nextMessage)")
     nextMessage += 1
+    memory.say(data)
+    if !isReturning { send(.data(data)) }
   }
 
   private func takeRequest() -> Int {
@@ -181,43 +133,120 @@ package final class ParticipantEnd: ClientEnd {
     return nextRequest
   }
 
+  // MARK: Coming back
+
+  override func interrupted() {
+    isReachable = false
+    if pathLostSince == nil { receiver.linkDidChange(.reconnecting) }
+  }
+
+  override func resumed(at now: Tick) {
+    isReachable = true
+    if pathLostSince == nil { receiver.linkDidChange(.reconnected) }
+  }
+
+  /// The room knows nothing of us: in again under the same name. What the session publishes and receives it says anew when
+  /// it hears of it; what it has said to the room and nobody has heard is said again.
+  override func beginAnew(unheard: [ClientMessage], at now: Tick) {
+    do { try media.beginAnew(at: now) } catch { return end(.lost) }
+    levels = [:]
+    pathLostSince = nil
+    isReturning = true
+    join()
+    for message in unheard {
+      switch message {
+      case .remove, .close: send(message)
+      case .leave: return send(message)
+      default: break
+      }
+    }
+  }
+
+  private func enter(_ joined: Joined, at now: Tick) {
+    let isBack = isReturning
+    isReturning = false
+    let isRouterNew = epoch != joined.epoch
+    local = joined.local
+    epoch = joined.epoch
+    media.peer.setRemote(PeerDescription(joined.description), at: now)
+    let known = Koine.Participant(joined.local)
+    let others = joined.participants.map { Koine.Participant($0) }
+    isReachable = true
+    receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
+    if isBack, isRouterNew { orderBase = lastOrder }
+    for data in joined.history { take(data, isHistory: true) }
+    guard isBack else { return }
+    for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
+  }
+
+  private func take(_ data: ReceivedData, isHistory: Bool) {
+    guard memory.hear(data) else { return }
+    var message = ReceivedMessage(data, isHistory: isHistory)
+    message.order += orderBase
+    lastOrder = max(lastOrder, message.order)
+    receiver.linkDidChange(.message(message))
+  }
+
+  /// Our end of the media path, or the router's, is gone: another peer takes its place.
+  private func restartMedia(at now: Tick) {
+    guard local != nil else { return end(.lost) }
+    do { try media.restart(at: now) } catch { return end(.lost) }
+    send(.restartMedia(media.description))
+    guard pathLostSince == nil else { return }
+    pathLostSince = now
+    if isReachable { receiver.linkDidChange(.reconnecting) }
+  }
+
+  private func pathStands() {
+    receiver.linkDidChange(.mediaConnected)
+    guard pathLostSince != nil else { return }
+    pathLostSince = nil
+    if isReachable { receiver.linkDidChange(.reconnected) }
+  }
+
   // MARK: Datagrams and time
 
   package override func handle(
     _ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick
   ) {
-    peer.handle(datagram, from: source, to: destination, at: now)
+    media.peer.handle(datagram, from: source, to: destination, at: now)
     takeEvents(at: now)
+  }
+
+  package override func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+    media.addressChanged(from: old, to: new, at: now)
   }
 
   package override func handleMediaTimeout(at now: Tick) {
-    peer.handleTimeout(at: now)
+    media.peer.handleTimeout(at: now)
     takeEvents(at: now)
+    if let pathLostSince, now - pathLostSince >= Self.pathPatience { end(.lost) }
   }
 
-  package override var mediaDeadline: Tick? { peer.deadline }
+  package override var mediaDeadline: Tick? {
+    media.peer.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
+  }
 
   package override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
-    peer.poll(into: out, at: now)
+    media.peer.poll(into: out, at: now)
   }
 
   package override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
   package override func tellEnd(_ reason: Koine.EndReason) {
-    if reason != .lost { peer.close() }
+    if reason != .lost { media.peer.close() }
     receiver.linkDidChange(.ended(reason))
   }
 
   private func takeEvents(at now: Tick) {
-    while let event = peer.pollEvent() {
+    while let event = media.peer.pollEvent() {
       switch event {
-      case .connected: receiver.linkDidChange(.mediaConnected)
-      case .failed: end(.lost)
+      case .connected: pathStands()
+      case .failed: restartMedia(at: now)
       case .closed: expectEnd(.lost, at: now)  // the room is about to say why
-      case .frame(let id, let frame): if let handle = handles[id] { receiver.linkDidReceive(frame, of: handle) }
+      case .frame(let id, let frame):
+        if let handle = media.handle(of: id) { receiver.linkDidReceive(frame, of: handle) }
       case .keyFrameRequested(let sender, let layer):
-        if let handle = published.first(where: { $0.value.sender == sender })?.key {
-          receiver.linkDidChange(.keyFrameWanted(handle, layer: layer))
-        }
+        if let handle = media.handle(of: sender) { receiver.linkDidChange(.keyFrameWanted(handle, layer: layer)) }
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
       case .packet, .senderReport: break  // for routers
       }
@@ -228,11 +257,7 @@ package final class ParticipantEnd: ClientEnd {
 
   package override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
-    case .joined(let joined):
-      peer.setRemote(PeerDescription(joined.description), at: now)
-      receiver.linkDidChange(
-        .joined(as: Koine.Participant(joined.local), others: joined.participants.map { Koine.Participant($0) }))
-      for data in joined.history { receiver.linkDidChange(.message(ReceivedMessage(data, isHistory: true))) }
+    case .joined(let joined): enter(joined, at: now)
     case .refused(let failure): end(.refused(SessionError(failure)))
     case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
     case .participantLeft(let id, let reason):
@@ -244,9 +269,10 @@ package final class ParticipantEnd: ClientEnd {
       for track in tracks { receiver.linkDidChange(.streamRemoved(.init(participant: participant, track: track))) }
     case .muted(let participant, let track, let muted):
       receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
-    case .subscribed(let answer): for track in answer.tracks { begin(track) }
-    case .data(let data): receiver.linkDidChange(.message(ReceivedMessage(data, isHistory: false)))
+    case .subscribed(let answer): for track in answer.tracks { media.begin(track) }
+    case .data(let data): take(data, isHistory: false)
     case .dataReceipt(let receipt):
+      memory.acknowledge(receipt, at: now)
       if let failure = receipt.failure { receiver.linkDidChange(.failed(SessionError(failure))) }
     case .attributes(let participant, let attributes):
       receiver.linkDidChange(.attributesChanged(participant, attributes))
@@ -256,39 +282,15 @@ package final class ParticipantEnd: ClientEnd {
     case .quality(let changes):
       receiver.linkDidChange(.quality(changes.compactMapValues { SignalQuality(rawValue: $0) }))
     case .wanted(let track, let layers):
-      guard let handle = published.first(where: { $0.value.track == track })?.key else { return }
-      published[handle]?.wanted = layers
-      noteWantedBitrate()
-      receiver.linkDidChange(.layersWanted(handle, layers))
+      if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
+    case .mediaRestarted(let description): media.restarted(description, at: now)
+    case .failed(_, let failure) where failure.code == .mediaLost:
+      if pathLostSince == nil { restartMedia(at: now) }
     case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
     case .ended(let reason): end(Koine.EndReason(reason))
-    case .accepted, .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress: break
+    case .accepted, .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
+      .heard:
+      break
     }
-  }
-
-  private func begin(_ track: ForwardedTrack) {
-    guard
-      let handle = subscribed.first(where: { $0.value.reference == track.reference && $0.value.receiver == nil })?.key,
-      let parameters = StreamParameters(track.media)
-    else { return }  // unsubscribed meanwhile
-    let receiver = peer.addReceiver(parameters, mode: .frames)
-    subscribed[handle]?.receiver = receiver
-    handles[receiver] = handle
-  }
-
-  // MARK: Figures
-
-  private func statistics(at now: Tick) -> LinkStatistics {
-    let figures = peer.statistics(at: now)
-    var result = LinkStatistics()
-    result.roundTripTime = figures.roundTrip?.inMilliseconds
-    result.availableBitrate = figures.availableBitrate
-    for (handle, entry) in published {
-      if let sent = figures.outgoing[entry.sender] { result.outgoing[handle] = .init(sent) }
-    }
-    for (receiver, handle) in handles {
-      if let taken = figures.incoming[receiver] { result.incoming[handle] = .init(taken) }
-    }
-    return result
   }
 }

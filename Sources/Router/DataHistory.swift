@@ -15,6 +15,10 @@ struct DataHistory {
     let message: ReceivedData
     let received: Tick
     let expires: Tick
+    /// nil: for everybody.
+    let recipients: [String]?
+    /// Only those get it who were in the room before and come back.
+    let isForReturning: Bool
   }
 
   private let limits: Limits
@@ -23,20 +27,29 @@ struct DataHistory {
 
   init(limits: Limits) { self.limits = limits }
 
-  /// - Parameter lifetime: in seconds; any number is taken.
-  mutating func keep(_ message: ReceivedData, lifetime: Double, at now: Tick) {
+  /// - Parameters:
+  ///   - lifetime: in seconds; any number is taken.
+  ///   - recipients: nil for everybody.
+  mutating func keep(
+    _ message: ReceivedData, lifetime: Double, for recipients: [String]? = nil, isForReturning: Bool = false,
+    at now: Tick
+  ) {
     guard lifetime > 0, limits.count > 0, message.payload.count <= limits.bytes else { return }
     let longest = limits.lifetime.inSeconds
-    kept.append(Kept(message: message, received: now, expires: now + .seconds(min(lifetime, longest))))
+    kept.append(
+      Kept(
+        message: message, received: now, expires: now + .seconds(min(lifetime, longest)), recipients: recipients,
+        isForReturning: isForReturning))
     bytes += message.payload.count
     if kept.count > limits.count || bytes > limits.bytes { expire(at: now) }
     while kept.count > limits.count || bytes > limits.bytes { bytes -= kept.removeFirst().message.payload.count }
   }
 
   /// What is still alive, oldest first, with its age.
-  mutating func messages(at now: Tick) -> [ReceivedData] {
+  mutating func messages(for id: String = "", isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
     expire(at: now)
-    return kept.map { item in
+    let due = kept.filter { ($0.recipients?.contains(id) ?? true) && (isReturning || !$0.isForReturning) }
+    return due.map { item in
       var message = item.message
       message.ageMilliseconds = (now - item.received).nanoseconds / 1_000_000
       return message

@@ -19,7 +19,7 @@ final class Forwarder {
   unowned let receiver: Member
   /// How the receiver gets it.
   let media: Media
-  private let sender: SenderID
+  private var sender: SenderID
   private var splice: Splice
   private var temporal = TemporalFilter()
   private(set) var isPaused = false
@@ -104,6 +104,12 @@ final class Forwarder {
     receiver.seat.peer.anchorReports(of: sender, captured: captured, timestamp: splice.shifted(timestamp))
   }
 
+  /// Its receiver has another peer from now on; numbers go on.
+  func restart(on peer: Peer) {
+    sender = peer.addSender(media.outgoing(track.codec))
+    current = nil
+  }
+
   func pause() {
     isPaused = true
     current = nil
@@ -126,5 +132,14 @@ final class Forwarder {
   func end() {
     receiver.seat.peer.removeSender(sender)
     receiver.giveSources(of: media)
+  }
+}
+
+extension Media {
+  /// As the router sends it: one encoding.
+  func outgoing(_ codec: Codec) -> StreamParameters {
+    StreamParameters(
+      mid: mid, codec: codec, payloadType: payloadType, rtxPayloadType: rtxPayloadType,
+      encodings: encodings.map { .init(rid: nil, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
   }
 }

@@ -9,11 +9,13 @@ final class Member {
   let externalID: String?
   let order: UInt64
   let grants: Grants
-  let seat: Seat
+  /// Another one after its media path broke.
+  var seat: Seat
   unowned let room: Room
   var attributes: [String: String]
   /// nil once its signalling is gone.
   var connection: ConnectionID?
+  private weak var line: Connection?
   var tracks: [PublishedTrack] = []
   var subscriptions: [Forwarder] = []
   /// Whether media flows.
@@ -33,17 +35,21 @@ final class Member {
   private var sources: Set<UInt32> = []
 
   init(
-    _ join: Join, id: String, order: UInt64, grants: Grants, connection: ConnectionID, seat: Seat, room: Room,
+    _ join: Join, id: String, order: UInt64, grants: Grants, connection: Connection, seat: Seat, room: Room,
     limits: RouterLimits, at now: Tick
   ) {
     self.id = id
     name = grants.name ?? join.name
     externalID = grants.externalID ?? join.externalID
     attributes = grants.attributes ?? join.attributes
-    (self.order, self.grants, self.connection, self.seat, self.room) = (order, grants, connection, seat, room)
+    (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
+    (self.connection, line) = (connection.id, connection)
     dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
     deadline = now + limits.connectTimeout
   }
+
+  /// Whether it can come back when its connection or its media path breaks.
+  var isResumable: Bool { connection != nil && line?.isResumable == true }
 
   /// As the others see it.
   var participant: Participant {

@@ -2,15 +2,34 @@ import KoineSignaling
 
 /// Messages that wait to be polled, in the order in which they were said; keeps its memory.
 final class Outbox {
-  private var items: [(ConnectionID, ServerMessage)] = []
+  struct Item {
+    let to: ConnectionID
+    let message: ServerMessage
+    /// Said before, on a line that broke: it is kept already.
+    let isRepeated: Bool
+  }
+
+  private var items: [Item] = []
   private var head = 0
 
   func post(_ message: ServerMessage, to connection: ConnectionID?) {
     guard let connection else { return }  // it is gone already
-    items.append((connection, message))
+    items.append(Item(to: connection, message: message, isRepeated: false))
   }
 
-  func popFirst() -> (ConnectionID, ServerMessage)? {
+  func `repeat`(_ messages: [ServerMessage], to connection: ConnectionID) {
+    for message in messages { items.append(Item(to: connection, message: message, isRepeated: true)) }
+  }
+
+  /// Takes back what waits for one connection: it will be repeated.
+  func withdraw(for connection: ConnectionID) -> [ServerMessage] {
+    let waiting = items[head...].filter { $0.to == connection && !$0.isRepeated }.map(\.message)
+    items = items[head...].filter { $0.to != connection }
+    head = 0
+    return waiting
+  }
+
+  func popFirst() -> Item? {
     guard head < items.count else {
       items.removeAll(keepingCapacity: true)
       head = 0

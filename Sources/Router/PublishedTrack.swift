@@ -79,7 +79,7 @@ final class PublishedTrack {
   let media: Media
   let codec: Codec
   /// The stream's name within the owner's peer.
-  let receiver: ReceiverID
+  private(set) var receiver: ReceiverID
   /// Its place among the voices, for microphones.
   let voice: SpeakerBoard.Voice?
   var track: Track
@@ -102,6 +102,14 @@ final class PublishedTrack {
   /// As others are told of it: how it is sent they learn when they subscribe.
   var announced: Track { track }
   var sources: [UInt32] { media.encodings.flatMap { [$0.ssrc] + ($0.rtxSSRC.map { [$0] } ?? []) } }
+
+  /// Its packets come to another peer from now on, counted anew.
+  func restart(on peer: Peer) {
+    interrupt()
+    for layer in layers.indices { layers[layer].report = nil }
+    guard let stream = StreamParameters(media) else { return }  // it was read when the track was published
+    receiver = peer.addReceiver(stream, mode: .packets)
+  }
 
   /// No packets pass from here on.
   func interrupt() {

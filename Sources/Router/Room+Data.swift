@@ -10,7 +10,12 @@ extension Room {
       let data = ReceivedData(
         from: member.id, topic: message.topic, payload: message.payload, id: message.id, order: dataOrder,
         isDirected: message.to != nil)
-      if message.to == nil, let lifetime = message.lifetimeSeconds { history.keep(data, lifetime: lifetime, at: now) }
+      if message.to == nil, let lifetime = message.lifetimeSeconds {
+        history.keep(data, lifetime: lifetime, at: now)
+      } else if now < recovers {
+        history.keep(
+          data, lifetime: (recovers - now).inSeconds, for: message.to, isForReturning: true, at: now)
+      }
       outbox.post(.dataReceipt(DataReceipt(id: message.id, order: dataOrder)), to: member.connection)
       for receiver in receivers { outbox.post(.data(data), to: receiver.connection) }
     } catch {
@@ -27,7 +32,7 @@ extension Room {
     guard sender.dataBudget.take(at: now) else { throw Failure(.tooMany, "too many data messages in a short time") }
     guard let names = message.to.map(Set.init) else { return members.filter { $0 !== sender || message.echo } }
     let receivers = members.filter { names.contains($0.id) || ($0 === sender && message.echo) }
-    guard names.contains(where: { member($0) != nil }) else {
+    guard now < recovers || names.contains(where: { member($0) != nil }) else {
       throw Failure(.unknownParticipant, "none of the addressees is in the room")
     }
     return receivers

@@ -32,11 +32,8 @@ extension Room {
 
   private func attach(_ track: PublishedTrack, to member: Member, at now: Tick) -> Forwarder {
     let media = outgoing(track, to: member)
-    let stream = StreamParameters(
-      mid: media.mid, codec: track.codec, payloadType: media.payloadType, rtxPayloadType: media.rtxPayloadType,
-      encodings: media.encodings.map { StreamParameters.Encoding(rid: nil, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
     let forwarder = Forwarder(
-      track, to: member, media: media, sender: member.seat.peer.addSender(stream), random: &random)
+      track, to: member, media: media, sender: member.seat.peer.addSender(media.outgoing(track.codec)), random: &random)
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)

@@ -9,6 +9,11 @@ import KoineTransport
 final class Room {
   let name: String
   let number: Int
+  /// Tells this room from one of the same name before or after it.
+  let epoch: String
+  private let created: Tick
+  /// Until then there may be people on their way back from a room that this one replaces, with their router's memory gone.
+  private(set) var recovers: Tick
   let limits: RouterLimits
   let peers: PeerTable
   let outbox: Outbox
@@ -35,9 +40,13 @@ final class Room {
   var forwardedPackets = 0
   var keyFrameRequests = 0
 
-  init(name: String, number: Int, limits: RouterLimits, peers: PeerTable, outbox: Outbox, random: SeededRandom) {
+  init(
+    name: String, number: Int, limits: RouterLimits, peers: PeerTable, outbox: Outbox, random: SeededRandom, now: Tick
+  ) {
     (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
     self.random = random
+    epoch = String(self.random.next(), radix: 36)
+    (created, recovers) = (now, now)
     speakers = SpeakerBoard(limit: limits.forwardedVoices)
     history = DataHistory(limits: .init(count: limits.historyCount, bytes: limits.historyBytes))
   }
@@ -52,14 +61,12 @@ final class Room {
 
   // MARK: Coming
 
-  /// - Throws: what `makeSeat` throws; nothing has changed then.
-  func join(
-    _ join: Join, id: String, grants: Grants, connection: ConnectionID, at now: Tick, makeSeat: () throws -> Seat
-  ) rethrows -> Member {
-    let seat = try makeSeat()
+  func join(_ join: Join, id: String, grants: Grants, connection: Connection, seat: Seat, at now: Tick) -> Member {
     if let older = member(id) {
-      remove(older, told: .duplicate, others: older.connection == nil ? .dropped : .removed, at: now)
+      let isLost = older.connection == nil || join.returningTo != nil
+      remove(older, told: .duplicate, others: isLost ? .dropped : .removed, at: now)
     }
+    if let known = join.returningTo, known != epoch { recovers = created + limits.recovery }
     joins += 1
     let member = Member(
       join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
@@ -71,8 +78,8 @@ final class Room {
     watch(member)
     let joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
-      history: history.messages(at: now))
-    outbox.post(.joined(joined), to: connection)
+      history: history.messages(for: id, isReturning: join.returningTo != nil, at: now), epoch: epoch)
+    outbox.post(.joined(joined), to: connection.id)
     tellOthers(.participantJoined(member.participant), than: member)
     tellSpeakers(to: member)
     tellQuality(to: member)
@@ -83,9 +90,35 @@ final class Room {
   // MARK: Going
 
   /// Its signalling is gone: it has until the end of the grace for nothing but its media to go on.
-  func loses(_ member: Member, at now: Tick) {
-    member.deadline = member.deadline.sooner(now + limits.dropGrace)
+  func loses(_ member: Member, grace: Duration, at now: Tick) {
+    member.deadline = member.deadline.sooner(now + grace)
     watch(member)
+  }
+
+  /// Its media path is gone: if it can come back, it has the longer grace for it.
+  private func losesPath(_ member: Member, at now: Tick) {
+    guard member.isResumable else { return remove(member, told: .dropped, others: .dropped, at: now) }
+    member.isConnected = false
+    member.deadline = now + limits.resumeGrace
+    watch(member)
+    outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.connection)
+  }
+
+  /// Gives a member whose media path broke another one, with the same tracks and subscriptions.
+  func reseat(_ member: Member, on seat: Seat, at now: Tick) {
+    peers.remove(member.seat)
+    member.seat.member = nil
+    member.seat = seat
+    seat.member = member
+    (member.isConnected, member.bitrate, member.meter) = (false, nil, PathMeter())
+    for track in member.tracks {
+      track.restart(on: seat.peer)
+      for layer in track.layers.indices { track.layers[layer].requests.cancel() }
+    }
+    for forwarder in member.subscriptions { forwarder.restart(on: seat.peer) }
+    member.deadline = now + limits.connectTimeout
+    watch(member)
+    outbox.post(.mediaRestarted(Description(seat.peer.localDescription)), to: member.connection)
   }
 
   func remove(_ member: Member, told: EndReason, others: LeaveReason, at now: Tick) {
@@ -119,7 +152,8 @@ final class Room {
 
   func handle(_ message: ClientMessage, of member: Member, at now: Tick) {
     switch message {
-    case .join, .ping, .register, .ring, .cancelRing, .answerRing: break  // the router's own
+    case .join, .ping, .register, .ring, .cancelRing, .answerRing, .resumeConversation, .heard, .restartMedia, .bye:
+      break  // the router's own
     case .publish(let publish): self.publish(publish, of: member, at: now)
     case .unpublish(let trackIDs): unpublish(trackIDs, of: member, at: now)
     case .mute(let trackID, let muted): mute(trackID, muted, of: member, at: now)
@@ -159,7 +193,8 @@ final class Room {
       guard let member = seat.member else { continue }  // it left while its events were read
       switch event {
       case .connected: connected(member, at: now)
-      case .failed, .closed: remove(member, told: .dropped, others: .dropped, at: now)
+      case .failed: losesPath(member, at: now)
+      case .closed: remove(member, told: .dropped, others: .dropped, at: now)
       case .packet(let receiver, let packet): take(packet, of: receiver, from: member, at: now)
       case .senderReport(let receiver, let layer, let report):
         take(report, of: receiver, layer: layer, from: member, at: now)

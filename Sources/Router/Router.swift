@@ -40,6 +40,11 @@ package struct RouterStatistics: Hashable, Sendable {
 /// `handleTimeout(at:)` no later than `deadline`. Time never goes backwards.
 ///
 ///     open ─→ join ─→ joined: publish, subscribe, data, … ─→ leave, or ended ─→ open     close at any time: a drop
+///       ↑                        │ lose
+///       └─ resumeConversation ─ lost, for as long as the grace
+///
+/// A connection is told apart from the line that carries it: what a client and the router say to each other
+/// (`Conversation`) goes on when the line breaks and the client comes back on another one.
 ///
 /// A room is one control value (`Room`): who is there, what they publish, who gets what, in one place and in order. A packet
 /// goes from its ingress peer through the track's list of forwarders to the egress peers; on that path there is one look-up
@@ -51,13 +56,9 @@ package struct RouterStatistics: Hashable, Sendable {
 /// shard that has a receiver). The way back is narrow: a key frame wanted for (track, layer), an estimate for a member.
 /// `Room`, `SpeakerBoard` and all messages stay with one owner.
 package final class Router {
-  private struct Connection {
-    var member: Member?
-  }
-
   private let configuration: RouterConfiguration
   private var random: SeededRandom
-  private var connections: [ConnectionID: Connection] = [:]
+  private var connections = ConnectionTable()
   private var rooms: [String: Room] = [:]
   private var roomsByNumber: [Int: Room] = [:]
   private var nextRoom = 0
@@ -79,64 +80,116 @@ package final class Router {
 
   // MARK: Signalling
 
-  /// Begins a connection. What is said on one that is not open is dropped.
-  package func open(_ connection: ConnectionID, at now: Tick) {
-    if connections[connection] == nil { connections[connection] = Connection() }
+  /// Begins a connection on a line of the same name. What is said on a line that is not open is dropped.
+  package func open(_ line: ConnectionID, at now: Tick) { connections.open(line) }
+
+  /// The line broke. If the client can come back, its participant stays in the room for the grace, and what it is told
+  /// waits for it; if not, the connection is closed.
+  package func lose(_ line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    guard connection.isResumable else { return close(line, at: now) }
+    connections.lose(connection, until: now + configuration.limits.resumeGrace)
   }
 
-  /// The connection broke. Its participant is dropped after a grace, during which its media goes on.
-  package func close(_ connection: ConnectionID, at now: Tick) {
-    switchboard.close(connection)
-    guard let member = connections.removeValue(forKey: connection)?.member else { return }
+  /// The connection is over. Its participant is dropped after a moment, during which its media goes on.
+  package func close(_ line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    close(connection, grace: configuration.limits.dropGrace, at: now)
+  }
+
+  private func close(_ connection: Connection, grace: Duration, at now: Tick) {
+    connections.remove(connection)
+    switchboard.close(connection.id)
+    guard let member = connection.member else { return }
     member.connection = nil
-    member.room.loses(member, at: now)
+    member.room.loses(member, grace: grace, at: now)
     settle(member.room, at: now)
   }
 
   /// A message that cannot be read is answered, never punished.
-  package func refuse(_ error: SignalingError, on connection: ConnectionID) {
-    guard let state = connections[connection] else { return }
-    if state.member == nil, case .unknownVersion = error { return outbox.post(.refused(error.failure), to: connection) }
-    outbox.post(.failed(request: nil, error.failure), to: connection)
+  package func refuse(_ error: SignalingError, on line: ConnectionID) {
+    guard let connection = connections.connection(on: line) else { return }
+    heard(from: connection, isCounted: true)
+    if connection.member == nil, case .unknownVersion = error {
+      return outbox.post(.refused(error.failure), to: connection.id)
+    }
+    outbox.post(.failed(request: nil, error.failure), to: connection.id)
   }
 
-  package func handle(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
-    guard let state = connections[connection] else { return }
+  package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    heard(from: connection, isCounted: message.isCounted)
     switch message {
-    case .ping(let number): return outbox.post(.pong(number), to: connection)
+    case .ping(let number): return outbox.post(.pong(number), to: connection.id)
+    case .bye: return close(line, at: now)
+    case .heard(let count): return connection.conversation.told(heard: count)
+    case .resumeConversation(let key, let heard): return takeUp(key, heard: heard, on: line, instead: connection)
     case .join(let join):
-      guard state.member == nil else {
-        return outbox.post(.failed(request: nil, Failure(.wrongState, "already in a room")), to: connection)
+      guard connection.member == nil else {
+        return outbox.post(.failed(request: nil, Failure(.wrongState, "already in a room")), to: connection.id)
       }
       return admit(join, on: connection, at: now)
     case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, on: connection, at: now)
     case .close:
-      guard let member = state.member, member.grants.canModerate else { break }
+      guard let member = connection.member, member.grants.canModerate else { break }
       return close(room: member.room.name, at: now)
     default: break
     }
-    guard let member = state.member else {
-      return outbox.post(.failed(request: message.request, Failure(.wrongState, "join first")), to: connection)
+    guard let member = connection.member else {
+      return outbox.post(.failed(request: message.request, Failure(.wrongState, "join first")), to: connection.id)
     }
     let room = member.room
-    room.handle(message, of: member, at: now)
+    if case .restartMedia(let description) = message {
+      restartMedia(of: member, description, at: now)
+    } else {
+      room.handle(message, of: member, at: now)
+    }
     settle(room, at: now)
   }
 
-  private func handleRinging(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
+  private func heard(from connection: Connection, isCounted: Bool) {
+    if let told = connection.conversation.hear(isCounted: isCounted) { outbox.post(.heard(told), to: connection.id) }
+  }
+
+  /// A client is back, on a new line.
+  private func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
+    let connection = connections.connection(withKey: key)
+    if let connection {
+      for message in outbox.withdraw(for: connection.id) { connection.conversation.say(message) }
+    }
+    guard new.member == nil, let connection, connection !== new,
+      let unheard = connection.conversation.takenUp(heard: heard)
+    else {
+      return outbox.post(
+        .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
+    }
+    connections.move(connection, to: line)
+    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard, to: connection.id)
+  }
+
+  /// Before the answer that first makes a connection worth coming back to.
+  private func offerResumption(on connection: Connection) {
+    guard let key = connections.makeKey(for: connection) else { return }
+    outbox.post(.resumable(key: key, graceSeconds: configuration.limits.resumeGrace.inSeconds), to: connection.id)
+  }
+
+  private func handleRinging(_ message: ClientMessage, on connection: Connection, at now: Tick) {
     var failure: Failure?
+    let id = connection.id
     switch message {
     case .register(let register):
       switch configuration.authorization.checkIdentity(register) {
-      case .success(let known): switchboard.register(known.identity, name: known.name, on: connection)
-      case .failure(let failure): outbox.post(.refused(failure), to: connection)
+      case .success(let known):
+        offerResumption(on: connection)
+        switchboard.register(known.identity, name: known.name, on: id)
+      case .failure(let failure): outbox.post(.refused(failure), to: id)
       }
-    case .ring(let ring): failure = switchboard.ring(ring, from: connection, at: now)
-    case .cancelRing(let id): switchboard.cancel(id, by: connection)
-    case .answerRing(let id, let answer): switchboard.answer(id, answer, by: connection)
+    case .ring(let ring): failure = switchboard.ring(ring, from: id, at: now)
+    case .cancelRing(let ring): switchboard.cancel(ring, by: id)
+    case .answerRing(let ring, let answer): switchboard.answer(ring, answer, by: id)
     default: break
     }
-    if let failure { outbox.post(.failed(request: nil, failure), to: connection) }
+    if let failure { outbox.post(.failed(request: nil, failure), to: id) }
   }
 
   /// Puts a participant out.
@@ -161,24 +214,31 @@ package final class Router {
     for name in rooms.keys.sorted() { close(room: name, at: now) }
   }
 
-  package func pollMessage() -> (ConnectionID, ServerMessage)? { outbox.popFirst() }
+  /// The next message and the line it goes out on. What is said to a lost connection is kept for its return.
+  package func pollMessage() -> (ConnectionID, ServerMessage)? {
+    while let item = outbox.popFirst() {
+      guard let connection = connections[item.to] else { continue }
+      if !item.isRepeated { connection.conversation.say(item.message) }
+      if let line = connection.line { return (line, item.message) }
+    }
+    return nil
+  }
 
   // MARK: Joining
 
-  private func admit(_ join: Join, on connection: ConnectionID, at now: Tick) {
+  private func admit(_ join: Join, on connection: Connection, at now: Tick) {
     switch admission(join, at: now) {
-    case .failure(let failure): outbox.post(.refused(failure), to: connection)
+    case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
     case .success(let grants):
-      let room = room(named: join.room)
+      let room = room(named: join.room, at: now)
       defer { settle(room, at: now) }
       do {
         let id = grants.participantID ?? join.participantID ?? unusedID(in: room)
-        let member = try room.join(join, id: id, grants: grants, connection: connection, at: now) { [self] in
-          try makeSeat(for: join.description, at: now)
-        }
-        connections[connection] = Connection(member: member)
+        let seat = try makeSeat(for: join.description, at: now)
+        offerResumption(on: connection)
+        connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
       } catch {
-        outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection)
+        outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
       }
     }
   }
@@ -213,14 +273,23 @@ package final class Router {
     }
   }
 
-  private func room(named name: String) -> Room {
+  private func room(named name: String, at now: Tick) -> Room {
     if let room = rooms[name] { return room }
     let room = Room(
-      name: name, number: nextRoom, limits: configuration.limits, peers: peers, outbox: outbox, random: random.fork())
+      name: name, number: nextRoom, limits: configuration.limits, peers: peers, outbox: outbox, random: random.fork(),
+      now: now)
     nextRoom += 1
     rooms[name] = room
     roomsByNumber[room.number] = room
     return room
+  }
+
+  private func restartMedia(of member: Member, _ description: Description, at now: Tick) {
+    do {
+      member.room.reseat(member, on: try makeSeat(for: description, at: now), at: now)
+    } catch {
+      outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
+    }
   }
 
   private func makeSeat(for description: Description, at now: Tick) throws -> Seat {
@@ -257,10 +326,13 @@ package final class Router {
   // MARK: Time
 
   /// When `handleTimeout` next has work to do; it may turn out to have none.
-  package var deadline: Tick? { peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline) }
+  package var deadline: Tick? {
+    peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline).sooner(connections.deadline)
+  }
 
   package func handleTimeout(at now: Tick) {
     switchboard.handleTimeout(at: now)
+    while let connection = connections.popExpired(at: now) { close(connection, grace: .zero, at: now) }
     while let seat = peers.popDue(at: now) {
       seat.peer.handleTimeout(at: now)
       peers.touch(seat)
@@ -282,8 +354,8 @@ package final class Router {
     room.needsSettling = false
     for member in room.takeDeparted() {
       // The connection stays open, and may already carry another stay.
-      if let connection = member.connection, connections[connection]?.member === member {
-        connections[connection] = Connection()
+      if let id = member.connection, let connection = connections[id], connection.member === member {
+        connection.member = nil
       }
     }
     if room.members.isEmpty {
@@ -297,7 +369,7 @@ package final class Router {
   }
 
   /// For tests.
-  func room(of connection: ConnectionID) -> Room? { connections[connection]?.member?.room }
+  func room(of line: ConnectionID) -> Room? { connections.connection(on: line)?.member?.room }
 
   package var statistics: RouterStatistics {
     var result = counts

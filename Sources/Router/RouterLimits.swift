@@ -15,8 +15,13 @@ package struct RouterLimits: Hashable, Sendable {
   /// Data messages kept for late joiners, of one room.
   package var historyCount = 256
   package var historyBytes = 256 * 1024
-  /// Between losing a participant's connection or media path and telling the room that it dropped.
+  /// Between losing a participant's connection or media path and telling the room that it dropped, where it cannot come back.
   package var dropGrace: Duration = .seconds(2)
+  /// The same where it can: how long a lost participant or identity is waited for.
+  package var resumeGrace: Duration = .seconds(30)
+  /// After a router has lost its memory: how long a room keeps every data message for those of its people who are still on
+  /// their way back.
+  package var recovery: Duration = .seconds(60)
   /// For a joined participant's first media connection.
   package var connectTimeout: Duration = .seconds(15)
 

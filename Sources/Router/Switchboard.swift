@@ -107,7 +107,7 @@ struct Switchboard {
     let index = calls.count - 1
     for callee in callees.indices {
       let ringing = devices.filter { $0.identity == callees[callee].identity && $0.connection != connection }
-      guard !ringing.isEmpty else {
+      guard !ringing.isEmpty || ring.isRepeated else {
         finish(callee, of: index, as: .unreachable)
         continue
       }

@@ -131,7 +131,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     post { [self] in
       outlets[connection] = nil
       if let stay = stays.removeValue(forKey: connection) { stay.info("connection lost") }
-      router?.close(connection, at: now)
+      router?.lose(connection, at: now)
       endTurn(at: now)
     }
   }

@@ -27,17 +27,27 @@ public enum ClientMessage: Hashable, Sendable {
   case close
   /// Answered by `pong` with the same number.
   case ping(Int)
+  /// Takes up a conversation that another connection began. The first message of a connection; answered by `resumed`, or by
+  /// `refused` where the router does not know it any more.
+  case resumeConversation(key: String, heard: Int)
+  /// So many counted messages of the router have been heard (`Conversation`).
+  case heard(Int)
+  /// The media path broke: a new peer takes the old one's place, with the same tracks and subscriptions. Answered by
+  /// `mediaRestarted`.
+  case restartMedia(Description)
+  /// The client goes and will not take this conversation up again.
+  case bye
 }
 
 extension ClientMessage: Codable {
   enum Kind: String, CaseIterable {
     case join, register, ring, cancelRing, answerRing, publish, unpublish, mute, subscribe, unsubscribe, pause, resume,
       prefer, data, attributes, leave, remove
-    case close, ping
+    case close, ping, resumeConversation, heard, restartMedia, bye
   }
 
   enum CodingKeys: String, CodingKey {
-    case type, id, answer, tracks, track, muted, attributes, reason, participant, number
+    case type, id, answer, tracks, track, muted, attributes, reason, participant, number, key, heard, description
   }
 
   public init(from decoder: any Decoder) throws {
@@ -65,6 +75,11 @@ extension ClientMessage: Codable {
     case .remove: self = .remove(participant: try fields.text(.participant))
     case .close: self = .close
     case .ping: self = .ping(try fields.decode(Int.self, forKey: .number))
+    case .resumeConversation:
+      self = .resumeConversation(key: try fields.text(.key), heard: try fields.decode(Int.self, forKey: .heard))
+    case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
+    case .restartMedia: self = .restartMedia(try fields.decode(Description.self, forKey: .description))
+    case .bye: self = .bye
     }
   }
 
@@ -91,8 +106,13 @@ extension ClientMessage: Codable {
     case .attributes(let attributes): try fields.encode(attributes, forKey: .attributes)
     case .leave(let reason): try fields.encodeIfPresent(reason, forKey: .reason)
     case .remove(let participant): try fields.encode(participant, forKey: .participant)
-    case .close: break
+    case .close, .bye: break
     case .ping(let number): try fields.encode(number, forKey: .number)
+    case .resumeConversation(let key, let heard):
+      try fields.encode(key, forKey: .key)
+      try fields.encode(heard, forKey: .heard)
+    case .heard(let count): try fields.encode(count, forKey: .heard)
+    case .restartMedia(let description): try fields.encode(description, forKey: .description)
     }
   }
 
@@ -117,6 +137,10 @@ extension ClientMessage: Codable {
     case .remove: .remove
     case .close: .close
     case .ping: .ping
+    case .resumeConversation: .resumeConversation
+    case .heard: .heard
+    case .restartMedia: .restartMedia
+    case .bye: .bye
     }
   }
 }

@@ -23,6 +23,10 @@ public struct Failure: Error, Hashable, Sendable, Codable {
     /// The media parameters cannot be used.
     public static let badMedia = Code(rawValue: "badMedia")
     public static let unknownParticipant = Code(rawValue: "unknownParticipant")
+    /// The router's end of the media path is gone: `restartMedia` makes another.
+    public static let mediaLost = Code(rawValue: "mediaLost")
+    /// A conversation that cannot be taken up (any more).
+    public static let unknownConversation = Code(rawValue: "unknownConversation")
     public static let `internal` = Code(rawValue: "internal")
   }
 

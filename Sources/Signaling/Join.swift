@@ -11,19 +11,23 @@ public struct Join: Hashable, Sendable {
   public var attributes: [String: String]
   /// Of the client's peer.
   public var description: Description
+  /// The `epoch` of the room that this participant lost and comes back to, if it does.
+  public var returningTo: String?
 
   public init(
     version: Int = SignalingVersion.current, room: String, credential: String? = nil, participantID: String? = nil,
-    name: String, externalID: String? = nil, attributes: [String: String] = [:], description: Description
+    name: String, externalID: String? = nil, attributes: [String: String] = [:], description: Description,
+    returningTo: String? = nil
   ) {
     (self.version, self.room, self.credential, self.participantID) = (version, room, credential, participantID)
     (self.name, self.externalID, self.attributes, self.description) = (name, externalID, attributes, description)
+    self.returningTo = returningTo
   }
 }
 
 extension Join: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, room, credential, participantID, name, externalID, attributes, description
+    case version, room, credential, participantID, name, externalID, attributes, description, returningTo
   }
 
   public init(from decoder: any Decoder) throws {
@@ -33,7 +37,8 @@ extension Join: Codable {
       credential: try fields.textIfPresent(.credential, limit: SignalingLimits.credential),
       participantID: try fields.textIfPresent(.participantID), name: try fields.text(.name),
       externalID: try fields.textIfPresent(.externalID), attributes: try fields.attributes(.attributes),
-      description: try fields.decode(Description.self, forKey: .description))
+      description: try fields.decode(Description.self, forKey: .description),
+      returningTo: try fields.textIfPresent(.returningTo))
   }
 }
 
@@ -48,20 +53,22 @@ public struct Joined: Hashable, Sendable {
   public var participants: [Participant]
   /// Data messages kept for late joiners, oldest first.
   public var history: [ReceivedData]
+  /// Tells this room from one of the same name before or after it: with another epoch, everything the router knew is gone.
+  public var epoch: String
 
   public var participantID: String { local.id }
 
   public init(
     version: Int = SignalingVersion.current, local: Participant, description: Description,
-    participants: [Participant] = [], history: [ReceivedData] = []
+    participants: [Participant] = [], history: [ReceivedData] = [], epoch: String = ""
   ) {
     (self.version, self.local, self.description) = (version, local, description)
-    (self.participants, self.history) = (participants, history)
+    (self.participants, self.history, self.epoch) = (participants, history, epoch)
   }
 }
 
 extension Joined: Codable {
-  private enum CodingKeys: String, CodingKey { case version, local, description, participants, history }
+  private enum CodingKeys: String, CodingKey { case version, local, description, participants, history, epoch }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -69,6 +76,7 @@ extension Joined: Codable {
       version: try fields.version(.version), local: try fields.decode(Participant.self, forKey: .local),
       description: try fields.decode(Description.self, forKey: .description),
       participants: try fields.list(.participants, limit: SignalingLimits.participants),
-      history: try fields.list(.history, limit: SignalingLimits.history))
+      history: try fields.list(.history, limit: SignalingLimits.history),
+      epoch: try fields.textIfPresent(.epoch) ?? "")
   }
 }

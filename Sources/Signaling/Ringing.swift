@@ -39,15 +39,20 @@ public struct Ring: Hashable, Sendable {
   public var hasVideo: Bool
   /// After so long without an answer nobody is rung any more.
   public var timeoutSeconds: Double
+  /// Said again to a router that has lost its memory: those who are rung may still be on their way back to it.
+  public var isRepeated: Bool
 
-  public init(id: String, room: String, to: [String], hasVideo: Bool = false, timeoutSeconds: Double = 85) {
+  public init(
+    id: String, room: String, to: [String], hasVideo: Bool = false, timeoutSeconds: Double = 85,
+    isRepeated: Bool = false
+  ) {
     (self.id, self.room, self.to) = (id, room, to)
-    (self.hasVideo, self.timeoutSeconds) = (hasVideo, timeoutSeconds)
+    (self.hasVideo, self.timeoutSeconds, self.isRepeated) = (hasVideo, timeoutSeconds, isRepeated)
   }
 }
 
 extension Ring: Codable {
-  private enum CodingKeys: String, CodingKey { case id, room, to, hasVideo, timeoutSeconds }
+  private enum CodingKeys: String, CodingKey { case id, room, to, hasVideo, timeoutSeconds, isRepeated }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -55,7 +60,8 @@ extension Ring: Codable {
       id: try fields.text(.id), room: try fields.text(.room),
       to: try fields.names(.to, limit: SignalingLimits.recipients),
       hasVideo: try fields.decodeIfPresent(Bool.self, forKey: .hasVideo) ?? false,
-      timeoutSeconds: try fields.decodeIfPresent(Double.self, forKey: .timeoutSeconds) ?? 85)
+      timeoutSeconds: try fields.decodeIfPresent(Double.self, forKey: .timeoutSeconds) ?? 85,
+      isRepeated: try fields.decodeIfPresent(Bool.self, forKey: .isRepeated) ?? false)
   }
 }
 

@@ -38,6 +38,14 @@ public enum ServerMessage: Hashable, Sendable {
   /// The last message of a stay.
   case ended(EndReason)
   case pong(Int)
+  /// This conversation can be taken up on another connection, with this key, so long after its connection broke. Comes once,
+  /// before the first `joined` or `registered`.
+  case resumable(key: String, graceSeconds: Double)
+  /// The conversation goes on; so many counted messages of the client have been heard (`Conversation`).
+  case resumed(heard: Int)
+  case heard(Int)
+  /// The answer to `restartMedia`: of the router's new peer.
+  case mediaRestarted(Description)
 }
 
 extension ServerMessage: Codable {
@@ -45,11 +53,12 @@ extension ServerMessage: Codable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
+    case resumable, resumed, heard, mediaRestarted
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
-      participants, number, layers
+      participants, number, layers, key, graceSeconds, heard, description
   }
 
   public init(from decoder: any Decoder) throws {
@@ -95,6 +104,11 @@ extension ServerMessage: Codable {
         try fields.decode(Failure.self, forKey: .failure))
     case .ended: self = .ended(try fields.decode(EndReason.self, forKey: .reason))
     case .pong: self = .pong(try fields.decode(Int.self, forKey: .number))
+    case .resumable:
+      self = .resumable(key: try fields.text(.key), graceSeconds: try fields.decode(Double.self, forKey: .graceSeconds))
+    case .resumed: self = .resumed(heard: try fields.decode(Int.self, forKey: .heard))
+    case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
+    case .mediaRestarted: self = .mediaRestarted(try fields.decode(Description.self, forKey: .description))
     }
   }
 
@@ -142,6 +156,11 @@ extension ServerMessage: Codable {
       try fields.encode(failure, forKey: .failure)
     case .ended(let reason): try fields.encode(reason, forKey: .reason)
     case .pong(let number): try fields.encode(number, forKey: .number)
+    case .resumable(let key, let graceSeconds):
+      try fields.encode(key, forKey: .key)
+      try fields.encode(graceSeconds, forKey: .graceSeconds)
+    case .resumed(let heard), .heard(let heard): try fields.encode(heard, forKey: .heard)
+    case .mediaRestarted(let description): try fields.encode(description, forKey: .description)
     }
   }
 
@@ -170,6 +189,10 @@ extension ServerMessage: Codable {
     case .failed: .failed
     case .ended: .ended
     case .pong: .pong
+    case .resumable: .resumable
+    case .resumed: .resumed
+    case .heard: .heard
+    case .mediaRestarted: .mediaRestarted
     }
   }
 }

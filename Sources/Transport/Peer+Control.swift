@@ -112,7 +112,7 @@ extension Peer {
   // MARK: Time
 
   func handleMediaTimeout(at now: Tick) {
-    guard srtp != nil else { return }
+    guard isOpen else { return }
     if let due = nextReport, now >= due { addReports(at: now) }
     collectFeedback(at: now)
     while let feedback = arrivals.feedback(sender: localSSRC, media: receivers.first?.encoding.ssrc ?? 0, at: now) {
@@ -151,7 +151,7 @@ extension Peer {
   }
 
   var mediaDeadline: Tick? {
-    guard srtp != nil else { return nil }
+    guard isOpen else { return nil }
     return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue).sooner(probe?.due)
   }
 

@@ -45,7 +45,7 @@ extension Peer {
   /// Sends one frame. Until the peer is connected frames are dropped; a key frame is asked for as soon as it is.
   package func send(_ frame: EncodedFrame, on id: SenderID, at now: Tick) {
     guard let sender = senders[id.value] else { return }
-    guard srtp != nil, !isClosing else {
+    guard isOpen else {
       sender.missedFrames = true
       return
     }
@@ -84,7 +84,7 @@ extension Peer {
     _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, picture: PictureNumbers? = nil,
     at now: Tick
   ) {
-    guard srtp != nil, !isClosing, let sender = senders[id.value] else { return }
+    guard isOpen, let sender = senders[id.value] else { return }
     if !sender.streams[0].hasReported, sender.streams[0].anchor != nil { hastenReport(to: now + .milliseconds(20)) }
     sender.streams[0].store(
       StoredPacket(

@@ -91,6 +91,14 @@ package final class Peer {
     ice.addLocal(address)
   }
 
+  /// Our address has become another, as when a telephone changes networks: the path is found again, with the same keys.
+  package func moveLocalAddress(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+    guard let index = localAddresses.firstIndex(of: old) else { return }
+    localAddresses[index] = new
+    ice.moveLocal(from: old, to: new, at: now)
+    handleTimeout(at: now)
+  }
+
   package var localDescription: PeerDescription {
     PeerDescription(
       ice: localCredentials, candidates: localAddresses.map { ICECandidate(host: $0) },
@@ -107,6 +115,9 @@ package final class Peer {
   }
 
   package var isConnected: Bool { srtp != nil && !isOver && !isClosing }
+
+  /// What is sent now leaves: there are keys, and a path.
+  var isOpen: Bool { isConnected && ice.selected != nil }
 
   /// Where packets go now.
   package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
@@ -182,6 +193,7 @@ package final class Peer {
     while let event = ice.pollEvent() {
       switch event {
       case .connected:
+        if srtp != nil { events.append(.connected) }  // found again, from another address of ours
         if configuration.role == .client, case .new = dtls.state { dtls.start(at: now) }
       case .pairChanged: break
       case .disconnected: end("the path was lost: no consent from the other end")

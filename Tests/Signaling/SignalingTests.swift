@@ -34,9 +34,13 @@ enum Examples {
     .leave(reason: nil), .ping(-1),
     .register(Register(identity: "8:acs:ana", name: "Ana", credential: "t")), .register(Register(identity: "ben")),
     .ring(Ring(id: "r1", room: "call", to: ["ben", "eva"], hasVideo: true, timeoutSeconds: 30)),
-    .cancelRing(id: "r1"), .answerRing(id: "r1", .busy),
+    .ring(Ring(id: "r1", room: "call", to: ["ben"], isRepeated: true)), .cancelRing(id: "r1"),
+    .answerRing(id: "r1", .busy),
     .prefer([LayerPreference(reference: reference, layer: 0, maxHeight: 180, priority: 3)]),
     .prefer([LayerPreference(reference: reference)]), .remove(participant: "ben"), .close,
+    .join(Join(room: "r", name: "", description: description, returningTo: "e1")),
+    .resumeConversation(key: "k", heard: 12), .heard(0), .restartMedia(description),
+    .bye,
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -55,7 +59,8 @@ enum Examples {
     .incomingRing(
       IncomingRing(id: "r1", room: "call", from: "ana", fromName: "Ana", to: ["ben"], hasVideo: false)),
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
-    .quality(["ana": 2, "ben": 0]),
+    .quality(["ana": 2, "ben": 0]), .joined(Joined(local: participant, description: description, epoch: "e1")),
+    .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
   ]
 }
 

@@ -50,7 +50,7 @@ import Testing
     }
     app.stage.addRenderer(app)
     try app.stage.join()
-    await world.run(for: .seconds(60))
+    await world.run(for: .seconds(90))
     #expect(app.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected 1300"])
   }
 

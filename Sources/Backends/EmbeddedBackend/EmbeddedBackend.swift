@@ -12,7 +12,7 @@ public final class EmbeddedBackend: Backend {
   public typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
   public let scheduler: Scheduler
-  private let hub: Hub
+  let hub: Hub
 
   /// The one that the process uses unless told otherwise.
   public static let shared = EmbeddedBackend()

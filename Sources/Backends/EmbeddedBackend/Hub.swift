@@ -23,6 +23,8 @@ final class Hub: LinkHost, @unchecked Sendable {
   private var clients: [Int: ClientDoor] = [:]
   private var doors: [Int: RouterDoor] = [:]
   private var numbers: [SocketAddress: Int] = [:]
+  /// Whose connection it is.
+  private var owners: [ConnectionID: Int] = [:]
   private let datagram = Bytes(capacity: 2_048)
   private let nextNumber = Lock(0)
 
@@ -45,7 +47,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> RoomLink {
     let link = RoomLink(number: takeNumber(), host: self)
     loop.post { [self] in
-      let refusal = admit(link.number) { address, now in
+      let refusal = admit(link.number, names: [request.participantID ?? request.name, request.name]) { address, now in
         try ParticipantEnd(
           link: link, request: request, receiver: receiver, addresses: [address], random: random.fork(), now: now,
           trace: trace)
@@ -58,7 +60,9 @@ final class Hub: LinkHost, @unchecked Sendable {
   func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> RoomEndpointLink {
     let link = RoomEndpointLink(number: takeNumber(), host: self)
     loop.post { [self] in
-      let refusal = admit(link.number) { _, _ in EndpointEnd(request, receiver: receiver) }
+      let refusal = admit(link.number, names: [request.identity]) { _, _ in
+        EndpointEnd(request, receiver: receiver, random: random.fork())
+      }
       if let refusal { receiver.endpointDidChange(.ended(.refused(refusal))) }
     }
     return link
@@ -74,7 +78,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   /// An endpoint says something.
   func say(_ message: ClientMessage, from number: Int) {
     loop.post { [self] in
-      clients[number]?.end.send(message)
+      (clients[number]?.end as? EndpointEnd)?.say(message, at: loop.now)
       endTurn(at: loop.now)
     }
   }
@@ -89,26 +93,43 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   /// - Returns: why it could not be done.
   private func admit(
-    _ number: Int, make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
+    _ number: Int, names: Set<String>, make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
   ) -> SessionError? {
     let now = loop.now
     defer { endTurn(at: now) }
     do {
       try openRouter(at: now)
       let address = try loop.open()
-      let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-      let client = try ClientDoor(
-        try make(address, now), address: address, key: key, now: now,
+      let client = ClientDoor(
+        try make(address, now), names: names, address: address,
         conditioner: conditioner(UInt64(number) * 2, at: now))
-      let door = try RouterDoor(
-        address: address, key: key, now: now, conditioner: conditioner(UInt64(number) * 2 + 1, at: now))
       clients[number] = client
-      doors[number] = door
+      doors[number] = RouterDoor(conditioner: conditioner(UInt64(number) * 2 + 1, at: now))
       numbers[address] = number
-      router?.open(ConnectionID(number), at: now)
+      try connect(number, client, ConnectionID(number), at: now)
       return nil
     } catch {
       return SessionError(.unreachable, "the embedded router cannot be reached: \(error)")
+    }
+  }
+
+  /// Makes a connection for the client's signalling: both ends get a key in memory, everything else crosses the link.
+  private func connect(_ number: Int, _ client: ClientDoor, _ line: ConnectionID, at now: Tick) throws {
+    let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    try client.connect(key: key, at: now)
+    guard let door = doors[number] else { return }
+    door.lines.append(
+      RouterDoor.Line(
+        id: line, address: client.address, stream: try SignalStream(key: key, end: .router, now: now)))
+    owners[line] = number
+    router?.open(line, at: now)
+  }
+
+  private func reconnectThoseWhoWant(at now: Tick) {
+    for (number, client) in clients.sorted(by: { $0.key < $1.key }) where client.end.wantsConnection(at: now) {
+      do { try connect(number, client, ConnectionID(takeNumber()), at: now) } catch {
+        client.end.connectionLost(at: now)
+      }
     }
   }
 
@@ -130,21 +151,65 @@ final class Hub: LinkHost, @unchecked Sendable {
   private func openRouter(at now: Tick) throws {
     guard router == nil else { return }
     routerAddress = try loop.open()
+    router = try makeRouter(at: now)
+  }
+
+  private func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
     configuration.authorization = .embedded
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
-    router = Router(configuration: configuration, random: random.fork(), now: now)
+    return Router(configuration: configuration, random: random.fork(), now: now)
   }
 
   private func remove(_ number: Int, at now: Tick) {
     guard let client = clients.removeValue(forKey: number) else { return }
     numbers[client.address] = nil
-    doors[number] = nil
     loop.close(client.address)
-    router?.close(ConnectionID(number), at: now)
+    for line in doors.removeValue(forKey: number)?.lines ?? [] {
+      owners[line.id] = nil
+      router?.close(line.id, at: now)
+    }
     guard clients.isEmpty else { return }
     router = nil
     loop.close(routerAddress)
+  }
+
+  // MARK: Trouble on purpose
+
+  /// - Parameter name: nil: everybody.
+  func cutNetwork(of name: String?, for duration: Duration) {
+    loop.post { [self] in
+      for (number, client) in clients where name.map(client.names.contains) ?? true {
+        client.cutUntil = loop.now + duration
+        doors[number]?.cutUntil = loop.now + duration
+      }
+    }
+  }
+
+  func changeAddress(of name: String) {
+    loop.post { [self] in
+      let now = loop.now
+      for (number, client) in clients where client.names.contains(name) {
+        guard let address = try? loop.open() else { continue }
+        let old = client.address
+        numbers[old] = nil
+        numbers[address] = number
+        client.move(to: address, at: now)
+        loop.close(old)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  func restartRouter() {
+    loop.post { [self] in
+      let now = loop.now
+      guard router != nil, let new = try? makeRouter(at: now) else { return }
+      router = new
+      owners = [:]
+      for door in doors.values { door.lines = [] }
+      endTurn(at: now)
+    }
   }
 
   // MARK: Datagrams and time
@@ -155,8 +220,10 @@ final class Hub: LinkHost, @unchecked Sendable {
       if !isSignalling {
         router?.handle(datagram, from: source, to: destination, at: now)
       } else if let number = numbers[source] {
-        doors[number]?.stream.handle(datagram.readable, at: now)
-        readMessages(of: number, at: now)
+        for line in doors[number]?.lines ?? [] {
+          line.stream.handle(datagram.readable, at: now)
+          readMessages(of: line, at: now)
+        }
       }
     } else if let number = numbers[destination], let client = clients[number] {
       if isSignalling {
@@ -167,23 +234,28 @@ final class Hub: LinkHost, @unchecked Sendable {
     }
   }
 
-  private func readMessages(of number: Int, at now: Tick) {
-    while let bytes = doors[number]?.stream.pollMessage() {
+  private func readMessages(of line: RouterDoor.Line, at now: Tick) {
+    while let bytes = line.stream.pollMessage() {
       let message = bytes.withUnsafeBytes { bytes in
         Result { () throws(SignalingError) in try ClientMessage(json: bytes) }
       }
       switch message {
-      case .success(let message): router?.handle(message, on: ConnectionID(number), at: now)
-      case .failure(let error): router?.refuse(error, on: ConnectionID(number))
+      case .success(let message): router?.handle(message, on: line.id, at: now)
+      case .failure(let error): router?.refuse(error, on: line.id)
       }
     }
   }
 
   func handleTimeout(at now: Tick) {
     router?.handleTimeout(at: now)
-    for (number, door) in doors {
-      door.stream.handleTimeout(at: now)
-      if door.stream.isBroken { router?.close(ConnectionID(number), at: now) }
+    for (_, door) in doors.sorted(by: { $0.key < $1.key }) {
+      for line in door.lines {
+        line.stream.handleTimeout(at: now)
+        guard line.stream.isBroken else { continue }
+        owners[line.id] = nil
+        router?.lose(line.id, at: now)
+      }
+      door.lines.removeAll { $0.stream.isBroken }
     }
     for client in clients.values { client.handleTimeout(at: now) }
     endTurn(at: now)
@@ -191,8 +263,10 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   /// Lets out everything that has become due, and finds out when to wake.
   func endTurn(at now: Tick) {
-    while let (connection, message) = router?.pollMessage() {
-      if let bytes = try? message.json() { doors[connection.value]?.stream.send(bytes) }
+    reconnectThoseWhoWant(at: now)
+    while let (id, message) = router?.pollMessage() {
+      guard let line = owners[id].flatMap({ doors[$0] })?.lines.last(where: { $0.id == id }) else { continue }
+      if let bytes = try? message.json() { line.stream.send(bytes) }
     }
     while let transmit = router?.poll(into: datagram.writable, at: now) {
       guard let number = numbers[transmit.destination] else { continue }
@@ -211,7 +285,7 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   private func drain(_ client: ClientDoor, _ door: RouterDoor?, at now: Tick) {
     client.takeMessages()
-    while let count = client.stream.poll(into: datagram.writable, at: now) {
+    while let count = client.stream?.poll(into: datagram.writable, at: now) {
       client.emit(written(count), (client.address, routerAddress), over: loop, at: now)
     }
     while let transmit = client.end.poll(into: datagram.writable, at: now) {
@@ -219,8 +293,10 @@ final class Hub: LinkHost, @unchecked Sendable {
     }
     client.release(over: loop, at: now)
     guard let door else { return }
-    while let count = door.stream.poll(into: datagram.writable, at: now) {
-      door.emit(written(count), (routerAddress, door.address), over: loop, at: now)
+    for line in door.lines {
+      while let count = line.stream.poll(into: datagram.writable, at: now) {
+        door.emit(written(count), (routerAddress, line.address), over: loop, at: now)
+      }
     }
     door.release(over: loop, at: now)
   }

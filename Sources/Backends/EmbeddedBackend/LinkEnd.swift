@@ -1,6 +1,7 @@
 import Koine
 import KoineBase
 import KoineRoomClient
+import KoineRouter
 import KoineSimulatedNetwork
 
 /// One end of a participant's link to the router: whatever it sends suffers what the network does in its direction.
@@ -8,11 +9,14 @@ class LinkEnd {
   typealias Way = (source: SocketAddress, destination: SocketAddress)
 
   private var conditioner: LinkConditioner<Way>?
+  /// Until then nothing gets out.
+  var cutUntil: Tick?
 
   init(conditioner: LinkConditioner<Way>?) { self.conditioner = conditioner }
 
   /// Sends at once, or holds the datagram for its time.
   func emit(_ datagram: UnsafeRawBufferPointer, _ way: Way, over loop: any NetworkLoop, at now: Tick) {
+    if let cutUntil, now < cutUntil { return }
     guard conditioner != nil else { return loop.send(datagram, from: way.source, to: way.destination) }
     let copy = Bytes(capacity: datagram.count)
     copy.append(datagram)
@@ -29,50 +33,69 @@ class LinkEnd {
   var conditionerDeadline: Tick? { conditioner?.deadline }
 }
 
-/// The router's end of one participant's signalling.
+/// The router's end of one client's signalling: the connections that the client has made, the newest last. An older one
+/// stays until it has been silent for too long: the router cannot know better.
 final class RouterDoor: LinkEnd {
-  let address: SocketAddress
-  let stream: SignalStream
-
-  init(address: SocketAddress, key: [UInt8], now: Tick, conditioner: LinkConditioner<Way>?) throws {
-    self.address = address
-    stream = try SignalStream(key: key, end: .router, now: now)
-    super.init(conditioner: conditioner)
+  struct Line {
+    let id: ConnectionID
+    let address: SocketAddress
+    let stream: SignalStream
   }
 
-  var deadline: Tick? { stream.deadline.sooner(conditionerDeadline) }
+  var lines: [Line] = []
+
+  var deadline: Tick? { lines.reduce(conditionerDeadline) { $0.sooner($1.stream.deadline) } }
 }
 
 /// The client's end of its signalling, with whom it belongs to.
 final class ClientDoor: LinkEnd {
   let end: ClientEnd
-  let address: SocketAddress
-  let stream: SignalStream
+  /// What it is known by: its participant's id and name, or its identity.
+  let names: Set<String>
+  private(set) var address: SocketAddress
+  /// nil while there is no connection.
+  private(set) var stream: SignalStream?
 
-  init(
-    _ end: ClientEnd, address: SocketAddress, key: [UInt8], now: Tick, conditioner: LinkConditioner<Way>?
-  ) throws {
-    self.end = end
-    self.address = address
-    stream = try SignalStream(key: key, end: .participant, now: now)
+  init(_ end: ClientEnd, names: Set<String>, address: SocketAddress, conditioner: LinkConditioner<Way>?) {
+    (self.end, self.names, self.address) = (end, names, address)
     super.init(conditioner: conditioner)
   }
 
+  func connect(key: [UInt8], at now: Tick) throws {
+    stream = try SignalStream(key: key, end: .participant, now: now)
+    end.connectionMade(at: now)
+  }
+
+  func move(to new: SocketAddress, at now: Tick) {
+    end.addressChanged(from: address, to: new, at: now)
+    address = new
+    disconnect(at: now)
+  }
+
+  private func disconnect(at now: Tick) {
+    stream = nil
+    end.connectionLost(at: now)
+  }
+
   func handleSignalling(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
+    guard let stream else { return }
     stream.handle(datagram, at: now)
     while let message = stream.pollMessage() { end.handleMessage(message, at: now) }
   }
 
   /// Puts on its way what the end has to say.
   func takeMessages() {
+    guard let stream else { return }
     while let message = end.pollMessage() { stream.send(message) }
   }
 
   func handleTimeout(at now: Tick) {
     end.handleTimeout(at: now)
+    if !end.hasConnection { stream = nil }
+    guard let stream else { return }
     stream.handleTimeout(at: now)
-    if stream.isBroken { end.end(.lost) }
+    if stream.isBroken { disconnect(at: now) }
   }
 
-  var deadline: Tick? { end.deadline.sooner(stream.deadline).sooner(conditionerDeadline) }
+  var deadline: Tick? { end.deadline.sooner(stream?.deadline).sooner(conditionerDeadline) }
 }

@@ -2,34 +2,57 @@ import Koine
 import KoineBase
 import KoineRoomClient
 
-/// One participant's or endpoint's connection to the server. Touched on the loop only.
+/// One participant's or endpoint's end, and its connection to the server. Touched on the loop only.
 ///
-///     connecting ─→ open ─→ lost, or over
+///     connecting ─→ open ─→ lost ─→ connecting …, or over
 final class ServerClient {
   let end: ClientEnd
   let addresses: [KoineBase.SocketAddress]
-  private let socket: WebSocketClient
-  private var hasOpened = false
+  /// Makes a connection whose events come with that number.
+  private let makeSocket: (_ attempt: Int) -> WebSocketClient
+  private var socket: WebSocketClient?
+  private var attempt = 0
+  private var isOpen = false
+  private var hasEverOpened = false
 
-  init(_ end: ClientEnd, addresses: [KoineBase.SocketAddress], connect: () -> WebSocketClient) {
+  init(
+    _ end: ClientEnd, addresses: [KoineBase.SocketAddress], connect: @escaping (_ attempt: Int) -> WebSocketClient
+  ) {
     self.end = end
     self.addresses = addresses
-    socket = connect()
+    makeSocket = connect
+    socket = connect(attempt)
   }
 
-  func take(_ event: WebSocketEvent, at now: Tick) {
+  func take(_ event: WebSocketEvent, of attempt: Int, at now: Tick) {
+    guard attempt == self.attempt else { return }
     switch event {
-    case .opened: hasOpened = true
+    case .opened:
+      (isOpen, hasEverOpened) = (true, true)
+      end.connectionMade(at: now)
     case .message(let json): end.handleMessage(json, at: now)
     case .closed(let reason):
-      end.end(hasOpened ? .lost : .refused(SessionError(.unreachable, "the server cannot be reached: \(reason)")))
+      (isOpen, socket) = (false, nil)
+      guard hasEverOpened else {
+        return end.end(.refused(SessionError(.unreachable, "the server cannot be reached: \(reason)")))
+      }
+      end.connectionLost(at: now)
     }
   }
 
-  func sendMessages() {
-    guard hasOpened else { return }
-    while let message = end.pollMessage() { socket.send(message) }
+  /// Says what is to be said, and sees to it that there is a connection as long as one is wanted.
+  func takeTurn(at now: Tick) {
+    if isOpen, !end.hasConnection { close() }
+    if socket == nil, end.wantsConnection(at: now) {
+      attempt += 1
+      socket = makeSocket(attempt)
+    }
+    guard isOpen else { return }
+    while let message = end.pollMessage() { socket?.send(message) }
   }
 
-  func close() { socket.close() }
+  func close() {
+    socket?.close()
+    (isOpen, socket) = (false, nil)
+  }
 }

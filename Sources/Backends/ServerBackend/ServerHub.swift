@@ -43,7 +43,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> RoomEndpointLink {
     let link = RoomEndpointLink(number: takeNumber(), host: self)
-    post { [self] in begin(EndpointEnd(request, receiver: receiver), number: link.number, []) }
+    post { [self] in begin(EndpointEnd(request, receiver: receiver, random: random.fork()), number: link.number, []) }
     return link
   }
 
@@ -57,7 +57,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   func say(_ message: ClientMessage, from number: Int) {
     post { [self] in
-      clients[number]?.end.send(message)
+      (clients[number]?.end as? EndpointEnd)?.say(message, at: now)
       endTurn(at: now)
     }
   }
@@ -79,9 +79,9 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   // MARK: Coming and going
 
   private func begin(_ end: ClientEnd, number: Int, _ addresses: [KoineBase.SocketAddress]) {
-    clients[number] = ServerClient(end, addresses: addresses) {
+    clients[number] = ServerClient(end, addresses: addresses) { [weak self, address] attempt in
       WebSocketClient(address) { [weak self] event in
-        self?.post { [weak self] in self?.take(event, of: number) }
+        self?.post { [weak self] in self?.take(event, attempt, of: number) }
       }
     }
     endTurn(at: now)
@@ -101,8 +101,8 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
     numbers[address] = nil
   }
 
-  private func take(_ event: WebSocketEvent, of number: Int) {
-    clients[number]?.take(event, at: now)
+  private func take(_ event: WebSocketEvent, _ attempt: Int, of number: Int) {
+    clients[number]?.take(event, of: attempt, at: now)
     endTurn(at: now)
   }
 
@@ -129,7 +129,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   func endTurn(at now: Tick) {
     var deadline: Tick?
     for (number, client) in clients {
-      client.sendMessages()
+      client.takeTurn(at: now)
       while let transmit = client.end.poll(into: datagram.writable, at: now) {
         place.send(
           UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), from: transmit.source,

@@ -72,6 +72,20 @@ package struct ICEAgent {
     localAddresses.append(address)
   }
 
+  /// An address of ours has become another: the path is looked for again from there, with the same credentials. The other
+  /// end, if it is lite, follows the nomination; no restart (RFC 8445, 9) is needed between programs that know this.
+  package mutating func moveLocal(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+    self.now = now
+    guard role != .lite, !isOver, let index = localAddresses.firstIndex(of: old) else { return }
+    localAddresses[index] = new
+    checklist = checklist.moved(from: old, to: new, at: now)
+    selected = nil
+    nomination = nil
+    nextConsentCheck = nil
+    consentChecks.removeAll(keepingCapacity: true)
+    patienceEnds = nil
+  }
+
   package mutating func setRemote(_ credentials: ICECredentials) { remote = credentials }
 
   package mutating func addRemote(_ candidate: ICECandidate) {

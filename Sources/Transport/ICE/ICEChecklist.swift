@@ -80,6 +80,15 @@ struct ICEChecklist {
     pairs.insert(pair, at: pairs.firstIndex { $0.priority < pair.priority } ?? pairs.endIndex)
   }
 
+  /// The same with another address of ours, nothing of it tried yet.
+  func moved(from old: SocketAddress, to new: SocketAddress, at now: Tick) -> ICEChecklist {
+    var result = ICEChecklist(now: now)
+    result.pairs = pairs.map { pair in
+      Pair(local: pair.local == old ? new : pair.local, remote: pair.remote, priority: pair.priority)
+    }
+    return result
+  }
+
   func index(_ local: SocketAddress, _ remote: SocketAddress) -> Int? {
     pairs.firstIndex { $0.local == local && $0.remote == remote }
   }

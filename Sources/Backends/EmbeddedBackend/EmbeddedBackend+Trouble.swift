@@ -1,0 +1,16 @@
+import Koine
+
+/// Trouble on purpose, for tests: what networks and servers do to calls.
+extension EmbeddedBackend {
+  /// Takes the network from a client for a time, both ways: nothing it sends arrives, nothing reaches it.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's.
+  public func cutNetwork(of name: String? = nil, for duration: Duration) { hub.cutNetwork(of: name, for: duration) }
+
+  /// Gives a client another address, as when a telephone goes from one network to another. It is told, as the system would
+  /// tell it.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity.
+  public func changeAddress(of name: String) { hub.changeAddress(of: name) }
+
+  /// The router goes down without a word and comes up again at once, knowing nothing.
+  public func restartRouter() { hub.restartRouter() }
+}

@@ -1,0 +1,62 @@
+import KoineBase
+import KoineSignaling
+
+/// What a participant remembers of data messages, so that none that was acknowledged is lost and none comes twice, even
+/// when a router has lost its memory.
+///
+/// A router acknowledges a message once it is in its hands; if it goes down before the last receiver has it, the sender says
+/// it again. So what was acknowledged a moment ago is still kept, and whoever has had a message knows it by sender and id.
+struct DataMemory {
+  private struct Sent {
+    let message: DataMessage
+    var acknowledgedAt: Tick?
+  }
+
+  /// A router that is gone had this much time to pass on what it had acknowledged.
+  private static let keepsAcknowledged = Duration.seconds(10)
+  private static let acknowledgedLimit = 256
+  private static let heardLimit = 8_192
+
+  private var sent: [Sent] = []
+  private var acknowledged = 0
+  private var heard: Set<String> = []
+  /// The oldest first, in two halves of which the older is dropped as a whole.
+  private var older: Set<String> = []
+
+  mutating func say(_ message: DataMessage) { sent.append(Sent(message: message)) }
+
+  mutating func acknowledge(_ receipt: DataReceipt, at now: Tick) {
+    guard let index = sent.firstIndex(where: { $0.message.id == receipt.id && $0.acknowledgedAt == nil }) else {
+      return
+    }
+    if receipt.failure == nil {
+      sent[index].acknowledgedAt = now
+      acknowledged += 1
+    } else {
+      sent.remove(at: index)
+    }
+    while let first = sent.first, let at = first.acknowledgedAt,
+      acknowledged > Self.acknowledgedLimit || now - at > Self.keepsAcknowledged
+    {
+      sent.removeFirst()
+      acknowledged -= 1
+    }
+  }
+
+  /// What the router may not have, or may have forgotten, in order.
+  mutating func unheard(isRouterNew: Bool) -> [DataMessage] {
+    if !isRouterNew { sent.removeAll { $0.acknowledgedAt != nil } }
+    for index in sent.indices { sent[index].acknowledgedAt = nil }
+    acknowledged = 0
+    return sent.map(\.message)
+  }
+
+  /// - Returns: whether it is the first time.
+  mutating func hear(_ data: ReceivedData) -> Bool {
+    let name = "\(data.from)\n\(data.id)"
+    guard !heard.contains(name), !older.contains(name) else { return false }
+    heard.insert(name)
+    if heard.count >= Self.heardLimit / 2 { (older, heard) = (heard, []) }
+    return true
+  }
+}

@@ -1,0 +1,138 @@
+import KoineSignaling
+import Testing
+
+/// A client and a router that lose their connection at any message.
+struct ConversationTests {
+  private func number(_ message: ClientMessage) -> Int? {
+    if case .unpublish(let ids) = message { Int(ids[0]) } else { nil }
+  }
+  private func say(_ number: Int) -> ClientMessage { .unpublish(trackIDs: ["\(number)"]) }
+  private func tell(_ number: Int) -> ServerMessage { .withdrawn(participant: "", trackIDs: ["\(number)"]) }
+
+  private struct Router {
+    var conversation = Conversation<ServerMessage>()
+    var heard: [Int] = []
+    var outgoing: [ServerMessage] = []
+    var isReached = true
+
+    mutating func say(_ message: ServerMessage) {
+      conversation.say(message)
+      if isReached { outgoing.append(message) }
+    }
+  }
+
+  private func standing() -> (ClientConversation, Router) {
+    var (client, router) = (ClientConversation(), Router())
+    for message in [
+      ServerMessage.resumable(key: "k", graceSeconds: 30),
+      .joined(
+        Joined(local: Examples.participant, description: Examples.description)),
+    ] {
+      router.conversation.say(message)
+      _ = client.hear(message)
+    }
+    router.conversation.told(heard: 2)
+    return (client, router)
+  }
+
+  private func take(_ message: ClientMessage, _ router: inout Router) {
+    if let told = router.conversation.hear(isCounted: message.isCounted) { router.outgoing.append(.heard(told)) }
+    switch message {
+    case .heard(let count): router.conversation.told(heard: count)
+    case .resumeConversation(_, let heard):
+      let unheard = router.conversation.takenUp(heard: heard) ?? []
+      router.isReached = true
+      router.outgoing = [.resumed(heard: router.conversation.heard)] + unheard
+    default: if let number = number(message) { router.heard.append(number) }
+    }
+  }
+
+  @Test func everythingIsHeardOnceAndInOrderWhereverItBreaks() {
+    var state: UInt64 = 9
+    func luck(_ limit: UInt64) -> Bool {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (state >> 33) % limit == 0
+    }
+    var (client, router) = standing()
+    var heard: [Int] = []
+    for number in 0..<2_000 {
+      client.say(say(number))
+      router.say(tell(number))
+      while !luck(3) {
+        if luck(2) {
+          if let message = client.pollMessage() { take(message, &router) }
+        } else if !router.outgoing.isEmpty {
+          if case .message(.withdrawn(_, let ids)) = client.hear(router.outgoing.removeFirst()) {
+            heard.append(Int(ids[0]) ?? -1)
+          }
+        }
+      }
+      guard luck(10) else { continue }
+      client.disconnected()
+      (router.outgoing, router.isReached) = ([], false)
+      client.connected()
+    }
+    for _ in 0..<3 {
+      while let message = client.pollMessage() { take(message, &router) }
+      for message in router.outgoing {
+        if case .message(.withdrawn(_, let ids)) = client.hear(message) { heard.append(Int(ids[0]) ?? -1) }
+      }
+      router.outgoing = []
+    }
+    #expect(router.heard == Array(0..<2_000) && heard == Array(0..<2_000))
+  }
+
+  @Test func whoNeverTellsIsKeptLittleFor() {
+    var conversation = Conversation<ServerMessage>()
+    for number in 0..<1_000 { conversation.say(tell(number)) }
+    #expect(conversation.unheard.count == 256 && conversation.said == 1_000)
+    #expect(conversation.takenUp(heard: 10) == nil)
+    #expect(conversation.takenUp(heard: 1_001) == nil)
+    #expect(conversation.takenUp(heard: 990)?.count == 10)
+  }
+
+  @Test func numbersThatCannotBeAreNotBelieved() {
+    var conversation = Conversation<ServerMessage>()
+    conversation.say(tell(1))
+    conversation.told(heard: 5)
+    conversation.told(heard: -3)
+    #expect(conversation.unheard.count == 1)
+    #expect(conversation.takenUp(heard: -1) == nil)
+  }
+
+  @Test func aForgottenConversationBeginsAnew() {
+    var (client, _) = standing()
+    client.say(say(1))
+    client.disconnected()
+    client.say(say(2))
+    client.connected()
+    #expect(client.pollMessage() == .resumeConversation(key: "k", heard: 2))
+    #expect(client.pollMessage() == nil)
+    #expect(client.hear(.refused(Failure(.unknownConversation, ""))) == .forgotten(unheard: [say(1), say(2)]))
+    #expect(client.state == .connecting && !client.isResumable)
+  }
+
+  @Test func whatBreaksBeforeItBeginsIsSaidAgain() {
+    var client = ClientConversation()
+    client.say(.join(Join(room: "r", name: "", description: Examples.description)))
+    _ = client.pollMessage()
+    client.disconnected()
+    client.connected()
+    guard case .join = client.pollMessage() else {
+      Issue.record("not said again")
+      return
+    }
+    #expect(client.state == .connecting)
+  }
+
+  @Test func pausesDoubleUpToTheirLimit() {
+    var backoff = Backoff()
+    let pauses = (0..<8).map { _ in backoff.next(luck: 1) }
+    #expect(
+      pauses == [.zero, .milliseconds(500), .seconds(1), .seconds(2), .seconds(4)] + [
+        .seconds(8), .seconds(8), .seconds(8),
+      ])
+    backoff.succeeded()
+    #expect(backoff.next(luck: 0) == .zero && backoff.next(luck: 0) == .milliseconds(250))
+  }
+}
