@@ -175,7 +175,9 @@ let package = Package(
     adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: ["KoineTokens"]),
     adapter(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
-      leansOn: ["Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation"]),
+      leansOn: [
+        "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo",
+      ]),
 
     // Floor 9
     room(

@@ -68,6 +68,15 @@ final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipa
 
   func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) { note("muted \(call.isMuted)") }
 
+  func call(_ call: Call, didGetMutedByOthers args: PropertyChangedEventArgs) { note("muted by others") }
+  func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs) {
+    note("loudspeaker \(!call.isIncomingAudioMuted)")
+  }
+  func call(_ call: Call, didUpdateLocalVideoStreams args: LocalVideoStreamsUpdatedEventArgs) {
+    for _ in args.addedStreams { note("local +video") }
+    for _ in args.removedStreams { note("local -video") }
+  }
+
   func remoteParticipant(_ participant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs) {
     note("\(name(participant)) \(participant.state)")
   }
@@ -76,6 +85,14 @@ final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipa
     for _ in args.addedRemoteVideoStreams { note("\(name(participant)) +video") }
     for _ in args.removedRemoteVideoStreams { note("\(name(participant)) -video") }
   }
+
+  func remoteParticipant(
+    _ participant: RemoteParticipant, didChangeVideoStreamState args: VideoStreamStateChangedEventArgs
+  ) {
+    streamStates.withLock { $0.append("\(args.stream.sourceType) \(args.stream.state)") }
+  }
+  /// Of remote streams, kept apart from `words`.
+  let streamStates = Lock<[String]>([])
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
     note("\(name(participant)) \(participant.isMuted ? "muted" : "unmuted")")

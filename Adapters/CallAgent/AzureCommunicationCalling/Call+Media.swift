@@ -1,67 +1,94 @@
 import Foundation
 import Koine
 
-// Camera, microphone and hold.
+// Pictures, microphone, loudspeaker, keypad and hold.
 
 extension Call {
-  /// What tells the others that one has put the call on hold.
-  static let holdAttribute = "koine.hold"
+  // MARK: Pictures
 
-  // MARK: Camera
-
-  /// Sends a camera's pictures. The handler is called once they are on their way.
-  public func startVideo(stream: LocalVideoStream, completionHandler: @escaping ((any Error)?) -> Void) {
-    let (isSending, isOther) = current.withLock { ($0.video?.stream === stream, $0.video != nil) }
+  /// Sends a camera's pictures, or a screen's. The handler is called once they are on their way.
+  public func startVideo(stream: OutgoingVideoStream, completionHandler: @escaping ((any Error)?) -> Void) {
+    let (isSending, isOther) = current.withLock { current in
+      (
+        current.videos.contains { $0.stream === stream },
+        current.videos.contains { $0.stream.sourceType == stream.sourceType }
+      )
+    }
     if isSending { return answer(completionHandler) }
     if isOther {
       return answer(
-        completionHandler, CallingCommunicationErrors.invalidVideoStreamCombination.error("a camera is sent already"))
+        completionHandler,
+        CallingCommunicationErrors.invalidVideoStreamCombination.error("such a stream is sent already"))
     }
     do throws(SessionError) {
-      let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
       let published = try session.publish(
-        camera: stream.camera.makeSource(), options: VideoPublishOptions(lowerLayers: [small]))
-      if let failure = stream.camera.failure {
+        camera: stream.makeSource(in: session.world), as: stream.kind, options: publishOptions(of: stream))
+      if let failure = stream.failure {
         published.unpublish()
         return answer(completionHandler, CallingCommunicationErrors.noVideoPermission.error("\(failure)"))
       }
-      current.withLock { $0.video = (stream, published) }
+      current.withLock { $0.videos.append((stream, published)) }
     } catch {
       return answer(completionHandler, NSError(error))
     }
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
-      stream.isSending = true
-      current.withLock { $0.localVideoStreams = [stream] }
-      delegate?.call(self, didUpdateLocalVideoStreams: LocalVideoStreamsUpdatedEventArgs(added: [stream]))
+      current.withLock { $0.outgoingVideoStreams.append(stream) }
+      stream.change(to: .started)
+      tell(added: stream as? LocalVideoStream)
       handler(nil)
     }
   }
 
-  nonisolated(nonsending) public func startVideo(stream: LocalVideoStream) async throws {
+  private func publishOptions(of stream: OutgoingVideoStream) -> VideoPublishOptions {
+    let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
+    var options = VideoPublishOptions(lowerLayers: stream.sourceType == .video ? [small] : [])
+    guard let constraints = current.withLock({ $0.constraints }) else { return options }
+    if constraints.maxWidth > 0 { options.maximumWidth = Int(constraints.maxWidth) }
+    if constraints.maxHeight > 0 { options.maximumHeight = Int(constraints.maxHeight) }
+    if constraints.maxFrameRate > 0 { options.maximumFramesPerSecond = Double(constraints.maxFrameRate) }
+    if constraints.maxBitRate > 0 { options.maximumBitrate = Int(constraints.maxBitRate) }
+    options.lowerLayers.removeAll { options.maximumWidth <= $0.maximumWidth }
+    return options
+  }
+
+  nonisolated(nonsending) public func startVideo(stream: OutgoingVideoStream) async throws {
     try await completion { startVideo(stream: stream, completionHandler: $0) }
   }
 
   /// Another instance than the one that is sent, even of the same camera, changes nothing and is no error.
-  public func stopVideo(stream: LocalVideoStream, completionHandler: @escaping ((any Error)?) -> Void) {
+  public func stopVideo(stream: OutgoingVideoStream, completionHandler: @escaping ((any Error)?) -> Void) {
     let published = current.withLock { current -> LocalStream? in
-      guard current.video?.stream === stream else { return nil }
-      defer { current.video = nil }
-      return current.video?.published
+      guard let index = current.videos.firstIndex(where: { $0.stream === stream }) else { return nil }
+      return current.videos.remove(at: index).published
     }
     guard let published else { return answer(completionHandler) }
     published.unpublish()
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
-      stream.isSending = false
-      current.withLock { $0.localVideoStreams = [] }
-      delegate?.call(self, didUpdateLocalVideoStreams: LocalVideoStreamsUpdatedEventArgs(removed: [stream]))
+      stopped(stream)
+      tell(removed: stream as? LocalVideoStream)
       handler(nil)
     }
   }
 
-  nonisolated(nonsending) public func stopVideo(stream: LocalVideoStream) async throws {
+  nonisolated(nonsending) public func stopVideo(stream: OutgoingVideoStream) async throws {
     try await completion { stopVideo(stream: stream, completionHandler: $0) }
+  }
+
+  private func stopped(_ stream: OutgoingVideoStream) {
+    stream.change(to: .stopping)
+    current.withLock { $0.outgoingVideoStreams.removeAll { $0 === stream } }
+    stream.change(to: .stopped)
+  }
+
+  /// On the delivery queue: the call is over.
+  func silence() {
+    let streams = current.withLock { current in
+      (current.videos, current.microphone, current.keypad) = ([], nil, nil)
+      return current.outgoingVideoStreams
+    }
+    for stream in streams { stopped(stream) }
   }
 
   // MARK: Microphone
@@ -84,7 +111,7 @@ extension Call {
     try await completion { unmute(completionHandler: $0) }
   }
 
-  private func setMuted(_ isMuted: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
+  func setMuted(_ isMuted: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
     let (microphone, isHeld, hasChanged) = current.withLock { current in
       defer { current.isMuted = isMuted }
       return (current.microphone, current.isHeld, current.isMuted != isMuted)
@@ -93,9 +120,73 @@ extension Call {
     if !isHeld { microphone?.setMuted(isMuted) }
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
-      delegate?.call(self, didChangeMuteState: PropertyChangedEventArgs())
-      delegate?.call(self, didUpdateOutgoingAudioState: PropertyChangedEventArgs())
+      tellMicrophone()
       handler(nil)
+    }
+  }
+
+  /// Presses a key: the others hear its two tones for a fifth of a second, beside the microphone.
+  public func sendDtmf(tone: DtmfTone, completionHandler: @escaping ((any Error)?) -> Void) {
+    let (keypad, isSilent, state) = current.withLock { ($0.keypad, $0.isMuted || $0.isHeld, $0.state) }
+    let problem: String? =
+      if state != .connected {
+        "the call is not connected"
+      } else if isSilent {
+        "the microphone is muted: nobody would hear it"
+      } else if let keypad {
+        keypad.press(tone) ? nil : "\(tone) has no sound"
+      } else {
+        "there is no microphone to play it into"
+      }
+    answer(completionHandler, problem.map { CallingCommunicationErrors.signalingOperationFailed.error($0) })
+  }
+
+  nonisolated(nonsending) public func sendDtmf(tone: DtmfTone) async throws {
+    try await completion { sendDtmf(tone: tone, completionHandler: $0) }
+  }
+
+  // MARK: Loudspeaker
+
+  /// Nobody is heard until `unmuteIncomingAudio`; the room stops sending what would not be played.
+  public func muteIncomingAudio(completionHandler: @escaping ((any Error)?) -> Void) {
+    setDeaf(true, completionHandler)
+  }
+  public func unmuteIncomingAudio(completionHandler: @escaping ((any Error)?) -> Void) {
+    setDeaf(false, completionHandler)
+  }
+  nonisolated(nonsending) public func muteIncomingAudio() async throws {
+    try await completion { setDeaf(true, $0) }
+  }
+  nonisolated(nonsending) public func unmuteIncomingAudio() async throws {
+    try await completion { setDeaf(false, $0) }
+  }
+
+  private func setDeaf(_ isDeaf: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
+    let hasChanged = current.withLock { current in
+      defer { current.isDeaf = isDeaf }
+      return current.isDeaf != isDeaf
+    }
+    guard hasChanged else { return answer(completionHandler) }
+    receive()
+    let handler = Handler(completionHandler)
+    delivery.deliver { [self] in
+      tellLoudspeaker()
+      handler(nil)
+    }
+  }
+
+  /// Lets the room send what hold and loudspeaker leave to be seen and heard, and nothing else.
+  private func receive() {
+    for participant in session.participants { for stream in participant.streams { receive(stream, again: true) } }
+  }
+
+  /// - Parameter again: it may be paused now; a new stream never is.
+  func receive(_ stream: Koine.Stream, again: Bool = false) {
+    let (isHeld, isDeaf) = current.withLock { ($0.isHeld, $0.isDeaf) }
+    if isHeld || (isDeaf && stream.kind.isAudio) {
+      session.pause(stream.id)
+    } else if again {
+      session.resume(stream.id)
     }
   }
 
@@ -111,19 +202,15 @@ extension Call {
     guard [.connected, .localHold, .remoteHold].contains(state) else {
       return answer(completionHandler, CallingCommunicationErrors([]).error("the call is not connected"))
     }
-    let (microphone, video, isMuted, hasChanged) = current.withLock { current in
+    let (microphone, videos, isMuted, hasChanged) = current.withLock { current in
       defer { current.isHeld = isHeld }
-      return (current.microphone, current.video?.published, current.isMuted, current.isHeld != isHeld)
+      return (current.microphone, current.videos, current.isMuted, current.isHeld != isHeld)
     }
     guard hasChanged else { return answer(completionHandler) }
     microphone?.setMuted(isHeld || isMuted)
-    video?.setMuted(isHeld)
-    for participant in session.participants {
-      for stream in participant.streams { if isHeld { session.pause(stream.id) } else { session.resume(stream.id) } }
-    }
-    var attributes = session.localParticipant.attributes
-    attributes[Self.holdAttribute] = isHeld ? "1" : nil
-    session.setAttributes(attributes)
+    for video in videos { video.published.setMuted(isHeld) }
+    receive()
+    setAttribute(RoomWord.hold, to: isHeld ? "1" : nil)
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
       changeHold()
@@ -131,10 +218,19 @@ extension Call {
     }
   }
 
+  /// Tells the room something of oneself.
+  func setAttribute(_ name: String, to value: String?) {
+    let attributes = current.withLock { current in
+      current.attributes[name] = value
+      return current.attributes
+    }
+    session.setAttributes(attributes)
+  }
+
   /// On the delivery queue: somebody has, or has no longer, put the call on hold.
   func held(_ participant: Participant) {
     guard !participant.isLocal, let remote = remote(participant.id) else { return }
-    remote.change(to: participant.attributes[Self.holdAttribute] == nil ? .connected : .hold)
+    remote.change(to: participant.attributes[RoomWord.hold] == nil ? .connected : .hold)
     changeHold()
   }
 

@@ -13,10 +13,22 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var endReason: CallEndReason?
     var remotes: [RemoteParticipant] = []
     var microphone: LocalStream?
-    var video: (stream: LocalVideoStream, published: LocalStream)?
-    var localVideoStreams: [LocalVideoStream] = []
+    var keypad: Keypad?
+    var videos: [(stream: OutgoingVideoStream, published: LocalStream)] = []
+    var outgoingVideoStreams: [OutgoingVideoStream] = []
+    var constraints: OutgoingVideoConstraints?
     var isMuted = false
+    /// Nobody is heard.
+    var isDeaf = false
     var isHeld = false
+    /// Others' pictures come frame by frame.
+    var wantsRawVideo = false
+    /// What the room has been told of oneself; `session`'s own copy follows on the delivery queue.
+    var attributes: [String: String] = [:]
+    var features: [ObjectIdentifier: CallFeature] = [:]
+    var startTime = Date()
+    /// Has not been connected yet.
+    var isFresh = true
     var invitations: [Invitation.ID] = []
     /// Between two: it is over when the other one goes.
     var isOneToOne = false
@@ -27,6 +39,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public let id = UUID().uuidString.lowercased()
   public let direction: CallDirection
   public let callerInfo: CallerInfo
+  public let type = CommunicationCallType.call
+  public let events = CallEvents()
   /// The session behind the call; for figures that the style has no word for.
   package let session: Session
   let agent: CallAgent
@@ -59,7 +73,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public var callEndReason: CallEndReason { current.withLock { $0.endReason ?? .normal } }
   public var isMuted: Bool { current.withLock { $0.isMuted } }
   public var isOutgoingAudioMuted: Bool { isMuted }
-  public var localVideoStreams: [LocalVideoStream] { current.withLock { $0.localVideoStreams } }
+  public var isIncomingAudioMuted: Bool { current.withLock { $0.isDeaf } }
+  public var outgoingVideoStreams: [OutgoingVideoStream] { current.withLock { $0.outgoingVideoStreams } }
+  public var localVideoStreams: [LocalVideoStream] { outgoingVideoStreams.compactMap { $0 as? LocalVideoStream } }
+  /// When it connected; before, when it was made.
+  public var startTime: Date { current.withLock { $0.startTime } }
 
   public weak var delegate: (any CallDelegate)? {
     get { current.withLock { $0.delegate } }
@@ -70,26 +88,31 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] in self?.handle($0) }
-    let microphone = (try? session.world.machine.makeMicrophone()).flatMap { try? session.publish(microphone: $0) }
+    let keypad = (try? session.world.machine.makeMicrophone()).map { Keypad(beside: $0) }
+    let microphone = keypad.flatMap { try? session.publish(microphone: $0) }
     let isMuted = options?.startsMuted ?? false
     if isMuted { microphone?.setMuted(true) }
     current.withLock { current in
-      current.microphone = microphone
+      (current.microphone, current.keypad) = (microphone, keypad)
       current.isMuted = isMuted
+      current.isDeaf = options?.startsDeaf ?? false
+      current.constraints = options?.outgoingVideoOptions?.constraints
+      current.wantsRawVideo = options?.incomingVideoOptions?.streamType == .rawIncoming
       if callees.count == 1 { current.isOneToOne = true }
     }
-    if let camera = options?.camera { startVideo(stream: camera) { _ in } }
+    let pictures = options?.pictures ?? []
+    for stream in pictures { startVideo(stream: stream) { _ in } }
     delivery.deliver { [self] in change(to: .connecting) }
     session.join { _ in }  // how it went is told by events
-    ring(callees, hasVideo: options?.camera != nil)
+    ring(callees, hasVideo: !pictures.isEmpty)
   }
 
   private func ring(_ callees: [any CommunicationIdentifier], hasVideo: Bool) {
     guard !callees.isEmpty else { return }
-    let remotes = callees.map { RemoteParticipant($0, displayName: "", state: .connecting) }
+    let remotes = callees.map { RemoteParticipant($0, displayName: "", state: .connecting, in: self) }
     delivery.deliver { [self] in
       current.withLock { $0.remotes += remotes }
-      delegate?.call(self, didUpdateRemoteParticipant: ParticipantsUpdatedEventArgs(added: remotes))
+      tell(added: remotes)
     }
     let invitation = agent.endpoint.invite(callees.map(\.rawId), to: session.request.room, hasVideo: hasVideo)
     current.withLock { $0.invitations.append(invitation.id) }
@@ -128,14 +151,22 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       throw CallingCommunicationErrors.participantAlreadyAddedToCall.error("\(participant.rawId) is in the call")
     }
     current.withLock { $0.isOneToOne = false }
-    let remote = RemoteParticipant(participant, displayName: "", state: .connecting)
+    let remote = RemoteParticipant(participant, displayName: "", state: .connecting, in: self)
     current.withLock { $0.remotes.append(remote) }
     delivery.deliver { [self] in
-      delegate?.call(self, didUpdateRemoteParticipant: ParticipantsUpdatedEventArgs(added: [remote]))
+      tell(added: [remote])
     }
     let invitation = agent.endpoint.invite([participant.rawId], to: session.request.room, hasVideo: false)
     current.withLock { $0.invitations.append(invitation.id) }
     return remote
+  }
+
+  /// Rings whoever has signed in under the number: no telephone network is reached.
+  @discardableResult
+  public func add(
+    participant: PhoneNumberIdentifier, options: AddPhoneNumberOptions?
+  ) throws -> RemoteParticipant? {
+    try add(participant: participant)
   }
 
   public func remove(participant: RemoteParticipant, completionHandler: @escaping ((any Error)?) -> Void) {
@@ -192,13 +223,10 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     for remote in remoteParticipants { remove(remote, because: .normal) }
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
       current.endReason = current.endReason ?? CallEndReason(reason)
-      current.video?.stream.isSending = false
-      current.video = nil
-      current.microphone = nil
-      current.localVideoStreams = []
       defer { current.hangUps = [] }
       return current.hangUps
     }
+    silence()
     for handler in handlers { handler(nil) }
     change(to: .disconnected)
     agent.removed(self)
@@ -212,7 +240,16 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       current.state = new
       return true
     }
-    if hasChanged { delegate?.call(self, didChangeState: PropertyChangedEventArgs()) }
+    guard hasChanged else { return }
+    if new == .connected { begun() }
+    tellState()
+  }
+
+  /// On the delivery queue.
+  private func begun() {
+    guard current.withLock({ $0.isFresh }) else { return }
+    current.withLock { ($0.isFresh, $0.startTime) = (false, Date()) }
+    tellStart()
   }
 
   private func handle(_ event: SessionEvent) {
@@ -224,15 +261,20 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let participant, let reason): left(participant, reason)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
-      if !owner.isLocal { update(stream, of: owner, isThere: true) }
+      if !owner.isLocal {
+        update(stream, of: owner, isThere: true)
+        receive(stream)
+      }
     case .streamRemoved(let stream, let owner):
       if !owner.isLocal { update(stream, of: owner, isThere: false) }
     case .attributesChanged(let participant): held(participant)
     case .levelsChanged(let levels):
       for (id, level) in levels { remote(id)?.setSpeaking(level > Self.speechLevel) }
-    case .dominantSpeakerChanged, .messageReceived, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed:
-      break  // not in this style's vocabulary so far
+    case .messageReceived(let message): heard(message)
+    case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed:
+      break  // for features, or not in this style's vocabulary
     }
+    for feature in current.withLock({ $0.features.values.sorted { $0.name < $1.name } }) { feature.handle(event) }
   }
 
   /// In dBov.
@@ -244,11 +286,12 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       remote.change(to: .connected)
     } else {
       let remote = RemoteParticipant(
-        createCommunicationIdentifier(fromRawId: participant.id), displayName: participant.name, state: .connected)
+        createCommunicationIdentifier(fromRawId: participant.id), displayName: participant.name, state: .connected,
+        in: self)
       current.withLock { $0.remotes.append(remote) }
-      delegate?.call(self, didUpdateRemoteParticipant: ParticipantsUpdatedEventArgs(added: [remote]))
+      tell(added: [remote])
     }
-    delegate?.call(self, didChangeTotalParticipantCount: PropertyChangedEventArgs())
+    tellCount()
     if [.none, .connecting, .ringing].contains(state) { change(to: .connected) }
     held(participant)
   }
@@ -256,15 +299,15 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   private func left(_ participant: Participant, _ reason: DepartureReason) {
     guard let remote = remote(participant.id) else { return }
     remove(remote, because: reason == .removed ? .removed : .normal)
-    delegate?.call(self, didChangeTotalParticipantCount: PropertyChangedEventArgs())
+    tellCount()
     if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { end(.normal) }
   }
 
   private func remove(_ remote: RemoteParticipant, because reason: CallEndReason) {
-    for stream in remote.videoStreams { remote.remove(stream.source) }
+    for stream in remote.incomingVideoStreams { remote.remove(stream.source) }
     remote.change(to: .disconnected, because: reason)
     current.withLock { $0.remotes.removeAll { $0 === remote } }
-    delegate?.call(self, didUpdateRemoteParticipant: ParticipantsUpdatedEventArgs(removed: [remote]))
+    tell(removed: [remote])
   }
 
   /// A muted picture is one that has been withdrawn, in this style.
@@ -273,13 +316,16 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     if stream.kind == .microphone {
       remote.setMuted(!isThere || stream.isMuted)
     } else if stream.kind.isVideo {
-      let isShown = remote.videoStreams.contains { $0.source == stream.id }
+      let isShown = remote.incomingVideoStreams.contains { $0.source == stream.id }
       if isThere, !stream.isMuted, !isShown {
-        let id = current.withLock { current in
+        let (id, isRaw) = current.withLock { current in
           defer { current.nextStream += 1 }
-          return current.nextStream
+          return (current.nextStream, current.wantsRawVideo)
         }
-        remote.add(RemoteVideoStream(stream, id: id, session: session))
+        remote.add(
+          isRaw
+            ? RawIncomingVideoStream(stream, id: id, session: session, owner: remote)
+            : RemoteVideoStream(stream, id: id, session: session, owner: remote))
       } else if !isThere || stream.isMuted {
         remote.remove(stream.id)
       }

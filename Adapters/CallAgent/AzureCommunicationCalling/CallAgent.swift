@@ -24,6 +24,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     var isDisposed = false
   }
 
+  public let type = CommunicationCallType.call
+  public let events = CallAgentEvents()
   let endpoint: Endpoint
   let token: String
   private let key: Signature
@@ -38,6 +40,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   deinit { key.release() }
 
   var world: World { endpoint.world }
+  var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   static func create(
     token: String, displayName: String, in world: World, _ handler: Handler<CallAgent?, (any Error)?>
@@ -115,8 +118,10 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?,
     completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
-    begin(
-      room: meetingLocator.room, direction: .outgoing, ringing: [], options: joinCallOptions, completionHandler)
+    guard let room = meetingLocator.room else {
+      return fail(completionHandler, meetingLocator.refusal.error("there is no such place to meet"))
+    }
+    begin(room: room, direction: .outgoing, ringing: [], options: joinCallOptions, completionHandler)
   }
 
   public func join(
@@ -151,7 +156,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     room: String, direction: CallDirection, ringing callees: [any CommunicationIdentifier], options: CallOptions?,
     from invitation: Invitation? = nil, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
-    guard !state.withLock({ $0.isDisposed }) else {
+    guard !isDisposed else {
       return fail(completionHandler, CallingCommunicationErrors([]).error("the agent is disposed"))
     }
     if let missing = missingPermission(options) { return fail(completionHandler, missing) }
@@ -160,7 +165,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     world.delivery.deliver { [self] in
       state.withLock { $0.calls.append(call) }
       handler(call, nil)
-      delegate?.callAgent(self, didUpdateCalls: CallsUpdatedEventArgs(added: [call]))
+      tell(CallsUpdatedEventArgs(added: [call]))
     }
     call.begin(ringing: callees, options: options)
   }
@@ -168,7 +173,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// What the machine's owner has said no to. Where they were not asked yet, they are when the device starts.
   private func missingPermission(_ options: CallOptions?) -> NSError? {
     let hears = world.machine.permission(.microphone) != .denied
-    let sees = options?.camera == nil || world.machine.permission(.camera) != .denied
+    let sees =
+      options?.pictures.contains { $0 is LocalVideoStream } != true || world.machine.permission(.camera) != .denied
     return switch (hears, sees) {
     case (true, true): nil
     case (false, true): CallingCommunicationErrors.noAudioPermission.error("the microphone may not be used")
@@ -186,7 +192,12 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// On the delivery queue, after everything else about the call.
   func removed(_ call: Call) {
     state.withLock { $0.calls.removeAll { $0 === call } }
-    delegate?.callAgent(self, didUpdateCalls: CallsUpdatedEventArgs(removed: [call]))
+    tell(CallsUpdatedEventArgs(removed: [call]))
+  }
+
+  private func tell(_ args: CallsUpdatedEventArgs) {
+    delegate?.callAgent(self, didUpdateCalls: args)
+    events.onCallsUpdated?(args)
   }
 
   // MARK: On the delivery queue
@@ -199,6 +210,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       state.withLock { $0.ringing[invitation.id] = incoming }
       delegate?.callAgent(self, didRecieveIncomingCall: incoming)
       delegate?.callAgent(self, didReceiveIncomingCall: incoming)
+      events.onIncomingCall?(incoming)
     case .answered(let invitation, let callee, let answer):
       if invitation.isIncoming {
         guard answer.isOver, answer != .accepted else { return }

@@ -5,6 +5,7 @@ import KoineBackends
 /// The way in: makes call agents and the device manager. Cheap, connects to nothing; agents outlive it.
 public final class CallClient: NSObject, Sendable {
   private let world: Result<World, BackendAddressError>
+  private let isDisposed = Lock(false)
 
   public override convenience init() { self.init(options: CallClientOptions()) }
 
@@ -30,6 +31,9 @@ public final class CallClient: NSObject, Sendable {
     let name = options?.displayName ?? ""
     switch world {
     case .failure(let error): Delivery.main.deliver { handler(nil, error) }
+    case .success(let world) where isDisposed.withLock { $0 }:
+      let error = CallingCommunicationErrors([]).error("the client is disposed")
+      world.delivery.deliver { handler(nil, error) }
     case .success(let world):
       guard name.utf8.count <= 256 else {
         let error = CallingCommunicationErrors.displayNameLengthLongerThanSupported.error(
@@ -68,8 +72,11 @@ public final class CallClient: NSObject, Sendable {
     try await result { getDeviceManager(completionHandler: $0) }
   }
 
-  /// Nothing is held here that would have to be let go of.
-  public func dispose() {}
+  /// Makes no more agents. Those it has made go on.
+  public func dispose() { isDisposed.withLock { $0 = true } }
+
+  @available(*, unavailable, message: "each agent keeps the credential it was made with")
+  public var communicationCredential: CommunicationTokenCredential { preconditionFailure("unavailable") }
 }
 
 /// The async twin of a method with a completion handler.

@@ -8,6 +8,9 @@ public protocol CallDelegate: NSObjectProtocol {
   func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs)
   func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs)
   func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs)
+  func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs)
+  func call(_ call: Call, didGetMutedByOthers args: PropertyChangedEventArgs)
+  func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs)
 }
 
 extension CallDelegate {
@@ -18,4 +21,7 @@ extension CallDelegate {
   public func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {}
   public func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs) {}
   public func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didGetMutedByOthers args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs) {}
 }

@@ -3,4 +3,5 @@
 @_exported public import Foundation
 @_exported public import FoundationNetworking
 @_exported public import KoineAVFoundation
+@_exported public import KoineCoreVideo
 @_exported public import KoineUIKit

@@ -20,6 +20,7 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   public let id: String
   public let callerInfo: CallerInfo
   public let isVideoEnabled: Bool
+  public let events = IncomingCallEvents()
   private let invitation: Invitation
   private let agent: CallAgent
   private let state = Lock(State())
@@ -73,6 +74,8 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
       state.callEndReason = reason
       return state.delegate
     }
-    delegate?.incomingCall(self, didEnd: PropertyChangedEventArgs())
+    let args = PropertyChangedEventArgs()
+    delegate?.incomingCall(self, didEnd: args)
+    events.onCallEnded?(args)
   }
 }

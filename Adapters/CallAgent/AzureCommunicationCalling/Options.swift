@@ -10,33 +10,69 @@ public final class AudioOptions: NSObject {
 }
 
 public final class OutgoingVideoOptions: NSObject {
-  public var streams: [LocalVideoStream] = []
+  public var streams: [OutgoingVideoStream] = []
+  public var constraints: OutgoingVideoConstraints?
+}
+
+/// What is sent at most; nought asks for nothing. In pixels, frames a second and bit/s.
+public final class OutgoingVideoConstraints: NSObject {
+  public var maxWidth: Int32 = 0
+  public var maxHeight: Int32 = 0
+  public var maxFrameRate: Int32 = 0
+  public var maxBitRate: Int32 = 0
+}
+
+public final class IncomingVideoOptions: NSObject {
+  /// How others' pictures come: to be rendered, or frame by frame (`rawIncoming`).
+  public var streamType = VideoStreamType.remoteIncoming
 }
 
 public final class OutgoingAudioOptions: NSObject {
   public var muted = false
 }
 
+public final class IncomingAudioOptions: NSObject {
+  /// The loudspeaker's: nobody is heard.
+  public var muted = false
+}
+
 /// What calls begin with. The older and the newer names of the same wishes stand side by side and are taken together.
 open class CallOptions: NSObject {
+  public var incomingVideoOptions: IncomingVideoOptions?
   public var outgoingVideoOptions: OutgoingVideoOptions?
+  public var incomingAudioOptions: IncomingAudioOptions?
   public var outgoingAudioOptions: OutgoingAudioOptions?
   public var videoOptions: VideoOptions?
   public var audioOptions: AudioOptions?
 
-  /// Apps add a stream each time they turn a camera on: the first counts.
-  var camera: LocalVideoStream? { videoOptions?.localVideoStreams.first ?? outgoingVideoOptions?.streams.first }
+  /// Apps add a stream each time they turn a camera on: the first of each kind counts.
+  var pictures: [OutgoingVideoStream] {
+    let wished: [OutgoingVideoStream] = (videoOptions?.localVideoStreams ?? []) + (outgoingVideoOptions?.streams ?? [])
+    return [VideoStreamSourceType.video, .screenSharing].compactMap { kind in
+      wished.first { $0.sourceType == kind }
+    }
+  }
   var startsMuted: Bool { audioOptions?.muted ?? outgoingAudioOptions?.muted ?? false }
+  var startsDeaf: Bool { incomingAudioOptions?.muted ?? false }
 }
 
 public final class StartCallOptions: CallOptions {
   /// Kept; there are no telephone numbers to show it to.
-  public var alternateCallerId: PhoneNumberIdentifier!
+  public var alternateCallerId: PhoneNumberIdentifier! {
+    didSet { if alternateCallerId != nil { Recorded.alternateCaller.log() } }
+  }
 }
 
 public final class AcceptCallOptions: CallOptions {}
 
 public final class JoinCallOptions: CallOptions {}
+
+public final class AddPhoneNumberOptions: NSObject {
+  /// Kept, as that of `StartCallOptions`.
+  public var alternateCallerId: PhoneNumberIdentifier! {
+    didSet { if alternateCallerId != nil { Recorded.alternateCaller.log() } }
+  }
+}
 
 public final class HangUpOptions: NSObject {
   public var forEveryone = false
@@ -54,30 +90,7 @@ public final class CallDiagnosticsOptions: NSObject {
 
 /// Kept and readable; nothing here reports to anybody.
 public final class CallClientOptions: NSObject {
-  public var diagnostics: CallDiagnosticsOptions?
-}
-
-// MARK: Where to meet
-
-open class JoinMeetingLocator: NSObject {
-  let room: String
-  init(room: String) { self.room = room }
-}
-
-public final class GroupCallLocator: JoinMeetingLocator {
-  public let groupId: UUID
-
-  public init(groupId: UUID) {
-    self.groupId = groupId
-    super.init(room: "group-" + groupId.uuidString.lowercased())
-  }
-}
-
-public final class RoomCallLocator: JoinMeetingLocator {
-  public let roomId: String
-
-  public init(roomId: String) {
-    self.roomId = roomId
-    super.init(room: roomId)
+  public var diagnostics: CallDiagnosticsOptions? {
+    didSet { if diagnostics != nil { Recorded.diagnostics.log() } }
   }
 }

@@ -4,6 +4,8 @@ import Koine
 public protocol RemoteParticipantDelegate: NSObjectProtocol {
   func remoteParticipant(
     _ remoteParticipant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs)
+  func remoteParticipant(
+    _ remoteParticipant: RemoteParticipant, didChangeVideoStreamState args: VideoStreamStateChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs)
@@ -13,6 +15,9 @@ public protocol RemoteParticipantDelegate: NSObjectProtocol {
 extension RemoteParticipantDelegate {
   public func remoteParticipant(
     _ remoteParticipant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs
+  ) {}
+  public func remoteParticipant(
+    _ remoteParticipant: RemoteParticipant, didChangeVideoStreamState args: VideoStreamStateChangedEventArgs
   ) {}
   public func remoteParticipant(
     _ remoteParticipant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs
@@ -36,15 +41,19 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
     var state: ParticipantState
     var isMuted = true
     var isSpeaking = false
-    var videoStreams: [RemoteVideoStream] = []
+    var streams: [IncomingVideoStream] = []
     var callEndReason = CallEndReason.normal
   }
 
   public let identifier: any CommunicationIdentifier
+  public let events = RemoteParticipantEvents()
   private let current: Lock<State>
+  /// Where to ask for things to be done to this participant; nil while it is only rung.
+  private weak let call: Call?
 
-  init(_ identifier: any CommunicationIdentifier, displayName: String, state: ParticipantState) {
+  init(_ identifier: any CommunicationIdentifier, displayName: String, state: ParticipantState, in call: Call) {
     self.identifier = identifier
+    self.call = call
     current = Lock(State(displayName: displayName, state: state))
   }
 
@@ -52,7 +61,8 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   public var state: ParticipantState { current.withLock { $0.state } }
   public var isMuted: Bool { current.withLock { $0.isMuted } }
   public var isSpeaking: Bool { current.withLock { $0.isSpeaking } }
-  public var videoStreams: [RemoteVideoStream] { current.withLock { $0.videoStreams } }
+  public var incomingVideoStreams: [IncomingVideoStream] { current.withLock { $0.streams } }
+  public var videoStreams: [RemoteVideoStream] { incomingVideoStreams.compactMap { $0 as? RemoteVideoStream } }
   public var callEndReason: CallEndReason { current.withLock { $0.callEndReason } }
 
   public weak var delegate: (any RemoteParticipantDelegate)? {
@@ -68,40 +78,71 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
       defer { current.state = new }
       return current.state != new
     }
-    if hasChanged { delegate?.remoteParticipant(self, didChangeState: PropertyChangedEventArgs()) }
+    guard hasChanged else { return }
+    let args = PropertyChangedEventArgs()
+    delegate?.remoteParticipant(self, didChangeState: args)
+    events.onStateChanged?(args)
   }
 
   func rename(_ name: String) {
     guard !name.isEmpty, name != displayName else { return }
     current.withLock { $0.displayName = name }
-    delegate?.remoteParticipant(self, didChangeDisplayName: PropertyChangedEventArgs())
+    let args = PropertyChangedEventArgs()
+    delegate?.remoteParticipant(self, didChangeDisplayName: args)
+    events.onDisplayNameChanged?(args)
   }
 
   func setMuted(_ isMuted: Bool) {
     guard isMuted != self.isMuted else { return }
     current.withLock { $0.isMuted = isMuted }
-    delegate?.remoteParticipant(self, didChangeMuteState: PropertyChangedEventArgs())
+    let args = PropertyChangedEventArgs()
+    delegate?.remoteParticipant(self, didChangeMuteState: args)
+    events.onIsMutedChanged?(args)
   }
 
   func setSpeaking(_ isSpeaking: Bool) {
     guard isSpeaking != self.isSpeaking else { return }
     current.withLock { $0.isSpeaking = isSpeaking }
-    delegate?.remoteParticipant(self, didChangeSpeakingState: PropertyChangedEventArgs())
+    let args = PropertyChangedEventArgs()
+    delegate?.remoteParticipant(self, didChangeSpeakingState: args)
+    events.onIsSpeakingChanged?(args)
   }
 
-  func add(_ stream: RemoteVideoStream) {
-    stream.isAvailable = true
-    current.withLock { $0.videoStreams.append(stream) }
-    delegate?.remoteParticipant(self, didUpdateVideoStreams: RemoteVideoStreamsEventArgs(added: [stream]))
+  func add(_ stream: IncomingVideoStream) {
+    current.withLock { $0.streams.append(stream) }
+    if let stream = stream as? RemoteVideoStream { tell(RemoteVideoStreamsEventArgs(added: [stream])) }
+    streamChanged(VideoStreamStateChangedEventArgs(stream, ""))
   }
 
   func remove(_ source: Koine.Stream.ID) {
-    let stream = current.withLock { current -> RemoteVideoStream? in
-      guard let index = current.videoStreams.firstIndex(where: { $0.source == source }) else { return nil }
-      return current.videoStreams.remove(at: index)
+    let stream = current.withLock { current -> IncomingVideoStream? in
+      guard let index = current.streams.firstIndex(where: { $0.source == source }) else { return nil }
+      return current.streams.remove(at: index)
     }
     guard let stream else { return }
-    stream.isAvailable = false
-    delegate?.remoteParticipant(self, didUpdateVideoStreams: RemoteVideoStreamsEventArgs(removed: [stream]))
+    stream.withdraw()
+    if let stream = stream as? RemoteVideoStream { tell(RemoteVideoStreamsEventArgs(removed: [stream])) }
   }
+
+  private func tell(_ args: RemoteVideoStreamsEventArgs) {
+    delegate?.remoteParticipant(self, didUpdateVideoStreams: args)
+    events.onVideoStreamsUpdated?(args)
+  }
+
+  func streamChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.remoteParticipant(self, didChangeVideoStreamState: args)
+    events.onVideoStreamStateChanged?(args)
+  }
+
+  // MARK: From any thread
+
+  /// Asks them to mute; they are if their style knows how.
+  public func mute(completionHandler: @escaping ((any Error)?) -> Void) {
+    guard let call else {
+      return completionHandler(CallingCommunicationErrors.muteOthersNotFound.error("the call is gone"))
+    }
+    call.mute([identifier.rawId], completionHandler)
+  }
+
+  nonisolated(nonsending) public func mute() async throws { try await completion { mute(completionHandler: $0) } }
 }

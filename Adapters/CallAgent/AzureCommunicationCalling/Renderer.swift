@@ -97,7 +97,12 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
       stream.camera.addSink(view)
       if stream.camera.failure != nil { failed() }
     case .remote(let stream):
-      if let session = stream.session, stream.isAvailable { session.attach(view, to: stream.source) } else { failed() }
+      guard let session = stream.session, stream.isAvailable else {
+        failed()
+        break
+      }
+      session.attach(view, to: stream.source)
+      delivery.deliver { stream.begin() }
     }
     return view
   }

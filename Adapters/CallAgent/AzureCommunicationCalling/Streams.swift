@@ -1,31 +1,97 @@
 public import Foundation
 import Koine
 
-/// A camera to preview and to send. Identity counts: another instance of the same camera is another stream.
-public final class LocalVideoStream: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
-  private struct State {
-    var source: VideoDeviceInfo
-    var isSending = false
+/// A picture on its way, own or another's.
+open class CallVideoStream: NSObject, @unchecked Sendable {  // constant but for `current`, a lock
+  /// Unique in a call for received streams, in a process for own ones.
+  public let id: Int32
+  public let type: VideoStreamType
+  public let sourceType: VideoStreamSourceType
+  public let direction: StreamDirection
+  private let current: Lock<VideoStreamState>
+
+  init(id: Int32, type: VideoStreamType, source: VideoStreamSourceType, state: VideoStreamState) {
+    (self.id, self.type, sourceType) = (id, type, source)
+    direction = type == .remoteIncoming || type == .rawIncoming ? .incoming : .outgoing
+    current = Lock(state)
   }
 
-  public let mediaStreamType = MediaStreamType.video
+  public var state: VideoStreamState { current.withLock { $0 } }
+  public var mediaStreamType: MediaStreamType { sourceType }
+
+  /// On the delivery queue.
+  func change(to new: VideoStreamState, message: String = "") {
+    let hasChanged = current.withLock { current in
+      defer { current = new }
+      return current != new
+    }
+    if hasChanged { stateChanged(VideoStreamStateChangedEventArgs(self, message)) }
+  }
+
+  func stateChanged(_ args: VideoStreamStateChangedEventArgs) {}
+}
+
+// MARK: Own
+
+/// What a call can send as a picture.
+open class OutgoingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
+  private static let lastID = Lock<Int32>(0)
+
+  init(type: VideoStreamType, source: VideoStreamSourceType) {
+    let id = Self.lastID.withLock { last in
+      last &+= 1
+      return last
+    }
+    super.init(id: id, type: type, source: source, state: .available)
+  }
+
+  public var isSending: Bool { state == .started }
+  /// How the room names its kind.
+  var kind: Koine.Stream.Kind { sourceType == .screenSharing ? .screen : .camera }
+
+  func makeSource(in world: World) -> any VideoSource { preconditionFailure("a stream without pictures is never made") }
+  /// Why there are no pictures, if so.
+  var failure: (any Error)? { nil }
+}
+
+public protocol LocalVideoStreamDelegate: NSObjectProtocol {
+  func localVideoStream(
+    _ localVideoStream: LocalVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
+}
+
+extension LocalVideoStreamDelegate {
+  public func localVideoStream(
+    _ localVideoStream: LocalVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+}
+
+/// A camera to preview and to send. Identity counts: another instance of the same camera is another stream.
+public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable {  // a lock: `settings`
+  private struct Settings {
+    var source: VideoDeviceInfo
+    weak var delegate: (any LocalVideoStreamDelegate)?
+  }
+  private let settings: Lock<Settings>
   let camera: SharedCamera
+  let world: World
   let rendering = RenderingPlace()
-  private let state: Lock<State>
 
   public init(camera: VideoDeviceInfo) {
+    settings = Lock(Settings(source: camera))
+    world = camera.world
     self.camera = SharedCamera(camera.makeSource(), in: camera.world)
-    state = Lock(State(source: camera))
+    super.init(type: .localOutgoing, source: .video)
   }
 
-  public var source: VideoDeviceInfo { state.withLock { $0.source } }
+  override func makeSource(in world: World) -> any VideoSource { camera.makeSource() }
+  override var failure: (any Error)? { camera.failure }
 
-  public internal(set) var isSending: Bool {
-    get { state.withLock { $0.isSending } }
-    set { state.withLock { $0.isSending = newValue } }
+  public var source: VideoDeviceInfo { settings.withLock { $0.source } }
+
+  public weak var delegate: (any LocalVideoStreamDelegate)? {
+    get { settings.withLock { $0.delegate } }
+    set { settings.withLock { $0.delegate = newValue } }
   }
-
-  var world: World { source.world }
 
   /// Goes on with another camera, wherever the stream is shown and sent.
   public func switchSource(camera: VideoDeviceInfo, completionHandler: @escaping ((any Error)?) -> Void) {
@@ -35,7 +101,7 @@ public final class LocalVideoStream: NSObject, @unchecked Sendable {  // everyth
       CallingCommunicationErrors.localVideoStreamSwitchSourceFailure.error("\($0)")
     }
     camera.world.delivery.deliver { [self] in
-      if failure == nil { state.withLock { $0.source = camera } }
+      if failure == nil { settings.withLock { $0.source = camera } }
       handler(failure)
     }
   }
@@ -43,30 +109,76 @@ public final class LocalVideoStream: NSObject, @unchecked Sendable {  // everyth
   nonisolated(nonsending) public func switchSource(camera: VideoDeviceInfo) async throws {
     try await completion { switchSource(camera: camera, completionHandler: $0) }
   }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.localVideoStream(self, didChangeState: args)
+  }
 }
 
+// MARK: Others'
+
 /// A picture that somebody else sends.
-public final class RemoteVideoStream: NSObject, @unchecked Sendable {  // everything mutable sits in `available`
-  public let id: Int32
-  public let mediaStreamType: MediaStreamType
-  let rendering = RenderingPlace()
+open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
+  /// The sender, by raw id.
+  public let participantSourceId: String
   let source: Koine.Stream.ID
   weak let session: Session?
+  private weak let owner: RemoteParticipant?
   let delivery: Delivery
-  private let available = Lock(true)
 
-  init(_ stream: Koine.Stream, id: Int32, session: Session) {
-    self.id = id
+  init(_ stream: Koine.Stream, id: Int32, type: VideoStreamType, session: Session, owner: RemoteParticipant) {
     source = stream.id
-    mediaStreamType = stream.kind == .screen ? .screenSharing : .video
-    self.session = session
+    participantSourceId = stream.id.participant
+    (self.session, self.owner) = (session, owner)
     delivery = session.world.delivery
+    super.init(id: id, type: type, source: stream.kind == .screen ? .screenSharing : .video, state: .available)
   }
 
   /// False once it has been withdrawn.
-  public internal(set) var isAvailable: Bool {
-    get { available.withLock { $0 } }
-    set { available.withLock { $0 = newValue } }
+  public var isAvailable: Bool { state != .notAvailable }
+
+  /// On the delivery queue: somebody looks at it.
+  func begin() { if state == .available { change(to: .started) } }
+
+  /// On the delivery queue: nothing more comes of it.
+  func withdraw() {
+    change(to: .stopping)
+    change(to: .stopped)
+    change(to: .notAvailable)
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) { owner?.streamChanged(args) }
+}
+
+public protocol RemoteVideoStreamDelegate: NSObjectProtocol {
+  func remoteVideoStream(
+    _ remoteVideoStream: RemoteVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
+}
+
+extension RemoteVideoStreamDelegate {
+  public func remoteVideoStream(
+    _ remoteVideoStream: RemoteVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+}
+
+/// A picture to be rendered.
+public final class RemoteVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
+  private struct WeakDelegate { weak var it: (any RemoteVideoStreamDelegate)? }
+  let rendering = RenderingPlace()
+  private let held = Lock(WeakDelegate())
+
+  init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
+    super.init(stream, id: id, type: .remoteIncoming, session: session, owner: owner)
+  }
+
+  public weak var delegate: (any RemoteVideoStreamDelegate)? {
+    get { held.withLock { $0.it } }
+    set { held.withLock { $0.it = newValue } }
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.remoteVideoStream(self, didChangeState: args)
+    super.stateChanged(args)
   }
 }
 

@@ -28,6 +28,38 @@ public enum MediaStreamType: Int, Sendable {
 }
 public typealias VideoStreamSourceType = MediaStreamType
 
+public enum VideoStreamState: Int, Sendable {
+  case available, started, stopping, stopped, notAvailable
+}
+
+public enum VideoStreamType: Int, Sendable {
+  case remoteIncoming = 1
+  case rawIncoming = 2
+  case localOutgoing = 3
+  case virtualOutgoing = 4
+  case screenShareOutgoing = 5
+}
+
+public enum StreamDirection: Int, Sendable {
+  case incoming, outgoing
+}
+
+/// The keys of a telephone.
+public enum DtmfTone: Int, Sendable, CaseIterable {
+  case zero, one, two, three, four, five, six, seven, eight, nine, star, pound, a, b, c, d, flash
+}
+
+public enum CommunicationCallType: Int, Sendable {
+  case call, teamsCall
+}
+
+public enum PushNotificationEventType: Int, Sendable {
+  case incomingCall = 107
+  case incomingGroupCall = 109
+  case stopRinging = 110
+  case incomingPstnCall = 111
+}
+
 public enum CameraFacing: Int, Sendable {
   case unknown, external, front, back, panoramic, leftFront, rightFront
 }
@@ -127,6 +159,13 @@ public final class RemoteVideoStreamsEventArgs: NSObject {
   }
 }
 
+public final class VideoStreamStateChangedEventArgs: NSObject {
+  public let stream: CallVideoStream
+  public let message: String
+
+  init(_ stream: CallVideoStream, _ message: String) { (self.stream, self.message) = (stream, message) }
+}
+
 public final class VideoDevicesUpdatedEventArgs: NSObject {
   public let addedVideoDevices: [VideoDeviceInfo]
   public let removedVideoDevices: [VideoDeviceInfo]
@@ -135,3 +174,8 @@ public final class VideoDevicesUpdatedEventArgs: NSObject {
     (addedVideoDevices, removedVideoDevices) = (added, removed)
   }
 }
+
+// The newer generation's names of what both kinds of calls have in common; there is one kind here.
+public typealias CommonCall = Call
+public typealias CommonCallAgent = CallAgent
+public typealias CommonIncomingCall = IncomingCall

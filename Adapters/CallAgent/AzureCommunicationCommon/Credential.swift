@@ -7,6 +7,10 @@ public typealias TokenRefresher = (@escaping TokenRefreshHandler) -> Void
 
 public protocol Cancellable { func cancel() }
 
+public protocol CommunicationTokenCredentialProviding: Cancellable {
+  func token(completionHandler: @escaping CommunicationTokenCompletionHandler)
+}
+
 /// A token and until when it holds.
 public final class CommunicationAccessToken: NSObject, Sendable {
   public let token: String
@@ -36,56 +40,49 @@ public final class CommunicationTokenRefreshOptions: NSObject {
 /// What lets a user in: a fixed token, or one that the app's refresher renews.
 ///
 /// A fixed token's handler is called at once, on the caller's thread, as the vendor does; a refresher is called on a
-/// background queue. Signatures are not looked at: that is for the server.
-public final class CommunicationTokenCredential: NSObject, Cancellable, @unchecked Sendable {  // `state` under `lock`
+/// background queue, once for all who wait. Signatures are not looked at: that is for the server.
+public final class CommunicationTokenCredential: NSObject, CommunicationTokenCredentialProviding, @unchecked Sendable {
+  // everything mutable sits in `state`, under `lock`
   private struct State {
     var token: CommunicationAccessToken?
     var isCancelled = false
+    /// Those for whom the refresher was asked; nil while it is not.
+    var waiting: [CommunicationTokenCompletionHandler]?
   }
 
-  /// Renewed on demand when less is left.
-  private static let margin: TimeInterval = 120
+  /// Renewed on demand when less is left, in seconds.
+  static let margin: TimeInterval = 120
+  /// Renewed unasked when less is left, in seconds.
+  static let proactiveMargin: TimeInterval = 600
 
   private let lock = NSLock()
   private var state = State()
   private let refresher: TokenRefresher?
-  private let refreshing = DispatchQueue(label: "CommunicationTokenCredential", qos: .utility)
+  private let isProactive: Bool
+  private let clock: TokenClock
 
   /// - Throws: when the text is no token with a time of expiry; an expired one is taken.
   public init(token: String) throws {
-    refresher = nil
+    (refresher, isProactive, clock) = (nil, false, .system)
     state.token = try AccessTokenParser.parse(token)
   }
 
-  public init(withOptions options: CommunicationTokenRefreshOptions) throws {
-    refresher = options.tokenRefresher
+  public convenience init(withOptions options: CommunicationTokenRefreshOptions) throws {
+    try self.init(withOptions: options, clock: .system)
+  }
+
+  package init(withOptions options: CommunicationTokenRefreshOptions, clock: TokenClock) throws {
+    (refresher, isProactive, self.clock) = (options.tokenRefresher, options.refreshProactively, clock)
     state.token = try options.initialToken.map { try AccessTokenParser.parse($0) }
     super.init()
-    if options.refreshProactively { token { _, _ in } }
+    if isProactive { plan() }
   }
 
   public func token(completionHandler: @escaping CommunicationTokenCompletionHandler) {
     let (token, isCancelled) = lock.withLock { (state.token, state.isCancelled) }
-    if isCancelled { return completionHandler(nil, Self.error("\(Self.self).token", "a cancelled credential is over")) }
-    guard let refresher, (token?.expiresOn.timeIntervalSinceNow ?? 0) < Self.margin else {
-      return completionHandler(token, nil)
-    }
-    nonisolated(unsafe) let (ask, tell) = (refresher, completionHandler)  // handed over to the queue, used there only
-    refreshing.async { [self] in
-      ask { text, error in
-        do {
-          if let error { throw error }
-          let fresh = try AccessTokenParser.parse(text ?? "")
-          guard fresh.expiresOn > Date() else {
-            throw Self.error("ThreadSafeRefreshableAccessTokenCache.refreshAccessToken", "the new token is expired")
-          }
-          self.lock.withLock { self.state.token = fresh }
-          tell(fresh, nil)
-        } catch {
-          tell(nil, error)
-        }
-      }
-    }
+    if isCancelled { return completionHandler(nil, Self.cancelled) }
+    guard refresher != nil, left(of: token) < Self.margin else { return completionHandler(token, nil) }
+    refresh(completionHandler)
   }
 
   nonisolated(nonsending) public func token() async throws -> CommunicationAccessToken {
@@ -101,20 +98,96 @@ public final class CommunicationTokenCredential: NSObject, Cancellable, @uncheck
   }
 
   public func cancel() {
-    lock.withLock {
-      state.isCancelled = true
-      state.token = nil
+    let waiting = lock.withLock {
+      (state.isCancelled, state.token) = (true, nil)
+      defer { state.waiting = nil }
+      return state.waiting ?? []
     }
+    for handler in waiting { handler(nil, Self.cancelled) }
   }
 
   /// The last token, whatever its age; nil before a refresher has given one.
   package var current: CommunicationAccessToken? { lock.withLock { state.token } }
+
+  // MARK: Renewing
+
+  private func left(of token: CommunicationAccessToken?) -> TimeInterval {
+    token.map { $0.expiresOn.timeIntervalSince(clock.now()) } ?? 0
+  }
+
+  private func refresh(_ completionHandler: @escaping CommunicationTokenCompletionHandler) {
+    let isFirst = lock.withLock {
+      defer { state.waiting = (state.waiting ?? []) + [completionHandler] }
+      return state.waiting == nil
+    }
+    guard isFirst, let refresher else { return }
+    nonisolated(unsafe) let ask = refresher  // handed over to the queue, used there only
+    clock.after(0) { [self] in ask { text, error in self.refreshed(text, error) } }
+  }
+
+  private func refreshed(_ text: String?, _ error: (any Error)?) {
+    let outcome = Result {
+      if let error { throw error }
+      let fresh = try AccessTokenParser.parse(text ?? "")
+      guard left(of: fresh) > 0 else {
+        throw Self.error("ThreadSafeRefreshableAccessTokenCache.refreshAccessToken", "the new token is expired")
+      }
+      return fresh
+    }
+    let waiting = lock.withLock {
+      defer { state.waiting = nil }
+      if !state.isCancelled, case .success(let fresh) = outcome { state.token = fresh }
+      return state.waiting ?? []
+    }
+    for handler in waiting {
+      switch outcome {
+      case .success(let fresh): handler(fresh, nil)
+      case .failure(let error): handler(nil, error)
+      }
+    }
+    if isProactive, case .success = outcome { plan() }
+  }
+
+  /// Renews ten minutes before the end; where less is left, at half of that.
+  private func plan() {
+    let left = left(of: current)
+    let delay = left > Self.proactiveMargin ? left - Self.proactiveMargin : max(0, left / 2)
+    clock.after(delay) { [weak self] in
+      guard let self, !lock.withLock({ self.state.isCancelled }) else { return }
+      refresh { _, _ in }
+    }
+  }
+
+  // MARK: Errors
+
+  private static var cancelled: NSError {
+    error("CommunicationTokenCredential.token", "a cancelled credential cannot be used again")
+  }
 
   static func error(_ place: String, _ message: String) -> NSError {
     NSError(
       domain: "AzureCommunicationCommon.\(place)", code: 0,
       userInfo: ["message": message, NSLocalizedDescriptionKey: message])
   }
+}
+
+/// The time that tokens are measured by, and a way to do something later; tests bring their own.
+package struct TokenClock: Sendable {
+  package var now: @Sendable () -> Date
+  /// Runs `work` after some seconds, never from inside the call.
+  package var after: @Sendable (_ delay: TimeInterval, _ work: @escaping @Sendable () -> Void) -> Void
+
+  package init(
+    now: @escaping @Sendable () -> Date,
+    after: @escaping @Sendable (_ delay: TimeInterval, _ work: @escaping @Sendable () -> Void) -> Void
+  ) {
+    (self.now, self.after) = (now, after)
+  }
+
+  static let system = TokenClock(
+    now: { Date() },
+    after: { delay, work in queue.asyncAfter(deadline: .now() + delay, execute: work) })
+  private static let queue = DispatchQueue(label: "CommunicationTokenCredential", qos: .utility)
 }
 
 /// Reads what an access token says of itself.

@@ -13,6 +13,7 @@ public final class IdentifierKind: NSObject, Sendable {
   public static let phoneNumber = IdentifierKind(rawValue: "phoneNumber")
   public static let microsoftTeamsUser = IdentifierKind(rawValue: "microsoftTeamsUser")
   public static let microsoftTeamsApp = IdentifierKind(rawValue: "microsoftTeamsApp")
+  public static let teamsExtensionUser = IdentifierKind(rawValue: "teamsExtensionUser")
   public static let unknown = IdentifierKind(rawValue: "unknown")
 
   public let rawValue: String
@@ -44,6 +45,16 @@ public final class PhoneNumberIdentifier: NSObject, CommunicationIdentifier, Sen
   public init(phoneNumber: String, rawId: String? = nil) {
     self.phoneNumber = phoneNumber
     self.rawId = rawId ?? "4:" + phoneNumber
+  }
+
+  public var isAnonymous: Bool { phoneNumber == "anonymous" }
+  /// What tells several legs of one number apart: the text after the last `_`, unless that begins or ends the number.
+  public var assertedId: String? {
+    guard !isAnonymous, let mark = rawId.lastIndex(of: "_"), mark != rawId.index(rawId.startIndex, offsetBy: 2) else {
+      return nil
+    }
+    let id = rawId[rawId.index(after: mark)...]
+    return id.isEmpty ? nil : String(id)
   }
 
   public override func isEqual(_ object: Any?) -> Bool { (object as? PhoneNumberIdentifier)?.rawId == rawId }
@@ -81,6 +92,7 @@ public final class MicrosoftTeamsUserIdentifier: NSObject, CommunicationIdentifi
   public let isAnonymous: Bool
   public let rawId: String
   public let cloudEnvironment: CommunicationCloudEnvironment
+  public var cloudEnviroment: CommunicationCloudEnvironment { cloudEnvironment }
   public var kind: IdentifierKind { .microsoftTeamsUser }
 
   public init(
@@ -112,6 +124,29 @@ public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifie
   public override var hash: Int { rawId.hashValue }
 }
 
+/// A user of a resource who is reached through Teams.
+public final class TeamsExtensionUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
+  public let userId: String
+  public let tenantId: String
+  public let resourceId: String
+  public let cloudEnvironment: CommunicationCloudEnvironment
+  public let rawId: String
+  public var kind: IdentifierKind { .teamsExtensionUser }
+
+  public init(
+    userId: String, tenantId: String, resourceId: String, rawId: String? = nil,
+    cloudEnvironment: CommunicationCloudEnvironment = .Public
+  ) {
+    (self.userId, self.tenantId, self.resourceId) = (userId, tenantId, resourceId)
+    self.cloudEnvironment = cloudEnvironment
+    let scope = cloudEnvironment.scope == "orgid" ? "acs" : cloudEnvironment.scope + "-acs"
+    self.rawId = rawId ?? "8:\(scope):\(resourceId)_\(tenantId)_\(userId)"
+  }
+
+  public override func isEqual(_ object: Any?) -> Bool { (object as? TeamsExtensionUserIdentifier)?.rawId == rawId }
+  public override var hash: Int { rawId.hashValue }
+}
+
 /// The identifier that a raw id stands for; what is of no known kind is an `UnknownIdentifier`.
 public func createCommunicationIdentifier(fromRawId rawId: String) -> any CommunicationIdentifier {
   if rawId.hasPrefix("4:") { return PhoneNumberIdentifier(phoneNumber: String(rawId.dropFirst(2)), rawId: rawId) }
@@ -125,7 +160,13 @@ public func createCommunicationIdentifier(fromRawId rawId: String) -> any Commun
       userId: id, rawId: rawId, cloudEnvironment: CommunicationCloudEnvironment(scope: parts[1]))
   case ("28", "orgid"), ("28", "dod"), ("28", "gcch"):
     return MicrosoftTeamsAppIdentifier(appId: id, cloudEnvironment: CommunicationCloudEnvironment(scope: parts[1]))
-  case ("8", "acs"), ("8", "dod-acs"), ("8", "gcch-acs"), ("8", "spool"): return CommunicationUserIdentifier(rawId)
+  case ("8", "acs"), ("8", "dod-acs"), ("8", "gcch-acs"):
+    let words = id.split(separator: "_").map(String.init)
+    guard words.count == 3 else { return CommunicationUserIdentifier(rawId) }
+    return TeamsExtensionUserIdentifier(
+      userId: words[2], tenantId: words[1], resourceId: words[0], rawId: rawId,
+      cloudEnvironment: CommunicationCloudEnvironment(scope: parts[1].prefix { $0 != "-" }))
+  case ("8", "spool"): return CommunicationUserIdentifier(rawId)
   default: return UnknownIdentifier(rawId)
   }
 }

@@ -1,0 +1,271 @@
+public import Foundation
+import Koine
+
+// Features that carry an app's own bytes and text.
+
+// MARK: Data channels
+
+public enum DataChannelPriority: Int, Sendable {
+  case normal, high
+}
+
+public enum DataChannelReliability: Int, Sendable {
+  case lossy, durable
+}
+
+public final class DataChannelSenderOptions: NSObject {
+  /// Nought: one is chosen.
+  public var channelId: Int32 = 0
+  /// Kept, as the next two: every message goes at once and arrives, in order.
+  public var bitrateInKbps: Int32 = 0 { didSet { Recorded.channelOptions.log() } }
+  public var priority = DataChannelPriority.normal { didSet { Recorded.channelOptions.log() } }
+  public var reliability = DataChannelReliability.lossy { didSet { Recorded.channelOptions.log() } }
+  /// Nobody named: everybody.
+  public var participants: [any CommunicationIdentifier] = []
+}
+
+public final class DataChannelMessage: NSObject, Sendable {
+  /// From one, of one sender on one channel.
+  public let sequenceNumber: Int64
+  public let data: Data
+  init(_ sequenceNumber: Int64, _ data: Data) { (self.sequenceNumber, self.data) = (sequenceNumber, data) }
+}
+
+/// One's own end of a channel.
+public final class DataChannelSender: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
+  private struct State {
+    var recipients: [Koine.Participant.ID]
+    var sent: Int64 = 0
+    var isClosed = false
+  }
+  /// What a message of the room holds, less our nine bytes.
+  static let limit = 64 * 1024 - 9
+
+  public let channelId: Int32
+  public var maxMessageSizeInBytes: Int32 { Int32(Self.limit) }
+  private let current: Lock<State>
+  private weak let session: Session?
+
+  init(_ options: DataChannelSenderOptions, in session: Session?) {
+    channelId = options.channelId == 0 ? Int32.random(in: 1_000...Int32.max) : options.channelId
+    current = Lock(State(recipients: options.participants.map(\.rawId)))
+    self.session = session
+  }
+
+  /// Larger than the limit, or closed: dropped, and told on standard error, for want of another way.
+  public func sendMessage(data: Data) {
+    guard data.count <= Self.limit else { return Recorded.complain("a data channel's message is over the limit") }
+    let isSent = current.withLock { current in
+      guard !current.isClosed else { return false }
+      current.sent += 1
+      return pass(0, current.sent, data, to: current.recipients)
+    }
+    if !isSent { Recorded.complain("a data channel's message was not sent: the channel or the call is over") }
+  }
+
+  public func setParticipants(participants: [any CommunicationIdentifier]) {
+    current.withLock { $0.recipients = participants.map(\.rawId) }
+  }
+
+  public func closeSender() {
+    current.withLock { current in
+      guard !current.isClosed else { return }
+      current.isClosed = true
+      _ = pass(1, current.sent, Data(), to: current.recipients)
+    }
+  }
+
+  private func pass(_ kind: UInt8, _ number: Int64, _ data: Data, to recipients: [Koine.Participant.ID]) -> Bool {
+    let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
+    let message = DataMessage(
+      topic: RoomWord.channel + String(channelId), payload: bytes, to: recipients.isEmpty ? nil : recipients)
+    return (try? session?.send(message)) != nil
+  }
+}
+
+public protocol DataChannelReceiverDelegate: NSObjectProtocol {
+  func dataChannelReceiver(
+    _ dataChannelReceiver: DataChannelReceiver, didReceiveMessage args: PropertyChangedEventArgs)
+  func dataChannelReceiver(_ dataChannelReceiver: DataChannelReceiver, didClose args: PropertyChangedEventArgs)
+}
+
+extension DataChannelReceiverDelegate {
+  public func dataChannelReceiver(
+    _ dataChannelReceiver: DataChannelReceiver, didReceiveMessage args: PropertyChangedEventArgs
+  ) {}
+  public func dataChannelReceiver(
+    _ dataChannelReceiver: DataChannelReceiver, didClose args: PropertyChangedEventArgs
+  ) {}
+}
+
+/// Another's channel: messages wait until they are taken, the newest thousand of them.
+public final class DataChannelReceiver: NSObject, @unchecked Sendable {  // everything mutable is locked
+  private static let limit = 1_000
+  public let channelId: Int32
+  public var senderIdentifier: any CommunicationIdentifier { createCommunicationIdentifier(fromRawId: sender) }
+  private let sender: Koine.Participant.ID
+  private let waiting = Lock<[DataChannelMessage]>([])
+  private let listener = Listener<any DataChannelReceiverDelegate>()
+
+  init(_ channelId: Int32, from sender: Koine.Participant.ID) { (self.channelId, self.sender) = (channelId, sender) }
+
+  public weak var delegate: (any DataChannelReceiverDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  /// The oldest that waits; nil when there is none.
+  public func receiveMessage() -> DataChannelMessage? {
+    waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+  }
+
+  func take(_ message: DataChannelMessage) {
+    waiting.withLock { waiting in
+      if waiting.count == Self.limit { waiting.removeFirst() }
+      waiting.append(message)
+    }
+    delegate?.dataChannelReceiver(self, didReceiveMessage: PropertyChangedEventArgs())
+  }
+
+  func close() { delegate?.dataChannelReceiver(self, didClose: PropertyChangedEventArgs()) }
+}
+
+public final class DataChannelReceiverCreatedEventArgs: NSObject {
+  public let receiver: DataChannelReceiver
+  init(_ receiver: DataChannelReceiver) { self.receiver = receiver }
+}
+
+public protocol DataChannelCallFeatureDelegate: NSObjectProtocol {
+  func dataChannelCallFeature(
+    _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs)
+}
+
+extension DataChannelCallFeatureDelegate {
+  public func dataChannelCallFeature(
+    _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
+  ) {}
+}
+
+public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  private struct Key: Hashable {
+    let sender: Koine.Participant.ID
+    let channel: Int32
+  }
+  private let listener = Listener<any DataChannelCallFeatureDelegate>()
+  private let receivers = Lock<[Key: DataChannelReceiver]>([:])
+
+  public weak var delegate: (any DataChannelCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public func getDataChannelSender(options: DataChannelSenderOptions) -> DataChannelSender {
+    DataChannelSender(options, in: call?.session)
+  }
+
+  override func handle(_ event: SessionEvent) {
+    guard case .messageReceived(let message) = event, message.topic.hasPrefix(RoomWord.channel),
+      let channel = Int32(message.topic.dropFirst(RoomWord.channel.count)), message.payload.count >= 9
+    else { return }
+    let key = Key(sender: message.sender, channel: channel)
+    if message.payload[0] == 1 { receivers.withLock { $0.removeValue(forKey: key) }?.close() }
+    guard message.payload[0] == 0 else { return }
+    let number = message.payload[1..<9].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    let (receiver, isNew) = receivers.withLock { receivers in
+      if let receiver = receivers[key] { return (receiver, false) }
+      let receiver = DataChannelReceiver(channel, from: message.sender)
+      receivers[key] = receiver
+      return (receiver, true)
+    }
+    if isNew {
+      delegate?.dataChannelCallFeature(self, didCreateReceiver: DataChannelReceiverCreatedEventArgs(receiver))
+    }
+    receiver.take(DataChannelMessage(number, Data(message.payload[9...])))
+  }
+}
+
+// MARK: Text as it is typed
+
+public enum RealTimeTextResultType: Int, Sendable {
+  case partial, final
+}
+
+public final class RealTimeTextInfo: NSObject, @unchecked Sendable {  // constant
+  public let sender: CallerInfo
+  /// Counts a sender's texts; the parts of one have the same number.
+  public let sequenceId: Int32
+  public let text: String
+  public let resultType: RealTimeTextResultType
+  public let receivedTime = Date()
+  public let updatedTime = Date()
+  public let isLocal: Bool
+
+  init(_ sender: CallerInfo, _ sequenceId: Int32, _ text: String, isFinal: Bool, isLocal: Bool) {
+    (self.sender, self.sequenceId, self.text, self.isLocal) = (sender, sequenceId, text, isLocal)
+    resultType = isFinal ? .final : .partial
+  }
+}
+
+public final class RealTimeTextInfoReceivedEventArgs: NSObject {
+  public let info: RealTimeTextInfo
+  init(_ info: RealTimeTextInfo) { self.info = info }
+}
+
+public protocol RealTimeTextCallFeatureDelegate: NSObjectProtocol {
+  func realTimeTextCallFeature(
+    _ realTimeTextCallFeature: RealTimeTextCallFeature, didReceiveInfo args: RealTimeTextInfoReceivedEventArgs)
+}
+
+extension RealTimeTextCallFeatureDelegate {
+  public func realTimeTextCallFeature(
+    _ realTimeTextCallFeature: RealTimeTextCallFeature, didReceiveInfo args: RealTimeTextInfoReceivedEventArgs
+  ) {}
+}
+
+public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  /// In UTF-8 bytes; the vendor's is not published.
+  private static let limit = 10_000
+  private let listener = Listener<any RealTimeTextCallFeatureDelegate>()
+  private let sequence = Lock<Int32>(1)
+
+  public weak var delegate: (any RealTimeTextCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public func send(text: String) throws { try send(text: text, finalized: true) }
+
+  /// Sends the whole text so far; it is told to oneself, too.
+  public func send(text: String, finalized: Bool) throws {
+    guard text.utf8.count <= Self.limit else {
+      throw CallingCommunicationErrors.realTimeTextContentTooLong.error("at most \(Self.limit) bytes")
+    }
+    guard let call else { throw CallingCommunicationErrors.callFeatureExtensionNotFound.error("the call is gone") }
+    let number = sequence.withLock { sequence in
+      defer { if finalized { sequence &+= 1 } }
+      return sequence
+    }
+    let bytes = [finalized ? 1 : 0] + (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } + text.utf8
+    try call.session.send(DataMessage(topic: RoomWord.text, payload: bytes))
+    let own = call.session.localParticipant
+    let sender = CallerInfo(displayName: own.name, identifier: createCommunicationIdentifier(fromRawId: own.id))
+    call.delivery.deliver { [weak self] in self?.tell(sender, number, text, finalized, isLocal: true) }
+  }
+
+  override func handle(_ event: SessionEvent) {
+    guard case .messageReceived(let message) = event, message.topic == RoomWord.text, message.payload.count >= 5,
+      let call
+    else { return }
+    let sender = call.session.participants.first { $0.id == message.sender }
+    tell(
+      CallerInfo(
+        displayName: sender?.name ?? "", identifier: createCommunicationIdentifier(fromRawId: message.sender)),
+      message.payload[1..<5].reduce(Int32(0)) { $0 << 8 | Int32($1) },
+      String(decoding: message.payload[5...], as: UTF8.self), message.payload[0] == 1, isLocal: false)
+  }
+
+  private func tell(_ sender: CallerInfo, _ number: Int32, _ text: String, _ isFinal: Bool, isLocal: Bool) {
+    let info = RealTimeTextInfo(sender, number, text, isFinal: isFinal, isLocal: isLocal)
+    delegate?.realTimeTextCallFeature(self, didReceiveInfo: RealTimeTextInfoReceivedEventArgs(info))
+  }
+}

@@ -1,0 +1,277 @@
+public import Foundation
+import Koine
+
+// Features by which people in a call tell each other something.
+
+// MARK: Hands
+
+public final class RaisedHand: NSObject, @unchecked Sendable {  // constant; identifiers are
+  /// From one, in the order of raising.
+  public let order: Int32
+  public let identifier: any CommunicationIdentifier
+  init(_ order: Int32, _ id: String) {
+    (self.order, identifier) = (order, createCommunicationIdentifier(fromRawId: id))
+  }
+}
+
+public final class RaisedHandChangedEventArgs: NSObject {
+  public let identifier: any CommunicationIdentifier
+  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+}
+
+public final class LoweredHandChangedEventArgs: NSObject {
+  public let identifier: any CommunicationIdentifier
+  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+}
+
+public protocol RaiseHandCallFeatureDelegate: NSObjectProtocol {
+  func raiseHandCallFeature(
+    _ raiseHandCallFeature: RaiseHandCallFeature, didRaiseHand args: RaisedHandChangedEventArgs)
+  func raiseHandCallFeature(
+    _ raiseHandCallFeature: RaiseHandCallFeature, didLowerHand args: LoweredHandChangedEventArgs)
+}
+
+extension RaiseHandCallFeatureDelegate {
+  public func raiseHandCallFeature(
+    _ raiseHandCallFeature: RaiseHandCallFeature, didRaiseHand args: RaisedHandChangedEventArgs
+  ) {}
+  public func raiseHandCallFeature(
+    _ raiseHandCallFeature: RaiseHandCallFeature, didLowerHand args: LoweredHandChangedEventArgs
+  ) {}
+}
+
+/// Who wants to say something.
+public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any RaiseHandCallFeatureDelegate>()
+  private let hands = Lock(Marked(RoomWord.hand))
+
+  public weak var delegate: (any RaiseHandCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public var raisedHands: [RaisedHand] {
+    let raised = hands.withLock { $0.values.sorted { ($0.value, $0.key) < ($1.value, $1.key) } }
+    return raised.enumerated().map { RaisedHand(Int32(clamping: $0.offset + 1), $0.element.key) }
+  }
+
+  public func raiseHand(completionHandler: @escaping ((any Error)?) -> Void) {
+    let next = hands.withLock { ($0.values.values.max() ?? 0) + 1 }
+    tell(completionHandler) { $0.setAttribute(RoomWord.hand, to: String(next)) }
+  }
+
+  public func lowerHand(completionHandler: @escaping ((any Error)?) -> Void) {
+    tell(completionHandler) { $0.setAttribute(RoomWord.hand, to: nil) }
+  }
+
+  public func lowerAllHands(completionHandler: @escaping ((any Error)?) -> Void) {
+    lowerHands(participants: raisedHands.map(\.identifier), completionHandler: completionHandler)
+  }
+
+  public func lowerHands(
+    participants: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
+  ) {
+    tell(completionHandler) { try $0.ask(participants.map(\.rawId), RoomWord.lowerHand) }
+  }
+
+  nonisolated(nonsending) public func raiseHand() async throws {
+    try await completion { raiseHand(completionHandler: $0) }
+  }
+  nonisolated(nonsending) public func lowerHand() async throws {
+    try await completion { lowerHand(completionHandler: $0) }
+  }
+  nonisolated(nonsending) public func lowerAllHands() async throws {
+    try await completion { lowerAllHands(completionHandler: $0) }
+  }
+  nonisolated(nonsending) public func lowerHands(participants: [any CommunicationIdentifier]) async throws {
+    try await completion { lowerHands(participants: participants, completionHandler: $0) }
+  }
+
+  override func begin() { if let call { _ = hands.withLock { $0.read(call.session) } } }
+
+  override func handle(_ event: SessionEvent) {
+    guard let call, Marked.mayChange(by: event) else { return }
+    let (added, removed) = hands.withLock { $0.read(call.session) }
+    for id in added { delegate?.raiseHandCallFeature(self, didRaiseHand: RaisedHandChangedEventArgs(id)) }
+    for id in removed { delegate?.raiseHandCallFeature(self, didLowerHand: LoweredHandChangedEventArgs(id)) }
+  }
+}
+
+// MARK: Spotlight
+
+public final class SpotlightedParticipant: NSObject, @unchecked Sendable {  // constant; identifiers are
+  public let identifier: any CommunicationIdentifier
+  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+}
+
+public final class SpotlightChangedEventArgs: NSObject {
+  public let added: [SpotlightedParticipant]
+  public let removed: [SpotlightedParticipant]
+  init(_ added: [String], _ removed: [String]) {
+    (self.added, self.removed) = (added.map(SpotlightedParticipant.init), removed.map(SpotlightedParticipant.init))
+  }
+}
+
+public protocol SpotlightCallFeatureDelegate: NSObjectProtocol {
+  func spotlightCallFeature(
+    _ spotlightCallFeature: SpotlightCallFeature, didChangeSpotlight args: SpotlightChangedEventArgs)
+}
+
+extension SpotlightCallFeatureDelegate {
+  public func spotlightCallFeature(
+    _ spotlightCallFeature: SpotlightCallFeature, didChangeSpotlight args: SpotlightChangedEventArgs
+  ) {}
+}
+
+/// Whom everybody should look at.
+public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any SpotlightCallFeatureDelegate>()
+  private let lit = Lock(Marked(RoomWord.spotlight))
+
+  public weak var delegate: (any SpotlightCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public var maxSpotlightedParticipants: Int32 { 7 }
+  public var spotlightedParticipants: [SpotlightedParticipant] {
+    lit.withLock { $0.values.keys.sorted() }.map(SpotlightedParticipant.init)
+  }
+
+  public func spotlight(
+    identifiers: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
+  ) {
+    let limit = Int(maxSpotlightedParticipants)
+    let lit = Set(lit.withLock { Array($0.values.keys) } + identifiers.map(\.rawId))
+    tell(completionHandler) { call in
+      if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
+      if lit.count > limit { throw CallingCommunicationErrors.maxSpotlightReached.error("at most \(limit) at once") }
+      try call.ask(identifiers.map(\.rawId), RoomWord.setSpotlight, "1")
+    }
+  }
+
+  public func cancelSpotlights(
+    identifiers: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
+  ) {
+    tell(completionHandler) { call in
+      if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
+      try call.ask(identifiers.map(\.rawId), RoomWord.setSpotlight, "0")
+    }
+  }
+
+  public func cancelAllSpotlights(completionHandler: @escaping ((any Error)?) -> Void) {
+    let ids = spotlightedParticipants.map(\.identifier.rawId)
+    tell(completionHandler) { try $0.ask(ids, RoomWord.setSpotlight, "0") }
+  }
+
+  nonisolated(nonsending) public func spotlight(identifiers: [any CommunicationIdentifier]) async throws {
+    try await completion { spotlight(identifiers: identifiers, completionHandler: $0) }
+  }
+  nonisolated(nonsending) public func cancelSpotlights(identifiers: [any CommunicationIdentifier]) async throws {
+    try await completion { cancelSpotlights(identifiers: identifiers, completionHandler: $0) }
+  }
+  nonisolated(nonsending) public func cancelAllSpotlights() async throws {
+    try await completion { cancelAllSpotlights(completionHandler: $0) }
+  }
+
+  override func begin() { if let call { _ = lit.withLock { $0.read(call.session) } } }
+
+  override func handle(_ event: SessionEvent) {
+    guard let call, Marked.mayChange(by: event) else { return }
+    let (added, removed) = lit.withLock { $0.read(call.session) }
+    guard !added.isEmpty || !removed.isEmpty else { return }
+    delegate?.spotlightCallFeature(self, didChangeSpotlight: SpotlightChangedEventArgs(added, removed))
+  }
+}
+
+// MARK: What both lean on
+
+/// Who of the call bears a mark, oneself included.
+struct Marked {
+  private(set) var values: [Koine.Participant.ID: Int] = [:]
+  private let name: String
+
+  init(_ name: String) { self.name = name }
+
+  static func mayChange(by event: SessionEvent) -> Bool {
+    switch event {
+    case .attributesChanged, .participantJoined, .participantLeft, .stateChanged: true
+    default: false
+    }
+  }
+
+  /// - Returns: who has come to it and who no longer has it, in the order of ids.
+  mutating func read(_ session: Session) -> (added: [Koine.Participant.ID], removed: [Koine.Participant.ID]) {
+    let people = session.state.isEnded ? [] : [session.localParticipant] + session.participants
+    let new = people.reduce(into: [:]) { $0[$1.id] = $1.attributes[name].flatMap { Int($0) } }
+    defer { values = new }
+    return (new.keys.filter { values[$0] == nil }.sorted(), values.keys.filter { new[$0] == nil }.sorted())
+  }
+}
+
+extension CallFeature {
+  /// Does something in the room and calls the handler, on the delivery queue, with what came of it.
+  func tell(_ completionHandler: @escaping ((any Error)?) -> Void, _ work: (Call) throws -> Void) {
+    guard let call else {
+      return completionHandler(CallingCommunicationErrors.callFeatureExtensionNotFound.error("the call is gone"))
+    }
+    do {
+      guard [.connected, .localHold, .remoteHold].contains(call.state) else {
+        throw CallingCommunicationErrors.signalingOperationFailed.error("the call is not connected")
+      }
+      try work(call)
+      call.answer(completionHandler)
+    } catch {
+      call.answer(completionHandler, error as NSError)
+    }
+  }
+}
+
+extension Call {
+  /// Asks others to do something to themselves; oneself, too, if named.
+  func ask(_ ids: [Koine.Participant.ID], _ topic: String, _ text: String = "") throws {
+    let own = session.localParticipant.id
+    if ids.contains(own) { obey(topic, text) }
+    let others = ids.filter { $0 != own }
+    guard !others.isEmpty else { return }
+    try session.send(DataMessage(topic: topic, payload: Array(text.utf8), to: others))
+  }
+
+  /// On the delivery queue.
+  func heard(_ message: ReceivedMessage) {
+    guard message.topic.hasPrefix(RoomWord.prefix) else { return }
+    obey(message.topic, String(decoding: message.payload, as: UTF8.self))
+  }
+
+  private func obey(_ topic: String, _ text: String) {
+    switch topic {
+    case RoomWord.mute:
+      guard !isMuted else { return }
+      setMuted(true) { [weak self] _ in self?.tellMutedByOthers() }
+    case RoomWord.lowerHand: setAttribute(RoomWord.hand, to: nil)
+    case RoomWord.setSpotlight: setAttribute(RoomWord.spotlight, to: text == "1" ? "1" : nil)
+    default: break  // for features
+    }
+  }
+
+  /// Asks everybody else to mute; those whose style knows how do.
+  public func muteAllRemoteParticipants(completionHandler: @escaping ((any Error)?) -> Void) {
+    mute(remoteParticipants.filter { $0.state == .connected }.map(\.identifier.rawId), completionHandler)
+  }
+
+  nonisolated(nonsending) public func muteAllRemoteParticipants() async throws {
+    try await completion { muteAllRemoteParticipants(completionHandler: $0) }
+  }
+
+  func mute(_ ids: [Koine.Participant.ID], _ completionHandler: @escaping ((any Error)?) -> Void) {
+    do {
+      guard [.connected, .localHold, .remoteHold].contains(state) else {
+        throw CallingCommunicationErrors.muteOthersNotFound.error("the call is not connected")
+      }
+      try ask(ids, RoomWord.mute)
+      answer(completionHandler)
+    } catch {
+      answer(completionHandler, error as NSError)
+    }
+  }
+}

@@ -1,0 +1,193 @@
+public import Foundation
+import Koine
+
+/// What a call can do beside talking; one of each kind per call, made when first asked for.
+public class CallFeature: NSObject, @unchecked Sendable {  // what is mutable in a feature is locked there
+  public let name: String
+  weak let call: Call?
+
+  required init(_ call: Call) {
+    self.call = call
+    name = String(describing: Self.self)
+    super.init()
+    begin()
+  }
+
+  /// Reads what is so already.
+  func begin() {}
+
+  /// On the delivery queue.
+  func handle(_ event: SessionEvent) {}
+}
+
+extension Call {
+  /// The call's feature of this kind; the same one each time.
+  public func feature<F: CallFeature>(_ feature: F.Type) -> F {
+    if let made = current.withLock({ $0.features[ObjectIdentifier(feature)] }) as? F { return made }
+    let new = F(self)
+    return current.withLock { current in
+      if let made = current.features[ObjectIdentifier(feature)] as? F { return made }
+      current.features[ObjectIdentifier(feature)] = new
+      return new
+    }
+  }
+}
+
+/// The kinds of features there are.
+public enum Features {
+  public static var recording: RecordingCallFeature.Type { RecordingCallFeature.self }
+  public static var transcription: TranscriptionCallFeature.Type { TranscriptionCallFeature.self }
+  public static var dominantSpeakers: DominantSpeakersCallFeature.Type { DominantSpeakersCallFeature.self }
+  public static var raisedHands: RaiseHandCallFeature.Type { RaiseHandCallFeature.self }
+  public static var spotlight: SpotlightCallFeature.Type { SpotlightCallFeature.self }
+  public static var dataChannel: DataChannelCallFeature.Type { DataChannelCallFeature.self }
+  public static var realTimeText: RealTimeTextCallFeature.Type { RealTimeTextCallFeature.self }
+}
+
+/// A weak reference under a lock: features' delegates.
+final class Listener<Delegate>: @unchecked Sendable {  // a lock
+  private struct Weak { weak var it: AnyObject? }
+  private let held = Lock(Weak())
+  var it: Delegate? {
+    get { held.withLock { $0.it } as? Delegate }
+    set { held.withLock { $0.it = newValue.map { $0 as AnyObject } } }
+  }
+}
+
+// MARK: Recording
+
+public protocol RecordingCallFeatureDelegate: NSObjectProtocol {
+  func recordingCallFeature(
+    _ recordingCallFeature: RecordingCallFeature, didChangeRecordingState args: PropertyChangedEventArgs)
+}
+
+extension RecordingCallFeatureDelegate {
+  public func recordingCallFeature(
+    _ recordingCallFeature: RecordingCallFeature, didChangeRecordingState args: PropertyChangedEventArgs
+  ) {}
+}
+
+/// Whether anybody in the call says that they record it, in whatever style.
+public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any RecordingCallFeatureDelegate>()
+  private let active = Lock(false)
+
+  public var isRecordingActive: Bool { active.withLock { $0 } }
+  public weak var delegate: (any RecordingCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  override func begin() {
+    let isActive = isRecorded
+    active.withLock { $0 = isActive }
+  }
+
+  private var isRecorded: Bool {
+    guard let session = call?.session else { return false }
+    return ([session.localParticipant] + session.participants).contains { $0.attributes[RoomWord.recording] != nil }
+  }
+
+  override func handle(_ event: SessionEvent) {
+    switch event {
+    case .attributesChanged, .participantJoined, .participantLeft, .stateChanged: break
+    default: return
+    }
+    let isActive = isRecorded
+    let hasChanged = active.withLock { active in
+      defer { active = isActive }
+      return active != isActive
+    }
+    if hasChanged { delegate?.recordingCallFeature(self, didChangeRecordingState: PropertyChangedEventArgs()) }
+  }
+}
+
+public protocol TranscriptionCallFeatureDelegate: NSObjectProtocol {
+  func transcriptionCallFeature(
+    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs)
+}
+
+extension TranscriptionCallFeatureDelegate {
+  public func transcriptionCallFeature(
+    _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs
+  ) {}
+}
+
+/// Nothing turns speech into text here: what an app reads is that nobody does.
+public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // a lock
+  private let listener = Listener<any TranscriptionCallFeatureDelegate>()
+
+  public var isTranscriptionActive: Bool { false }
+  /// Kept; there is nothing to tell.
+  public weak var delegate: (any TranscriptionCallFeatureDelegate)? {
+    get { listener.it }
+    set {
+      listener.it = newValue
+      if newValue != nil { Recorded.transcription.log() }
+    }
+  }
+}
+
+// MARK: Speakers
+
+public protocol DominantSpeakersCallFeatureDelegate: NSObjectProtocol {
+  func dominantSpeakersCallFeature(
+    _ dominantSpeakersCallFeature: DominantSpeakersCallFeature,
+    didChangeDominantSpeakers args: PropertyChangedEventArgs)
+}
+
+extension DominantSpeakersCallFeatureDelegate {
+  public func dominantSpeakersCallFeature(
+    _ dominantSpeakersCallFeature: DominantSpeakersCallFeature,
+    didChangeDominantSpeakers args: PropertyChangedEventArgs
+  ) {}
+}
+
+public final class DominantSpeakersInfo: NSObject, Sendable {
+  /// Who leads the conversation first, then who spoke before.
+  public var speakers: [any CommunicationIdentifier] { ids.map { createCommunicationIdentifier(fromRawId: $0) } }
+  public let lastUpdated: Date
+  fileprivate let ids: [Koine.Participant.ID]
+
+  fileprivate init(_ ids: [Koine.Participant.ID], _ lastUpdated: Date) {
+    (self.ids, self.lastUpdated) = (ids, lastUpdated)
+  }
+}
+
+/// Who of the others leads the conversation, as the room measures it.
+public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any DominantSpeakersCallFeatureDelegate>()
+  private let info = Lock(DominantSpeakersInfo([], Date()))
+  /// As many as anybody would show.
+  private static let limit = 5
+
+  public var dominantSpeakersInfo: DominantSpeakersInfo { info.withLock { $0 } }
+  public weak var delegate: (any DominantSpeakersCallFeatureDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  override func begin() {
+    if let speaker = call?.session.dominantSpeaker { _ = update { [speaker] + $0 } }
+  }
+
+  override func handle(_ event: SessionEvent) {
+    let hasChanged =
+      switch event {
+      case .dominantSpeakerChanged(let speaker?): update { ids in [speaker] + ids.filter { $0 != speaker } }
+      case .participantLeft(let participant, _): update { ids in ids.filter { $0 != participant.id } }
+      default: false
+      }
+    if hasChanged { delegate?.dominantSpeakersCallFeature(self, didChangeDominantSpeakers: PropertyChangedEventArgs()) }
+  }
+
+  private func update(_ change: ([Koine.Participant.ID]) -> [Koine.Participant.ID]) -> Bool {
+    let own = call?.session.localParticipant.id
+    return info.withLock { info in
+      let ids = Array(change(info.ids).filter { $0 != own }.prefix(Self.limit))
+      guard ids != info.ids else { return false }
+      info = DominantSpeakersInfo(ids, Date())
+      return true
+    }
+  }
+}

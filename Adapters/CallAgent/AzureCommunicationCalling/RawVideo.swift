@@ -1,0 +1,331 @@
+public import Foundation
+import Koine
+public import KoineCoreVideo
+
+// Pictures that the app makes, or takes, frame by frame.
+
+public enum VideoStreamPixelFormat: Int, Sendable {
+  case bgrx, bgr24, rgbx, rgba, nv12, i420
+}
+
+public enum RawVideoFrameType: Int, Sendable {
+  case buffer, texture
+}
+
+public enum VideoStreamResolution: Int, Sendable {
+  case unknown, p1080, p720, p540, p480, p360, p270, p240
+  /// 320×180, as the vendor misspells it.
+  case p108
+  case fullHd, hd, vga, qvga
+}
+
+/// What a stream of raw frames is like.
+public final class VideoStreamFormat: NSObject, @unchecked Sendable {  // as the vendor's: of whoever made it
+  public var width: Int32 = 1280
+  public var height: Int32 = 720
+  public var stride1: Int32 = 0
+  public var stride2: Int32 = 0
+  public var stride3: Int32 = 0
+  public var resolution = VideoStreamResolution.unknown {
+    didSet {
+      let sizes: [VideoStreamResolution: (Int32, Int32)] = [
+        .p1080: (1920, 1080), .p720: (1280, 720), .p540: (960, 540), .p480: (848, 480), .p360: (640, 360),
+        .p270: (480, 270), .p240: (424, 240), .p108: (320, 180), .fullHd: (1440, 1080), .hd: (960, 720),
+        .vga: (640, 480), .qvga: (320, 240),
+      ]
+      if let size = sizes[resolution] { (width, height) = size }
+    }
+  }
+  public var pixelFormat = VideoStreamPixelFormat.i420
+  public var framesPerSecond: Float = 30
+}
+
+public final class RawOutgoingVideoStreamOptions: NSObject {
+  public var formats: [VideoStreamFormat] = []
+}
+
+open class RawVideoFrame: NSObject, @unchecked Sendable {  // as the vendor's: handed on, not shared
+  public let type = RawVideoFrameType.buffer
+  public var streamFormat = VideoStreamFormat()
+  /// In microseconds.
+  public var timestampInTicks: Int64 = 0
+  /// Lets the pixels go.
+  public func dispose() {}
+}
+
+public final class RawVideoFrameBuffer: RawVideoFrame, @unchecked Sendable {  // as above
+  private let held = Lock<CVPixelBuffer?>(nil)
+  public var buffer: CVPixelBuffer! {
+    get { held.withLock { $0 } }
+    set { held.withLock { $0 = newValue } }
+  }
+  public override func dispose() { held.withLock { $0 = nil } }
+}
+
+public final class VideoStreamFormatChangedEventArgs: NSObject {
+  public let format: VideoStreamFormat
+  init(_ format: VideoStreamFormat) { self.format = format }
+}
+
+// MARK: Outgoing
+
+/// Pictures of the app's own; sent while the stream is `started`.
+open class RawOutgoingVideoStream: OutgoingVideoStream, @unchecked Sendable {  // constant
+  private let pictures: HandedPictures
+  /// The first that the app offers: the engine takes any.
+  public let format: VideoStreamFormat
+
+  init(_ options: RawOutgoingVideoStreamOptions, _ type: VideoStreamType, _ source: VideoStreamSourceType) {
+    format = options.formats.first ?? VideoStreamFormat()
+    pictures = HandedPictures(format)
+    super.init(type: type, source: source)
+  }
+
+  override func makeSource(in world: World) -> any VideoSource {
+    pictures.enter(world)
+    return pictures
+  }
+
+  /// On the clock of the call that the stream is sent in, in microseconds; nought before.
+  public var timestampInTicks: Int64 { (pictures.world?.backend.scheduler.now.nanoseconds ?? 0) / 1_000 }
+
+  public func send(frame: RawVideoFrame, completionHandler: @escaping ((any Error)?) -> Void) {
+    let handler = Handler(completionHandler)
+    let error = refusal(of: frame)
+    (pictures.world?.delivery ?? .main).deliver { handler(error) }
+  }
+
+  nonisolated(nonsending) public func send(frame: RawVideoFrame) async throws {
+    try await completion { send(frame: frame, completionHandler: $0) }
+  }
+
+  private func refusal(of frame: RawVideoFrame) -> NSError? {
+    guard state == .started, let world = pictures.world else {
+      return CallingCommunicationErrors.rawVideoFrameNotSent.error("the stream is \(state), not started")
+    }
+    guard let buffer = (frame as? RawVideoFrameBuffer)?.buffer,
+      let picture = buffer.videoFrame(captured: world.backend.scheduler.now)
+    else { return CallingCommunicationErrors.invalidBuffer.error("the frame has no pixels") }
+    pictures.push(picture)
+    return nil
+  }
+
+  /// On the delivery queue. The format never changes, so it is told once, when sending begins, as the vendor does.
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    if state == .started { formatChanged(VideoStreamFormatChangedEventArgs(format)) }
+  }
+
+  func formatChanged(_ args: VideoStreamFormatChangedEventArgs) {}
+}
+
+/// A camera that is given its pictures.
+private final class HandedPictures: VideoSource, Sendable {
+  private struct State {
+    var world: World?
+    var output: (lane: Lane, deliver: @Sendable (VideoFrame) -> Void)?
+  }
+  private let state = Lock(State())
+  let format: VideoFormat
+
+  init(_ format: VideoStreamFormat) {
+    self.format = VideoFormat(
+      width: Int(format.width), height: Int(format.height), framesPerSecond: Double(format.framesPerSecond))
+  }
+
+  var world: World? { state.withLock { $0.world } }
+  func enter(_ world: World) { state.withLock { $0.world = world } }
+
+  func push(_ frame: VideoFrame) {
+    guard let output = state.withLock({ $0.output }) else { return }
+    output.lane.post { output.deliver(frame) }
+  }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) {
+    state.withLock { $0.output = (lane, deliver) }
+  }
+  func stop() { state.withLock { $0.output = nil } }
+}
+
+public protocol VirtualOutgoingVideoStreamDelegate: NSObjectProtocol {
+  func virtualOutgoingVideoStream(
+    _ virtualOutgoingVideoStream: VirtualOutgoingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
+  func virtualOutgoingVideoStream(
+    _ virtualOutgoingVideoStream: VirtualOutgoingVideoStream, didChangeFormat args: VideoStreamFormatChangedEventArgs)
+}
+
+extension VirtualOutgoingVideoStreamDelegate {
+  public func virtualOutgoingVideoStream(
+    _ virtualOutgoingVideoStream: VirtualOutgoingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+  public func virtualOutgoingVideoStream(
+    _ virtualOutgoingVideoStream: VirtualOutgoingVideoStream, didChangeFormat args: VideoStreamFormatChangedEventArgs
+  ) {}
+}
+
+/// A camera made by the app.
+public final class VirtualOutgoingVideoStream: RawOutgoingVideoStream, @unchecked Sendable {  // a lock
+  private let listener = Listener<any VirtualOutgoingVideoStreamDelegate>()
+
+  public init(videoStreamOptions: RawOutgoingVideoStreamOptions) {
+    super.init(videoStreamOptions, .virtualOutgoing, .video)
+  }
+
+  public weak var delegate: (any VirtualOutgoingVideoStreamDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.virtualOutgoingVideoStream(self, didChangeState: args)
+    super.stateChanged(args)
+  }
+  override func formatChanged(_ args: VideoStreamFormatChangedEventArgs) {
+    delegate?.virtualOutgoingVideoStream(self, didChangeFormat: args)
+  }
+}
+
+public protocol ScreenShareOutgoingVideoStreamDelegate: NSObjectProtocol {
+  func screenShareOutgoingVideoStream(
+    _ screenShareOutgoingVideoStream: ScreenShareOutgoingVideoStream,
+    didChangeState args: VideoStreamStateChangedEventArgs)
+  func screenShareOutgoingVideoStream(
+    _ screenShareOutgoingVideoStream: ScreenShareOutgoingVideoStream,
+    didChangeFormat args: VideoStreamFormatChangedEventArgs)
+}
+
+extension ScreenShareOutgoingVideoStreamDelegate {
+  public func screenShareOutgoingVideoStream(
+    _ screenShareOutgoingVideoStream: ScreenShareOutgoingVideoStream,
+    didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+  public func screenShareOutgoingVideoStream(
+    _ screenShareOutgoingVideoStream: ScreenShareOutgoingVideoStream,
+    didChangeFormat args: VideoStreamFormatChangedEventArgs
+  ) {}
+}
+
+/// A screen, handed in by the app; goes beside a camera.
+public final class ScreenShareOutgoingVideoStream: RawOutgoingVideoStream, @unchecked Sendable {  // a lock
+  private let listener = Listener<any ScreenShareOutgoingVideoStreamDelegate>()
+
+  public init(videoStreamOptions: RawOutgoingVideoStreamOptions) {
+    super.init(videoStreamOptions, .screenShareOutgoing, .screenSharing)
+  }
+
+  public weak var delegate: (any ScreenShareOutgoingVideoStreamDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.screenShareOutgoingVideoStream(self, didChangeState: args)
+    super.stateChanged(args)
+  }
+  override func formatChanged(_ args: VideoStreamFormatChangedEventArgs) {
+    delegate?.screenShareOutgoingVideoStream(self, didChangeFormat: args)
+  }
+}
+
+// MARK: Incoming
+
+public final class RawVideoFrameReceivedEventArgs: NSObject {
+  public let frame: RawVideoFrame
+  public let videoStreamId: Int32
+  init(_ frame: RawVideoFrame, _ videoStreamId: Int32) { (self.frame, self.videoStreamId) = (frame, videoStreamId) }
+}
+
+public protocol RawIncomingVideoStreamDelegate: NSObjectProtocol {
+  func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
+  func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didReceiveRawVideoFrame args: RawVideoFrameReceivedEventArgs)
+}
+
+extension RawIncomingVideoStreamDelegate {
+  public func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+  public func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didReceiveRawVideoFrame args: RawVideoFrameReceivedEventArgs
+  ) {}
+}
+
+/// Another's pictures, one by one, between `start` and `stop`. The newest counts: frames that the app is too slow for are
+/// left out.
+public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any RawIncomingVideoStreamDelegate>()
+  private let sink = Lock<FrameHandler?>(nil)
+
+  init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
+    super.init(stream, id: id, type: .rawIncoming, session: session, owner: owner)
+  }
+
+  public weak var delegate: (any RawIncomingVideoStreamDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public func start() {
+    guard let session, isAvailable else { return }
+    let handler = FrameHandler { [weak self] frame in self?.take(frame) }
+    let isNew = sink.withLock { sink in
+      guard sink == nil else { return false }
+      sink = handler
+      return true
+    }
+    guard isNew else { return }
+    session.attach(handler, to: source)
+    delivery.deliver { [self] in change(to: .started) }
+  }
+
+  public func stop() {
+    guard
+      let handler = sink.withLock({ sink in
+        defer { sink = nil }
+        return sink
+      })
+    else { return }
+    session?.detach(handler, from: source)
+    delivery.deliver { [self] in
+      guard isAvailable else { return }
+      change(to: .stopping)
+      change(to: .stopped)
+    }
+  }
+
+  private let next = Lock<VideoFrame?>(nil)
+
+  private func take(_ frame: VideoFrame) {
+    let isFirst = next.withLock { next in
+      defer { next = frame }
+      return next == nil
+    }
+    guard isFirst else { return }
+    delivery.deliver { [weak self] in self?.tell() }
+  }
+
+  private func tell() {
+    let newest = next.withLock { next in
+      defer { next = nil }
+      return next
+    }
+    guard let newest, state == .started else { return }
+    let frame = RawVideoFrameBuffer()
+    frame.buffer = CVPixelBuffer(newest)
+    frame.timestampInTicks = newest.captured.nanoseconds / 1_000
+    frame.streamFormat.width = Int32(clamping: newest.width)
+    frame.streamFormat.height = Int32(clamping: newest.height)
+    delegate?.rawIncomingVideoStream(self, didReceiveRawVideoFrame: RawVideoFrameReceivedEventArgs(frame, id))
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.rawIncomingVideoStream(self, didChangeState: args)
+    super.stateChanged(args)
+  }
+}
+
+private final class FrameHandler: VideoSink, Sendable {
+  private let handle: @Sendable (VideoFrame) -> Void
+  init(_ handle: @escaping @Sendable (VideoFrame) -> Void) { self.handle = handle }
+  func render(_ frame: VideoFrame) { handle(frame) }
+}

@@ -1,0 +1,31 @@
+/// What styles tell each other of things that the room itself has no word for: names of attributes and topics of messages.
+///
+/// Adapters know nothing of each other; whoever is muted, lowered or recorded should be so in every style all the same.
+package enum RoomWord {
+  /// Everything that begins so is between adapters, and nothing that an app has said.
+  package static let prefix = "koine."
+
+  // MARK: Attributes of a participant
+
+  /// "1": has put the call on hold.
+  package static let hold = "koine.hold"
+  /// When the hand was raised, counted over the room: a number, rising.
+  package static let hand = "koine.hand"
+  /// "1": others shall look at this participant.
+  package static let spotlight = "koine.spotlight"
+  /// "1": records the room.
+  package static let recording = "koine.recording"
+
+  // MARK: Topics of messages
+
+  /// Asks the addressees to mute their microphones.
+  package static let mute = "koine.mute"
+  /// Asks the addressees to lower their hands.
+  package static let lowerHand = "koine.lower-hand"
+  /// Asks the addressees to set ("1") or take away ("0") their spotlight.
+  package static let setSpotlight = "koine.set-spotlight"
+  /// Text as it is typed.
+  package static let text = "koine.text"
+  /// Before the number of a data channel.
+  package static let channel = "koine.channel."
+}

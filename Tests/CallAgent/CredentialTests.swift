@@ -1,0 +1,189 @@
+import AzureCommunicationCalling
+import Koine
+import KoineEmbeddedBackend
+import Testing
+
+struct CredentialTests {
+  /// A clock that a test moves.
+  private final class Hands: Sendable {
+    private struct State {
+      var now = Date(timeIntervalSince1970: 1_000_000)
+      var later: [(at: Date, work: @Sendable () -> Void)] = []
+    }
+    private let state = Lock(State())
+
+    var clock: TokenClock {
+      TokenClock(
+        now: { [self] in state.withLock { $0.now } },
+        after: { [self] delay, work in state.withLock { $0.later.append(($0.now + delay, work)) } })
+    }
+
+    func move(_ seconds: TimeInterval) {
+      state.withLock { $0.now += seconds }
+      while let work = state.withLock({ state -> (@Sendable () -> Void)? in
+        guard let index = state.later.firstIndex(where: { $0.at <= state.now }) else { return nil }
+        return state.later.remove(at: index).work
+      }) { work() }
+    }
+
+    func token(lasting seconds: Int) -> String {
+      let expires = Int(state.withLock { $0.now.timeIntervalSince1970 }) + seconds
+      let payload = Data(#"{"exp":\#(expires)}"#.utf8).base64EncodedString().replacingOccurrences(of: "=", with: "")
+      return "e30.\(payload).x"
+    }
+  }
+
+  @Test func aRefresherIsAskedOnceForAllWhoWaitAndAgainBeforeTheEnd() throws {
+    let hands = Hands()
+    let asked = Lock(0)
+    let options = CommunicationTokenRefreshOptions { handler in
+      asked.withLock { $0 += 1 }
+      handler(hands.token(lasting: 3_600), nil)
+    }
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+    let got = Lock(0)
+    for _ in 0..<3 { credential.token { token, _ in if token != nil { got.withLock { $0 += 1 } } } }
+    #expect(asked.withLock { $0 } == 0, "never from inside the call")
+    hands.move(0)
+    #expect(asked.withLock { $0 } == 1 && got.withLock { $0 } == 3)
+    credential.token { _, _ in got.withLock { $0 += 1 } }
+    #expect(asked.withLock { $0 } == 1 && got.withLock { $0 } == 4, "from what is kept, at once")
+    hands.move(3_600 - 119)
+    credential.token { _, _ in got.withLock { $0 += 1 } }
+    hands.move(0)
+    #expect(asked.withLock { $0 } == 2 && got.withLock { $0 } == 5)
+  }
+
+  @Test func aProactiveOneRenewsUnasked() throws {
+    let hands = Hands()
+    let asked = Lock(0)
+    let lasting = Lock(3_600)
+    let options = CommunicationTokenRefreshOptions(
+      initialToken: hands.token(lasting: 3_600), refreshProactively: true
+    ) { handler in
+      asked.withLock { $0 += 1 }
+      handler(hands.token(lasting: lasting.withLock { $0 }), nil)
+    }
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+    hands.move(2_999)
+    #expect(asked.withLock { $0 } == 0)
+    lasting.withLock { $0 = 400 }
+    hands.move(1)
+    hands.move(0)
+    #expect(asked.withLock { $0 } == 1)
+    hands.move(200)
+    hands.move(0)
+    #expect(asked.withLock { $0 } == 2, "a short-lived one is renewed at half its life")
+    credential.cancel()
+    hands.move(10_000)
+    #expect(asked.withLock { $0 } == 2)
+    let failure = Lock<NSError?>(nil)
+    credential.token { _, error in failure.withLock { $0 = error as NSError? } }
+    #expect(failure.withLock { $0?.domain } == "AzureCommunicationCommon.CommunicationTokenCredential.token")
+  }
+
+  @Test func anExpiredNewTokenIsAnError() throws {
+    let hands = Hands()
+    let options = CommunicationTokenRefreshOptions { handler in handler(hands.token(lasting: -1), nil) }
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+    let failure = Lock<NSError?>(nil)
+    credential.token { _, error in failure.withLock { $0 = error as NSError? } }
+    hands.move(0)
+    #expect(failure.withLock { $0?.domain.hasSuffix("refreshAccessToken") } == true)
+  }
+
+  @Test func aPayloadMayHoldAnyCharacterOfBase64URL() throws {
+    // `{"exp":2000000000,"n":"???>>>"}` has both `_` and `-` in it; the vendor's parser trips over the first.
+    let payload = Data(#"{"exp":2000000000,"n":"???>>>"}"#.utf8).base64EncodedString()
+      .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+      .replacingOccurrences(of: "=", with: "")
+    try #require(payload.contains("_") || payload.contains("-"))
+    let credential = try CommunicationTokenCredential(token: "e30.\(payload).x")
+    let got = Lock<Date?>(nil)
+    credential.token { token, _ in got.withLock { $0 = token?.expiresOn } }
+    #expect(got.withLock { $0 } == Date(timeIntervalSince1970: 2_000_000_000), "told at once, on this thread")
+  }
+
+  @Test func pushPayloadsAreReadAndRefused() async throws {
+    let telephone = try Telephone()
+    let (ana, _) = try await telephone.agent("ana")
+    let id = UUID()
+    let info = PushNotificationInfo.fromDictionary([
+      "data": [
+        "callId": id.uuidString, "displayName": "Ben", "from": "8:acs:ben", "to": "8:acs:ana", "videoCall": true,
+        "eventId": "109",
+      ]
+    ])
+    #expect(info.callId == id && info.fromDisplayName == "Ben" && info.incomingWithVideo)
+    #expect(info.from.rawId == "8:acs:ben" && info.to.rawId == "8:acs:ana" && info.eventType == .incomingGroupCall)
+    let codes = Lock<[Int]>([])
+    let note = { (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
+    ana.handlePush(notification: info, completionHandler: note)
+    ana.handlePush(notification: PushNotificationInfo.fromDictionary([:]), completionHandler: note)
+    ana.registerPushNotifications(deviceToken: Data([1]), completionHandler: note)
+    ana.registerPushNotifications(deviceToken: Data(), completionHandler: note)
+    ana.unregisterPushNotification(completionHandler: note)
+    await telephone.run(.milliseconds(50))
+    #expect(codes.withLock { $0 } == [0, 4, 0, 32, 0])
+  }
+
+  @Test func linksLeadToOneRoomAndBadOnesNowhere() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let link = "https://teams.example/l/meetup-join/19%3ameeting_x/0"
+    ana.join(with: TeamsMeetingLinkLocator(meetingLink: link + "?context=a"), joinCallOptions: nil) {
+      anaHears.take($0, $1)
+    }
+    ben.join(with: TeamsMeetingLinkLocator(meetingLink: link), joinCallOptions: nil) { benHears.take($0, $1) }
+    await telephone.run(.seconds(1))
+    #expect(anaHears.call?.remoteParticipants.map(\.displayName) == ["ben"])
+    for bad in ["", "meeting", "http://x/y", "https://x"] {
+      ana.join(with: TeamsMeetingLinkLocator(meetingLink: bad), joinCallOptions: nil) { anaHears.take($0, $1) }
+    }
+    await telephone.run(.milliseconds(100))
+    #expect(anaHears.words.suffix(4) == Array(repeating: "no call 16384", count: 4)[...])
+  }
+
+  @Test func useAfterDisposeFails() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    ana.dispose()
+    ana.startCall(participants: [identity("ben")]) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(100))
+    #expect(anaHears.words == ["no call 0"])
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    client.dispose()
+    let failed = Lock(false)
+    client.createCallAgent(userCredential: try CommunicationTokenCredential(token: accessToken(for: "x"))) { _, error in
+      failed.withLock { $0 = error != nil }
+    }
+    await telephone.run(.milliseconds(100))
+    #expect(failed.withLock { $0 })
+  }
+
+  @Test func closuresHearWhatDelegatesHear() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let heard = Lock<[String]>([])
+    ben.events.onIncomingCall = { incoming in
+      heard.withLock { $0.append("rings") }
+      incoming.events.onCallEnded = { _ in heard.withLock { $0.append("over") } }
+      incoming.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
+    }
+    ana.events.onCallsUpdated = { args in heard.withLock { $0.append("calls \(args.addedCalls.count)") } }
+    ana.startCall(participants: [identity("ben")]) { call, error in
+      call?.events.onStateChanged = { _ in heard.withLock { $0.append("\(call?.state ?? .none)") } }
+      anaHears.take(call, error)
+    }
+    await telephone.run(.seconds(1))
+    #expect(
+      heard.withLock { $0 } == ["calls 1", "connecting", "ringing", "rings", "connected"]
+        || heard.withLock { $0 } == ["calls 1", "connecting", "rings", "ringing", "connected"])
+    anaHears.call?.events.removeAll()
+    anaHears.call?.hangUp(options: nil) { _ in }
+    await telephone.run(.seconds(1))
+    #expect(heard.withLock { $0 }.suffix(2) == ["connected", "calls 0"])
+  }
+}

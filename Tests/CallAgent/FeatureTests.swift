@@ -1,0 +1,208 @@
+import AzureCommunicationCalling
+import Koine
+import Testing
+
+/// Three in a group call; what one does with a feature, the others hear of.
+struct FeatureTests {
+  private struct Group {
+    let telephone: Telephone
+    let people: [(agent: CallAgent, recorder: Recorder)]
+    func call(_ index: Int) throws -> Call { try #require(people[index].recorder.call) }
+  }
+
+  private func group() async throws -> Group {
+    let telephone = try Telephone()
+    let place = GroupCallLocator(groupId: UUID())
+    var people: [(agent: CallAgent, recorder: Recorder)] = []
+    for user in ["ana", "ben", "eva"] {
+      let (agent, recorder) = try await telephone.agent(user)
+      agent.join(with: place, joinCallOptions: nil) { recorder.take($0, $1) }
+      people.append((agent, recorder))
+    }
+    await telephone.run(.seconds(1))
+    return Group(telephone: telephone, people: people)
+  }
+
+  @Test func handsAreRaisedInOrderAndLowered() async throws {
+    let group = try await group()
+    let hears = FeatureRecorder()
+    let hands = try group.call(0).feature(Features.raisedHands)
+    hands.delegate = hears
+    #expect(try hands === group.call(0).feature(RaiseHandCallFeature.self))
+    try group.call(2).feature(Features.raisedHands).raiseHand { _ in }
+    await group.telephone.run(.milliseconds(200))
+    try group.call(1).feature(Features.raisedHands).raiseHand { _ in }
+    await group.telephone.run(.milliseconds(200))
+    #expect(hands.raisedHands.map(\.identifier.rawId) == ["8:acs:eva", "8:acs:ben"])
+    #expect(hands.raisedHands.map(\.order) == [1, 2])
+    hands.lowerHands(participants: [identity("eva")]) { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(hands.raisedHands.map(\.identifier.rawId) == ["8:acs:ben"])
+    hands.lowerAllHands { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(hands.raisedHands.isEmpty)
+    #expect(hears.words == ["hand 8:acs:eva", "hand 8:acs:ben", "no hand 8:acs:eva", "no hand 8:acs:ben"])
+  }
+
+  @Test func theSpotlightIsOnWhomIsNamed() async throws {
+    let group = try await group()
+    let hears = FeatureRecorder()
+    let light = try group.call(2).feature(Features.spotlight)
+    light.delegate = hears
+    try group.call(0).feature(Features.spotlight).spotlight(identifiers: [identity("ana"), identity("ben")]) { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(light.spotlightedParticipants.map(\.identifier.rawId) == ["8:acs:ana", "8:acs:ben"])
+    light.cancelSpotlights(identifiers: [identity("ben")]) { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(light.spotlightedParticipants.map(\.identifier.rawId) == ["8:acs:ana"])
+    light.cancelAllSpotlights { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(light.spotlightedParticipants.isEmpty && light.maxSpotlightedParticipants == 7)
+    let refusal = Lock<Int?>(nil)
+    light.spotlight(identifiers: []) { error in refusal.withLock { $0 = (error as NSError?)?.code } }
+    await group.telephone.run(.milliseconds(50))
+    #expect(refusal.withLock { $0 } == CallingCommunicationErrors.spotlightParticipantEmptyList.rawValue)
+    #expect(hears.words.last == "spotlight + -8:acs:ana")
+  }
+
+  @Test func recordingBySomebodyIsSeen() async throws {
+    let group = try await group()
+    let hears = FeatureRecorder()
+    let recording = try group.call(0).feature(Features.recording)
+    recording.delegate = hears
+    #expect(!recording.isRecordingActive)
+    try group.call(1).session.setAttributes([RoomWord.recording: "1"])
+    await group.telephone.run(.milliseconds(200))
+    #expect(recording.isRecordingActive)
+    #expect(try group.call(2).feature(Features.recording).isRecordingActive, "also for one who asks late")
+    try group.call(1).hangUp(options: nil) { _ in }
+    await group.telephone.run(.milliseconds(500))
+    #expect(!recording.isRecordingActive && hears.words == ["recording true", "recording false"])
+    #expect(try !group.call(0).feature(Features.transcription).isTranscriptionActive)
+  }
+
+  @Test func whoLeadsTheConversationIsTold() async throws {
+    let group = try await group()
+    let hears = FeatureRecorder()
+    let speakers = try group.call(0).feature(Features.dominantSpeakers)
+    speakers.delegate = hears
+    for index in [0, 2] { try group.call(index).mute { _ in } }
+    await group.telephone.run(.seconds(3))
+    #expect(speakers.dominantSpeakersInfo.speakers.first?.rawId == "8:acs:ben")
+    try group.call(1).mute { _ in }
+    try group.call(2).unmute { _ in }
+    await group.telephone.run(.seconds(5))
+    #expect(speakers.dominantSpeakersInfo.speakers.map(\.rawId) == ["8:acs:eva", "8:acs:ben"])
+    #expect(!hears.words.isEmpty && hears.words.allSatisfy { $0.hasPrefix("speakers") })
+  }
+
+  @Test func aDataChannelCarriesBytesInOrder() async throws {
+    let group = try await group()
+    let hears = FeatureRecorder()
+    let channel = try group.call(1).feature(Features.dataChannel)
+    channel.delegate = hears
+    let options = DataChannelSenderOptions()
+    options.channelId = 7
+    options.participants = [identity("ben")]
+    let sender = try group.call(0).feature(Features.dataChannel).getDataChannelSender(options: options)
+    for byte in 1...3 { sender.sendMessage(data: Data([UInt8(byte)])) }
+    await group.telephone.run(.milliseconds(300))
+    let receiver = try #require(hears.receiver)
+    #expect(receiver.channelId == 7 && receiver.senderIdentifier.rawId == "8:acs:ana")
+    let messages = [receiver.receiveMessage(), receiver.receiveMessage(), receiver.receiveMessage()].compactMap { $0 }
+    #expect(messages.map(\.sequenceNumber) == [1, 2, 3] && messages.map { $0.data.first } == [1, 2, 3])
+    #expect(receiver.receiveMessage() == nil && sender.maxMessageSizeInBytes > 60_000)
+    sender.closeSender()
+    await group.telephone.run(.milliseconds(300))
+    #expect(hears.words == ["channel 7", "message", "message", "message", "closed"])
+  }
+
+  @Test func textIsSeenWhileItIsTyped() async throws {
+    let group = try await group()
+    let (own, other) = (FeatureRecorder(), FeatureRecorder())
+    let text = try group.call(0).feature(Features.realTimeText)
+    text.delegate = own
+    try group.call(1).feature(Features.realTimeText).delegate = other
+    try text.send(text: "Hel", finalized: false)
+    try text.send(text: "Hello")
+    try text.send(text: "!")
+    await group.telephone.run(.milliseconds(300))
+    #expect(other.words == ["Ana 1 Hel partial", "Ana 1 Hello final", "Ana 2 ! final"])
+    #expect(own.words == other.words)
+    #expect(throws: (any Error).self) { try text.send(text: String(repeating: "x", count: 20_000)) }
+  }
+
+  @Test func othersAreMuted() async throws {
+    let group = try await group()
+    try group.call(0).muteAllRemoteParticipants { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(try group.call(1).isMuted && group.call(2).isMuted && !group.call(0).isMuted)
+    #expect(group.people[1].recorder.words.contains("muted by others"))
+    try group.call(1).unmute { _ in }
+    await group.telephone.run(.milliseconds(300))
+    let ben = try #require(try group.call(0).remoteParticipants.first { $0.identifier.rawId == "8:acs:ben" })
+    #expect(!ben.isMuted)
+    ben.mute { _ in }
+    await group.telephone.run(.milliseconds(300))
+    #expect(try ben.isMuted && group.call(1).isMuted)
+  }
+
+  @Test func featuresNeedACall() async throws {
+    let telephone = try Telephone()
+    let (agent, recorder) = try await telephone.agent("ana")
+    agent.join(with: RoomCallLocator(roomId: "late"), joinCallOptions: nil) { recorder.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    let call = try #require(recorder.call)
+    call.hangUp(options: nil) { _ in }
+    await telephone.run(.milliseconds(500))
+    let codes = Lock<[Int]>([])
+    call.feature(Features.raisedHands).raiseHand { error in codes.withLock { $0.append((error as NSError?)?.code ?? 0) }
+    }
+    await telephone.run(.milliseconds(100))
+    #expect(codes.withLock { $0 } == [CallingCommunicationErrors.signalingOperationFailed.rawValue])
+  }
+}
+
+private final class FeatureRecorder: NSObject, RaiseHandCallFeatureDelegate, SpotlightCallFeatureDelegate,
+  RecordingCallFeatureDelegate, DominantSpeakersCallFeatureDelegate, DataChannelCallFeatureDelegate,
+  DataChannelReceiverDelegate, RealTimeTextCallFeatureDelegate, @unchecked Sendable
+{
+  private let heard = Lock<[String]>([])
+  private let held = Lock<DataChannelReceiver?>(nil)
+  var words: [String] { heard.withLock { $0 } }
+  var receiver: DataChannelReceiver? { held.withLock { $0 } }
+  private func note(_ word: String) { heard.withLock { $0.append(word) } }
+
+  func raiseHandCallFeature(_ feature: RaiseHandCallFeature, didRaiseHand args: RaisedHandChangedEventArgs) {
+    note("hand \(args.identifier.rawId)")
+  }
+  func raiseHandCallFeature(_ feature: RaiseHandCallFeature, didLowerHand args: LoweredHandChangedEventArgs) {
+    note("no hand \(args.identifier.rawId)")
+  }
+  func spotlightCallFeature(_ feature: SpotlightCallFeature, didChangeSpotlight args: SpotlightChangedEventArgs) {
+    let (added, removed) = (args.added.map(\.identifier.rawId), args.removed.map(\.identifier.rawId))
+    note("spotlight +\(added.joined()) -\(removed.joined())")
+  }
+  func recordingCallFeature(
+    _ feature: RecordingCallFeature, didChangeRecordingState args: PropertyChangedEventArgs
+  ) { note("recording \(feature.isRecordingActive)") }
+  func dominantSpeakersCallFeature(
+    _ feature: DominantSpeakersCallFeature, didChangeDominantSpeakers args: PropertyChangedEventArgs
+  ) { note("speakers \(feature.dominantSpeakersInfo.speakers.count)") }
+  func dataChannelCallFeature(
+    _ feature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs
+  ) {
+    held.withLock { $0 = args.receiver }
+    args.receiver.delegate = self
+    note("channel \(args.receiver.channelId)")
+  }
+  func dataChannelReceiver(_ receiver: DataChannelReceiver, didReceiveMessage args: PropertyChangedEventArgs) {
+    note("message")
+  }
+  func dataChannelReceiver(_ receiver: DataChannelReceiver, didClose args: PropertyChangedEventArgs) { note("closed") }
+  func realTimeTextCallFeature(
+    _ feature: RealTimeTextCallFeature, didReceiveInfo args: RealTimeTextInfoReceivedEventArgs
+  ) {
+    note("\(args.info.sender.displayName) \(args.info.sequenceId) \(args.info.text) \(args.info.resultType)")
+  }
+}

@@ -1,0 +1,34 @@
+import AzureCommunicationCommon
+import Testing
+
+struct IdentifierTests {
+  @Test func phoneNumbersTellTheirLegsApart() {
+    #expect(PhoneNumberIdentifier(phoneNumber: "anonymous").isAnonymous)
+    #expect(!PhoneNumberIdentifier(phoneNumber: "+1").isAnonymous)
+    for (raw, asserted) in [
+      ("4:+1555_a1", "a1"), ("4:+1555", nil), ("4:_a", nil), ("4:+1555_", nil), ("4:+1_b_c", "c"), ("4:anonymous", nil),
+    ] {
+      let number = createCommunicationIdentifier(fromRawId: raw) as? PhoneNumberIdentifier
+      #expect(number?.assertedId == asserted, "\(raw)")
+    }
+  }
+
+  @Test func rawIdsAreMadeAsTheVendorMakesThem() {
+    let clouds: [(CommunicationCloudEnvironment, String, String)] = [
+      (.Public, "orgid", "acs"), (.Dod, "dod", "dod-acs"), (.Gcch, "gcch", "gcch-acs"),
+    ]
+    for (cloud, scope, resource) in clouds {
+      #expect(MicrosoftTeamsUserIdentifier(userId: "u", cloudEnvironment: cloud).rawId == "8:\(scope):u")
+      #expect(MicrosoftTeamsAppIdentifier(appId: "a", cloudEnvironment: cloud).rawId == "28:\(scope):a")
+      let extended = TeamsExtensionUserIdentifier(
+        userId: "u", tenantId: "t", resourceId: "r", cloudEnvironment: cloud)
+      #expect(extended.rawId == "8:\(resource):r_t_u")
+      let back = createCommunicationIdentifier(fromRawId: extended.rawId) as? TeamsExtensionUserIdentifier
+      #expect(back == extended && back?.cloudEnvironment == cloud && back?.tenantId == "t" && back?.userId == "u")
+    }
+    let visitor = MicrosoftTeamsUserIdentifier(userId: "v", isAnonymous: true)
+    #expect(visitor.rawId == "8:teamsvisitor:v" && visitor.cloudEnviroment == .Public)
+    #expect(CommunicationCloudEnvironment(environmentValue: "dod") == .Dod)
+    #expect(CommunicationCloudEnvironment.Gcch.getEnvironmentValue() == "gcch")
+  }
+}

@@ -1,0 +1,206 @@
+import AzureCommunicationCalling
+import Koine
+import Testing
+
+/// What is told, in which words and in which order.
+struct OrderTests {
+  /// Ana and Ben in one call, Ana's with some options.
+  private func pair(
+    _ telephone: Telephone, _ options: StartCallOptions? = nil
+  ) async throws -> (agents: [CallAgent], ana: Recorder, ben: Recorder) {
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    ana.startCall(participants: [identity("ben")], options: options) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(200))
+    benHears.incoming?.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    return ([ana, ben], anaHears, benHears)
+  }
+
+  @Test func bothSpellingsOfTheIncomingCallAreCalled() async throws {
+    final class Listener: NSObject, CallAgentDelegate, @unchecked Sendable {
+      let heard = Lock<[String]>([])
+      func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
+        heard.withLock { $0.append("\(incomingCall.callerInfo.identifier.rawId) \(incomingCall.isVideoEnabled)") }
+      }
+    }
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (ben, _) = try await telephone.agent("ben")
+    let listener = Listener()
+    ben.delegate = listener
+    ana.startCall(participants: [identity("ben")]) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(300))
+    #expect(listener.heard.withLock { $0 } == ["8:acs:ana false"])
+  }
+
+  @Test func muteIsToldInBothWords() async throws {
+    final class Listener: NSObject, CallDelegate, @unchecked Sendable {
+      let heard = Lock<[String]>([])
+      func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {
+        heard.withLock { $0.append("older \(call.isMuted)") }
+      }
+      func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs) {
+        heard.withLock { $0.append("newer \(call.isOutgoingAudioMuted)") }
+      }
+    }
+    let telephone = try Telephone()
+    let (agents, ana, _) = try await pair(telephone)
+    let listener = Listener()
+    ana.call?.delegate = listener
+    ana.call?.mute { _ in }
+    ana.call?.muteOutgoingAudio { _ in }
+    await telephone.run(.milliseconds(50))
+    ana.call?.unmuteOutgoingAudio { _ in }
+    await telephone.run(.milliseconds(50))
+    #expect(listener.heard.withLock { $0 } == ["older true", "newer true", "older false", "newer false"])
+    withExtendedLifetime(agents) {}
+  }
+
+  @Test func theCountAndTheStartAreTold() async throws {
+    final class Listener: NSObject, CallDelegate, @unchecked Sendable {
+      let heard = Lock<[String]>([])
+      func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs) {
+        heard.withLock { $0.append("count \(call.totalParticipantCount)") }
+      }
+      func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs) {
+        heard.withLock { $0.append("started \(abs(call.startTime.timeIntervalSinceNow) < 60)") }
+      }
+    }
+    let telephone = try Telephone()
+    let (ana, _) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let listener = Listener()
+    ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { call, _ in call?.delegate = listener }
+    await telephone.run(.milliseconds(300))
+    ben.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { benHears.take($0, $1) }
+    await telephone.run(.milliseconds(300))
+    benHears.call?.hangUp(options: nil) { _ in }
+    await telephone.run(.milliseconds(300))
+    #expect(listener.heard.withLock { $0 } == ["started true", "count 2", "count 1"])
+  }
+
+  @Test func speakingIsTold() async throws {
+    let telephone = try Telephone()
+    let (agents, ana, ben) = try await pair(telephone)
+    let remote = try #require(ben.call?.remoteParticipants.first)
+    let heard = Lock<[Bool]>([])
+    remote.events.onIsSpeakingChanged = { _ in heard.withLock { $0.append(remote.isSpeaking) } }
+    await telephone.run(.seconds(1))
+    #expect(remote.isSpeaking)
+    ana.call?.mute { _ in }
+    await telephone.run(.seconds(3))
+    #expect(!remote.isSpeaking && heard.withLock { $0 }.last == false)
+    withExtendedLifetime(agents) {}
+  }
+
+  @Test func aNameIsToldOnceItIsKnown() async throws {
+    final class Listener: NSObject, CallDelegate, RemoteParticipantDelegate, @unchecked Sendable {
+      let heard = Lock<[String]>([])
+      func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
+        for participant in args.addedParticipants {
+          heard.withLock { $0.append("added '\(participant.displayName)'") }
+          participant.delegate = self
+        }
+      }
+      func remoteParticipant(_ participant: RemoteParticipant, didChangeDisplayName args: PropertyChangedEventArgs) {
+        heard.withLock { $0.append("named '\(participant.displayName)'") }
+      }
+    }
+    let telephone = try Telephone()
+    let (ana, _) = try await telephone.agent("ana")
+    let (ben, benHears) = try await telephone.agent("ben")
+    let listener = Listener()
+    ana.startCall(participants: [identity("ben")]) { call, _ in call?.delegate = listener }
+    await telephone.run(.milliseconds(200))
+    benHears.incoming?.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    #expect(listener.heard.withLock { $0 } == ["added ''", "named 'ben'"])
+    withExtendedLifetime(ben) {}
+  }
+
+  @Test func aCallBeginsMuted() async throws {
+    let telephone = try Telephone()
+    let options = StartCallOptions()
+    options.audioOptions = AudioOptions()
+    options.audioOptions?.muted = true
+    let (agents, ana, ben) = try await pair(telephone, options)
+    #expect(ana.call?.isMuted == true && ben.call?.remoteParticipants.first?.isMuted == true)
+    let (eva, evaHears) = try await telephone.agent("eva")
+    let join = JoinCallOptions()
+    join.outgoingAudioOptions = OutgoingAudioOptions()
+    join.outgoingAudioOptions?.muted = true
+    eva.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: join) { evaHears.take($0, $1) }
+    await telephone.run(.milliseconds(300))
+    #expect(evaHears.call?.isOutgoingAudioMuted == true)
+    evaHears.call?.unmute { _ in }
+    await telephone.run(.milliseconds(300))
+    #expect(evaHears.call?.isMuted == false)
+    withExtendedLifetime((agents, eva)) {}
+  }
+
+  @Test func aTelephoneNumberIsRungIfSomebodySignedInUnderIt() async throws {
+    let telephone = try Telephone()
+    let (agents, ana, _) = try await pair(telephone)
+    let number = PhoneNumberIdentifier(phoneNumber: "+15550100")
+    let remote = try #require(try ana.call?.add(participant: number, options: AddPhoneNumberOptions()))
+    #expect(remote.identifier.rawId == "4:+15550100" && remote.state == .connecting)
+    await telephone.run(.milliseconds(300))
+    #expect(remote.state == .disconnected && remote.callEndReason.code == 480)
+    let desk = Endpoint(identity: "4:+15550100", in: telephone.world)
+    desk.register { _ in }
+    await telephone.run(.milliseconds(200))
+    let again = try #require(try ana.call?.add(participant: number, options: nil))
+    await telephone.run(.milliseconds(300))
+    #expect(again.state == .ringing && desk.invitations.count == 1)
+    withExtendedLifetime(agents) {}
+  }
+
+  @Test func meetingsHaveOneRoomEach() async throws {
+    let telephone = try Telephone()
+    let id = UUID()
+    let places: [[JoinMeetingLocator]] = [
+      [
+        TeamsMeetingIdLocator(with: "123 456 789", passcode: "x"),
+        TeamsMeetingIdLocator(with: "123456789", passcode: "x"),
+      ],
+      (0..<2).map { _ in
+        TeamsMeetingCoordinatesLocator(withThreadId: "19:t", organizerId: id, tenantId: id, messageId: "0")
+      },
+    ]
+    for (number, pair) in places.enumerated() {
+      let (one, oneHears) = try await telephone.agent("one\(number)")
+      let (two, twoHears) = try await telephone.agent("two\(number)")
+      one.join(with: pair[0], joinCallOptions: nil) { oneHears.take($0, $1) }
+      two.join(with: pair[1], joinCallOptions: nil) { twoHears.take($0, $1) }
+      await telephone.run(.milliseconds(500))
+      #expect(oneHears.call?.remoteParticipants.count == 1 && twoHears.call?.remoteParticipants.count == 1)
+    }
+  }
+
+  @Test func aViewIsRescaledAndDisposedOf() async throws {
+    let telephone = try Telephone()
+    let camera = try await telephone.camera()
+    let renderer = try VideoStreamRenderer(localVideoStream: camera)
+    let view = try renderer.createView(withOptions: CreateViewOptions(scalingMode: .fit))
+    await telephone.run(.milliseconds(200))
+    view.update(scalingMode: .crop)
+    #expect(view.isRendering() && renderer.size == StreamSize(width: 320, height: 180))
+    view.dispose()
+    let frames = view.framesRendered
+    await telephone.run(.milliseconds(300))
+    #expect(!view.isRendering() && view.framesRendered == frames)
+    renderer.dispose()
+    #expect(throws: (any Error).self) { try renderer.createView() }
+  }
+
+  @Test func badInputIsAnError() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    ana.startCall(participants: [], options: nil) { anaHears.take($0, $1) }
+    ana.startCall(participants: [CommunicationUserIdentifier("")], options: nil) { anaHears.take($0, $1) }
+    ana.join(with: RoomCallLocator(roomId: ""), joinCallOptions: nil) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(100))
+    #expect(anaHears.words == ["no call 0", "no call 0", "no call 0"] && ana.calls.isEmpty)
+  }
+}
