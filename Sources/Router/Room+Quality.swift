@@ -32,11 +32,12 @@ enum PathQuality: Int {
   /// - Parameters:
   ///   - loss: the worse way's, 0...1.
   ///   - roundTrip: nil before the first measurement.
-  init(loss: Double, roundTrip: Duration?) {
+  ///   - jitter: the worse way's, in milliseconds (RFC 3550, 6.4.1); what comes so late is waited for.
+  init(loss: Double, roundTrip: Duration?, jitter: Double = 0) {
     let wait = roundTrip ?? .zero
-    if loss > 0.2 || wait > .seconds(1) {
+    if loss > 0.2 || wait > .seconds(1) || jitter > 200 {
       self = .bad
-    } else if loss > 0.05 || wait > .milliseconds(400) {
+    } else if loss > 0.05 || wait > .milliseconds(400) || jitter > 60 {
       self = .poor
     } else {
       self = .good
@@ -65,13 +66,15 @@ extension Member {
     guard isConnected else { return false }
     let figures = seat.peer.statistics(at: now)
     var (packets, lost) = (0, 0)
+    var jitter = figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }
     for stream in figures.incoming.values {
+      jitter = max(jitter, stream.jitter)
       packets += stream.packets
       // What was repeated in time is no loss to the ear, but it says what the path is like.
       lost += stream.lost + stream.recovered
     }
     meter.count(packets: packets, lost: lost)
-    let new = PathQuality(loss: max(meter.loss, lossOnWayOut), roundTrip: figures.roundTrip)
+    let new = PathQuality(loss: max(meter.loss, lossOnWayOut), roundTrip: figures.roundTrip, jitter: jitter)
     defer { quality = new }
     return new != quality
   }

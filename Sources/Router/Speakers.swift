@@ -4,7 +4,8 @@ import KoineBase
 ///
 /// Up to `limit` voices all are forwarded; beyond, the loudest. Loudness rises within 60 ms and falls within a second,
 /// and a challenger must be 6 dB above the weakest forwarded voice for three packets: speech gets through at its first
-/// syllable, and a pause between words loses nothing. What is told to the room is batched, at most five times a second.
+/// syllable, and a pause between words loses nothing. Levels are told in batches, at most five times a second; who leads is
+/// looked at every 60 ms and told at once.
 struct SpeakerBoard {
   /// A voice's place in the board; stable while it is there.
   typealias Voice = Int
@@ -35,6 +36,7 @@ struct SpeakerBoard {
   }
 
   static let reportInterval: Duration = .milliseconds(200)
+  static let decisionInterval: Duration = .milliseconds(60)
   private static let advantage: Float = 6
   /// Changes smaller than this are not worth a message, in dB.
   private static let step = 2
@@ -46,13 +48,17 @@ struct SpeakerBoard {
   private(set) var dominant: Voice?
   private var dominantTold: Voice?
   private var lastReport: Tick?
-  /// When `report` is next due; nil while there is nothing to tell.
-  private(set) var deadline: Tick?
+  /// When levels are next told; nil while there is nothing to tell.
+  private var nextReport: Tick?
+  private var nextDecision: Tick?
 
   init(limit: Int) {
     self.limit = limit
     forwarded.reserveCapacity(limit)
   }
+
+  /// When `report` is next due; nil while nobody is heard.
+  var deadline: Tick? { nextReport.sooner(nextDecision) }
 
   mutating func add() -> Voice {
     let voice: Voice
@@ -106,10 +112,14 @@ struct SpeakerBoard {
 
   /// Call when `deadline` has come.
   mutating func report(at now: Tick) -> Report {
-    guard let deadline, deadline <= now else { return Report() }
-    self.deadline = nil
+    if let due = nextDecision, due <= now {
+      decide(at: now)
+      nextDecision = nextReport.map { _ in now + Self.decisionInterval }
+    }
+    let areLevelsDue = nextReport.map { $0 <= now } ?? false
+    guard areLevelsDue || dominant != dominantTold else { return Report() }
+    nextReport = nil
     lastReport = now
-    decide(at: now)
     var report = Report(dominant: dominant, dominantChanged: dominant != dominantTold)
     dominantTold = dominant
     var isAnybodyHeard = false
@@ -122,7 +132,7 @@ struct SpeakerBoard {
       }
       if voices[voice].reported != -127 { isAnybodyHeard = true }
     }
-    if isAnybodyHeard { wake(at: now) }  // so that their falling silent is told
+    if isAnybodyHeard { wake(at: now) } else { nextDecision = nil }  // so that their falling silent is told
     return report
   }
 
@@ -155,13 +165,13 @@ struct SpeakerBoard {
 
   // MARK: Who leads
 
-  /// A new voice leads when it beats the old one on all three time scales.
+  /// A new voice leads when it beats the old one on all three time scales: the paper's C1, C2 and C3 are 3, 2 and 0.
   private mutating func decide(at now: Tick) {
     var best: (voice: Voice, margin: Double)?
     let leader = dominant.map { voices[$0].activity.scores(at: now) }
     for voice in voices.indices where voices[voice].isPresent && voice != dominant {
+      guard voices[voice].activity.isSpeaking(at: now) else { continue }
       let scores = voices[voice].activity.scores(at: now)
-      guard voices[voice].activity.isSpeaking else { continue }
       var margin = scores.medium
       if let leader {
         guard scores.immediate - leader.immediate > 3, scores.medium - leader.medium > 2, scores.long > leader.long
@@ -177,6 +187,7 @@ struct SpeakerBoard {
 
   private mutating func wake(at now: Tick) {
     let soonest = lastReport.map { max($0 + Self.reportInterval, now) } ?? now + Self.reportInterval
-    deadline = deadline.sooner(soonest)
+    nextReport = nextReport.sooner(soonest)
+    nextDecision = nextDecision.sooner(now + Self.decisionInterval)
   }
 }

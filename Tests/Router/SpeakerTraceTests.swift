@@ -1,0 +1,174 @@
+import Glibc
+import KoineBase
+import Testing
+
+@testable import KoineRouter
+
+/// Who leads, on scripted traces of levels: 20 ms frames, one list per voice, in dBov.
+struct SpeakerTraceTests {
+  /// The published method, straight from its formulas, over whole traces.
+  private struct Reference {
+    var leader: Int?
+
+    /// Of each trace: per frame its sub-bands above the noise.
+    let bands: [[Int]]
+
+    init(_ traces: [[Int8]]) {
+      bands = traces.map { trace in
+        trace.indices.map { frame in
+          let loudness = 127 + Int(trace[frame])
+          let noise = trace[max(frame / 250 * 250 - 250, 0)..<frame].min().map { 127 + Int($0) } ?? .max
+          return noise <= 92 && loudness < noise + 12 ? 0 : loudness / 10
+        }
+      }
+    }
+
+    private func score(_ active: Int, _ total: Int, _ lambda: Double) -> Double {
+      func factorial(_ n: Int) -> Double { (1...max(n, 1)).reduce(1.0) { $0 * Double($1) } }
+      let choose = factorial(total) / factorial(active) / factorial(total - active)
+      return log(
+        max(log(choose) + Double(total) * log(0.5) - log(lambda) + lambda * Double(active), 1e-10))
+    }
+
+    private func scores(_ trace: [Int], at frame: Int) -> (i: Double, m: Double, l: Double, frames: Int) {
+      let bands = (0..<50).map { age in frame - age < 0 ? 0 : trace[frame - age] }
+      let mediums = (0..<10).map { stretch in bands[stretch * 5..<stretch * 5 + 5].count { $0 > 7 } }
+      return (
+        score(bands[0], 13, 0.78), score(mediums[0], 5, 24), score(mediums.count { $0 > 4 }, 10, 47), mediums[0]
+      )
+    }
+
+    mutating func decide(at frame: Int) {
+      let all = bands.map { scores($0, at: frame) }
+      var best: (voice: Int, margin: Double)?
+      for (voice, its) in all.enumerated() where voice != leader && its.frames >= 3 {
+        var margin = its.m
+        if let leader {
+          guard its.i - all[leader].i > 3, its.m - all[leader].m > 2, its.l > all[leader].l else { continue }
+          margin -= all[leader].m
+        }
+        if best.map({ margin > $0.margin }) ?? true { best = (voice, margin) }
+      }
+      if let best { leader = best.voice }
+    }
+  }
+
+  private func ms(_ value: Int) -> Tick { Tick(nanoseconds: Int64(value) * 1_000_000) }
+
+  /// - Returns: who leads after each frame.
+  private func run(_ traces: [[Int8]]) -> [Int?] {
+    var board = SpeakerBoard(limit: 5)
+    let voices = traces.map { _ in board.add() }
+    return traces[0].indices.map { frame in
+      for (index, voice) in voices.enumerated() {
+        _ = board.heard(voice, level: traces[index][frame], at: ms(frame * 20))
+      }
+      if let due = board.deadline, due <= ms(frame * 20) { _ = board.report(at: ms(frame * 20)) }
+      return board.dominant
+    }
+  }
+
+  /// Syllables of 120 to 300 ms with short dips between them; breath and room noise otherwise.
+  private func conversation(
+    of people: Int, turns: [(voice: Int, from: Int, to: Int)], frames: Int, _ random: inout SeededRandom
+  ) -> [[Int8]] {
+    var traces = (0..<people).map { _ in (0..<frames).map { _ in Int8.random(in: -70 ... -62, using: &random) } }
+    for turn in turns {
+      let loudness = Int8.random(in: -30 ... -18, using: &random)
+      var frame = turn.from
+      while frame < min(turn.to, frames) {
+        for _ in 0..<Int.random(in: 6...15, using: &random) where frame < min(turn.to, frames) {
+          traces[turn.voice][frame] = loudness + Int8.random(in: -6...3, using: &random)
+          frame += 1
+        }
+        frame += Int.random(in: 0...2, using: &random)
+      }
+    }
+    return traces
+  }
+
+  @Test(arguments: 1...8) func decisionsAreThoseOfThePublishedMethod(_ seed: UInt64) {
+    var random = SeededRandom(seed: seed)
+    var turns: [(voice: Int, from: Int, to: Int)] = []
+    var start = 10
+    while start < 1_400 {
+      let length = Int.random(in: 5...150, using: &random)
+      turns.append((Int.random(in: 0..<4, using: &random), start, start + length))
+      start += max(length + Int.random(in: -20...30, using: &random), 1)
+    }
+    let traces = conversation(of: 4, turns: turns, frames: 1_500, &random)
+    var reference = Reference(traces)
+    let leaders = run(traces)
+    // The board looks every 60 ms from its first sound on.
+    for frame in stride(from: 3, to: 1_500, by: 3) {
+      reference.decide(at: frame)
+      #expect(leaders[frame] == reference.leader, "frame \(frame)")
+    }
+  }
+
+  @Test func theLeadChangesWithinSixTenths() {
+    var random = SeededRandom(seed: 11)
+    var waits: [Int] = []
+    for _ in 0..<200 {
+      let end = Int.random(in: 100...250, using: &random)
+      let begin = end + Int.random(in: -10...20, using: &random)
+      let traces = conversation(
+        of: 5, turns: [(0, 10, end), (1, begin, begin + 200)], frames: begin + 200, &random)
+      let leaders = run(traces)
+      #expect(leaders[min(begin, end) - 1] == 0)
+      let alone = max(begin, end)
+      let wait = leaders[alone...].firstIndex(of: 1).map { ($0 - alone) * 20 }
+      waits.append(wait ?? .max)
+    }
+    waits.sort()
+    #expect(waits[189] <= 600, "p50 \(waits[100]) ms, p95 \(waits[189]) ms, longest \(waits[199]) ms")
+  }
+
+  @Test func coughsAndAssentDoNotLead() {
+    var random = SeededRandom(seed: 3)
+    for _ in 0..<50 {
+      let cough = Int.random(in: 60...180, using: &random)
+      let traces = conversation(
+        of: 3, turns: [(0, 10, 250), (1, cough, cough + Int.random(in: 3...15, using: &random))], frames: 250, &random)
+      #expect(run(traces)[40...].allSatisfy { $0 == 0 })
+    }
+  }
+
+  @Test func steadyNoiseDoesNotLead() {
+    var random = SeededRandom(seed: 4)
+    var traces = conversation(of: 3, turns: [(0, 500, 700)], frames: 900, &random)
+    for frame in traces[2].indices { traces[2][frame] = Int8.random(in: -44 ... -38, using: &random) }
+    let leaders = run(traces)
+    #expect(leaders[560...].allSatisfy { $0 == 0 })
+  }
+
+  @Test func fiveOfManyAreForwardedAndWhoSpeaksIsAmongThem() {
+    var random = SeededRandom(seed: 5)
+    let traces = conversation(of: 30, turns: [(7, 100, 300), (21, 320, 500)], frames: 500, &random)
+    var board = SpeakerBoard(limit: 5)
+    let voices = traces.map { _ in board.add() }
+    var changes = 0
+    var heard: [Int: Int] = [:]
+    for frame in 0..<500 {
+      let before = board.forwarded
+      for (index, voice) in voices.enumerated() {
+        if board.heard(voice, level: traces[index][frame], at: ms(frame * 20)) { heard[index, default: 0] += 1 }
+      }
+      if board.forwarded != before { changes += 1 }
+      #expect(board.forwarded.count == 5)
+    }
+    #expect(heard[7, default: 0] >= 195 && heard[21, default: 0] >= 175)
+    #expect(changes < 60, "room noise alone does not move places much: \(changes) changes")
+  }
+}
+
+struct PathQualityTests {
+  @Test func lossDelayAndJitterEachTell() {
+    #expect(PathQuality(loss: 0.02, roundTrip: .milliseconds(80), jitter: 10) == .good)
+    #expect(PathQuality(loss: 0.06, roundTrip: nil) == .poor && PathQuality(loss: 0.21, roundTrip: nil) == .bad)
+    #expect(PathQuality(loss: 0, roundTrip: .milliseconds(401)) == .poor)
+    #expect(PathQuality(loss: 0, roundTrip: .milliseconds(1_001)) == .bad)
+    #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 61) == .poor)
+    #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 201) == .bad)
+  }
+}
