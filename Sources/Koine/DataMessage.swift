@@ -5,14 +5,20 @@ public struct DataMessage: Sendable, Hashable {
   public var payload: [UInt8]
   /// Only these participants get it; nil means everybody else.
   public var recipients: [Participant.ID]?
-  /// How long those who come later still get it; nil means not at all.
+  /// How long those who come later still get it, at most an hour; nil means not at all.
   public var lifetime: Duration?
+  /// Those who come later get it as long as there is the room, whatever its lifetime says.
+  public var isPersistent: Bool
 
-  public init(topic: String, payload: [UInt8], to recipients: [Participant.ID]? = nil, lifetime: Duration? = nil) {
+  public init(
+    topic: String, payload: [UInt8], to recipients: [Participant.ID]? = nil, lifetime: Duration? = nil,
+    isPersistent: Bool = false
+  ) {
     self.topic = topic
     self.payload = payload
     self.recipients = recipients
     self.lifetime = lifetime
+    self.isPersistent = isPersistent
   }
 }
 

@@ -38,6 +38,8 @@ public struct SessionError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let ended = Code(rawValue: "ended")
     public static let device = Code(rawValue: "device")
     public static let tooLarge = Code(rawValue: "too-large")
+    /// More in a time than the room takes from one participant.
+    public static let tooMany = Code(rawValue: "too-many")
     public static let unreachable = Code(rawValue: "unreachable")
   }
 

@@ -12,6 +12,8 @@ package import KoineTransport
 package class ClientEnd {
   /// How long an attempt to come back may take before the next one.
   private static let attemptLimit = Duration.seconds(5)
+  /// How long the way in again may take: the answer brings the room's history.
+  private static let entryLimit = Duration.seconds(15)
   /// How long it is tried.
   private static let patience = Duration.seconds(60)
 
@@ -86,7 +88,7 @@ package class ClientEnd {
       stands()
       resumed(at: now)
     case .forgotten(let unheard):
-      attemptEnds = now + Self.attemptLimit
+      attemptEnds = now + Self.entryLimit
       beginAnew(unheard: unheard, at: now)
     case .nothing: break
     }

@@ -122,7 +122,8 @@ package final class ParticipantEnd: ClientEnd {
   private func send(_ message: Koine.DataMessage) {
     let data = KoineSignaling.DataMessage(
       topic: message.topic, payload: message.payload, to: message.recipients,
-      lifetimeSeconds: message.lifetime?.inSeconds, id: "\(idPrefix)-\(nextMessage)")
+      lifetimeSeconds: message.lifetime?.inSeconds, isPersistent: message.isPersistent,
+      id: "\(idPrefix)-\(nextMessage)")
     nextMessage += 1
     memory.say(data)
     if !isReturning { send(.data(data)) }

@@ -84,7 +84,8 @@ extension SessionError {
       case .unauthorized: .invalidCredential
       case .forbidden: .notPermitted
       case .roomFull: .roomFull
-      case .tooLarge, .tooMany: .tooLarge
+      case .tooLarge: .tooLarge
+      case .tooMany: .tooMany
       default: Code(rawValue: failure.code.rawValue)
       }
     self.init(code, failure.message)

@@ -1,12 +1,13 @@
 import KoineBase
 import KoineSignaling
 
-/// The data messages of a room that late joiners get, bounded by count, bytes and each message's lifetime.
+/// The data messages of a room that those who come later get: the newest, bounded by count, bytes and each message's
+/// lifetime. Persistent ones have bounds of their own and no lifetime, so that chatter does not push them out.
 struct DataHistory {
   struct Limits: Hashable, Sendable {
-    var count = 256
+    var count = 1024
     /// Of payloads.
-    var bytes = 256 * 1024
+    var bytes = 2 * 1024 * 1024
     /// No message is kept longer, whatever its lifetime says.
     var lifetime: Duration = .seconds(3600)
   }
@@ -14,50 +15,71 @@ struct DataHistory {
   private struct Kept {
     let message: ReceivedData
     let received: Tick
-    let expires: Tick
+    /// nil: never.
+    let expires: Tick?
     /// nil: for everybody.
     let recipients: [String]?
     /// Only those get it who were in the room before and come back.
     let isForReturning: Bool
   }
 
+  /// In the order in which they came.
+  private struct Shelf {
+    var items: [Kept] = []
+    var bytes = 0
+
+    mutating func add(_ item: Kept, _ limits: Limits, at now: Tick) {
+      items.append(item)
+      bytes += item.message.payload.count
+      if isOver(limits) { expire(at: now) }
+      while isOver(limits) { bytes -= items.removeFirst().message.payload.count }
+    }
+
+    private func isOver(_ limits: Limits) -> Bool { items.count > limits.count || bytes > limits.bytes }
+
+    mutating func expire(at now: Tick) {
+      items.removeAll { $0.expires.map { $0 <= now } ?? false }
+      bytes = items.reduce(0) { $0 + $1.message.payload.count }
+    }
+  }
+
   private let limits: Limits
-  private var kept: [Kept] = []
-  private var bytes = 0
+  private var passing = Shelf()
+  private var persistent = Shelf()
 
   init(limits: Limits) { self.limits = limits }
 
   /// - Parameters:
-  ///   - lifetime: in seconds; any number is taken.
+  ///   - lifetime: in seconds, any number is taken; nil: as long as there is the room.
   ///   - recipients: nil for everybody.
   mutating func keep(
-    _ message: ReceivedData, lifetime: Double, for recipients: [String]? = nil, isForReturning: Bool = false,
+    _ message: ReceivedData, lifetime: Double? = nil, for recipients: [String]? = nil, isForReturning: Bool = false,
     at now: Tick
   ) {
-    guard lifetime > 0, limits.count > 0, message.payload.count <= limits.bytes else { return }
-    let longest = limits.lifetime.inSeconds
-    kept.append(
-      Kept(
-        message: message, received: now, expires: now + .seconds(min(lifetime, longest)), recipients: recipients,
-        isForReturning: isForReturning))
-    bytes += message.payload.count
-    if kept.count > limits.count || bytes > limits.bytes { expire(at: now) }
-    while kept.count > limits.count || bytes > limits.bytes { bytes -= kept.removeFirst().message.payload.count }
+    guard limits.count > 0, message.payload.count <= limits.bytes else { return }
+    guard let lifetime else {
+      let item = Kept(
+        message: message, received: now, expires: nil, recipients: recipients, isForReturning: isForReturning)
+      return persistent.add(item, limits, at: now)
+    }
+    guard lifetime > 0 else { return }
+    let item = Kept(
+      message: message, received: now, expires: now + .seconds(min(lifetime, limits.lifetime.inSeconds)),
+      recipients: recipients, isForReturning: isForReturning)
+    passing.add(item, limits, at: now)
   }
 
-  /// What is still alive, oldest first, with its age.
-  mutating func messages(for id: String = "", isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
-    expire(at: now)
-    let due = kept.filter { ($0.recipients?.contains(id) ?? true) && (isReturning || !$0.isForReturning) }
-    return due.map { item in
+  /// What is still alive and for this participant, oldest first, with its age.
+  mutating func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
+    passing.expire(at: now)
+    let due = (passing.items + persistent.items).filter { item in
+      guard item.recipients?.contains(id) ?? true else { return false }
+      return isReturning ? item.message.from != id : !item.isForReturning
+    }
+    return due.sorted { $0.message.order < $1.message.order }.map { item in
       var message = item.message
       message.ageMilliseconds = (now - item.received).nanoseconds / 1_000_000
       return message
     }
-  }
-
-  private mutating func expire(at now: Tick) {
-    kept.removeAll { $0.expires <= now }
-    bytes = kept.reduce(0) { $0 + $1.message.payload.count }
   }
 }

@@ -23,6 +23,7 @@ final class Member {
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
   var dataBudget: Budget
+  var dataByteBudget: Budget
   /// The path's estimate in bit/s.
   var bitrate: Int?
   /// 0...1, as the sender of the way out finds it.
@@ -45,6 +46,7 @@ final class Member {
     (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
     (self.connection, line) = (connection.id, connection)
     dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    dataByteBudget = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
     deadline = now + limits.connectTimeout
   }
 
@@ -93,11 +95,11 @@ struct Budget {
     (self.burst, self.perSecond, left, filled) = (burst, perSecond, burst, now)
   }
 
-  mutating func take(at now: Tick) -> Bool {
+  mutating func take(_ amount: Double = 1, at now: Tick) -> Bool {
     left = min(burst, left + perSecond * max((now - filled).inSeconds, 0))
     filled = now
-    guard left >= 1 else { return false }
-    left -= 1
+    guard left >= amount else { return false }
+    left -= amount
     return true
   }
 }

@@ -10,8 +10,10 @@ extension Room {
       let data = ReceivedData(
         from: member.id, topic: message.topic, payload: message.payload, id: message.id, order: dataOrder,
         isDirected: message.to != nil)
-      if message.to == nil, let lifetime = message.lifetimeSeconds {
-        history.keep(data, lifetime: lifetime, at: now)
+      if message.isPersistent {
+        history.keep(data, for: message.to, at: now)
+      } else if let lifetime = message.lifetimeSeconds {
+        history.keep(data, lifetime: lifetime, for: message.to, at: now)
       } else if now < recovers {
         history.keep(
           data, lifetime: (recovers - now).inSeconds, for: message.to, isForReturning: true, at: now)
@@ -29,10 +31,14 @@ extension Room {
     guard message.payload.count <= SignalingLimits.payload else {
       throw Failure(.tooLarge, "at most \(SignalingLimits.payload) bytes")
     }
-    guard sender.dataBudget.take(at: now) else { throw Failure(.tooMany, "too many data messages in a short time") }
+    guard sender.dataBudget.take(at: now), sender.dataByteBudget.take(Double(message.payload.count), at: now) else {
+      throw Failure(
+        .tooMany, "at most \(Int(limits.dataPerSecond)) messages and \(Int(limits.dataBytesPerSecond)) bytes a second")
+    }
     guard let names = message.to.map(Set.init) else { return members.filter { $0 !== sender || message.echo } }
     let receivers = members.filter { names.contains($0.id) || ($0 === sender && message.echo) }
-    guard now < recovers || names.contains(where: { member($0) != nil }) else {
+    let isKept = message.isPersistent || (message.lifetimeSeconds ?? 0) > 0
+    guard isKept || now < recovers || names.contains(where: { member($0) != nil }) else {
       throw Failure(.unknownParticipant, "none of the addressees is in the room")
     }
     return receivers

@@ -12,9 +12,12 @@ package struct RouterLimits: Hashable, Sendable {
   /// Data messages of one participant: a burst, then so many a second.
   package var dataBurst = 400.0
   package var dataPerSecond = 200.0
-  /// Data messages kept for late joiners, of one room.
-  package var historyCount = 256
-  package var historyBytes = 256 * 1024
+  /// The same in bytes of payload.
+  package var dataByteBurst = 4.0 * 1024 * 1024
+  package var dataBytesPerSecond = 1024.0 * 1024
+  /// Data messages kept for late joiners, of one room; of those with a lifetime and of persistent ones each so many.
+  package var historyCount = 1024
+  package var historyBytes = 2 * 1024 * 1024
   /// Between losing a participant's connection or media path and telling the room that it dropped, where it cannot come back.
   package var dropGrace: Duration = .seconds(2)
   /// The same where it can: how long a lost participant or identity is waited for.

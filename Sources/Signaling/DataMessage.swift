@@ -4,23 +4,27 @@ public struct DataMessage: Hashable, Sendable {
   public var payload: [UInt8]
   /// Participants it is for; nil is everyone else in the room.
   public var to: [String]?
-  /// How long the router keeps it for participants who join later; nil: not at all. Directed messages are never kept.
+  /// How long the router keeps it for those it is for who join later; nil: not at all.
   public var lifetimeSeconds: Double?
+  /// The router keeps it as long as there is the room.
+  public var isPersistent: Bool
   /// Chosen by the sender; the receipt and the receivers' copies repeat it.
   public var id: String
   /// Whether the sender gets a copy too, in the room's order.
   public var echo: Bool
 
   public init(
-    topic: String, payload: [UInt8], to: [String]? = nil, lifetimeSeconds: Double? = nil, id: String, echo: Bool = false
+    topic: String, payload: [UInt8], to: [String]? = nil, lifetimeSeconds: Double? = nil, isPersistent: Bool = false,
+    id: String,
+    echo: Bool = false
   ) {
     (self.topic, self.payload, self.to) = (topic, payload, to)
-    (self.lifetimeSeconds, self.id, self.echo) = (lifetimeSeconds, id, echo)
+    (self.lifetimeSeconds, self.isPersistent, self.id, self.echo) = (lifetimeSeconds, isPersistent, id, echo)
   }
 }
 
 extension DataMessage: Codable {
-  private enum CodingKeys: String, CodingKey { case topic, payload, to, lifetimeSeconds, id, echo }
+  private enum CodingKeys: String, CodingKey { case topic, payload, to, lifetimeSeconds, isPersistent, id, echo }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -30,6 +34,7 @@ extension DataMessage: Codable {
       payload: try fields.bytes(.payload, limit: SignalingLimits.payload),
       to: directed ? try fields.names(.to, limit: SignalingLimits.recipients) : nil,
       lifetimeSeconds: try fields.decodeIfPresent(Double.self, forKey: .lifetimeSeconds),
+      isPersistent: try fields.decodeIfPresent(Bool.self, forKey: .isPersistent) ?? false,
       id: try fields.text(.id), echo: try fields.decodeIfPresent(Bool.self, forKey: .echo) ?? false)
   }
 
@@ -39,6 +44,7 @@ extension DataMessage: Codable {
     try fields.encode(Base64.encode(payload), forKey: .payload)
     try fields.encodeIfPresent(to, forKey: .to)
     try fields.encodeIfPresent(lifetimeSeconds, forKey: .lifetimeSeconds)
+    if isPersistent { try fields.encode(isPersistent, forKey: .isPersistent) }
     try fields.encode(id, forKey: .id)
     if echo { try fields.encode(echo, forKey: .echo) }
   }

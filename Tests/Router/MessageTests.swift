@@ -63,6 +63,56 @@ struct DataTests {
     #expect(ana.messages.last?.code == nil)
   }
 
+  @Test func tooManyBytesAreRefused() throws {
+    let world = try World { ($0.limits.dataByteBurst, $0.limits.dataBytesPerSecond) = (1_000, 500) }
+    let ana = try world.joined("ana")[0]
+    for number in 0..<2 {
+      ana.tell(.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600), id: "\(number)")))
+    }
+    #expect(ana.messages.last?.code == .tooMany)
+    world.run(.seconds(1))
+    ana.tell(.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600), id: "again")))
+    #expect(ana.messages.last?.code == nil)
+  }
+
+  @Test func persistentAndDirectedMessagesWaitForThoseTheyAreFor() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    ana.tell(.data(DataMessage(topic: "t", payload: [1], isPersistent: true, id: "rule")))
+    for number in 0..<10 {
+      ana.tell(.data(DataMessage(topic: "t", payload: [2], lifetimeSeconds: 5, id: "chatter \(number)")))
+    }
+    ana.tell(.data(DataMessage(topic: "t", payload: [3], to: ["cyd"], lifetimeSeconds: 7_200, id: "for cyd")))
+    #expect(ana.messages.last?.code == nil, "who is not there yet can be written to if it is kept")
+    world.run(.seconds(3_500))
+    func history(of name: String) throws -> [String] {
+      guard case .joined(let joined) = try world.joined(name)[0].messages.first else { return [] }
+      return joined.history.map(\.id)
+    }
+    #expect(try history(of: "ben") == ["rule"])
+    #expect(try history(of: "cyd") == ["rule", "for cyd"])
+    world.run(.seconds(200))
+    #expect(try history(of: "dan") == ["rule"])
+  }
+
+  /// 20 publishers × 500 messages to everybody: each hears the others' in their order, once, and all in one order.
+  @Test func manyPublishersAreHeardInOrderAndOnce() throws {
+    let world = try World()
+    let names = (0..<20).map { "p\($0)" }
+    var clients: [Client] = []
+    for name in names { clients += try world.joined(name) }
+    for number in 0..<500 {
+      for client in clients { client.tell(.data(DataMessage(topic: "t", payload: [], id: "\(number)"))) }
+      world.run(.milliseconds(10))
+    }
+    for client in clients {
+      let heard = data(client)
+      #expect(heard.count == 19 * 500 && zip(heard, heard.dropFirst()).allSatisfy { $0.order < $1.order })
+      let bySender = Dictionary(grouping: heard, by: \.from)
+      #expect(bySender.count == 19 && bySender.values.allSatisfy { $0.map(\.id) == (0..<500).map(String.init) })
+    }
+  }
+
   @Test func attributesReachTheOthersAndLateJoiners() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")

@@ -86,19 +86,19 @@ struct DataHistoryTests {
     var history = DataHistory(limits: .init())
     history.keep(message(1), lifetime: 10, at: ms(0))
     history.keep(message(2), lifetime: 10, at: ms(1000))
-    #expect(history.messages(at: ms(2500)).map(\.id) == ["1", "2"])
-    #expect(history.messages(at: ms(2500)).map(\.ageMilliseconds) == [2500, 1500])
-    #expect(history.messages(at: ms(10_500)).map(\.id) == ["2"])
+    #expect(history.messages(for: "b", at: ms(2500)).map(\.id) == ["1", "2"])
+    #expect(history.messages(for: "b", at: ms(2500)).map(\.ageMilliseconds) == [2500, 1500])
+    #expect(history.messages(for: "b", at: ms(10_500)).map(\.id) == ["2"])
   }
 
   @Test func isBoundedByCountAndBytes() {
     var history = DataHistory(limits: .init(count: 3, bytes: 100))
     for id in 0..<5 { history.keep(message(id), lifetime: 10, at: ms(0)) }
-    #expect(history.messages(at: ms(0)).map(\.id) == ["2", "3", "4"])
+    #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["2", "3", "4"])
     history.keep(message(9, bytes: 99), lifetime: 10, at: ms(0))
-    #expect(history.messages(at: ms(0)).map(\.id) == ["4", "9"])
+    #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["4", "9"])
     history.keep(message(10, bytes: 101), lifetime: 10, at: ms(0))
-    #expect(history.messages(at: ms(0)).map(\.id) == ["4", "9"])
+    #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["4", "9"])
   }
 
   @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func anyLifetimeIsHarmless(
@@ -106,7 +106,7 @@ struct DataHistoryTests {
   ) {
     var history = DataHistory(limits: .init())
     history.keep(message(1), lifetime: lifetime, at: ms(0))
-    #expect(history.messages(at: ms(3_600_001)).isEmpty)
+    #expect(history.messages(for: "b", at: ms(3_600_001)).isEmpty)
   }
 }
 

@@ -34,7 +34,11 @@ package final class SignalStream {
   private let aead: AEAD
   private let end: End
   private var counter: UInt64 = 0
-  private var outgoing: [Segment] = []
+  /// On their way and not acknowledged; at most a window of them.
+  private var flying: [Segment] = []
+  /// Waiting for their place among those.
+  private var waiting: [Segment] = []
+  private var waitingHead = 0
   private var nextNumber: UInt32 = 0
   private var incoming: [UInt32: (isLast: Bool, payload: [UInt8])] = [:]
   private var expected: UInt32 = 0
@@ -61,7 +65,7 @@ package final class SignalStream {
     var start = 0
     repeat {
       let stop = min(start + Self.segmentSize, message.count)
-      outgoing.append(
+      waiting.append(
         Segment(
           number: nextNumber, isLast: stop == message.count, payload: Array(message[start..<stop]), dueAt: now))
       nextNumber &+= 1
@@ -73,7 +77,7 @@ package final class SignalStream {
   package func pollMessage() -> [UInt8]? { messages.isEmpty ? nil : messages.removeFirst() }
 
   /// Everything sent has been acknowledged.
-  package var isIdle: Bool { outgoing.isEmpty }
+  package var isIdle: Bool { flying.isEmpty && waitingHead == waiting.count }
 
   // MARK: Datagrams in
 
@@ -103,11 +107,11 @@ package final class SignalStream {
       if ahead > UInt32.max / 2 { return true }
       return ahead >= 1 && ahead <= 32 && mask & (1 << (ahead - 1)) != 0
     }
-    for segment in outgoing where isAcknowledged(segment.number) {
+    for segment in flying where isAcknowledged(segment.number) {
       if let sentAt = segment.sentAt, !segment.isRepeated { measure(now - sentAt) }
       backoff = 1
     }
-    outgoing.removeAll { isAcknowledged($0.number) }
+    flying.removeAll { isAcknowledged($0.number) }
   }
 
   /// RFC 6298, section 2.
@@ -132,7 +136,8 @@ package final class SignalStream {
   package var deadline: Tick? {
     if isBroken { return nil }
     if owesAcknowledgement { return now }
-    let due = outgoing.prefix(Self.window).map(\.dueAt).min()
+    if hasRoom { return now }
+    let due = flying.map(\.dueAt).min()
     return Optional(lastHeard + Self.silenceLimit).sooner(lastSent + Self.keepalive).sooner(due)
   }
 
@@ -145,15 +150,30 @@ package final class SignalStream {
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Int? {
     self.now = now
     guard !isBroken else { return nil }
-    if let index = outgoing.prefix(Self.window).firstIndex(where: { $0.dueAt <= now }) {
-      outgoing[index].isRepeated = outgoing[index].sentAt != nil
-      if outgoing[index].isRepeated { backoff = min(backoff * 2, 8) }
-      outgoing[index].sentAt = now
-      outgoing[index].dueAt = now + retransmissionTime
-      return seal(outgoing[index], into: out)
+    while hasRoom { takeOff() }
+    if let index = flying.firstIndex(where: { $0.dueAt <= now }) {
+      flying[index].isRepeated = flying[index].sentAt != nil
+      if flying[index].isRepeated { backoff = min(backoff * 2, 8) }
+      flying[index].sentAt = now
+      flying[index].dueAt = now + retransmissionTime
+      return seal(flying[index], into: out)
     }
     guard owesAcknowledgement || now - lastSent >= Self.keepalive else { return nil }
     return seal(nil, into: out)
+  }
+
+  private var hasRoom: Bool {
+    guard waitingHead < waiting.count else { return false }
+    guard let oldest = flying.first else { return true }
+    return waiting[waitingHead].number &- oldest.number < UInt32(Self.window)
+  }
+
+  private func takeOff() {
+    flying.append(waiting[waitingHead])
+    waitingHead += 1
+    guard waitingHead == waiting.count || waitingHead >= 256 else { return }
+    waiting.removeFirst(waitingHead)
+    waitingHead = 0
   }
 
   // MARK: The segment: flags, number, next number expected, mask of the 32 after it, payload
