@@ -85,7 +85,11 @@ let package = Package(
     library("OpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
     library("YUV", apt: "libyuv-dev"),
     library("SpeexDSP", pkgConfig: "speexdsp", apt: "libspeexdsp-dev"),
-    library("FFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil", apt: "libavformat-dev"),
+    library(
+      "FFmpeg", pkgConfig: "libavdevice libavformat libavcodec libswscale libswresample libavutil",
+      apt: "libavdevice-dev"),
+    library("Pulse", apt: "libpulse-dev"),  // its pkg-config has flags that the package manager lets nobody use
+    library("Video4Linux", apt: "linux-libc-dev"),
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     // Compiled, because the library is C++. Its headers find each other by a folder that is on no search path, and the
@@ -146,7 +150,7 @@ let package = Package(
         "KoineAdmissions", "KoineBase", "KoineRouter", "KoineSignaling", "KoineSockets", "KoineTokens",
         "KoineTransport", .product(name: "Logging", package: "swift-log"),
       ] + nio),
-    room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg"]),
+    room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
     room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
     room("AVFoundation", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),

@@ -8,11 +8,16 @@ import KoineSimulatedNetwork
 
 /// What every sample and `koine demo` understand of sources and the network.
 public struct MediaOptions: ParsableArguments {
-  @Option(help: "Camera: pattern[:WxH[@FPS]], stamp[:NAME], file:PATH.")
+  @Option(
+    help: "Camera: pattern[:WxH[@FPS]], stamp[:NAME], file:PATH, v4l2:/dev/video0[,WxH[@FPS]], x11:DISPLAY[,WxH[@FPS]]."
+  )
   public var camera: String?
 
-  @Option(help: "Microphone: tone[:HZ], silence, file:PATH.")
+  @Option(help: "Microphone: tone[:HZ], silence, file:PATH, pulse[:NAME][@SERVER].")
   public var microphone: String?
+
+  @Option(help: "Where what is received is played: none, pulse[:NAME][@SERVER].")
+  public var loudspeaker: String?
 
   @Option(
     help: """
@@ -63,9 +68,11 @@ public struct MediaOptions: ParsableArguments {
     var devices = DefaultDevices.environment
     if let camera { devices.camera = camera }
     if let microphone { devices.microphone = microphone }
+    if let loudspeaker { devices.loudspeaker = loudspeaker }
     do throws(DeviceError) {
       _ = try Devices.camera(devices.camera)
       _ = try Devices.microphone(devices.microphone)
+      _ = try Devices.loudspeaker(devices.loudspeaker)
     } catch {
       throw SampleExit(error)
     }

@@ -163,12 +163,15 @@ private final class RoutedCamera: VideoSource {
 
 private final class RoutedMicrophone: AudioSource {
   let channels: Int
+  /// As of the microphone that was in use when this one was made.
+  let usualProcessing: AudioProcessing?
   let route: Route<any AudioSource, AudioBlock>
 
   init(
     channels: Int, _ machine: Machine, _ id: Machine.Device.ID?, _ first: any AudioSource, _ device: Machine.Device
   ) {
     self.channels = channels
+    usualProcessing = first.usualProcessing
     route = Route(
       machine, .microphone, id, first, device, open: { try Devices.microphone($0) },
       start: { try $0.start(on: $1, deliver: $2) }, stop: { $0.stop() })

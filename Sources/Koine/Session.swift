@@ -183,7 +183,7 @@ public struct AudioPublishOptions: Sendable, Hashable {
   public var bitrate: Int
   /// Sends next to nothing while nobody speaks (RFC 7587, 3.1.3).
   public var usesDTX: Bool
-  /// Takes out echo and noise; nil sends the sound as it is, which is right for files, tones and music.
+  /// Takes out echo and noise. Nil does what is usual for the source: nothing to files and tones.
   public var processing: AudioProcessing?
 
   public init(bitrate: Int = 40_000, usesDTX: Bool = false, processing: AudioProcessing? = nil) {

@@ -39,7 +39,7 @@ extension SessionCore {
     settings.bitrate = options.bitrate
     settings.usesDTX = options.usesDTX
     settings.channels = source.channels
-    settings.processing = options.processing
+    settings.processing = options.processing ?? source.usualProcessing
     let pipeline = AudioSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output,
       echoReference: mixer.echoReference)

@@ -68,6 +68,7 @@ public final class SharedMicrophone: Sendable {
     init(of microphone: SharedMicrophone) { self.microphone = microphone }
 
     var channels: Int { microphone.channels }
+    var usualProcessing: AudioProcessing? { microphone.device.source.usualProcessing }
 
     func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
       try microphone.device.addOrThrow(self) { block in lane.post { deliver(block) } }

@@ -4,11 +4,11 @@ import KoineCodecs
 /// The sources that need nothing but the engine.
 enum BuiltInDevices {
   static let video: [String: Devices.MakeVideo] = [
-    "pattern": { argument throws(DeviceError) in PatternSource(format: try format(argument, of: "pattern")) },
+    "pattern": { argument throws(DeviceError) in PatternSource(format: try VideoFormat(argument, of: "pattern")) },
     "stamp": { argument throws(DeviceError) in
       let words = (argument ?? "").split(separator: ",", maxSplits: 1).map(String.init)
       let size = words.count > 1 ? words[1] : nil
-      return StampSource(name: words.first ?? "", format: try format(size, of: "stamp"))
+      return StampSource(name: words.first ?? "", format: try VideoFormat(size, of: "stamp"))
     },
   ]
 
@@ -32,21 +32,6 @@ enum BuiltInDevices {
       return Nowhere()
     }
   ]
-
-  /// `WxH[@FPS]`.
-  private static func format(_ text: String?, of device: String) throws(DeviceError) -> VideoFormat {
-    guard let text, !text.isEmpty else { return VideoFormat() }
-    let halves = text.split(separator: "@", omittingEmptySubsequences: false)
-    let sides = halves[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
-    let rate = halves.count > 1 ? Double(halves[1]) : 30
-    guard halves.count <= 2, sides.count == 2, let width = sides[0], let height = sides[1], let rate,
-      (16...4096).contains(width), (16...4096).contains(height), (1...120).contains(rate)
-    else {
-      throw .invalid(
-        "\(device):\(text)", reason: "expected WxH or WxH@FPS, 16 to 4096 pixels, 1 to 120 frames a second")
-    }
-    return VideoFormat(width: width, height: height, framesPerSecond: rate)
-  }
 }
 
 /// A loudspeaker that nobody hears.
@@ -80,5 +65,23 @@ final class ToneSource: AudioSource, @unchecked Sendable {  // `block` and `phas
       let time = Double((start + index) % (AudioBlock.sampleRate * 60)) / Double(AudioBlock.sampleRate)
       block.samples[index] = Int16(8_000 * sine(frequency * time))
     }
+  }
+}
+
+extension VideoFormat {
+  /// `WxH[@FPS]`; nothing is what `VideoFormat()` is.
+  package init(_ text: String?, of device: String) throws(DeviceError) {
+    self.init()
+    guard let text, !text.isEmpty else { return }
+    let halves = text.split(separator: "@", omittingEmptySubsequences: false)
+    let sides = halves[0].split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+    let rate = halves.count > 1 ? Double(halves[1]) : 30
+    guard halves.count <= 2, sides.count == 2, let width = sides[0], let height = sides[1], let rate,
+      (16...4096).contains(width), (16...4096).contains(height), (1...120).contains(rate)
+    else {
+      throw .invalid(
+        "\(device):\(text)", reason: "expected WxH or WxH@FPS, 16 to 4096 pixels, 1 to 120 frames a second")
+    }
+    (self.width, self.height, framesPerSecond) = (width, height, rate)
   }
 }

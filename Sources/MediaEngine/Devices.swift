@@ -1,3 +1,4 @@
+public import KoineAudioProcessing
 public import KoineBase
 public import KoineCodecs
 
@@ -14,8 +15,14 @@ public protocol VideoSource: AnyObject, Sendable {
 /// A microphone, or whatever stands for one: a block each 10 ms.
 public protocol AudioSource: AnyObject, Sendable {
   var channels: Int { get }
+  /// What is done to its sound where nobody says otherwise: echo and noise of a real room, nothing of a file or a tone.
+  var usualProcessing: AudioProcessing? { get }
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws
   func stop()
+}
+
+extension AudioSource {
+  public var usualProcessing: AudioProcessing? { nil }
 }
 
 /// A screen, or whatever stands for one. Called on an engine lane, one frame at a time; must not block.

@@ -1,10 +1,12 @@
 import Foundation
 import Koine
 
-/// Media files as cameras and microphones.
+/// Media files, and real devices, as cameras, microphones and loudspeakers.
 public enum MediaFiles {
   /// Makes `file:PATH` known: any container that FFmpeg reads, its pictures as a camera, its sound as a microphone, looped.
   /// A camera and a microphone of one file that start within a second share their beginning.
+  /// Makes `v4l2:PATH` and `x11:DISPLAY` known as cameras, `pulse:NAME` as a microphone and a loudspeaker. They need the
+  /// real clock.
   /// Broadcasts may go to file URLs that end in `.webm`.
   public static func register() {
     Devices.register(camera: "file") { path throws(DeviceError) in
@@ -15,6 +17,10 @@ public enum MediaFiles {
       guard let path, !path.isEmpty else { throw .invalid("file", reason: "needs a path, as in file:talk.wav") }
       return try FileAudioSource(path: path)
     }
+    Devices.register(camera: "v4l2") { argument throws(DeviceError) in try CaptureSource.camera(argument) }
+    Devices.register(camera: "x11") { argument throws(DeviceError) in try CaptureSource.screen(argument) }
+    Devices.register(microphone: "pulse") { argument throws(DeviceError) in try PulseMicrophone(argument) }
+    Devices.register(loudspeaker: "pulse") { argument throws(DeviceError) in try PulseLoudspeaker(argument) }
     BroadcastOutputs.register("webm") { url in WebMRecorder(url.path) }
   }
 }

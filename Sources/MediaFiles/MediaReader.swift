@@ -9,7 +9,7 @@ final class MediaReader {
   }
 
   /// FFmpeg writes to standard error of its own accord; what matters is thrown.
-  private static let silence: Void = av_log_set_level(AV_LOG_FATAL)
+  static let silence: Void = av_log_set_level(AV_LOG_FATAL)
 
   private let path: String
   private var format: UnsafeMutablePointer<AVFormatContext>?

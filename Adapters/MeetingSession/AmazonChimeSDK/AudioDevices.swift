@@ -7,6 +7,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     /// Sound goes to the built-in speaker by choice; which microphone is in use the machine knows.
     var isOnSpeaker = false
     var stream: LocalStream?
+    var usualProcessing: AudioProcessing?
     var hasVoiceFocus = false
     var observation: Observation?
   }
@@ -67,9 +68,13 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   func publishMicrophone(in session: Session) {
     do {
-      let stream = try session.publish(microphone: place.machine.makeMicrophone())
+      let microphone = try place.machine.makeMicrophone()
+      let usual = microphone.usualProcessing
+      let stream = try session.publish(
+        microphone: microphone, options: AudioPublishOptions(processing: Self.processing(usual, hasVoiceFocus: false)))
       state.withLock { state in
         state.stream = stream
+        state.usualProcessing = usual
         state.hasVoiceFocus = false
       }
     } catch {
@@ -96,18 +101,23 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   /// Takes noise out of the microphone's sound.
   /// - Returns: false without a microphone.
   func setVoiceFocus(_ isOn: Bool) -> Bool {
-    let stream = state.withLock { state in
+    let (stream, usual) = state.withLock { state in
       if state.stream != nil { state.hasVoiceFocus = isOn }
-      return state.stream
+      return (state.stream, state.usualProcessing)
     }
     guard let stream else {
       logger.error(msg: "voice focus needs a microphone in a started meeting")
       return false
     }
-    stream.setProcessing(isOn ? Self.voiceFocus : nil)
+    stream.setProcessing(Self.processing(usual, hasVoiceFocus: isOn))
     return true
   }
 
-  /// Noise only, and no more than leaves a voice whole: it "reduces, not removes" it.
-  private static let voiceFocus = AudioProcessing(cancelsEcho: false)
+  /// Voice focus is about noise alone, and takes no more than leaves a voice whole: it "reduces, not removes" it. An echo
+  /// is cancelled wherever there can be one.
+  private static func processing(_ usual: AudioProcessing?, hasVoiceFocus: Bool) -> AudioProcessing? {
+    guard var processing = usual ?? (hasVoiceFocus ? AudioProcessing(cancelsEcho: false) : nil) else { return nil }
+    processing.noiseSuppression = hasVoiceFocus ? .moderate : nil
+    return processing
+  }
 }
