@@ -131,9 +131,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
       return (shared.waiting, shared.target, shared.wanted)
     }
     guard let frame = next else { return }
-    var rest = target
-    for layer in layers.indices {
-      let bitrate = wanted[layer] ? share(of: layer, isLowest: wanted.firstIndex(of: true) == layer, from: &rest) : 0
+    for (layer, bitrate) in shares(of: target, wanted).enumerated() {
       guard bitrate > 0 else {
         layers[layer].encoder = nil  // begins with a key frame when it can be paid for again
         continue
@@ -142,13 +140,22 @@ package final class VideoSendPipeline: @unchecked Sendable {
     }
   }
 
-  /// The smaller layers are served first; a larger one is left out where too little is left for it.
-  private func share(of layer: Int, isLowest: Bool, from rest: inout Int) -> Int {
-    let maximum = layers[layer].limits.maximumBitrate
-    guard isLowest || rest * 5 >= maximum * 2 else { return 0 }
-    let share = min(rest, maximum)
-    rest -= share
-    return share
+  /// The smaller layers are served first; a larger one is left out where too little is left for it. Where nothing that is
+  /// wanted can be paid for, the next smaller layer takes its place: the room passes it on.
+  /// - Returns: in bit/s, by layer; 0 where nothing is to be encoded.
+  private func shares(of target: Int, _ wanted: [Bool]) -> [Int] {
+    var shares = layers.map { _ in 0 }
+    var rest = target
+    func canPay(_ layer: Int) -> Bool { layer == 0 || rest * 5 >= layers[layer].limits.maximumBitrate * 2 }
+    for layer in layers.indices where wanted[layer] && canPay(layer) {
+      shares[layer] = min(rest, layers[layer].limits.maximumBitrate)
+      rest -= shares[layer]
+    }
+    if let lowest = wanted.firstIndex(of: true), !shares.contains(where: { $0 > 0 }) {
+      let layer = (0..<lowest).last { canPay($0) } ?? 0
+      shares[layer] = min(rest, layers[layer].limits.maximumBitrate)
+    }
+    return shares
   }
 
   private func encode(_ frame: VideoFrame, _ layer: Int, bitrate: Int) {

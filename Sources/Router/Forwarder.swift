@@ -34,6 +34,8 @@ final class Forwarder {
   /// What the receiver would like.
   var preference = Preference()
   private var stretch: UInt64 = 0
+  /// A layer that makes no pictures for so long has probably been given up.
+  private static let pause = Duration.milliseconds(400)
   private(set) var packets = 0
 
   init(_ track: PublishedTrack, to receiver: Member, media: Media, sender: SenderID, random: inout SeededRandom) {
@@ -54,7 +56,7 @@ final class Forwarder {
   func forward(_ shared: SharedPacket, _ numbers: SourceNumbers, _ facts: PictureFacts, at now: Tick) -> Bool {
     guard !isPaused, receiver.isConnected else { return false }
     if current != shared.layer || stretch != track.stretch {
-      guard shared.layer == target, facts.startsKeyFrame || track.codec.isAudio else { return false }
+      guard facts.startsKeyFrame || track.codec.isAudio, takes(shared.layer, at: now) else { return false }
       begin(shared.layer, at: numbers, now: now)
     }
     var isLeftOut = false
@@ -70,6 +72,20 @@ final class Forwarder {
         ? nil : PictureNumbers(pictureID: out.pictureID, tl0PictureIndex: out.tl0PictureIndex), at: now)
     packets += 1
     return true
+  }
+
+  /// The wanted layer, or a smaller one that its publisher has fallen back to.
+  private func takes(_ layer: Int, at now: Tick) -> Bool {
+    if layer == target { return true }
+    guard layer < target, isGivenUp(target, at: now), current.map({ isGivenUp($0, at: now) }) ?? true else {
+      return false
+    }
+    target = layer
+    return true
+  }
+
+  private func isGivenUp(_ layer: Int, at now: Tick) -> Bool {
+    !track.layers[layer].isLive(at: now, within: Self.pause) && !track.layers[layer].isAboutToBegin(at: now)
   }
 
   private func begin(_ layer: Int, at numbers: SourceNumbers, now: Tick) {

@@ -35,7 +35,9 @@ final class PublishedTrack {
     /// In bit/s; nil until it has been sent for some seconds.
     var bitrate: Int? { meter.bitrate }
 
-    func isLive(at now: Tick) -> Bool { lastPacket.map { now - $0 < Self.silence } ?? false }
+    func isLive(at now: Tick, within silence: Duration = silence) -> Bool {
+      lastPacket.map { now - $0 < silence } ?? false
+    }
 
     /// Switched on a moment ago, and nothing has come yet.
     func isAboutToBegin(at now: Tick) -> Bool {

@@ -15,7 +15,7 @@ package struct PeerConfiguration: Sendable {
   package var extensions = HeaderExtensionMap.koine
   /// In bit/s.
   package var startBitrate = 1_500_000
-  package var minimumBitrate = 150_000
+  package var minimumBitrate = 50_000
   package var maximumBitrate = 20_000_000
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?

@@ -95,7 +95,7 @@ func bear(_ packets: [RTCP]) {
     case .nack(let nack): sending.wanted(nack.sequences, pause: .milliseconds(20), at: now) { _, _, _ in }
     case .transportFeedback(let feedback):
       estimator.handle(feedback, at: now)
-      require((100_000...20_000_000).contains(estimator.bitrate), "the estimate stays within its limits")
+      require((50_000...20_000_000).contains(estimator.bitrate), "the estimate stays within its limits")
     case .sourceDescription, .goodbye, .pictureLoss, .fullIntraRequest, .estimate, .unknown: break
     }
   }

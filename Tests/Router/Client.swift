@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSimulatedNetwork
 import KoineTransport
 import Testing
 
@@ -33,6 +34,12 @@ final class Client {
   var isUnplugged = false
   /// Answers key frame requests with one, as an encoder does.
   private(set) var wantsKeyFrame = true
+  /// In the place of the world's own delay and loss, from the router to this client.
+  var wayDown: LinkConditioner<Tick>?
+  /// What came over it: when it was sent, how long it took, its size.
+  var passages: [(sent: Tick, delay: Duration, size: Int)] = []
+  /// Layers of which key frames have been asked for.
+  var keyFramesWanted: Set<Int> = []
   /// Simulcast layers that are sent, of those published.
   var activeLayers = 1
   private var senders: [String: SenderID] = [:]
@@ -63,11 +70,17 @@ final class Client {
   func publish(_ kind: Track.Kind, id: String? = nil, layers: Int = 1, muted: Bool = false) -> Track {
     let media = makeMedia(kind, layers: layers)
     let track = Track(id: id ?? kind.rawValue, kind: kind, muted: muted, media: media)
-    if let stream = StreamParameters(media) { senders[track.id] = peer.addSender(stream) }
-    nextRequest += 1
-    tell(.publish(Publish(request: nextRequest, tracks: [track])))
+    publish(track)
     return track
   }
+
+  func publish(_ track: Track) {
+    if let stream = track.media.flatMap({ StreamParameters($0) }) { senders[track.id] = peer.addSender(stream) }
+    nextRequest += 1
+    tell(.publish(Publish(request: nextRequest, tracks: [track])))
+  }
+
+  func sender(_ track: String) -> SenderID? { senders[track] }
 
   func makeMedia(_ kind: Track.Kind, layers: Int = 1) -> Media {
     func source() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
@@ -183,7 +196,8 @@ final class Client {
       case .failed(let reason): failure = reason
       case .closed: failure = "closed"
       case .frame(let id, let frame): if let reference = receivers[id] { frames[reference, default: []].append(frame) }
-      case .keyFrameRequested:
+      case .keyFrameRequested(_, let layer):
+        keyFramesWanted.insert(layer)
         keyFrameRequests += 1
         wantsKeyFrame = true
       case .packet, .senderReport, .estimate: break

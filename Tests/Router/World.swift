@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSimulatedNetwork
 import KoineTransport
 import Testing
 
@@ -19,8 +20,8 @@ final class World {
   private var random: SeededRandom
   /// Whatever a client sends comes through here first.
   var tap: ((Client, Bytes) -> Void)?
-  private var underWay: [(at: Tick, order: Int, run: () -> Void)] = []
-  private var order = 0
+  /// What comes last first.
+  private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
   private static let address = SocketAddress.loopback(port: 7000)
 
@@ -31,11 +32,11 @@ final class World {
     router = Router(configuration: configuration, random: random.fork(), now: now)
   }
 
-  func makeClient(port: UInt16? = nil) throws -> Client {
+  func makeClient(port: UInt16? = nil, trace: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil) throws -> Client {
     let number = clients.count
-    let peer = try Peer(
-      configuration: PeerConfiguration(role: .client, certificate: try Certificate.shared()), random: random.fork(),
-      now: now)
+    var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
+    configuration.tracesPlaintext = trace
+    let peer = try Peer(configuration: configuration, random: random.fork(), now: now)
     let client = Client(
       number: number, address: .loopback(port: port ?? UInt16(20_000 + number)), peer: peer, random: random.fork(),
       world: self)
@@ -59,8 +60,12 @@ final class World {
   // MARK: Time
 
   func after(_ wait: Duration, _ run: @escaping () -> Void) {
-    order += 1
-    underWay.append((now + wait, order, run))
+    var (low, high) = (0, underWay.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if underWay[middle].at > now + wait { low = middle + 1 } else { high = middle }
+    }
+    underWay.insert((now + wait, run), at: low)
   }
 
   /// Calls `body` with 0, 1, 2, … once per interval.
@@ -73,15 +78,21 @@ final class World {
     while true {
       drain()
       var next = router.deadline
-      for client in clients { next = next.sooner(client.peer.deadline) }
-      for item in underWay { next = next.sooner(item.at) }
+      for client in clients { next = next.sooner(client.peer.deadline).sooner(client.wayDown?.deadline) }
+      next = next.sooner(underWay.last?.at)
       guard let next, next <= end else { break }
       now = max(now, next)
-      underWay.sort { $0.at != $1.at ? $0.at < $1.at : $0.order < $1.order }
-      while let first = underWay.first, first.at <= now {
-        underWay.removeFirst()
+      while let first = underWay.last, first.at <= now {
+        underWay.removeLast()
         first.run()
         drain()
+      }
+      for client in clients {
+        while let (datagram, sent) = client.wayDown?.pop(at: now) {
+          client.passages.append((sent, now - sent, datagram.count + 28))
+          client.peer.handle(datagram, from: Self.address, to: client.address, at: now)
+          drain()
+        }
       }
       router.handleTimeout(at: now)
       for client in clients { client.peer.handleTimeout(at: now) }
@@ -108,6 +119,10 @@ final class World {
       }
       while let transmit = router.poll(into: scratch.writable, at: now) {
         isQuiet = false
+        if let client = clients.first(where: { $0.address == transmit.destination }), client.wayDown != nil {
+          client.wayDown?.push(Bytes(scratch.writable[..<transmit.count]), tag: now, at: now)
+          continue
+        }
         send(transmit) { [weak self] datagram in
           guard let self, let client = self.clients.first(where: { $0.address == transmit.destination }) else { return }
           client.received += 1

@@ -9,7 +9,7 @@ import KoineRTP
 /// moment; and clusters (`ProbeControl`) find out what lies beyond the rate that is sent.
 struct BandwidthEstimator {
   struct Limits: Sendable {
-    var minimum = 100_000
+    var minimum = 50_000
     var start = 1_500_000
     var maximum = 20_000_000
   }

@@ -1,0 +1,117 @@
+import KoineBase
+import KoineRTP
+import KoineSignaling
+import KoineSimulatedNetwork
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// Layers and estimates behind the router.
+struct PathTests {
+  private static let bitrates = [150_000, 400_000, 1_600_000]
+
+  /// The third figure for congestion control, for one of three receivers.
+  @Test func oneReceiverFollowsItsPathAndTheOthersNoticeNothing() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cyd", "dan")
+    let start = world.now
+    clients[1].wayDown = LinkConditioner(
+      spec: try NetworkSpec("rate=2M,delay=20ms;10s:rate=500k;22s:rate=2M"), seed: 3, start: start)
+    let publisher = LayeredPublisher(clients[0], in: world, bitrates: Self.bitrates)
+    for client in clients[1...] { client.subscribe(to: "ana", "camera") }
+    publisher.send(seconds: 35)
+    var estimates: [Int] = []
+    var layers: [[Int?]] = []
+    for _ in 0..<350 {
+      world.run(.milliseconds(100))
+      estimates.append(clients[1].room?.member("ben")?.seat.peer.capacity ?? 0)
+      layers.append(clients[1...].map { $0.layer(of: "ana") })
+    }
+    let delays = clients[1].passages.map { $0.delay.inMilliseconds - 20 }.sorted()
+    #expect(layers[90][0] == 2)
+    #expect(estimates[120] <= 500_000, "within two seconds of the fall")
+    #expect(layers[120...219].allSatisfy { $0[0] ?? 2 <= 1 })
+    #expect(estimates[320] >= 1_700_000 && layers[320][0] == 2, "within ten seconds of the rise")
+    #expect(delays[delays.count * 95 / 100] <= 200)
+    #expect(publisher.faults(in: clients[1].frames("ana", "camera")) == [])
+    for (index, other) in clients[2...].enumerated() {
+      #expect(other.frames("ana", "camera").count > 1_030)
+      #expect(layers[20...].allSatisfy { $0[index + 1] == 2 })
+      #expect(publisher.faults(in: other.frames("ana", "camera")) == [])
+    }
+  }
+
+  /// The second figure: layer switches under load.
+  @Test(arguments: [1, 3]) func switchesAreQuickAndWhole(temporalLayers: Int) throws {
+    let world = try World()
+    world.delay = .milliseconds(20)
+    let seen = Lock<[Bytes]>([])
+    let ben = try world.makeClient(trace: { bytes in seen.withLock { $0.append(Bytes(bytes)) } })
+    ben.join("room", as: "ben")
+    let others = try world.joined("ana", "cyd", "dan", "eva")
+    for client in others {
+      client.publish(.microphone)
+      client.sendSound("microphone", seconds: 30)
+    }
+    let publisher = LayeredPublisher(others[0], in: world, bitrates: Self.bitrates, temporalLayers: temporalLayers)
+    publisher.send(seconds: 30)
+    for client in [ben] + others[1...] { client.subscribe(to: "ana", "camera", "microphone") }
+    others[2].tell(.prefer([preference(1)]))
+    world.run(.seconds(3))
+    var waits: [[Double]] = [[], []]
+    var keys: [Int] = []
+    for round in 0..<24 {
+      let goesUp = !round.isMultiple(of: 2)
+      let before = ben.frames("ana", "camera").count
+      let asked = world.now
+      ben.tell(.prefer([preference(goesUp ? 2 : 0)]))
+      world.run(.milliseconds(900 + 7 * round))
+      let frames = ben.frames("ana", "camera")[before...]
+      let first = try #require(frames.first { $0.data.array[3] == (goesUp ? 2 : 0) })
+      waits[goesUp ? 1 : 0].append((first.arrived - asked).inMilliseconds)
+      keys.append(frames.count(where: \.isKey))
+    }
+    #expect(try #require(waits[0].max()) <= 200)
+    #expect(try #require(waits[1].max()) <= 500)
+    #expect(keys.allSatisfy { $0 == 1 })
+    #expect(publisher.faults(in: ben.frames("ana", "camera")) == [])
+    #expect(ben.statistics("ana", "camera")?.lost == 0)
+    #expect(wireFaults(seen.withLock { $0 }) == [])
+  }
+
+  private func preference(_ layer: Int) -> LayerPreference {
+    LayerPreference(reference: TrackReference(participant: "ana", track: "camera"), layer: layer)
+  }
+
+  /// What a receiver on a path without loss finds wrong with the numbers of the pictures it gets.
+  private func wireFaults(_ packets: [Bytes]) -> [String] {
+    struct Last {
+      var sequence: UInt16
+      var timestamp: UInt32
+      var picture: UInt16
+      var tl0: UInt8
+    }
+    var faults: [String] = []
+    var last: [UInt32: Last] = [:]
+    for bytes in packets {
+      guard !RTPPacket.isRTCP(bytes.readable), let packet = try? RTPPacket(parsing: bytes.readable),
+        packet.payloadType == 96, !packet.payloadRange.isEmpty,
+        let (descriptor, _) = try? VP8Descriptor.parse(packet.payload(in: bytes.readable)),
+        let picture = descriptor.pictureID, let tl0 = descriptor.tl0PictureIndex
+      else { continue }
+      if let last = last[packet.ssrc] {
+        if packet.sequence != last.sequence &+ 1 { faults.append("sequence \(last.sequence) → \(packet.sequence)") }
+        let isNew = packet.timestamp != last.timestamp
+        if picture != (isNew ? (last.picture &+ 1) & 0x7FFF : last.picture) {
+          faults.append("picture \(last.picture) → \(picture)")
+        }
+        let isBase = isNew && descriptor.temporalLayer ?? 0 == 0
+        if tl0 != (isBase ? last.tl0 &+ 1 : last.tl0) { faults.append("TL0PICIDX \(last.tl0) → \(tl0)") }
+        if Int32(bitPattern: packet.timestamp &- last.timestamp) < 0 { faults.append("timestamp") }
+      }
+      last[packet.ssrc] = Last(sequence: packet.sequence, timestamp: packet.timestamp, picture: picture, tl0: tl0)
+    }
+    return faults
+  }
+}
