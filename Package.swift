@@ -144,12 +144,13 @@ let package = Package(
     room(
       "ServerBackend", in: "Sources/Backends",
       leansOn: ["Koine", "KoineBase", "KoineRoomClient", "KoineSignaling", "KoineSockets", "KoineTransport"] + nio),
-    room(
-      "Server",
-      leansOn: [
-        "KoineAdmissions", "KoineBase", "KoineRouter", "KoineSignaling", "KoineSockets", "KoineTokens",
-        "KoineTransport", .product(name: "Logging", package: "swift-log"),
-      ] + nio),
+    .target(
+      name: "KoineServer",
+      dependencies: [
+        "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineRTP", "KoineRouter", "KoineSignaling",
+        "KoineSockets", "KoineTokens", "KoineTransport", .product(name: "Logging", package: "swift-log"),
+      ] + nio,
+      path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
     room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
@@ -260,7 +261,9 @@ let package = Package(
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
-    tests("Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
+    tests(
+      "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],
+      resources: [.copy("SDP/Offers")]),
     tests(
       "Router",
       of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
@@ -295,7 +298,10 @@ let package = Package(
       ], compiled: asAppsAre),
     tests(
       "Server",
-      of: ["KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "Koine"]
+      of: [
+        "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
+        "KoineTransport", "Koine",
+      ]
         + [.product(name: "Logging", package: "swift-log")] + nio),
     tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(

@@ -11,6 +11,8 @@ final class Connection {
   /// When it is given up, while it is lost.
   fileprivate(set) var deadline: Tick?
   var member: Member?
+  /// How its client's peer names things.
+  var dialect = Dialect.koine
   var conversation = Conversation<ServerMessage>()
 
   fileprivate init(_ line: ConnectionID) { (id, self.line) = (line, line) }

@@ -11,6 +11,7 @@ final class Member {
   let grants: Grants
   /// Another one after its media path broke.
   var seat: Seat
+  var dialect: Dialect
   unowned let room: Room
   var attributes: [String: String]
   /// nil once its signalling is gone.
@@ -44,7 +45,7 @@ final class Member {
     externalID = grants.externalID ?? join.externalID
     attributes = grants.attributes ?? join.attributes
     (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
-    (self.connection, line) = (connection.id, connection)
+    (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
     dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
     dataByteBudget = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
     deadline = now + limits.connectTimeout

@@ -16,7 +16,12 @@ extension Room {
         answer.missing.append(reference)
         continue
       }
-      let forwarder = track.forwarders.first { $0.receiver === member } ?? attach(track, to: member, at: now)
+      guard let types = member.dialect.payloadTypes[track.codec] else {
+        answer.missing.append(reference)  // it could not be understood
+        continue
+      }
+      let forwarder =
+        track.forwarders.first { $0.receiver === member } ?? attach(track, to: member, types, at: now)
       answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
     }
     outbox.post(.subscribed(answer), to: member.connection)
@@ -30,8 +35,10 @@ extension Room {
     outbox.post(.failed(request: subscribe.request, failure), to: member.connection)
   }
 
-  private func attach(_ track: PublishedTrack, to member: Member, at now: Tick) -> Forwarder {
-    let media = outgoing(track, to: member)
+  private func attach(
+    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes, at now: Tick
+  ) -> Forwarder {
+    let media = outgoing(track, to: member, types)
     let forwarder = Forwarder(
       track, to: member, media: media, sender: member.seat.peer.addSender(media.outgoing(track.codec)), random: &random)
     track.forwarders.append(forwarder)
@@ -45,9 +52,8 @@ extension Room {
   }
 
   /// One encoding under names of the receiver's own; retransmissions where the publisher has them too.
-  private func outgoing(_ track: PublishedTrack, to member: Member) -> Media {
-    let types = PayloadTypes(track.codec)
-    let hasRTX = track.media.rtxPayloadType != nil
+  private func outgoing(_ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes) -> Media {
+    let hasRTX = track.media.rtxPayloadType != nil && types.rtx != nil
     let ssrc = member.takeSource(&random)
     return Media(
       mid: member.takeMid(), codec: track.media.codec, payloadType: types.media,
@@ -94,19 +100,5 @@ extension Room {
 
   private func subscriptions(_ tracks: [TrackReference], of member: Member) -> [Forwarder] {
     member.subscriptions.filter { tracks.contains($0.track.reference) }
-  }
-}
-
-/// The payload types of what the router sends.
-private struct PayloadTypes {
-  let media: UInt8
-  let rtx: UInt8
-
-  init(_ codec: Codec) {
-    switch codec {
-    case .vp8: (media, rtx) = (96, 97)
-    case .vp9: (media, rtx) = (98, 99)
-    case .opus: (media, rtx) = (111, 112)
-    }
   }
 }

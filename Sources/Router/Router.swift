@@ -106,6 +106,15 @@ package final class Router {
     settle(member.room, at: now)
   }
 
+  /// Says how the connection's peer names things, before it joins or later.
+  package func speak(_ dialect: Dialect, on line: ConnectionID) {
+    guard let connection = connections.connection(on: line) else { return }
+    connection.dialect = dialect
+    guard let member = connection.member else { return }
+    member.dialect = dialect
+    member.seat.peer.extensions = dialect.extensions
+  }
+
   /// A message that cannot be read is answered, never punished.
   package func refuse(_ error: SignalingError, on line: ConnectionID) {
     guard let connection = connections.connection(on: line) else { return }
@@ -234,7 +243,7 @@ package final class Router {
       defer { settle(room, at: now) }
       do {
         let id = grants.participantID ?? join.participantID ?? unusedID(in: room)
-        let seat = try makeSeat(for: join.description, at: now)
+        let seat = try makeSeat(for: join.description, connection.dialect, at: now)
         offerResumption(on: connection)
         connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
       } catch {
@@ -286,14 +295,15 @@ package final class Router {
 
   private func restartMedia(of member: Member, _ description: Description, at now: Tick) {
     do {
-      member.room.reseat(member, on: try makeSeat(for: description, at: now), at: now)
+      member.room.reseat(member, on: try makeSeat(for: description, member.dialect, at: now), at: now)
     } catch {
       outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
     }
   }
 
-  private func makeSeat(for description: Description, at now: Tick) throws -> Seat {
+  private func makeSeat(for description: Description, _ dialect: Dialect, at now: Tick) throws -> Seat {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
+    peerConfiguration.extensions = dialect.extensions
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
     let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
     for address in configuration.addresses { peer.addLocalAddress(address) }

@@ -25,9 +25,9 @@ final class FrontDesk: Sendable {
     switch request.uri.prefix(while: { $0 != "?" }) {
     case "/healthz": return await health()
     case "/metrics": return await metrics()
-    case "/signaling":
+    case "/signaling", "/browser":
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
-    default: return Answer(status: .notFound, body: "not here\n")
+    case let path: return Page.answer(path) ?? Answer(status: .notFound, body: "not here\n")
     }
   }
 

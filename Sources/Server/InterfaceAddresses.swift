@@ -37,6 +37,9 @@ extension SocketAddress {
   /// `0.0.0.0` or `::`.
   var isUnspecified: Bool { high == 0 && low == 0 }
 
+  /// 127.0.0.0/8, `::1`.
+  var isLoopback: Bool { family == .ipv4 ? low >> 24 == 127 : high == 0 && low == 1 }
+
   /// 169.254.0.0/16, fe80::/10.
   fileprivate var isLinkLocal: Bool {
     family == .ipv4 ? low >> 16 == 0xA9FE : high >> 54 == 0xFE80 >> 6

@@ -7,10 +7,10 @@ import KoineTokens
 import KoineTransport
 import Logging
 
-/// Where a connection's messages go.
+/// Where a connection's messages go. Called on the network loop: must return at once.
 protocol SignalOutlet: AnyObject, Sendable {
-  /// Called on the network loop: must return at once.
   func send(_ message: ServerMessage)
+  func send(_ answer: BrowserAnswer)
 }
 
 /// A router on its sockets, and the connections of those who speak with it.
@@ -23,6 +23,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private let authorization: Lock<Authorization>
   private var router: Router?
   private var outlets: [ConnectionID: any SignalOutlet] = [:]
+  private var browsers: [ConnectionID: BrowserEnd] = [:]
   private var stays: [ConnectionID: Logger] = [:]
   private let datagram = Bytes(capacity: 2_048)
   private let nextConnection = Lock(0)
@@ -86,7 +87,8 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     guard let host = SocketAddress(configuration.host == "localhost" ? "127.0.0.1" : configuration.host, port: 0) else {
       throw ServerError(description: "'\(configuration.host)' is no numeric address: say which addresses media goes by")
     }
-    guard host.isUnspecified else { return [.init(announced: host)] }
+    // The loopback address alone would not do: browsers take no media there.
+    guard host.isUnspecified || host.isLoopback else { return [.init(announced: host)] }
     return InterfaceAddresses.all().map { .init(announced: $0) }
   }
 
@@ -105,6 +107,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private func close() {
     router = nil
     outlets.removeAll()
+    browsers.removeAll()
     for address in addresses { place.close(boundAddresses[address] ?? address) }
     addresses.removeAll()
     place.rest()
@@ -114,7 +117,8 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   func admit(_ access: ServerConfiguration.Access) { authorization.withLock { $0 = Authorization(access) } }
 
-  func open(_ outlet: any SignalOutlet) -> ConnectionID {
+  /// - Parameter isBrowser: whether it describes its media by SDP.
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool) -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
@@ -122,6 +126,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       })
     post { [self] in
       outlets[connection] = outlet
+      if isBrowser { browsers[connection] = BrowserEnd(sessionID: String(connection.value)) }
       router?.open(connection, at: now)
     }
     return connection
@@ -130,6 +135,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   func close(_ connection: ConnectionID) {
     post { [self] in
       outlets[connection] = nil
+      browsers[connection] = nil
       if let stay = stays.removeValue(forKey: connection) { stay.info("connection lost") }
       router?.lose(connection, at: now)
       endTurn(at: now)
@@ -139,12 +145,36 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   func take(_ message: Result<ClientMessage, SignalingError>, on connection: ConnectionID) {
     post { [self] in
       switch message {
-      case .success(let message):
-        note(message, on: connection)
-        router?.handle(message, on: connection, at: now)
+      case .success(let message): route(message, on: connection, at: now)
       case .failure(let error): router?.refuse(error, on: connection)
       }
       endTurn(at: now)
+    }
+  }
+
+  func take(_ message: Result<BrowserMessage, SignalingError>, on connection: ConnectionID) {
+    post { [self] in
+      switch message {
+      case .success(let message): carryOut(browsers[connection]?.take(message) ?? [], on: connection, at: now)
+      case .failure(let error): router?.refuse(error, on: connection)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  private func route(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
+    note(message, on: connection)
+    router?.handle(message, on: connection, at: now)
+  }
+
+  private func carryOut(_ actions: [BrowserEnd.Action], on connection: ConnectionID, at now: Tick) {
+    for action in actions {
+      switch action {
+      case .route(let message): route(message, on: connection, at: now)
+      case .speak(let dialect): router?.speak(dialect, on: connection)
+      case .tell(let message): outlets[connection]?.send(message)
+      case .answer(let answer): outlets[connection]?.send(answer)
+      }
     }
   }
 
@@ -168,7 +198,11 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     guard let router else { return }
     while let (connection, message) = router.pollMessage() {
       note(message, on: connection)
-      outlets[connection]?.send(message)
+      if let browser = browsers[connection] {
+        carryOut(browser.hear(message), on: connection, at: now)
+      } else {
+        outlets[connection]?.send(message)
+      }
     }
     while let transmit = router.poll(into: datagram.writable, at: now) {
       place.send(

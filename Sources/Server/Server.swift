@@ -11,6 +11,8 @@ import NIOWebSocket
 public final class Server: Sendable {
   /// Where the room protocol is spoken.
   public static let signalingPath = "/signaling"
+  /// Where it is spoken with offers and answers (SDP) in place of the structured descriptions.
+  public static let browserPath = "/browser"
 
   /// The port of HTTP and WebSocket.
   public let port: Int
@@ -98,14 +100,15 @@ public final class Server: Sendable {
       shouldUpgrade: { channel, head in
         channel.eventLoop.makeSucceededFuture(isWelcome(head) ? HTTPHeaders() : nil)
       },
-      upgradePipelineHandler: { channel, _ in
+      upgradePipelineHandler: { channel, head in
         channel.eventLoop.makeCompletedFuture {
           let pipeline = channel.pipeline.syncOperations
           try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
               minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 1_024, maxAccumulatedFrameSize: limits.messageBytes)
           )
-          try pipeline.addHandler(SignalHandler(host: host, pass: pass, limits: limits))
+          try pipeline.addHandler(
+            SignalHandler(host: host, pass: pass, limits: limits, isBrowser: path(of: head) == browserPath))
         }
       })
     let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
@@ -122,9 +125,11 @@ public final class Server: Sendable {
     try pipeline.addHandler(plain)
   }
 
+  private static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }
+
   /// Browsers say from which site a page comes; pages of other sites have no business here.
   static func isWelcome(_ head: HTTPRequestHead) -> Bool {
-    guard head.uri.prefix(while: { $0 != "?" }) == signalingPath else { return false }
+    guard [signalingPath, browserPath].contains(path(of: head)) else { return false }
     guard let origin = head.headers.first(name: "Origin") else { return true }
     let site = origin.drop { $0 != ":" }.dropFirst(3)  // without "https://"
     return head.headers.first(name: "Host").map { $0.lowercased() == site.lowercased() } ?? false

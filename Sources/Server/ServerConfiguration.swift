@@ -31,7 +31,8 @@ public struct ServerConfiguration: Sendable {
   public var port: Int
   /// For all media; 0: the system chooses one.
   public var mediaPort: UInt16
-  /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all.
+  /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all or is the
+  /// machine itself.
   public var mediaAddresses: [MediaAddress]
   public var access: Access
   public var limits: ServerLimits

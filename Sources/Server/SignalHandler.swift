@@ -1,4 +1,5 @@
 import KoineBase
+import KoineJSONCodec
 import KoineRouter
 import KoineSignaling
 import Logging
@@ -25,8 +26,12 @@ final class SignalHandler: ChannelInboundHandler {
   private var pings: RepeatedTask?
   private var lastHeard = NIODeadline.now()
 
-  init(host: RouterHost, pass: DoorKeeper.Pass, limits: ServerLimits) {
+  private let isBrowser: Bool
+
+  /// - Parameter isBrowser: whether the client describes its media by SDP.
+  init(host: RouterHost, pass: DoorKeeper.Pass, limits: ServerLimits, isBrowser: Bool) {
     self.host = host
+    self.isBrowser = isBrowser
     admission = pass
     self.limits = limits
     budget = MessageBudget(burst: limits.messageBurst, perSecond: limits.messagesPerSecond)
@@ -35,7 +40,7 @@ final class SignalHandler: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     let outlet = ChannelOutlet(channel: context.channel, limit: limits.unreadBytes)
     self.outlet = outlet
-    connection = host.open(outlet)
+    connection = host.open(outlet, isBrowser: isBrowser)
     lastHeard = .now()
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pings = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.pingInterval, delay: Self.pingInterval) { _ in
@@ -67,10 +72,13 @@ final class SignalHandler: ChannelInboundHandler {
 
   private func take(_ text: ByteBuffer) {
     guard let connection else { return }
-    let message = text.withUnsafeReadableBytes { bytes in
-      Result { () throws(SignalingError) in try ClientMessage(json: bytes) }
+    text.withUnsafeReadableBytes { bytes in
+      if isBrowser {
+        host.take(Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }, on: connection)
+      } else {
+        host.take(Result { () throws(SignalingError) in try ClientMessage(json: bytes) }, on: connection)
+      }
     }
-    host.take(message, on: connection)
   }
 
   private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
@@ -107,19 +115,20 @@ final class ChannelOutlet: SignalOutlet {
     self.limit = limit
   }
 
-  func send(_ message: ServerMessage) {
-    // Written out on the channel's own thread, so that the network loop has only to hand it over.
-    channel.eventLoop.execute { [self] in
-      guard let json = try? message.json() else { return }
-      let count = json.count
-      let isTooMuch = waiting.withLock { waiting in
-        waiting += count
-        return waiting > limit
-      }
-      guard !isTooMuch else { return channel.close(promise: nil) }
-      let frame = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(bytes: json))
-      channel.writeAndFlush(frame).whenComplete { [self] _ in waiting.withLock { $0 -= count } }
+  // Written out on the channel's own thread, so that the network loop has only to hand it over.
+  func send(_ message: ServerMessage) { channel.eventLoop.execute { [self] in write(try? message.json()) } }
+  func send(_ answer: BrowserAnswer) { channel.eventLoop.execute { [self] in write(try? JSONCodec.encode(answer)) } }
+
+  private func write(_ json: [UInt8]?) {
+    guard let json else { return }
+    let count = json.count
+    let isTooMuch = waiting.withLock { waiting in
+      waiting += count
+      return waiting > limit
     }
+    guard !isTooMuch else { return channel.close(promise: nil) }
+    let frame = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(bytes: json))
+    channel.writeAndFlush(frame).whenComplete { [self] _ in waiting.withLock { $0 -= count } }
   }
 }
 

@@ -19,12 +19,6 @@ extension Peer {
     for stream in receivers.indices { route(to: stream) }
   }
 
-  private func route(to stream: Int) {
-    let encoding = receivers[stream].encoding
-    routes[encoding.ssrc] = Route(stream: stream, isRetransmission: false)
-    if let rtx = encoding.rtxSSRC { routes[rtx] = Route(stream: stream, isRetransmission: true) }
-  }
-
   /// Asks the sender for a key frame, unless one has just been asked for.
   package func requestKeyFrame(of id: ReceiverID, layer: Int = 0) {
     for index in receivers.indices where receivers[index].receiver == id && receivers[index].layer == layer {
@@ -59,7 +53,7 @@ extension Peer {
     let packet = try RTPPacket(parsing: bytes)
     let extensions = HeaderExtensions(packet, in: bytes, map: configuration.extensions)
     if let number = extensions.transportSequence { arrivals.received(number, at: now) }
-    guard let route = routes[packet.ssrc] else {
+    guard let route = routes[packet.ssrc] ?? learn(packet, in: bytes) else {
       dropped += 1
       return
     }
@@ -105,6 +99,7 @@ extension Peer {
 
   private func collectFeedback(of index: Int, at now: Tick) {
     let ssrc = receivers[index].encoding.ssrc
+    guard ssrc != 0 else { return }  // nothing has come yet; whoever wants a key frame asks again
     let id = receivers[index].receiver
     wantedSequences.removeAll(keepingCapacity: true)
     receivers[index].collectNacks(into: &wantedSequences, roundTrip: roundTrip, at: now)

@@ -1,5 +1,5 @@
 package import KoineBase
-import KoineRTP
+package import KoineRTP
 
 /// One remote end: ICE, DTLS, SRTP, and the RTP streams in both directions.
 ///
@@ -10,7 +10,7 @@ import KoineRTP
 ///
 /// After `close()`, drain `poll` once more: it yields the goodbyes.
 package final class Peer {
-  package let configuration: PeerConfiguration
+  package private(set) var configuration: PeerConfiguration
   package let localCredentials: ICECredentials
   var ice: ICEAgent
   let dtls: DTLSEndpoint
@@ -85,6 +85,12 @@ package final class Peer {
   }
 
   // MARK: Descriptions
+
+  /// Which header extension goes by which number from now on.
+  package var extensions: HeaderExtensionMap {
+    get { configuration.extensions }
+    set { configuration.extensions = newValue }
+  }
 
   package func addLocalAddress(_ address: SocketAddress) {
     localAddresses.append(address)

@@ -32,7 +32,7 @@ struct RTPReceiveStream {
   /// Asked for if the first packet that comes does not begin a frame.
   private static let packetsBeforeFirst: Int64 = 3
   let receiver: ReceiverID
-  let parameters: StreamParameters
+  private(set) var parameters: StreamParameters
   let layer: Int
   let mode: ReceiveMode
   private(set) var statistics: ReceptionStatistics
@@ -50,17 +50,46 @@ struct RTPReceiveStream {
   private var assembler: FrameAssembler?
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
+  /// Whether packets say whose they are, because signalling did not.
+  let isNamedByPackets: Bool
   private var asksAgain: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
 
   init(receiver: ReceiverID, parameters: StreamParameters, layer: Int, mode: ReceiveMode) {
+    self.init(
+      receiver: receiver, parameters: parameters, layer: layer, mode: mode,
+      isNamedByPackets: parameters.encodings[layer].ssrc == 0)
+  }
+
+  private init(
+    receiver: ReceiverID, parameters: StreamParameters, layer: Int, mode: ReceiveMode, isNamedByPackets: Bool
+  ) {
     self.receiver = receiver
     self.parameters = parameters
     self.layer = layer
     self.mode = mode
+    self.isNamedByPackets = isNamedByPackets
     statistics = ReceptionStatistics(clockRate: parameters.codec.clockRate)
     clock = StreamClock(clockRate: parameters.codec.clockRate)
     keyFrameWish = KeyFrameWish(repeats: mode == .frames)
     if mode == .frames, !parameters.codec.isAudio { assembler = FrameAssembler() }
+  }
+
+  /// Begins anew with another source.
+  mutating func setSource(_ ssrc: UInt32, isRetransmission: Bool) {
+    var parameters = parameters
+    if isRetransmission {
+      parameters.encodings[layer].rtxSSRC = ssrc
+      self.parameters = parameters
+      return
+    }
+    let isNew = parameters.encodings[layer].ssrc == 0
+    parameters.encodings[layer].ssrc = ssrc
+    if isNew { self.parameters = parameters } else { self = RTPReceiveStream(replacing: self, parameters) }
+  }
+
+  private init(replacing old: RTPReceiveStream, _ parameters: StreamParameters) {
+    self.init(
+      receiver: old.receiver, parameters: parameters, layer: old.layer, mode: old.mode, isNamedByPackets: true)
   }
 
   /// Takes a packet of the stream itself, or one recovered from its retransmission stream.

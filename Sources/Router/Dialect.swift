@@ -1,0 +1,29 @@
+package import KoineRTP
+import KoineSignaling
+package import KoineTransport
+
+/// How a connection's peer names what Koine's own programs have fixed numbers for: browsers choose theirs.
+package struct Dialect: Hashable, Sendable {
+  package struct PayloadTypes: Hashable, Sendable {
+    package var media: UInt8
+    /// Of retransmissions; nil where the peer takes none.
+    package var rtx: UInt8?
+
+    package init(media: UInt8, rtx: UInt8?) { (self.media, self.rtx) = (media, rtx) }
+  }
+
+  package var extensions: HeaderExtensionMap
+  /// Of the codecs that the peer understands.
+  package var payloadTypes: [Codec: PayloadTypes]
+
+  package init(extensions: HeaderExtensionMap, payloadTypes: [Codec: PayloadTypes]) {
+    (self.extensions, self.payloadTypes) = (extensions, payloadTypes)
+  }
+
+  package static let koine = Dialect(
+    extensions: .koine,
+    payloadTypes: [
+      .opus: PayloadTypes(media: 111, rtx: 112), .vp8: PayloadTypes(media: 96, rtx: 97),
+      .vp9: PayloadTypes(media: 98, rtx: 99),
+    ])
+}

@@ -1,0 +1,106 @@
+import KoineRTP
+import KoineSignaling
+import KoineTransport
+
+extension SessionDescription {
+  /// The answer of an ICE-lite server (RFC 8829 section 5.3): it waits for the handshake, takes everything on one transport
+  /// and names its sources.
+  /// - Parameters:
+  ///   - receiving: by mid, what the other side may send.
+  ///   - sending: by mid, what it will get.
+  init(
+    answering offer: SessionDescription, as local: PeerDescription, sessionID: String, version: UInt64,
+    receiving: [String: Media], sending: [String: Media]
+  ) {
+    var media: [MediaDescription] = []
+    for medium in offer.media {
+      guard let mid = medium.mid, medium.kind == "audio" || medium.kind == "video", medium.has("rtcp-mux"),
+        !medium.knownFormats.isEmpty
+      else {
+        media.append(MediaDescription(rejecting: medium))
+        continue
+      }
+      media.append(
+        MediaDescription(answering: medium, mid: mid, as: local, receiving: receiving[mid], sending: sending[mid]))
+    }
+    let accepted = media.filter { $0.port != 0 }.compactMap(\.mid)
+    self.init(
+      sessionID: sessionID, version: version,
+      attributes: [
+        Attribute("ice-lite"), Attribute("group", (["BUNDLE"] + accepted).joined(separator: " ")),
+        Attribute("msid-semantic", " WMS *"),
+      ],
+      media: media)
+  }
+}
+
+extension MediaDescription {
+  fileprivate init(rejecting offer: MediaDescription) {
+    self.init(
+      kind: offer.kind, port: 0, transport: offer.transport, formats: offer.formats,
+      attributes: [Attribute("inactive")] + (offer.mid.map { [Attribute("mid", $0)] } ?? []))
+  }
+
+  fileprivate init(
+    answering offer: MediaDescription, mid: String, as local: PeerDescription, receiving: Media?, sending: Media?
+  ) {
+    // What it sends, it sends in one format, which was chosen when it was published; to get, it must understand any.
+    let formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
+    self.init(
+      kind: offer.kind, transport: offer.transport,
+      formats: formats.flatMap { [$0.payloadType, $0.rtxPayloadType].compactMap(\.self) }.map(String.init))
+    add("mid", mid)
+    add(offer.direction.answered(sends: sending != nil, receives: receiving != nil).rawValue)
+    addTransport(local)
+    add("rtcp-mux")
+    add("rtcp-rsize")
+    for format in formats { add(format, offer.feedback(of: format.payloadType)) }
+    for (id, uri) in offer.extensions where HeaderExtensionMap.Kind.allCases.contains(where: { $0.uri == uri }) {
+      add("extmap", "\(id) \(uri)")
+    }
+    if let receiving { addLayers(of: receiving) }
+    if let sending { addSources(of: sending) }
+  }
+
+  private mutating func add(_ name: String, _ value: String? = nil) { attributes.append(Attribute(name, value)) }
+
+  private mutating func addTransport(_ local: PeerDescription) {
+    add("ice-ufrag", local.ice.ufrag)
+    add("ice-pwd", local.ice.password)
+    add("fingerprint", "\(local.fingerprint.algorithm) \(local.fingerprint.value)")
+    add("setup", "passive")
+    for candidate in local.candidates { add("candidate", candidate.sdpValue) }
+    add("end-of-candidates")
+  }
+
+  private mutating func add(_ format: Format, _ feedback: Set<String>) {
+    let type = format.payloadType
+    add("rtpmap", "\(type) \(format.codec.rtpmap)")
+    for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] where feedback.contains(kind) {
+      if kind == "transport-cc" || !format.codec.isAudio { add("rtcp-fb", "\(type) \(kind)") }
+    }
+    switch format.codec {
+    case .opus: add("fmtp", "\(type) minptime=10;useinbandfec=1")
+    case .vp9: add("fmtp", "\(type) profile-id=0")
+    case .vp8: break
+    }
+    guard let rtx = format.rtxPayloadType else { return }
+    add("rtpmap", "\(rtx) rtx/\(format.codec.clockRate)")
+    add("fmtp", "\(rtx) apt=\(type)")
+  }
+
+  private mutating func addLayers(of media: Media) {
+    let layers = media.encodings.compactMap(\.rid)
+    guard layers.count > 1 else { return }
+    for layer in layers { add("rid", "\(layer) recv") }
+    add("simulcast", "recv " + layers.joined(separator: ";"))
+  }
+
+  private mutating func addSources(of media: Media) {
+    add("msid", "\(media.mid) \(media.mid)")
+    for encoding in media.encodings {
+      if let rtx = encoding.rtxSSRC { add("ssrc-group", "FID \(encoding.ssrc) \(rtx)") }
+      for ssrc in [encoding.ssrc, encoding.rtxSSRC].compactMap(\.self) { add("ssrc", "\(ssrc) cname:koine") }
+    }
+  }
+}

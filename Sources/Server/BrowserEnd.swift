@@ -1,0 +1,242 @@
+import KoineBase
+import KoineRTP
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+
+/// Stands between the router and a client that speaks SDP: makes joins, publications and subscriptions of its offers, and
+/// answers of what the router says to them. Sans-IO; touched on the network loop only.
+///
+/// The client offers and the server answers, always: so offers never meet. An offer says of each medium what it is for;
+/// what differs from the offer before is published, withdrawn, subscribed to or given up, and once the router has
+/// answered all of it, so is the client.
+final class BrowserEnd {
+  /// What is to be done now, in order.
+  enum Action {
+    case route(ClientMessage)
+    case speak(Dialect)
+    case tell(ServerMessage)
+    case answer(BrowserAnswer)
+  }
+
+  private struct Sent {
+    let id: String
+    let media: Media
+  }
+
+  private struct Wanted {
+    let reference: TrackReference
+    var media: Media?
+  }
+
+  private struct Exchange {
+    let number: Int
+    let offer: SessionDescription
+    /// Requests that the router has not answered, with the medium they are about.
+    var open: [Int: String] = [:]
+  }
+
+  private let sessionID: String
+  private var version: UInt64 = 1
+  private var local: Description?
+  private var sent: [String: Sent] = [:]
+  private var wanted: [String: Wanted] = [:]
+  private var exchange: Exchange?
+  /// While one is under way: the browser waits for its answer, unless it is no browser.
+  private var waiting: BrowserOffer?
+  private var nextRequest = 1
+
+  init(sessionID: String) { self.sessionID = sessionID }
+
+  // MARK: From the client
+
+  func take(_ message: BrowserMessage) -> [Action] {
+    switch message {
+    case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe):
+      return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
+    case .other(let message): return [.route(message)]
+    case .join(let join, let offer): return self.join(join, offer)
+    case .offer(let offer):
+      guard local != nil else { return [.tell(.failed(request: nil, Failure(.wrongState, "join first")))] }
+      guard exchange == nil else {
+        waiting = offer
+        return []
+      }
+      return begin(offer)
+    }
+  }
+
+  private func join(_ join: Join, _ offer: BrowserOffer) -> [Action] {
+    guard local == nil else {
+      return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room")))]
+    }
+    do throws(SDPError) {
+      let description = try SessionDescription(parsing: offer.sdp)
+      var join = join
+      join.description = Description(try description.peerDescription())
+      waiting = offer
+      return [.speak(Dialect(description)), .route(.join(join))]
+    } catch {
+      return [.tell(.refused(Failure(.malformed, "\(error)")))]
+    }
+  }
+
+  private func begin(_ offer: BrowserOffer) -> [Action] {
+    let description: SessionDescription
+    do throws(SDPError) { description = try SessionDescription(parsing: offer.sdp) } catch {
+      return [.tell(.failed(request: nil, Failure(.malformed, "\(error)")))]
+    }
+    var actions = [Action.speak(Dialect(description))]
+    var exchange = Exchange(number: offer.number, offer: description)
+    let media = Dictionary(description.media.compactMap { medium in medium.mid.map { ($0, medium) } }) { first, _ in
+      first
+    }
+    actions += send(offer.send ?? [], media, &exchange)
+    actions += receive(offer.receive ?? [], media, &exchange)
+    self.exchange = exchange
+    return actions + answerIfDone()
+  }
+
+  private func send(
+    _ tracks: [BrowserOffer.Sent], _ media: [String: MediaDescription], _ exchange: inout Exchange
+  ) -> [Action] {
+    var actions: [Action] = []
+    let now = Dictionary(tracks.filter { media[$0.mid]?.direction.sends == true }.map { ($0.mid, $0) }) { first, _ in
+      first
+    }
+    let gone = sent.filter { now[$0.key]?.id != $0.value.id }
+    if !gone.isEmpty { actions.append(.route(.unpublish(trackIDs: gone.values.map(\.id).sorted()))) }
+    for mid in gone.keys { sent[mid] = nil }
+    for (mid, track) in now.sorted(by: { $0.key < $1.key }) where sent[mid] == nil {
+      guard let medium = media[mid], let offered = Media(medium, mid: mid, for: track.kind) else {
+        actions.append(
+          .tell(.failed(request: nil, Failure(.badMedia, "medium “\(mid)” has nothing that is known here"))))
+        continue
+      }
+      let number = takeRequest()
+      exchange.open[number] = mid
+      sent[mid] = Sent(id: track.id, media: offered)
+      let published = Track(id: track.id, kind: track.kind, muted: track.muted ?? false, media: offered)
+      actions.append(.route(.publish(Publish(request: number, tracks: [published]))))
+    }
+    return actions
+  }
+
+  private func receive(
+    _ tracks: [BrowserOffer.Wanted], _ media: [String: MediaDescription], _ exchange: inout Exchange
+  ) -> [Action] {
+    var actions: [Action] = []
+    let now = Dictionary(tracks.filter { media[$0.mid]?.direction.receives == true }.map { ($0.mid, $0.reference) }) {
+      first, _ in first
+    }
+    let gone = wanted.filter { now[$0.key] != $0.value.reference }
+    if !gone.isEmpty { actions.append(.route(.unsubscribe(gone.values.map(\.reference)))) }
+    for mid in gone.keys { wanted[mid] = nil }
+    for (mid, reference) in now.sorted(by: { $0.key < $1.key }) where wanted[mid] == nil {
+      let number = takeRequest()
+      exchange.open[number] = mid
+      wanted[mid] = Wanted(reference: reference)
+      actions.append(.route(.subscribe(Subscribe(request: number, tracks: [reference]))))
+    }
+    return actions
+  }
+
+  private func takeRequest() -> Int {
+    nextRequest += 1
+    return nextRequest
+  }
+
+  // MARK: From the router
+
+  func hear(_ message: ServerMessage) -> [Action] {
+    switch message {
+    case .joined(let joined):
+      local = joined.description
+      guard let offer = waiting else { return [.tell(message)] }
+      waiting = nil
+      return [.tell(message)] + begin(offer)
+    case .refused, .ended:
+      (local, exchange, waiting) = (nil, nil, nil)
+      sent.removeAll()
+      wanted.removeAll()
+      return [.tell(message)]
+    case .accepted(let request):
+      guard exchange?.open.removeValue(forKey: request) != nil else { return [] }
+      return answerIfDone()
+    case .subscribed(let answer):
+      guard let mid = exchange?.open.removeValue(forKey: answer.request) else { return [] }
+      if let track = answer.tracks.first { wanted[mid]?.media = track.media } else { wanted[mid] = nil }
+      return answerIfDone()
+    case .failed(let request?, let failure):
+      guard let mid = exchange?.open.removeValue(forKey: request) else { return [.tell(message)] }
+      sent[mid] = nil
+      wanted[mid] = nil
+      return [.tell(.failed(request: nil, failure))] + answerIfDone()
+    case .withdrawn(let participant, let trackIDs):
+      wanted = wanted.filter {
+        !($0.value.reference.participant == participant && trackIDs.contains($0.value.reference.track))
+      }
+      return [.tell(message)]
+    case .unsubscribed: return []
+    default: return [.tell(message)]
+    }
+  }
+
+  private func answerIfDone() -> [Action] {
+    guard let done = exchange, done.open.isEmpty, let local else { return [] }
+    exchange = nil
+    version += 1
+    let answer = SessionDescription(
+      answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
+      receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
+    var actions = [Action.answer(BrowserAnswer(number: done.number, sdp: answer.text))]
+    if let next = waiting {
+      waiting = nil
+      actions += begin(next)
+    }
+    return actions
+  }
+}
+
+extension Dialect {
+  /// How the offer names things. Of several numbers for one thing the first counts.
+  fileprivate init(_ offer: SessionDescription) {
+    var ids: [HeaderExtensionMap.Kind: UInt8] = [:]
+    var types: [Codec: PayloadTypes] = [:]
+    for medium in offer.media {
+      for (id, uri) in medium.extensions {
+        guard let kind = HeaderExtensionMap.Kind.allCases.first(where: { $0.uri == uri }), ids[kind] == nil,
+          !ids.values.contains(id)
+        else { continue }
+        ids[kind] = id
+      }
+      for format in medium.knownFormats where types[format.codec] == nil {
+        types[format.codec] = PayloadTypes(media: format.payloadType, rtx: format.rtxPayloadType)
+      }
+    }
+    self.init(extensions: HeaderExtensionMap(ids), payloadTypes: types)
+  }
+}
+
+extension Media {
+  /// How the browser will send a medium: by the first format that is known here, in the layers that it names, from the
+  /// sources that it names; 0 stands for those that only the packets name.
+  fileprivate init?(_ medium: MediaDescription, mid: String, for kind: Track.Kind) {
+    guard medium.kind == (kind.isAudio ? "audio" : "video"),
+      let format = medium.knownFormats.first(where: { $0.codec != .vp9 }) ?? medium.knownFormats.first
+    else { return nil }
+    let rtx: UInt32? = format.rtxPayloadType == nil ? nil : 0
+    let layers = Array(medium.sentLayers.prefix(SignalingLimits.encodings))
+    let encodings: [Encoding] =
+      if layers.count > 1 {
+        layers.map { Encoding(rid: $0, ssrc: 0, rtxSSRC: rtx) }
+      } else if let source = medium.sources.first {
+        [Encoding(ssrc: source.ssrc, rtxSSRC: format.rtxPayloadType == nil ? nil : source.rtx ?? 0)]
+      } else {
+        [Encoding(rid: layers.first, ssrc: 0, rtxSSRC: rtx)]
+      }
+    self.init(
+      mid: mid, codec: format.codec.rawValue, payloadType: format.payloadType, rtxPayloadType: format.rtxPayloadType,
+      encodings: encodings)
+  }
+}

@@ -1,0 +1,113 @@
+import KoineJSONCodec
+import KoineSignaling
+
+/// What a client says that describes its media by SDP (RFC 8829), as browsers do. Everything else it says in the messages
+/// of `ClientMessage`.
+enum BrowserMessage: Sendable {
+  case join(Join, BrowserOffer)
+  case offer(BrowserOffer)
+  case other(ClientMessage)
+
+  /// - Throws: `SignalingError`, for any bytes that are not a message.
+  init(json: UnsafeRawBufferPointer) throws(SignalingError) {
+    let head: Head
+    do {
+      head = try JSONCodec.decode(
+        Head.self, from: json, limits: JSONCodec.Limits(size: SignalingLimits.clientMessage))
+    } catch {
+      throw .malformed("\(error)")
+    }
+    switch head.type {
+    case "join":
+      guard let offer = head.offer else { throw .malformed("a join without an offer") }
+      self = .join(try head.join(), try offer.checked())
+    case "offer":
+      guard let offer = head.offer else { throw .malformed("no offer") }
+      self = .offer(try offer.checked())
+    default: self = .other(try ClientMessage(json: json))
+    }
+  }
+
+  private struct Head: Decodable {
+    var type: String
+    var version: Int?
+    var room, name, credential, participantID, externalID: String?
+    var attributes: [String: String]?
+    var offer: BrowserOffer?
+
+    func join() throws(SignalingError) -> Join {
+      guard let version else { throw .malformed("“version” is missing") }
+      guard version == SignalingVersion.current else { throw .unknownVersion(version) }
+      guard let room, let name else { throw .malformed("“room” or “name” is missing") }
+      let attributes = attributes ?? [:]
+      for text in [room, name, participantID ?? "", externalID ?? ""] + attributes.keys {
+        guard text.utf8.count <= SignalingLimits.name else {
+          throw .tooLarge(field: "name", limit: SignalingLimits.name)
+        }
+      }
+      guard (credential?.utf8.count ?? 0) <= SignalingLimits.credential else {
+        throw .tooLarge(field: "credential", limit: SignalingLimits.credential)
+      }
+      guard attributes.count <= SignalingLimits.attributes,
+        attributes.values.allSatisfy({ $0.utf8.count <= SignalingLimits.attributeValue })
+      else { throw .tooLarge(field: "attributes", limit: SignalingLimits.attributes) }
+      return Join(
+        room: room, credential: credential, participantID: participantID, name: name, externalID: externalID,
+        attributes: attributes, description: .ofNobody)
+    }
+  }
+}
+
+/// An offer, and what its media are for.
+struct BrowserOffer: Decodable, Sendable {
+  /// A track that a medium carries to the server.
+  struct Sent: Decodable, Sendable {
+    var mid: String
+    var id: String
+    var kind: Track.Kind
+    var muted: Bool?
+  }
+
+  /// A track that a medium shall carry to the browser.
+  struct Wanted: Decodable, Sendable {
+    var mid: String
+    var participant: String
+    var track: String
+
+    var reference: TrackReference { TrackReference(participant: participant, track: track) }
+  }
+
+  /// Chosen by the browser; the answer repeats it.
+  var number: Int
+  var sdp: String
+  var send: [Sent]?
+  var receive: [Wanted]?
+
+  fileprivate func checked() throws(SignalingError) -> BrowserOffer {
+    guard (send?.count ?? 0) <= SignalingLimits.tracks, (receive?.count ?? 0) <= SignalingLimits.references else {
+      throw .tooLarge(field: "offer", limit: SignalingLimits.references)
+    }
+    let names =
+      (send ?? []).flatMap { [$0.mid, $0.id] } + (receive ?? []).flatMap { [$0.mid, $0.participant, $0.track] }
+    guard names.allSatisfy({ $0.utf8.count <= SignalingLimits.name }) else {
+      throw .tooLarge(field: "offer", limit: SignalingLimits.name)
+    }
+    return self
+  }
+}
+
+/// The server's part of an exchange of descriptions.
+struct BrowserAnswer: Encodable, Sendable {
+  let type = "answer"
+  var number: Int
+  var sdp: String
+
+  private enum CodingKeys: String, CodingKey { case type, number, sdp }
+}
+
+extension Description {
+  /// Stands in a join until its offer has been read.
+  fileprivate static let ofNobody = Description(
+    ufrag: "", password: "", candidates: [], fingerprint: Fingerprint(value: ""), lite: false,
+    setup: .active)
+}

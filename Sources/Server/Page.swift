@@ -1,0 +1,24 @@
+/// The page for browsers, which is part of the program.
+enum Page {
+  private static let files: [String: (type: String, body: String)] = [
+    "/": ("text/html", text(PackageResources.index_html)),
+    "/koine.css": ("text/css", text(PackageResources.koine_css)),
+    "/page.js": ("text/javascript", text(PackageResources.page_js)),
+    "/room.js": ("text/javascript", text(PackageResources.room_js)),
+  ]
+
+  private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+  /// Nothing but its own files may run in the page, and nobody may put it into a frame.
+  private static let policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src data:; "
+    + "media-src 'self' blob: mediastream:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    + "frame-ancestors 'none'"
+
+  static func answer(_ path: Substring) -> FrontDesk.Answer? {
+    guard let (type, body) = files[String(path)] else { return nil }
+    return FrontDesk.Answer(
+      type: type + "; charset=utf-8", body: body,
+      headers: [("Content-Security-Policy", policy), ("Cache-Control", "no-cache"), ("Referrer-Policy", "no-referrer")])
+  }
+}

@@ -1,0 +1,244 @@
+// The page: a lobby, then the call. Everything it shows is read from the room.
+
+import { Room } from "./room.js";
+
+const $ = (id) => document.getElementById(id);
+const query = new URLSearchParams(location.search);
+// In the fragment, because that is not sent to servers.
+const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? undefined;
+let room = null;
+
+// Lobby
+
+$("room").value = query.get("room") ?? "";
+$("name").value = query.get("name") ?? localStorage.getItem("koine.name") ?? "";
+for (const id of ["with-microphone", "with-camera"]) {
+  const wish = query.get(id.slice("with-".length));
+  if (wish) $(id).checked = wish !== "off";
+}
+(query.get("room") ? $("name") : $("room")).focus();
+
+$("enter").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  $("refusal").textContent = "";
+  const tracks = await openDevices($("with-microphone").checked, $("with-camera").checked);
+  localStorage.setItem("koine.name", $("name").value);
+  enter(new Room({ room: $("room").value, name: $("name").value, token }), tracks);
+});
+
+async function openDevices(microphone, camera) {
+  const tracks = { microphone: null, camera: null };
+  const open = async (kind, constraints) => {
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia(constraints);
+      tracks[kind] = stream.getTracks()[0];
+    } catch (error) {
+      trouble(`no ${kind}: ${error.message}`);
+    }
+  };
+  if (microphone) await open("microphone", { audio: true });
+  if (camera) await open("camera", { video: CAMERA });
+  return tracks;
+}
+
+const CAMERA = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+
+function enter(entered, tracks) {
+  room = window.koine = entered;
+  const link = new URL(location.href);
+  link.search = new URLSearchParams({ room: room.room });
+  history.replaceState(null, "", link);
+  room.addEventListener("joined", () => { show(true); trouble(""); draw(); });
+  room.addEventListener("connected", () => trouble(""));
+  room.addEventListener("reconnecting", () => trouble("Reconnecting…"));
+  room.addEventListener("trouble", ({ detail }) => trouble(detail.message));
+  room.addEventListener("ended", ({ detail }) => {
+    show(false);
+    $("refusal").textContent = ENDINGS[detail.reason] ?? detail.failure?.message ?? `Ended: ${detail.reason}`;
+    $("name").focus();
+  });
+  room.addEventListener("own", draw);
+  room.addEventListener("roster", draw);
+  room.addEventListener("speakers", ({ detail }) => level(detail));
+  room.addEventListener("said", ({ detail }) => say(detail.name, detail.text));
+  room.join(tracks);
+}
+
+const ENDINGS = {
+  left: "", closed: "The room was closed.", removed: "You were removed from the room.",
+  duplicate: "You have joined from somewhere else.",
+};
+
+function show(isCall) {
+  $("lobby").hidden = isCall;
+  $("call").hidden = !isCall;
+  if (isCall) {
+    $("title").textContent = room.room;
+    document.title = `${room.room} – Koine`;
+    $("mute").focus();
+  } else {
+    document.title = "Koine";
+    $("tiles").replaceChildren();
+    $("messages").replaceChildren();
+  }
+}
+
+function trouble(text) { $("trouble").textContent = text; }
+
+// Tiles
+
+const tiles = new Map();
+
+function draw() {
+  if (!room?.me || $("call").hidden) return;
+  const wanted = [];
+  const of = (owner, kind) => [...owner.tracks.values()].find((track) => track.kind === kind);
+  wanted.push({
+    key: "me camera", name: `${room.me.name} (you)`, owner: room.me.id, isMine: true, isCamera: true,
+    video: room.ownTrack("camera"), isMuted: room.isMuted("microphone"), isBlank: room.isMuted("camera"),
+  });
+  if (room.ownTrack("screen")) {
+    wanted.push({ key: "me screen", name: "Your screen", isMine: true, video: room.ownTrack("screen") });
+  }
+  for (const other of room.others) {
+    const camera = of(other, "camera"), microphone = of(other, "microphone"), screen = of(other, "screen");
+    wanted.push({
+      key: `${other.id} camera`, name: other.name, owner: other.id, isCamera: true, isMuted: microphone?.muted ?? true,
+      isBlank: !camera || camera.muted, video: camera?.transceiver.receiver.track,
+      audio: microphone?.transceiver.receiver.track,
+    });
+    if (screen) {
+      wanted.push({
+        key: `${other.id} screen`, name: `${other.name}’s screen`, video: screen.transceiver.receiver.track,
+        isBlank: screen.muted, audio: of(other, "screenSound")?.transceiver.receiver.track,
+      });
+    }
+  }
+  const keys = new Set(wanted.map(({ key }) => key));
+  for (const [key, tile] of tiles) {
+    if (keys.has(key) && tile.isConnected) continue;
+    tile.remove();
+    tiles.delete(key);
+  }
+  for (const wish of wanted) fill(tiles.get(wish.key) ?? place(wish.key), wish);
+  $("tiles").style.setProperty("--columns", Math.ceil(Math.sqrt(wanted.length)));
+  $("count").textContent = room.others.length === 0 ? "nobody else is here yet" : `${room.others.length + 1} people`;
+  button("mute", room.isMuted("microphone") ? "Unmute" : "Mute", room.isMuted("microphone"));
+  button("camera", room.isMuted("camera") ? "Camera on" : "Camera off", room.isMuted("camera"));
+  button("share", room.ownTrack("screen") ? "Stop sharing" : "Share screen", Boolean(room.ownTrack("screen")));
+}
+
+function button(id, text, isPressed) {
+  $(id).firstChild.data = text + " ";
+  $(id).setAttribute("aria-pressed", isPressed);
+}
+
+function place(key) {
+  const tile = $("tile").content.firstElementChild.cloneNode(true);
+  tiles.set(key, tile);
+  $("tiles").append(tile);
+  return tile;
+}
+
+function fill(tile, { name, owner, isMine, isCamera, isMuted, isBlank, video, audio }) {
+  tile.dataset.owner = owner ?? "";
+  tile.classList.toggle("mine", Boolean(isMine));
+  tile.classList.toggle("camera", Boolean(isCamera));
+  tile.classList.toggle("blank", Boolean(isBlank || !video));
+  tile.querySelector(".name").textContent = name;
+  tile.querySelector(".initial").textContent = [...name][0] ?? "";
+  tile.querySelector(".mark").hidden = !isMuted;
+  tile.querySelector("meter").hidden = !isCamera;
+  const element = tile.querySelector("video");
+  element.muted = Boolean(isMine);
+  element.setAttribute("aria-label", name);
+  const tracks = [video, audio].filter(Boolean);
+  const shown = element.srcObject?.getTracks() ?? [];
+  if (tracks.length !== shown.length || tracks.some((track) => !shown.includes(track))) {
+    element.srcObject = new MediaStream(tracks);
+  }
+}
+
+function level({ levels, dominant }) {
+  for (const tile of tiles.values()) {
+    const value = levels[tile.dataset.owner];
+    if (value !== undefined) tile.querySelector("meter").value = value;
+    tile.classList.toggle("speaking", Boolean(dominant) && tile.dataset.owner === dominant && tile.classList.contains("camera"));
+  }
+}
+
+// Chat
+
+function say(name, text) {
+  const item = document.createElement("li");
+  const who = document.createElement("b");
+  who.textContent = name;
+  item.append(who, text);
+  $("messages").append(item);
+  $("messages").scrollTop = $("messages").scrollHeight;
+  if ($("chat").hidden) $("talk").firstChild.data = "Chat • ";
+}
+
+$("say").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = $("text").value.trim();
+  if (!text) return;
+  room.say(text);
+  say(room.me.name, text);
+  $("text").value = "";
+});
+
+// Buttons and keys
+
+const actions = {
+  mute: async () => {
+    if (room.ownTrack("microphone")) return room.setMuted("microphone", !room.isMuted("microphone"));
+    const { microphone } = await openDevices(true, false);
+    if (microphone) room.setTrack("microphone", microphone);
+  },
+  camera: async () => {
+    if (room.ownTrack("camera")) return room.setTrack("camera", null);
+    const { camera } = await openDevices(false, true);
+    if (camera) room.setTrack("camera", camera);
+  },
+  share: async () => {
+    if (room.ownTrack("screen")) return room.unshare();
+    try {
+      const stream = await navigator.mediaDevices.getDisplayMedia({ video: true });
+      room.share(stream.getVideoTracks()[0]);
+    } catch (error) {
+      trouble(`not shared: ${error.message}`);
+    }
+  },
+  talk: () => {
+    $("chat").hidden = !$("chat").hidden;
+    $("talk").setAttribute("aria-expanded", !$("chat").hidden);
+    $("talk").firstChild.data = "Chat ";
+    if (!$("chat").hidden) $("text").focus();
+  },
+  leave: () => room.leave(),
+};
+const keys = { m: "mute", v: "camera", s: "share", c: "talk", q: "leave" };
+for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !$("chat").hidden) { actions.talk(); $("talk").focus(); return; }
+  const isTyping = event.target.matches("input, textarea");
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.repeat || $("call").hidden) return;
+  const action = actions[keys[event.key.toLowerCase()]];
+  if (action) { event.preventDefault(); action(); }
+});
+
+$("copy").addEventListener("click", async () => {
+  const link = new URL(location.href);
+  link.hash = "";
+  try {
+    await navigator.clipboard.writeText(link);
+    $("copy").firstChild.data = "Copied";
+  } catch {
+    prompt("The link to this room:", link);
+  }
+  setTimeout(() => { $("copy").firstChild.data = "Copy link"; }, 2_000);
+});
+
+if (query.has("join") && $("room").value && $("name").value) $("enter").requestSubmit();

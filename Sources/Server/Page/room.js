@@ -1,0 +1,308 @@
+// A participant of a room: signalling over a WebSocket, media over one peer connection. The page draws; this does.
+//
+// The browser always offers and the server always answers, so offers never meet. Docs/protocol.md describes the messages.
+
+const VERSION = 1;
+const LAYERS = [
+  { rid: "l0", scaleResolutionDownBy: 4, maxBitrate: 120_000 },
+  { rid: "l1", scaleResolutionDownBy: 2, maxBitrate: 400_000 },
+  { rid: "l2", scaleResolutionDownBy: 1, maxBitrate: 1_500_000 },
+];
+
+export class Room extends EventTarget {
+  /** What we send: kind → { id, kind, transceiver, track, muted }. */
+  #own = new Map();
+  /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver } }. */
+  #others = new Map();
+  #socket;
+  #peer;
+  #number = 0;
+  #answered;
+  #isDirty = false;
+  #isOver = false;
+  #attempts = 0;
+  #requestedID;
+  me;
+
+  constructor({ room, name, token }) {
+    super();
+    Object.assign(this, { room, name, token });
+  }
+
+  get others() { return [...this.#others.values()]; }
+  get peer() { return this.#peer; }
+  ownTrack(kind) { return this.#own.get(kind)?.track ?? null; }
+  isMuted(kind) { return this.#own.get(kind)?.muted ?? true; }
+
+  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+
+  // Coming and going
+
+  /** @param tracks kind → MediaStreamTrack or null; microphone and camera always have a place. */
+  join(tracks) {
+    for (const kind of ["microphone", "camera"]) {
+      this.#own.set(kind, { id: kind, kind, track: tracks[kind] ?? null, muted: !tracks[kind] });
+    }
+    this.#connect();
+  }
+
+  #connect() {
+    this.#others.clear();
+    this.#isDirty = false;
+    this.#peer?.close();
+    const peer = this.#peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
+    peer.addEventListener("connectionstatechange", () => {
+      if (peer !== this.#peer) return;
+      if (peer.connectionState === "connected") { this.#attempts = 0; this.#tell("connected"); }
+      if (peer.connectionState === "failed") this.#retry();
+    });
+    for (const own of this.#own.values()) this.#place(own);
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = this.#socket = new WebSocket(`${scheme}://${location.host}/browser`);
+    socket.onopen = () => this.#exchange("join").catch((error) => this.#fail(error));
+    socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#hear(JSON.parse(data)); };
+    socket.onclose = () => { if (socket === this.#socket && !this.#isOver) this.#retry(); };
+  }
+
+  #retry() {
+    if (this.#isOver) return;
+    this.#drop();
+    this.#tell("reconnecting");
+    const wait = Math.min(500 * 2 ** this.#attempts++, 10_000) * (0.75 + Math.random() / 2);
+    setTimeout(() => { if (!this.#isOver) this.#connect(); }, wait);
+  }
+
+  #drop() {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
+    this.#peer?.close();
+  }
+
+  leave() {
+    if (this.#isOver) return;
+    this.#send({ type: "leave" });
+    this.#end("left");
+  }
+
+  #end(reason, failure) {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#drop();
+    for (const own of this.#own.values()) own.track?.stop();
+    this.#tell("ended", { reason, failure });
+  }
+
+  #fail(error) {
+    console.error(error);
+    this.#retry();
+  }
+
+  // What we send
+
+  #place(own) {
+    const isVideo = own.kind === "camera" || own.kind === "screen";
+    const init = { direction: own.track ? "sendonly" : "inactive" };
+    if (own.kind === "camera") init.sendEncodings = LAYERS;
+    if (own.kind === "screen") init.sendEncodings = [{ maxBitrate: 2_500_000 }];
+    own.transceiver = this.#peer.addTransceiver(own.track ?? (isVideo ? "video" : "audio"), init);
+  }
+
+  /** Mutes, or gives up the device; `track` brings it back. */
+  async setTrack(kind, track) {
+    const own = this.#own.get(kind);
+    if (!own) return;
+    const old = own.track;
+    own.track = track;
+    own.muted = !track;
+    await own.transceiver.sender.replaceTrack(track);
+    if (old && old !== track) old.stop();
+    if (track && own.transceiver.direction !== "sendonly") {
+      own.transceiver.direction = "sendonly";
+      this.#negotiate();
+    } else {
+      this.#send({ type: "mute", track: own.id, muted: own.muted });
+    }
+    this.#tell("own");
+  }
+
+  setMuted(kind, muted) {
+    const own = this.#own.get(kind);
+    if (!own?.track) return;
+    own.muted = muted;
+    own.track.enabled = !muted;
+    this.#send({ type: "mute", track: own.id, muted });
+    this.#tell("own");
+  }
+
+  share(track) {
+    const own = { id: "screen", kind: "screen", track, muted: false };
+    track.addEventListener("ended", () => this.unshare());
+    this.#own.set("screen", own);
+    this.#place(own);
+    this.#negotiate();
+    this.#tell("own");
+  }
+
+  unshare() {
+    const own = this.#own.get("screen");
+    if (!own) return;
+    this.#own.delete("screen");
+    own.track.stop();
+    own.transceiver.stop();
+    this.#negotiate();
+    this.#tell("own");
+  }
+
+  say(text) {
+    const bytes = new TextEncoder().encode(text);
+    this.#send({
+      type: "data", topic: "chat", payload: btoa(String.fromCharCode(...bytes)), id: crypto.randomUUID(),
+      lifetimeSeconds: 3600,
+    });
+  }
+
+  // Descriptions
+
+  #negotiate() {
+    if (this.#answered || !this.me) { this.#isDirty = true; return; }
+    this.#exchange("offer").catch((error) => this.#fail(error));
+  }
+
+  async #exchange(type) {
+    const peer = this.#peer;
+    this.#isDirty = false;
+    const number = ++this.#number;
+    const answer = new Promise((resolve) => { this.#answered = { number, resolve }; });
+    await peer.setLocalDescription();
+    const offer = { number, sdp: peer.localDescription.sdp, send: [], receive: [] };
+    for (const own of this.#own.values()) {
+      const { mid, direction } = own.transceiver;
+      if (mid && direction === "sendonly") offer.send.push({ mid, id: own.id, kind: own.kind, muted: own.muted });
+    }
+    for (const other of this.#others.values()) {
+      for (const track of other.tracks.values()) {
+        const mid = track.transceiver?.mid;
+        if (mid) offer.receive.push({ mid, participant: other.id, track: track.id });
+      }
+    }
+    const join = { version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID };
+    this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
+    const sdp = await answer;
+    if (peer !== this.#peer) return;
+    await peer.setRemoteDescription({ type: "answer", sdp });
+    this.#answered = null;
+    if (this.#isDirty) this.#negotiate();
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  // What the room says
+
+  #hear(message) {
+    switch (message.type) {
+      case "joined":
+        this.me = message.local;
+        this.#requestedID = message.local.id;
+        for (const participant of message.participants) this.#add(participant);
+        for (const data of message.history) this.#receive(data);
+        this.#tell("joined");
+        break;
+      case "answer":
+        if (message.number === this.#answered?.number) this.#answered.resolve(message.sdp);
+        break;
+      case "refused": this.#end("refused", message.failure); break;
+      case "ended": this.#end(message.reason); break;
+      case "participantJoined": this.#add(message.participant); break;
+      case "participantLeft": this.#remove(message.participant); break;
+      case "published": for (const track of message.tracks) this.#addTrack(message.participant, track); break;
+      case "withdrawn": for (const id of message.tracks) this.#removeTrack(message.participant, id); break;
+      case "muted": {
+        const track = this.#others.get(message.participant)?.tracks.get(message.track);
+        if (track) track.muted = message.muted;
+        this.#tell("roster");
+        break;
+      }
+      case "speakers": this.#tell("speakers", message); break;
+      case "data": this.#receive(message); break;
+      case "failed": this.#tell("trouble", message.failure); break;
+    }
+  }
+
+  #receive({ from, topic, payload }) {
+    if (topic !== "chat") return;
+    const text = new TextDecoder().decode(Uint8Array.from(atob(payload), (character) => character.charCodeAt(0)));
+    this.#tell("said", { from, name: this.#others.get(from)?.name ?? from, text });
+  }
+
+  #add({ id, name, tracks }) {
+    this.#others.set(id, { id, name, tracks: new Map() });
+    for (const track of tracks) this.#addTrack(id, track);
+    this.#tell("roster");
+  }
+
+  #remove(id) {
+    for (const track of [...(this.#others.get(id)?.tracks.keys() ?? [])]) this.#removeTrack(id, track);
+    this.#others.delete(id);
+    this.#tell("roster");
+  }
+
+  #addTrack(id, { id: trackID, kind, muted }) {
+    const other = this.#others.get(id);
+    if (!other) return;
+    other.tracks.set(trackID, { id: trackID, kind, muted, transceiver: this.#seat(kind) });
+    this.#negotiate();
+    this.#tell("roster");
+  }
+
+  #removeTrack(id, trackID) {
+    const tracks = this.#others.get(id)?.tracks;
+    const transceiver = tracks?.get(trackID)?.transceiver;
+    tracks?.delete(trackID);
+    if (transceiver) transceiver.direction = "inactive";
+    this.#negotiate();
+    this.#tell("roster");
+  }
+
+  /** A place for another's track: one that is free again, or a new one. */
+  #seat(kind) {
+    const media = kind === "microphone" || kind === "screenSound" ? "audio" : "video";
+    const taken = new Set(this.others.flatMap(({ tracks }) => [...tracks.values()].map(({ transceiver }) => transceiver)));
+    for (const own of this.#own.values()) taken.add(own.transceiver);
+    const free = this.#peer.getTransceivers().find((one) =>
+      one.receiver.track.kind === media && one.direction === "inactive" && !one.stopped
+      && one.currentDirection !== "stopped" && one.mid && !taken.has(one));
+    if (!free) return this.#peer.addTransceiver(media, { direction: "recvonly" });
+    free.direction = "recvonly";
+    return free;
+  }
+
+  // Figures
+
+  /** Of each of the others: pictures decoded and sound received so far. */
+  async figures() {
+    const report = await this.#peer.getStats();
+    const byMid = new Map();
+    const sent = { frames: 0, packets: 0 };
+    for (const entry of report.values()) {
+      if (entry.type === "inbound-rtp") byMid.set(entry.mid, entry);
+      if (entry.type === "outbound-rtp") {
+        sent.frames += entry.framesEncoded ?? 0;
+        sent.packets += entry.packetsSent ?? 0;
+      }
+    }
+    const received = {};
+    for (const other of this.others) {
+      const figures = received[other.name] = { frames: 0, packets: 0, energy: 0 };
+      for (const { transceiver } of other.tracks.values()) {
+        const entry = byMid.get(transceiver?.mid);
+        figures.frames += entry?.framesDecoded ?? 0;
+        figures.packets += entry?.packetsReceived ?? 0;
+        figures.energy += entry?.totalAudioEnergy ?? 0;
+      }
+    }
+    return { sent, received };
+  }
+}

@@ -1,0 +1,152 @@
+/// A session description (RFC 8866) as browsers write it (RFC 8829): the parts that calls need as values, everything else
+/// kept as it came.
+///
+/// Parsing is total: what is not understood stays among the attributes, what is wrong throws, nothing traps.
+package struct SessionDescription: Hashable, Sendable {
+  /// `name` or `name:value`, without `a=`.
+  package struct Attribute: Hashable, Sendable {
+    package var name: String
+    package var value: String?
+
+    package init(_ name: String, _ value: String? = nil) { (self.name, self.value) = (name, value) }
+
+    /// - Parameter text: of an `a=` line.
+    init(parsing text: Substring) {
+      let colon = text.firstIndex(of: ":")
+      name = String(text[..<(colon ?? text.endIndex)])
+      value = colon.map { String(text[text.index(after: $0)...]) }
+    }
+
+    var line: String { value.map { "a=\(name):\($0)" } ?? "a=\(name)" }
+  }
+
+  /// Nothing that a browser writes comes near these.
+  package enum Limits {
+    package static let bytes = 1024 * 1024
+    package static let line = 16 * 1024
+    package static let media = 512
+    package static let attributes = 8_192
+  }
+
+  /// Of the `o=` line.
+  package var sessionID: String
+  package var version: UInt64
+  package var attributes: [Attribute]
+  package var media: [MediaDescription]
+
+  package init(
+    sessionID: String, version: UInt64 = 1, attributes: [Attribute] = [], media: [MediaDescription] = []
+  ) {
+    (self.sessionID, self.version) = (sessionID, version)
+    (self.attributes, self.media) = (attributes, media)
+  }
+
+  /// - Throws: `SDPError`.
+  package init(parsing text: String) throws(SDPError) {
+    guard text.utf8.count <= Limits.bytes else { throw .tooLarge }
+    var origin: (id: String, version: UInt64)?
+    var hasVersion = false
+    var attributes: [Attribute] = []
+    var media: [MediaDescription] = []
+    var count = 0
+    for bytes in text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+      guard bytes.count <= Limits.line else { throw .tooLarge }
+      guard bytes.count >= 2, bytes.dropFirst().first == UInt8(ascii: "="), let first = bytes.first, first < 0x80 else {
+        throw .malformed("not a line")
+      }
+      let type = Character(Unicode.Scalar(first))
+      let value = Substring(bytes.dropFirst(2))
+      guard hasVersion || type == "v" else { throw .malformed("does not begin with v=") }
+      switch type {
+      case "v":
+        guard value == "0", !hasVersion else { throw .malformed("v=\(value.prefix(16))") }
+        hasVersion = true
+      case "o": if media.isEmpty { origin = try Self.origin(value) }
+      case "m":
+        guard media.count < Limits.media else { throw .tooLarge }
+        media.append(try MediaDescription(parsing: value))
+      case "a":
+        count += 1
+        guard count <= Limits.attributes else { throw .tooLarge }
+        if media.isEmpty {
+          attributes.append(Attribute(parsing: value))
+        } else {
+          media[media.count - 1].attributes.append(Attribute(parsing: value))
+        }
+      default: break  // names, times, bandwidths, connections: nothing here goes by them
+      }
+    }
+    guard let origin else { throw .malformed("no o= line") }
+    (sessionID, version) = origin
+    (self.attributes, self.media) = (attributes, media)
+  }
+
+  private static func origin(_ value: Substring) throws(SDPError) -> (String, UInt64) {
+    let fields = value.split(separator: " ")
+    guard fields.count == 6, let version = UInt64(fields[2]) else { throw .malformed("o=\(value.prefix(64))") }
+    return (String(fields[1]), version)
+  }
+
+  /// As text, lines ended by CR LF.
+  package var text: String {
+    var lines = ["v=0", "o=- \(sessionID) \(version) IN IP4 127.0.0.1", "s=-", "t=0 0"]
+    lines += attributes.map(\.line)
+    for medium in media {
+      lines.append(medium.line)
+      lines.append("c=IN IP4 0.0.0.0")
+      lines += medium.attributes.map(\.line)
+    }
+    return lines.joined(separator: "\r\n") + "\r\n"
+  }
+
+  // MARK: What calls need
+
+  package func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
+
+  package func values(_ name: String) -> [String] { attributes.filter { $0.name == name }.compactMap(\.value) }
+
+  /// The mids that share one transport (RFC 9143).
+  package var bundle: [String] {
+    for attribute in attributes where attribute.name == "group" {
+      guard let words = attribute.value?.split(separator: " "), words.first == "BUNDLE" else { continue }
+      return words.dropFirst().map(String.init)
+    }
+    return []
+  }
+
+  /// How the other side's peer is reached: of the first medium that says it, or of the session.
+  /// - Throws: where something is missing.
+  package func peerDescription() throws(SDPError) -> PeerDescription {
+    func value(_ name: String) -> String? { media.lazy.compactMap { $0.value(name) }.first ?? self.value(name) }
+    guard let ufrag = value("ice-ufrag"), let password = value("ice-pwd") else { throw .missing("ice-ufrag, ice-pwd") }
+    guard (4...256).contains(ufrag.utf8.count), (22...256).contains(password.utf8.count) else {
+      throw .malformed("ice-ufrag or ice-pwd of a wrong length")
+    }
+    // Some offer several hashes of one certificate.
+    let prints = (media.flatMap { $0.values("fingerprint") } + values("fingerprint")).map { $0.split(separator: " ") }
+    guard let words = prints.first(where: { $0.count == 2 && $0[0].lowercased() == "sha-256" }) else {
+      throw .missing("fingerprint by sha-256")
+    }
+    let candidates = media.first { $0.value("ice-ufrag") != nil }?.candidates ?? []
+    return PeerDescription(
+      ice: ICECredentials(ufrag: ufrag, password: password), candidates: candidates,
+      fingerprint: Fingerprint(algorithm: words[0].lowercased(), value: words[1].uppercased()),
+      isLite: attributes.contains { $0.name == "ice-lite" },
+      setup: value("setup") == "passive" ? .passive : .active)
+  }
+}
+
+/// Why text is no session description that can be used.
+package enum SDPError: Error, Hashable, Sendable, CustomStringConvertible {
+  case tooLarge
+  case malformed(String)
+  case missing(String)
+
+  package var description: String {
+    switch self {
+    case .tooLarge: "the session description is too large"
+    case .malformed(let reason): "malformed session description: \(reason)"
+    case .missing(let what): "the session description lacks \(what)"
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineServer
+
+/// A client that speaks SDP, with the test in the router's place.
+@Suite struct BrowserEndTests {
+  private let end = BrowserEnd(sessionID: "1")
+  private let local = Description(
+    ufrag: "uuuu", password: "pppppppppppppppppppppp",
+    candidates: [.init(host: "192.0.2.1", port: 5_000, priority: 1)],
+    fingerprint: .init(value: "AB:CD"), lite: true, setup: .passive)
+
+  private static let head = """
+    v=0
+    o=- 1 1 IN IP4 0.0.0.0
+    s=-
+    t=0 0
+    a=group:BUNDLE 0 1 2
+    a=fingerprint:sha-256 AA:BB
+    a=ice-ufrag:theirs
+    a=ice-pwd:aaaaaaaaaaaaaaaaaaaaaa
+    a=setup:actpass
+
+    """
+
+  private static func medium(_ mid: String, _ kind: String, _ direction: String, _ more: String...) -> String {
+    let formats = kind == "audio" ? ["111 opus/48000/2"] : ["120 VP8/90000", "124 rtx/90000"]
+    return
+      ([
+        "m=\(kind) 9 UDP/TLS/RTP/SAVPF " + (kind == "audio" ? "111" : "120 124"), "a=mid:\(mid)", "a=\(direction)",
+        "a=rtcp-mux", "a=extmap:7 \(HeaderExtensionNames.mid)",
+      ] + formats.map { "a=rtpmap:\($0)" }
+      + (kind == "audio" ? [] : ["a=fmtp:124 apt=120"]) + more).joined(separator: "\n") + "\n"
+  }
+
+  private func offer(_ number: Int, _ media: [String], send: String = "[]", receive: String = "[]") throws
+    -> BrowserMessage
+  {
+    let sdp = (Self.head + media.joined()).replacing("\n", with: "\\r\\n")
+    let offer = #"{"number":\#(number),"sdp":"\#(sdp)","send":\#(send),"receive":\#(receive)}"#
+    let text =
+      number == 1
+      ? #"{"type":"join","version":1,"room":"tea","name":"Ana","offer":\#(offer)}"#
+      : #"{"type":"offer","offer":\#(offer)}"#
+    return try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }
+  }
+
+  private func routed(_ actions: [BrowserEnd.Action]) -> [ClientMessage] {
+    actions.compactMap { if case .route(let message) = $0 { message } else { nil } }
+  }
+
+  private func answers(_ actions: [BrowserEnd.Action]) throws -> [SessionDescription] {
+    try actions.compactMap {
+      if case .answer(let answer) = $0 { try SessionDescription(parsing: answer.sdp) } else { nil }
+    }
+  }
+
+  private var joined: ServerMessage {
+    .joined(Joined(local: Participant(id: "ana", name: "Ana"), description: local))
+  }
+
+  private func publication(_ actions: [BrowserEnd.Action]) throws -> Publish {
+    try #require(routed(actions).lazy.compactMap { if case .publish(let publish) = $0 { publish } else { nil } }.first)
+  }
+
+  private func subscription(_ actions: [BrowserEnd.Action]) throws -> Subscribe {
+    try #require(
+      routed(actions).lazy.compactMap { if case .subscribe(let subscribe) = $0 { subscribe } else { nil } }.first)
+  }
+
+  @Test func anOfferIsAnsweredOnceTheRouterHasAnsweredAllOfIt() throws {
+    let layers = ["a=rid:l0 send", "a=rid:l1 send", "a=simulcast:send l0;l1"].joined(separator: "\n")
+    let first = end.take(
+      try offer(
+        1, [Self.medium("0", "audio", "inactive"), Self.medium("1", "video", "sendonly", layers)],
+        send: #"[{"mid":"1","id":"cam","kind":"camera"}]"#))
+    guard case .join(let join) = routed(first).first else {
+      Issue.record("no join")
+      return
+    }
+    #expect(join.description.ufrag == "theirs" && join.room == "tea")
+    let second = end.hear(joined)
+    #expect(try answers(second).isEmpty)
+    let publish = try publication(second)
+    let media = try #require(publish.tracks.first?.media)
+    #expect(
+      media.encodings.map(\.rid) == ["l0", "l1"] && media.encodings.allSatisfy { $0.ssrc == 0 && $0.rtxSSRC == 0 })
+    #expect(media.payloadType == 120 && media.rtxPayloadType == 124)
+    let answer = try #require(try answers(end.hear(.accepted(request: publish.request))).first)
+    #expect(answer.media.map(\.direction) == [.inactive, .recvonly])
+    #expect(answer.media[1].value("simulcast") == "recv l0;l1")
+    #expect(answer.media[1].value("setup") == "passive" && answer.attributes.contains(.init("ice-lite")))
+    #expect(answer.media[1].candidates.map(\.host) == ["192.0.2.1"])
+    #expect(answer.bundle == ["0", "1"])
+    #expect(answer.media[1].feedback(of: 120).isEmpty)  // none was offered
+  }
+
+  @Test func whatIsWantedIsSubscribedToAndItsSourcesNamed() throws {
+    _ = end.take(try offer(1, [Self.medium("0", "audio", "inactive")]))
+    #expect(try answers(end.hear(joined)).count == 1)
+    let actions = end.take(
+      try offer(
+        2, [Self.medium("0", "audio", "inactive"), Self.medium("1", "video", "recvonly")],
+        receive: #"[{"mid":"1","participant":"ben","track":"cam"}]"#))
+    let subscribe = try subscription(actions)
+    let reference = TrackReference(participant: "ben", track: "cam")
+    #expect(subscribe.tracks == [reference])
+    let media = Media(
+      mid: "s0", codec: "VP8", payloadType: 120, rtxPayloadType: 124, encodings: [.init(ssrc: 7, rtxSSRC: 8)])
+    let answer = try #require(
+      try answers(
+        end.hear(
+          .subscribed(
+            Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: media)])))
+      ).first)
+    #expect(answer.media[1].direction == .sendonly)
+    #expect(answer.media[1].sources.map(\.ssrc) == [7] && answer.media[1].sources.first?.rtx == 8)
+    let gone = end.take(try offer(3, [Self.medium("0", "audio", "inactive"), Self.medium("1", "video", "inactive")]))
+    #expect(routed(gone) == [.unsubscribe([reference])])
+    #expect(try answers(gone).first?.media[1].direction == .inactive)
+  }
+
+  @Test func whatIsRefusedIsNotSent() throws {
+    _ = end.take(
+      try offer(
+        1, [Self.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
+        send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
+    let publish = try publication(end.hear(joined))
+    #expect(publish.tracks.first?.media?.encodings.map(\.ssrc) == [5])
+    let actions = end.hear(.failed(request: publish.request, Failure(.forbidden, "no")))
+    #expect(try answers(actions).first?.media[0].direction == .inactive)
+  }
+
+  @Test func aSecondOfferWaitsForTheFirst() throws {
+    _ = end.take(
+      try offer(
+        1, [Self.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
+        send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
+    let publish = try publication(end.hear(joined))
+    #expect(end.take(try offer(2, [Self.medium("0", "audio", "inactive")])).isEmpty)
+    let actions = end.hear(.accepted(request: publish.request))
+    #expect(try answers(actions).count == 2)
+    #expect(routed(actions) == [.unpublish(trackIDs: ["mic"])])
+  }
+
+  @Test func mediaThatAreNotKnownHereAreRejected() throws {
+    let data = "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\na=mid:2\na=sctp-port:5000\n"
+    _ = end.take(try offer(1, [Self.medium("0", "audio", "inactive"), data]))
+    let answer = try #require(try answers(end.hear(joined)).first)
+    #expect(answer.media.map(\.port) == [9, 0] && answer.bundle == ["0"])
+  }
+
+  @Test func joinsWithoutAnOfferOrOfAnotherVersionAreRefused() {
+    for text in [
+      #"{"type":"join","version":1,"room":"tea","name":"Ana"}"#,
+      #"{"type":"join","version":9,"room":"tea","name":"Ana","offer":{"number":1,"sdp":""}}"#, #"{"type":"offer"}"#,
+      "[]",
+    ] {
+      #expect(throws: SignalingError.self) { try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) } }
+    }
+  }
+}
+
+private enum HeaderExtensionNames {
+  static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+}

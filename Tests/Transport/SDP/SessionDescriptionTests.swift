@@ -1,0 +1,141 @@
+import Foundation
+import KoineRTP
+import KoineTransport
+import Testing
+
+/// What real programs offer: Chromium 156 and Firefox 153 in a call, aiortc 1.16 at its start.
+enum Offer: String, CaseIterable {
+  case chromium, firefox, aiortc
+
+  var text: String {
+    get throws {
+      let url = try #require(Bundle.module.url(forResource: "Offers/\(rawValue)", withExtension: "sdp"))
+      return try String(contentsOf: url, encoding: .utf8)
+    }
+  }
+
+  var description: SessionDescription { get throws { try SessionDescription(parsing: try text) } }
+}
+
+@Suite struct SessionDescriptionTests {
+  @Test func chromiumSendsThreeLayersThatOnlyItsPacketsName() throws {
+    let offer = try Offer.chromium.description
+    #expect(offer.bundle == ["0", "1", "2", "3"])
+    #expect(offer.media.map(\.direction) == [.sendonly, .sendonly, .recvonly, .recvonly])
+    let (sound, picture) = (offer.media[0], offer.media[1])
+    #expect(sound.knownFormats.map(\.codec) == [.opus])
+    #expect(sound.knownFormats[0].payloadType == 111)
+    #expect(sound.knownFormats[0].parameters["useinbandfec"] == "1")
+    #expect(sound.sources.count == 1)
+    #expect(picture.knownFormats.prefix(1).map(\.codec) == [.vp8])
+    #expect(picture.knownFormats[0].rtxPayloadType == 97)
+    #expect(picture.sentLayers == ["l0", "l1", "l2"])
+    #expect(picture.sources.isEmpty)
+    #expect(picture.extensions.contains { $0 == (10, HeaderExtensionMap.Kind.rid.uri) })
+    #expect(picture.feedback(of: 96) == ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"])
+  }
+
+  @Test func firefoxNamesItsSourcesToo() throws {
+    let offer = try Offer.firefox.description
+    let picture = offer.media[1]
+    #expect(picture.port == 0 && picture.has("bundle-only"))
+    #expect(picture.knownFormats.first?.payloadType == 120)
+    #expect(picture.sentLayers == ["l0", "l1", "l2"])
+    #expect(picture.sources.map(\.ssrc) == [377_521_582, 1_916_551_977, 3_548_123_152])
+    #expect(picture.sources.first?.rtx == 1_445_510_746)
+    #expect(offer.media[0].knownFormats.first?.payloadType == 109)
+    #expect(try offer.peerDescription().fingerprint.algorithm == "sha-256")
+    #expect(picture.extensions.contains { $0 == (9, HeaderExtensionMap.Kind.rid.uri) })
+  }
+
+  @Test func ofSeveralFingerprintsTheOneThatIsCheckedIsTaken() throws {
+    let peer = try Offer.aiortc.description.peerDescription()
+    #expect(peer.fingerprint.algorithm == "sha-256" && peer.fingerprint.value.hasPrefix("F0:7F:EE"))
+    #expect(peer.ice == ICECredentials(ufrag: "R11r", password: "6hrCJXPPYjeN8V0zlXVRW3"))
+    #expect(peer.candidates.map(\.host) == ["192.0.2.2", "fd00::2"])
+  }
+
+  @Test(arguments: Offer.allCases)
+  func writtenAndReadAgainItSaysTheSame(_ offer: Offer) throws {
+    let once = try offer.description
+    let again = try SessionDescription(parsing: once.text)
+    #expect(again == once)
+  }
+
+  @Test func directionsAnswerEachOther() {
+    typealias Direction = MediaDescription.Direction
+    #expect(Direction.sendrecv.answered(sends: true, receives: true) == .sendrecv)
+    #expect(Direction.sendonly.answered(sends: true, receives: true) == .recvonly)
+    #expect(Direction.recvonly.answered(sends: true, receives: true) == .sendonly)
+    #expect(Direction.inactive.answered(sends: true, receives: true) == .inactive)
+    #expect(Direction.sendrecv.answered(sends: false, receives: false) == .inactive)
+  }
+
+  @Test func whatIsNoDescriptionIsRefused() {
+    for text in [
+      "", "v=1", "hello", "v=0\r\nm=audio", "v=0\r\no=- 1 IN IP4 0.0.0.0", "o=- 1 1 IN IP4 0.0.0.0\r\nv=0",
+      "v=0\r\nm=audio 70000 UDP 0\r\no=- 1 1 IN IP4 0", "v=0\r\no=- 1 1 IN IP4 0\r\nm=audio -1 UDP 0",
+    ] {
+      #expect(throws: SDPError.self) { try SessionDescription(parsing: text) }
+    }
+    let long = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\na=" + String(repeating: "x", count: 20_000)
+    #expect(throws: SDPError.tooLarge) { try SessionDescription(parsing: long) }
+    let many = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n" + String(repeating: "m=audio 9 UDP 0\r\n", count: 1_000)
+    #expect(throws: SDPError.tooLarge) { try SessionDescription(parsing: many) }
+  }
+
+  @Test func withoutWhatTransportsNeedThereIsNoPeer() throws {
+    let bare = try SessionDescription(parsing: "v=0\no=- 1 1 IN IP4 0.0.0.0\ns=-\nm=audio 9 UDP/TLS/RTP/SAVPF 111\n")
+    #expect(throws: SDPError.self) { try bare.peerDescription() }
+  }
+
+  @Test func nonsenseInAttributesIsPassedOver() throws {
+    let text = """
+      v=0
+      o=- 1 1 IN IP4 0.0.0.0
+      m=video 9 UDP/TLS/RTP/SAVPF 96 97 300 x 98
+      a=rtpmap:96 VP8/90000
+      a=rtpmap:97
+      a=rtpmap:98 VP9/90000
+      a=fmtp:98 profile-id=2
+      a=fmtp:
+      a=rtpmap:999 VP8/90000
+      a=extmap:0 urn:ietf:params:rtp-hdrext:sdes:mid
+      a=extmap:15 urn:ietf:params:rtp-hdrext:sdes:mid
+      a=ssrc:x cname:y
+      a=ssrc-group:FID 1
+      a=candidate:1 1 tcp 1 192.0.2.1 9 typ host
+      a=candidate:1 1 udp 1 somewhere.local 9 typ host
+      a=simulcast:send
+      a=mid:
+      a=
+      """
+    let medium = try SessionDescription(parsing: text).media[0]
+    #expect(medium.knownFormats.map(\.payloadType) == [96])
+    #expect(medium.extensions.isEmpty && medium.sources.isEmpty && medium.candidates.isEmpty)
+    #expect(medium.sentLayers.isEmpty && medium.mid == nil)
+  }
+
+  /// Many a prefix, and lines left out: nothing traps.
+  @Test(arguments: Offer.allCases)
+  func truncatedOffersAreReadOrRefused(_ offer: Offer) throws {
+    let text = try offer.text
+    var index = text.startIndex
+    while index < text.endIndex {
+      if let description = try? SessionDescription(parsing: String(text[..<index])) { touch(description) }
+      index = text.index(index, offsetBy: 101, limitedBy: text.endIndex) ?? text.endIndex
+    }
+    let lines = text.split(separator: "\r\n")
+    for left in lines.indices where left % 3 == 0 {
+      let rest = lines.indices.filter { $0 != left }.map { lines[$0] }.joined(separator: "\n")
+      if let description = try? SessionDescription(parsing: rest) { touch(description) }
+    }
+  }
+
+  private func touch(_ description: SessionDescription) {
+    _ = try? description.peerDescription()
+    for medium in description.media {
+      _ = (medium.knownFormats, medium.extensions, medium.sources, medium.sentLayers, medium.candidates, medium.mid)
+    }
+  }
+}
