@@ -16,8 +16,14 @@ package struct Dialect: Hashable, Sendable {
   /// Of the codecs that the peer understands.
   package var payloadTypes: [Codec: PayloadTypes]
 
-  package init(extensions: HeaderExtensionMap, payloadTypes: [Codec: PayloadTypes]) {
+  /// Whether only its packets tell which source is which (RFC 8843 section 9.2): it may publish sources of 0.
+  package var namesSourcesInPackets: Bool
+
+  package init(
+    extensions: HeaderExtensionMap, payloadTypes: [Codec: PayloadTypes], namesSourcesInPackets: Bool = false
+  ) {
     (self.extensions, self.payloadTypes) = (extensions, payloadTypes)
+    self.namesSourcesInPackets = namesSourcesInPackets
   }
 
   package static let koine = Dialect(

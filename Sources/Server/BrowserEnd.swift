@@ -214,7 +214,7 @@ extension Dialect {
         types[format.codec] = PayloadTypes(media: format.payloadType, rtx: format.rtxPayloadType)
       }
     }
-    self.init(extensions: HeaderExtensionMap(ids), payloadTypes: types)
+    self.init(extensions: HeaderExtensionMap(ids), payloadTypes: types, namesSourcesInPackets: true)
   }
 }
 

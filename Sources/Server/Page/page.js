@@ -48,7 +48,7 @@ function enter(entered, tracks) {
   const link = new URL(location.href);
   link.search = new URLSearchParams({ room: room.room });
   history.replaceState(null, "", link);
-  room.addEventListener("joined", () => { show(true); trouble(""); draw(); });
+  room.addEventListener("joined", () => { wishes = ""; show(true); trouble(""); draw(); });
   room.addEventListener("connected", () => trouble(""));
   room.addEventListener("reconnecting", () => trouble("Reconnecting…"));
   room.addEventListener("trouble", ({ detail }) => trouble(detail.message));
@@ -127,6 +127,24 @@ function draw() {
   button("camera", room.isMuted("camera") ? "Camera on" : "Camera off", room.isMuted("camera"));
   button("share", room.ownTrack("screen") ? "Stop sharing" : "Share screen", Boolean(room.ownTrack("screen")));
 }
+
+// Pictures need be no larger than their tiles.
+let wishes = "";
+function prefer() {
+  if (!room?.me || $("call").hidden) return;
+  const found = [];
+  for (const other of room.others) {
+    for (const { id, kind } of other.tracks.values()) {
+      const tile = tiles.get(`${other.id} ${kind}`);
+      const rows = Math.round((tile?.clientHeight ?? 0) * devicePixelRatio);
+      if (rows > 0) found.push({ participant: other.id, track: id, rows });
+    }
+  }
+  if (wishes === JSON.stringify(found)) return;
+  wishes = JSON.stringify(found);
+  room.prefer(found);
+}
+setInterval(prefer, 1_000);
 
 function button(id, text, isPressed) {
   $(id).firstChild.data = text + " ";

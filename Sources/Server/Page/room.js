@@ -154,6 +154,22 @@ export class Room extends EventTarget {
     this.#tell("own");
   }
 
+  /** Encodes no layer that nobody wants. */
+  async #limit({ track, layers }) {
+    const sender = [...this.#own.values()].find(({ id }) => id === track)?.transceiver.sender;
+    const parameters = sender?.getParameters();
+    if (!parameters?.encodings?.length) return;
+    parameters.encodings.forEach((encoding, layer) => { encoding.active = layers.includes(layer); });
+    try { await sender.setParameters(parameters); } catch (error) { console.debug("layers stay", error); }
+  }
+
+  /** Asks for pictures no larger than they are shown: participant, track and rows of each. */
+  prefer(wishes) {
+    if (wishes.length === 0) return;
+    const tracks = wishes.map(({ participant, track, rows }) => ({ reference: { participant, track }, maxHeight: rows }));
+    this.#send({ type: "prefer", tracks });
+  }
+
   say(text) {
     const bytes = new TextEncoder().encode(text);
     this.#send({
@@ -225,6 +241,7 @@ export class Room extends EventTarget {
         this.#tell("roster");
         break;
       }
+      case "wanted": this.#limit(message); break;
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
       case "failed": this.#tell("trouble", message.failure); break;
