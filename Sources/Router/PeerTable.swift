@@ -7,8 +7,8 @@ final class Seat {
   let number: Int
   /// Who it belongs to; nil once that participant has left.
   var member: Member?
-  /// The address whose datagrams go to this peer without further questions.
-  fileprivate var boundTo: SocketAddress?
+  /// The addresses whose datagrams go to this peer without further questions, the latest last.
+  fileprivate var boundTo: [SocketAddress] = []
   fileprivate var isDirty = false
   fileprivate var alarm = HeapAlarm()
 
@@ -46,7 +46,7 @@ final class PeerTable {
     seats[seat.number] = nil
     free.append(seat.number)
     byFragment[seat.peer.localCredentials.ufrag] = nil
-    if let address = seat.boundTo, byAddress[address] === seat { byAddress[address] = nil }
+    for address in seat.boundTo where byAddress[address] === seat { byAddress[address] = nil }
     seat.peer.close()
     leaving.append(seat.peer)
   }
@@ -62,12 +62,17 @@ final class PeerTable {
     return byAddress[source]
   }
 
+  private static let addressLimit = 8
+
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
   func bind(_ seat: Seat, to source: SocketAddress) {
-    guard seat.boundTo != source, seat.peer.path?.remote == source else { return }
-    if let old = seat.boundTo, byAddress[old] === seat { byAddress[old] = nil }
-    seat.boundTo = source
+    guard seat.boundTo.last != source, byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
+    if seat.boundTo.count == Self.addressLimit {
+      let old = seat.boundTo.removeFirst()
+      if byAddress[old] === seat { byAddress[old] = nil }
+    }
+    seat.boundTo.append(source)
     byAddress[source] = seat
   }
 

@@ -107,10 +107,8 @@ extension Room {
       }
       guard mids.insert(media.mid).inserted else { throw Failure(.badMedia, "mid “\(media.mid)” is in use") }
       for source in media.encodings.flatMap({ [$0.ssrc, $0.rtxSSRC] }).compactMap(\.self) {
-        // 0: not known before its packets, which say what they are.
-        guard source == 0 || sources.insert(source).inserted else {
-          throw Failure(.badMedia, "SSRC \(source) is in use")
-        }
+        if source == 0, member.dialect.namesSourcesInPackets { continue }
+        guard source != 0, sources.insert(source).inserted else { throw Failure(.badMedia, "SSRC \(source) is in use") }
       }
       try check(media, stream, of: track)
       streams.append(stream)

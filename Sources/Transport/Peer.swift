@@ -125,6 +125,9 @@ package final class Peer {
   /// What is sent now leaves: there are keys, and a path.
   var isOpen: Bool { isConnected && ice.selected != nil }
 
+  /// Whether the other end has shown, by a check with the right password, that it is there too.
+  package func isReached(from source: SocketAddress) -> Bool { path?.remote == source || ice.isProven(source) }
+
   /// Where packets go now.
   package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
 

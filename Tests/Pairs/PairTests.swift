@@ -62,7 +62,7 @@ struct PairTests {
   /// Join, see, hear, mute seen, camera off seen, data where both have it, leave seen.
   private func story(_ ana: any Driver, _ ben: any Driver, run: (Duration) async -> Void) async throws {
     func until(_ what: String, _ condition: () -> Bool) async {
-      for _ in 0..<200 where !condition() { await run(.milliseconds(25)) }
+      for _ in 0..<1_200 where !condition() { await run(.milliseconds(25)) }
       #expect(condition(), "\(what)")
     }
     func sees(_ viewer: any Driver, _ other: any Driver) -> Seen? { viewer.others.first { $0.id == other.id } }

@@ -54,6 +54,9 @@ package struct ICEAgent {
   private var nextConsentCheck: Tick?
   private var consentChecks: [ICECheck] = []
   private var isOver = false
+  /// Lite: pairs on which good checks have come, the latest last.
+  private var proven: [(local: SocketAddress, remote: SocketAddress)] = []
+  private static let provenLimit = 8
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
@@ -134,11 +137,31 @@ package struct ICEAgent {
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
+      prove(destination, source)
       if request.usesCandidate || selected == nil { select(destination, source) }
       if isSelected(destination, source) { lastConsent = now }
     } else {
       trigger(destination, source, request)
     }
+  }
+
+  private mutating func prove(_ local: SocketAddress, _ remote: SocketAddress) {
+    guard !proven.contains(where: { $0 == (local, remote) }) else { return }
+    if proven.count == Self.provenLimit { proven.removeFirst() }
+    proven.append((local, remote))
+  }
+
+  /// Lite: whether good checks have come from there.
+  package func isProven(_ remote: SocketAddress) -> Bool { proven.contains { $0.remote == remote } }
+
+  /// Lite: something else than a check came this way. Where several pairs are nominated, the other end uses the best by its
+  /// own count (RFC 5245 section 8.1.1.2), and says no more about it than this.
+  package mutating func used(from source: SocketAddress, to destination: SocketAddress) {
+    guard role == .lite, !isSelected(destination, source), proven.contains(where: { $0 == (destination, source) })
+    else {
+      return
+    }
+    select(destination, source)
   }
 
   private func isConflict(_ request: STUNMessage) -> Bool {
