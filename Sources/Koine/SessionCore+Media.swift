@@ -267,7 +267,8 @@ extension SessionCore {
 
   private func ownStream(_ id: Stream.ID) -> OwnStream? {
     own.first {
-      $0.stream.id.track == id.track && (id.participant == local.id || id.participant == $0.stream.id.participant)
+      $0.stream.id.track == id.track
+        && (id.participant == local.id || id.participant == $0.stream.id.participant || request.hadName(id.participant))
     }
   }
 }

@@ -1,0 +1,174 @@
+public import KoineBase
+public import KoineCodecs
+
+/// A microphone that is given its sound: by an app's own capture, a synthesiser, a player.
+///
+///     let feed = AudioFeed(sampleRate: 24_000)
+///     try session.publish(microphone: feed)
+///     await feed.pushAll(spoken)
+///
+/// Sound leaves at the pace of the call, 10 ms at a time, whatever the pace at which it is pushed; between them stands as
+/// much as `capacity` says. `push` takes what there is room for and tells how much that was; `pushAll` waits. Where nothing
+/// is pushed in time there is silence. Any thread may push; one at a time, or their sound mingles.
+public final class AudioFeed: AudioSource, Sendable {
+  public struct Statistics: Sendable, Hashable {
+    /// Blocks of 10 ms.
+    public var delivered = 0
+    /// Of those, silent because too little had been pushed.
+    public var starved = 0
+  }
+
+  private struct State {
+    /// At 48 kHz, interleaved.
+    var waiting: [Int16] = []
+    var resampler: ResamplerBox?
+    var isWanted = false
+    /// After it ran dry: 20 ms are gathered first, so that a tight pusher does not stutter.
+    var isGathering = true
+    var statistics = Statistics()
+    var waiters = Waiters()
+  }
+
+  public let channels: Int
+  public let sampleRate: Int
+  private let capacity: Int
+  private let ticks = SteadyTicks()
+  private let state: Lock<State>
+
+  /// - Parameters:
+  ///   - channels: 1 or 2, of what is pushed and sent.
+  ///   - sampleRate: of what is pushed, in Hz, 8,000...192,000.
+  ///   - capacity: at least 40 ms.
+  public init(channels: Int = 1, sampleRate: Int = 48_000, capacity: Duration = .milliseconds(200)) {
+    self.channels = min(max(channels, 1), 2)
+    self.sampleRate = min(max(sampleRate, 8_000), 192_000)
+    let milliseconds = Int(min(max(capacity, .milliseconds(40)), .seconds(60)) / .milliseconds(1))
+    self.capacity = milliseconds * 48 * self.channels
+    let rate = self.sampleRate
+    let resampler =
+      rate == AudioBlock.sampleRate ? nil : try? ResamplerBox(from: rate, channels: self.channels)  // both are in range
+    state = Lock(State(resampler: resampler))
+  }
+
+  public var statistics: Statistics { state.withLock { $0.statistics } }
+  /// What waits to be sent.
+  public var buffered: Duration {
+    .microseconds(Int64(state.withLock { $0.waiting.count } / channels * 1_000 / 48))
+  }
+  public var isWanted: Bool { state.withLock { $0.isWanted } }
+
+  // MARK: Pushing
+
+  /// - Parameter samples: interleaved.
+  /// - Returns: how many of them were taken; a whole number for each channel.
+  @discardableResult
+  public func push(_ samples: UnsafeBufferPointer<Int16>) -> Int { state.withLock { take(samples, &$0) } }
+
+  @discardableResult
+  public func push(_ samples: [Int16]) -> Int { samples.withUnsafeBufferPointer { push($0) } }
+
+  /// - Parameter samples: interleaved, −1...1; what is louder is cut off.
+  @discardableResult
+  public func push(_ samples: [Float]) -> Int {
+    push(samples.map { $0.isNaN ? 0 : Int16(min(max($0, -1), 1) * 32_767) })
+  }
+
+  /// Waits until all is taken, or the task is cancelled.
+  /// - Returns: how many were taken.
+  @discardableResult
+  public func pushAll(_ samples: [Int16]) async -> Int {
+    var taken = 0
+    while taken < samples.count, !Task.isCancelled {
+      let count = samples.withUnsafeBufferPointer { push(UnsafeBufferPointer(rebasing: $0[taken...])) }
+      taken += count
+      if samples.count - taken < channels { break }  // no whole sample is left
+      if count == 0 { await room() }
+    }
+    return taken
+  }
+
+  /// Returns once there is room for 10 ms at least, or the task is cancelled.
+  public func room() async {
+    await Waiters.wait { id, continuation in
+      state.withLock { state in
+        if self.hasRoom(state) { return false }
+        return state.waiters.add(id, continuation)
+      }
+    } cancel: { [state] id in
+      state.withLock { $0.waiters.remove(id) }
+    }
+  }
+
+  private func hasRoom(_ state: State) -> Bool { capacity - state.waiting.count >= AudioBlock.length * channels }
+
+  private func take(_ samples: UnsafeBufferPointer<Int16>, _ state: inout State) -> Int {
+    let room = max(capacity - state.waiting.count, 0) / channels
+    guard let resampler = state.resampler else {
+      let count = min(room, samples.count / channels) * channels
+      state.waiting += samples.prefix(count)
+      return count
+    }
+    return resampler.process(samples, room: room * channels, into: &state.waiting)
+  }
+
+  // MARK: As a microphone
+
+  public func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    state.withLock { $0.isWanted = true }
+    ticks.start(every: AudioBlock.duration, on: lane) { [weak self] _, due in
+      guard let self else { return }
+      var block = AudioBlock(channels: channels, captured: due)
+      let waiters = state.withLock { state in
+        fill(&block, &state)
+        return state.waiters.take(if: hasRoom(state))
+      }
+      for waiter in waiters { waiter.resume() }
+      deliver(block)
+    }
+  }
+
+  public func stop() {
+    ticks.stop()
+    state.withLock { $0.isWanted = false }
+  }
+
+  private func fill(_ block: inout AudioBlock, _ state: inout State) {
+    let needed = AudioBlock.length * channels
+    state.statistics.delivered += 1
+    if state.waiting.count < needed * (state.isGathering ? 2 : 1) {
+      // What is left of less than a block waits for the rest of it.
+      state.isGathering = true
+      state.statistics.starved += 1
+      return
+    }
+    state.isGathering = false
+    block.samples = Array(state.waiting[..<needed])
+    state.waiting.removeFirst(needed)
+  }
+}
+
+/// The one owner of a resampler to 48 kHz. `@unchecked Sendable`: used under its owner's lock only.
+final class ResamplerBox: @unchecked Sendable {
+  private var resampler: Resampler
+  private let ratio: Double
+  private var output: [Int16] = []
+
+  init(from rate: Int, to other: Int = AudioBlock.sampleRate, channels: Int) throws(CodecError) {
+    resampler = try Resampler(from: rate, to: other, channels: channels)
+    ratio = Double(other) / Double(rate)
+  }
+
+  /// - Parameter room: how many samples may be appended to `target`.
+  /// - Returns: how many of `samples` were taken.
+  func process(_ samples: UnsafeBufferPointer<Int16>, room: Int, into target: inout [Int16]) -> Int {
+    let channels = resampler.channels
+    let wanted = min(room, (Int(Double(samples.count / channels) * ratio) + 2) * channels)
+    guard wanted > 0 else { return 0 }
+    if output.count < wanted { output = [Int16](repeating: 0, count: wanted) }
+    let (consumed, produced) = output.withUnsafeMutableBufferPointer {
+      resampler.process(samples, into: UnsafeMutableBufferPointer(rebasing: $0[..<wanted]))
+    }
+    target += output[..<(produced * channels)]
+    return consumed * channels
+  }
+}

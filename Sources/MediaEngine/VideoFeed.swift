@@ -1,0 +1,267 @@
+public import KoineBase
+public import KoineCodecs
+
+/// A camera that is given its pictures: by an app's own capture, a decoder, a drawing.
+///
+///     let feed = VideoFeed(format: VideoFormat(width: 640, height: 360, framesPerSecond: 15))
+///     try session.publish(camera: feed, as: .screen)
+///     feed.push(bytes, .bgra, width: 640, height: 360)
+///
+/// Any thread may push. Between the pusher and the call stand as many pictures as `capacity` says; when there is no room,
+/// the oldest gives way, and `push` says so. Whoever would rather wait calls `room` first.
+public final class VideoFeed: VideoSource, Sendable {
+  public enum Outcome: Sendable, Hashable {
+    case taken
+    /// Taken, and an older picture, which the call had not got to, is gone.
+    case replaced
+    /// Nobody wants pictures now. The last one is shown first when somebody does.
+    case unwanted
+    /// Not captured later than the one before, or of a size or format that cannot be: ignored.
+    case refused
+  }
+
+  public struct Statistics: Sendable, Hashable {
+    public var pushed = 0
+    public var delivered = 0
+    public var replaced = 0
+    public var refused = 0
+    /// Delivered again because there was no newer one.
+    public var repeated = 0
+  }
+
+  fileprivate struct State {
+    var output: (lane: Lane, deliver: @Sendable (VideoFrame) -> Void)?
+    var run = 0
+    var waiting: [VideoFrame] = []
+    var isPosted = false
+    var last: VideoFrame?
+    /// When something was delivered, and the time of capture it was delivered with.
+    var lastDelivered = Tick.zero
+    var lastCaptured = Tick.zero
+    var statistics = Statistics()
+    var demand: (@Sendable (Bool) -> Void)?
+    var waiters = Waiters()
+  }
+
+  private let stated: VideoFormat
+  private let capacity: Int
+  private let repetition: Duration?
+  private let pool = FramePool(limit: 4)
+  private let state = Lock(State())
+
+  /// - Parameters:
+  ///   - format: what will be pushed; pictures may differ and say so themselves.
+  ///   - capacity: 1...60.
+  ///   - repetition: the last picture is delivered again after so long without a newer one, so that those who come later
+  ///     see it soon; nil: never. For screens and slides.
+  public init(format: VideoFormat = VideoFormat(), capacity: Int = 1, repeatingAfter repetition: Duration? = nil) {
+    stated = format
+    self.capacity = min(max(capacity, 1), 60)
+    self.repetition = repetition.map { max($0, .milliseconds(5)) }
+  }
+
+  /// The last picture's, once there is one.
+  public var format: VideoFormat {
+    guard let last = state.withLock({ $0.last }) else { return stated }
+    return VideoFormat(width: last.width, height: last.height, framesPerSecond: stated.framesPerSecond)
+  }
+
+  public var statistics: Statistics { state.withLock { $0.statistics } }
+
+  // MARK: Pushing
+
+  /// Its time of capture counts; it must grow from picture to picture.
+  @discardableResult
+  public func push(_ frame: VideoFrame) -> Outcome {
+    let (outcome, lane, run) = state.withLock { state in
+      let (outcome, lane) = state.take(frame, capacity)
+      return (outcome, lane, state.run)
+    }
+    if let lane { lane.post { [weak self] in self?.drain(run) } }
+    return outcome
+  }
+
+  /// - Parameters:
+  ///   - bytes: rows without gaps; copied.
+  ///   - captured: nil: now.
+  @discardableResult
+  public func push(
+    _ bytes: UnsafeRawBufferPointer, _ format: PixelFormat, width: Int, height: Int, captured: Tick? = nil
+  ) -> Outcome {
+    let time =
+      captured
+      ?? state.withLock { state in
+        let now = state.output?.lane.scheduler.now ?? .zero  // without a call there is no clock, only an order
+        return max(now, (state.last?.captured ?? .zero) + .nanoseconds(1))
+      }
+    guard let frame = VideoFrame.from(format, bytes, width: width, height: height, captured: time, pool: pool) else {
+      state.withLock { state in
+        state.statistics.pushed += 1
+        state.statistics.refused += 1
+      }
+      return .refused
+    }
+    return push(frame)
+  }
+
+  @discardableResult
+  public func push(_ bytes: [UInt8], _ format: PixelFormat, width: Int, height: Int, captured: Tick? = nil) -> Outcome {
+    bytes.withUnsafeBytes { push($0, format, width: width, height: height, captured: captured) }
+  }
+
+  // MARK: Demand
+
+  public var isWanted: Bool { state.withLock { $0.output != nil } }
+
+  /// Calls `handler` whenever somebody begins or ceases to want pictures, on whichever thread that happens.
+  public func onDemand(_ handler: (@Sendable (_ isWanted: Bool) -> Void)?) { state.withLock { $0.demand = handler } }
+
+  /// Returns once a picture can be pushed that is wanted and replaces none; or when the task is cancelled.
+  public func room() async {
+    await Waiters.wait { id, continuation in
+      state.withLock { state in
+        if state.hasRoom(self.capacity) { return false }
+        return state.waiters.add(id, continuation)
+      }
+    } cancel: { [state] id in
+      state.withLock { $0.waiters.remove(id) }
+    }
+  }
+
+  // MARK: As a camera
+
+  public func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) {
+    let (run, demand, waiters) = state.withLock { state in
+      state.output = (lane, deliver)
+      state.run += 1
+      state.isPosted = true
+      if state.waiting.isEmpty, let last = state.last {
+        state.waiting = [last.with(captured: max(lane.scheduler.now, last.captured))]
+      }
+      return (state.run, state.demand, state.waiters.take(if: state.hasRoom(capacity)))
+    }
+    for waiter in waiters { waiter.resume() }
+    demand?(true)
+    lane.post { [weak self] in
+      self?.drain(run)
+      self?.again(run)
+    }
+  }
+
+  public func stop() {
+    let demand = state.withLock { state in
+      let wasWanted = state.output != nil
+      state.output = nil
+      state.run += 1
+      state.waiting = []
+      return wasWanted ? state.demand : nil
+    }
+    demand?(false)
+  }
+
+  /// On the lane.
+  private func drain(_ run: Int) {
+    while true {
+      let (frame, deliver, waiters) = state.withLock { state in
+        guard state.run == run, let output = state.output, !state.waiting.isEmpty else {
+          if state.run == run { state.isPosted = false }
+          return (VideoFrame?.none, (@Sendable (VideoFrame) -> Void)?.none, state.waiters.take(if: false))
+        }
+        let frame = state.inOrder(state.waiting.removeFirst())
+        state.statistics.delivered += 1
+        state.lastDelivered = output.lane.scheduler.now
+        return (frame, output.deliver, state.waiters.take(if: true))
+      }
+      for waiter in waiters { waiter.resume() }
+      guard let frame, let deliver else { return }
+      deliver(frame)
+    }
+  }
+
+  private func again(_ run: Int) {
+    guard let repetition, let (lane, deliver) = state.withLock({ $0.run == run ? $0.output : nil }) else { return }
+    let now = lane.scheduler.now
+    let still = state.withLock { state -> VideoFrame? in
+      guard let last = state.last, state.waiting.isEmpty, now - state.lastDelivered >= repetition else { return nil }
+      state.statistics.repeated += 1
+      state.lastDelivered = now
+      return state.inOrder(last.with(captured: now))
+    }
+    if let still { deliver(still) }
+    lane.post(at: now + repetition) { [weak self] in self?.again(run) }
+  }
+}
+
+extension VideoFeed.State {
+  func hasRoom(_ capacity: Int) -> Bool { output != nil && waiting.count < capacity }
+
+  /// A picture that was captured before one that had to be repeated meanwhile comes a millisecond after that.
+  mutating func inOrder(_ frame: VideoFrame) -> VideoFrame {
+    let time = max(frame.captured, lastCaptured + .milliseconds(1))
+    lastCaptured = time
+    return time == frame.captured ? frame : frame.with(captured: time)
+  }
+
+  /// - Returns: the lane, if it has to be told.
+  mutating func take(_ frame: VideoFrame, _ capacity: Int) -> (VideoFeed.Outcome, Lane?) {
+    statistics.pushed += 1
+    if let last, frame.captured <= last.captured {
+      statistics.refused += 1
+      return (.refused, nil)
+    }
+    last = frame
+    guard let output else { return (.unwanted, nil) }
+    let isFull = waiting.count >= capacity
+    if isFull {
+      waiting.removeFirst()
+      statistics.replaced += 1
+    }
+    waiting.append(frame)
+    defer { isPosted = true }
+    return (isFull ? .replaced : .taken, isPosted ? nil : output.lane)
+  }
+}
+
+/// Tasks that wait for room.
+struct Waiters {
+  private var entries: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+  private static let numbers = Lock(0)
+
+  /// - Returns: true.
+  mutating func add(_ id: Int, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
+    entries.append((id, continuation))
+    return true
+  }
+
+  mutating func remove(_ id: Int) -> CheckedContinuation<Void, Never>? {
+    guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+    return entries.remove(at: index).continuation
+  }
+
+  mutating func take(if hasRoom: Bool) -> [CheckedContinuation<Void, Never>] {
+    guard hasRoom else { return [] }
+    defer { entries = [] }
+    return entries.map(\.continuation)
+  }
+
+  /// - Parameters:
+  ///   - add: false: there is nothing to wait for.
+  ///   - cancel: takes the waiting task out again.
+  static func wait(
+    add: @Sendable (Int, CheckedContinuation<Void, Never>) -> Bool,
+    cancel: @escaping @Sendable (Int) -> CheckedContinuation<Void, Never>?
+  ) async {
+    let id = numbers.withLock { number in
+      number += 1
+      return number
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        if !add(id, continuation) { return continuation.resume() }
+        if Task.isCancelled { cancel(id)?.resume() }
+      }
+    } onCancel: {
+      cancel(id)?.resume()
+    }
+  }
+}
