@@ -86,6 +86,7 @@ extension SessionCore {
     entry.stream = Stream(
       id: .init(participant: local.id, track: entry.stream.id.track), kind: entry.stream.kind,
       isMuted: entry.stream.isMuted)
+    entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     link.publish(entry.stream, as: entry.handle, options: entry.options)
     entry.output.open(link, entry.handle)
     visible.tell(.streamAdded(entry.stream, local), local: local)

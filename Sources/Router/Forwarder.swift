@@ -22,6 +22,7 @@ final class Forwarder {
   private var sender: SenderID
   private var splice: Splice
   private var temporal = TemporalFilter()
+  private var keepsBase = true
   private(set) var isPaused = false
   /// The layer that is forwarded; nil while waiting.
   private(set) var current: Int?
@@ -89,6 +90,7 @@ final class Forwarder {
   }
 
   private func begin(_ layer: Int, at numbers: SourceNumbers, now: Tick) {
+    if let current, layer < current { receiver.seat.peer.dropQueued(of: sender) }
     splice.cut(at: numbers, aligned: aligned(numbers.timestamp, of: layer), now: now)
     current = layer
     stretch = track.stretch
@@ -111,7 +113,7 @@ final class Forwarder {
   /// On the way down the receiver gets as little as possible of what it has too much of.
   private func setTemporalLimit() {
     guard let current, current != target else { return temporal.wanted = temporalTarget }
-    temporal.wanted = current > target ? 0 : TemporalFilter.all
+    temporal.wanted = current < target ? TemporalFilter.all : keepsBase ? 0 : TemporalFilter.none
   }
 
   /// Lets the receiver's sender reports count from the publisher's.
@@ -134,8 +136,11 @@ final class Forwarder {
   func resume() { isPaused = false }
 
   /// - Returns: whether a key frame of the new layer is needed.
-  func choose(_ layer: Int, temporalLayers: Int = TemporalFilter.all) -> Bool {
+  /// - Parameter keepsBase: until the switch down happens, the path carries at least the lowest temporal layer of what
+  ///   there is now.
+  func choose(_ layer: Int, temporalLayers: Int = TemporalFilter.all, keepsBase: Bool = true) -> Bool {
     target = layer
+    self.keepsBase = keepsBase
     temporalTarget = temporalLayers
     setTemporalLimit()
     return needsKeyFrame

@@ -44,6 +44,7 @@ struct PictureFacts {
 /// the next picture that can do with those it has.
 struct TemporalFilter {
   static let all = 7
+  static let none = -1
   /// What it should become.
   var wanted = all
   private var limit = all

@@ -124,7 +124,15 @@ extension Room {
         forwarder.caution.comesDown(at: now)
       }
     }
-    _ = forwarder.choose(choice.layer, temporalLayers: choice.temporalLayers)
+    _ = forwarder.choose(
+      choice.layer, temporalLayers: choice.temporalLayers, keepsBase: carriesBase(of: forwarder, instead: choice))
+  }
+
+  /// Whether what it has now could go on in its lowest temporal layer where there is room for `choice`.
+  private func carriesBase(of forwarder: Forwarder, instead choice: Choice) -> Bool {
+    guard let current = forwarder.current, current > choice.layer else { return true }
+    let share = Self.temporalShares(forwarder.track.layers[current].temporalLayers).first ?? 1
+    return rate(of: current, for: forwarder) * share <= choice.rate * 2
   }
 
   /// What there is for it, from the least: the smallest layer with fewer pictures, then each layer whole.

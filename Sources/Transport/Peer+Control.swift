@@ -85,7 +85,7 @@ extension Peer {
   }
 
   /// Whether the way out loses so much that answers should not rely on arriving.
-  var isLossy: Bool { estimator.loss >= NackGenerator.lossyFrom }
+  var isLossy: Bool { estimator.loss >= NackGenerator.lossyFrom && !estimator.isDraining }
 
   private func keyFrameRequested(_ media: UInt32) {
     guard let (id, layer) = sendersBySSRC[media], let sender = senders[id], !sender.parameters.codec.isAudio else {
@@ -212,7 +212,7 @@ extension Peer {
       result.incoming[stream.receiver] = figures
     }
     result.roundTrip = roundTrip
-    result.availableBitrate = estimator.bitrate
+    result.availableBitrate = estimator.capacity
     result.dropped = dropped
     return result
   }

@@ -103,6 +103,12 @@ extension Peer {
     }
   }
 
+  /// Whatever of the stream waits to be sent is of no use any more: a key frame follows.
+  package func dropQueued(of id: SenderID) {
+    pacer.drop(sender: id.value)
+    senders[id.value]?.streams[0].beginAnew()
+  }
+
   /// Where the forwarded stream's reports shall count from.
   package func anchorReports(of id: SenderID, captured: Tick, timestamp: UInt32) {
     senders[id.value]?.streams[0].anchorReports(captured: captured, timestamp: timestamp)

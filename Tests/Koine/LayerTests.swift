@@ -17,7 +17,12 @@ struct LayerTests {
     }
   }
 
-  private func call(network: String? = nil) async throws -> Call {
+  private func call(
+    network: String? = nil,
+    options: VideoPublishOptions = VideoPublishOptions(
+      maximumBitrate: 700_000,
+      lowerLayers: [VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000)])
+  ) async throws -> Call {
     let world = try virtualWorld(network: network)
     let ana = Session(JoinRequest(room: "tea", participantID: "ana", name: "Ana"), in: world)
     let ben = Session(JoinRequest(room: "tea", participantID: "ben", name: "Ben"), in: world)
@@ -25,10 +30,7 @@ struct LayerTests {
     ben.observe { [weak ben] event in
       if case .streamAdded(let stream, let owner) = event, !owner.isLocal { ben?.attach(seen, to: stream.id) }
     }
-    let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000)
-    try ana.publish(
-      camera: Devices.camera("stamp:Ana,640x360@30"),
-      options: VideoPublishOptions(maximumBitrate: 700_000, lowerLayers: [small]))
+    try ana.publish(camera: Devices.camera("stamp:Ana,640x360@30"), options: options)
     ana.join { _ in }
     ben.join { _ in }
     await world.run(for: .seconds(4))
@@ -99,6 +101,25 @@ struct LayerTests {
     await call.world.run(for: .seconds(3))
     #expect(call.seen.count > before + 60)
     #expect(call.ben.state == .connected)
+  }
+
+  @Test func threeLayersInSizeAndTime() async throws {
+    let layers = [
+      VideoLayer(maximumWidth: 160, maximumHeight: 90, maximumBitrate: 80_000),
+      VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 200_000),
+    ]
+    let call = try await call(
+      options: VideoPublishOptions(maximumBitrate: 700_000, lowerLayers: layers, temporalLayers: 3))
+    #expect(call.seen.last == 360)
+    let stream = try call.stream()
+    for (layer, height) in [(1, 180), (0, 90), (2, 360), (0, 90), (1, 180)] {
+      call.ben.setPreference(ReceivePreference(layer: layer), for: stream)
+      await call.world.run(for: .milliseconds(700))
+      #expect(call.seen.last == height)
+    }
+    let numbers = call.seen.numbers
+    #expect(numbers == numbers.sorted())  // where layers change a picture may come in both
+    #expect(numbers.count > 200)
   }
 
   @Test func layersThatNobodyWantsAreNotEncoded() async throws {

@@ -162,6 +162,107 @@ struct SpliceTests {
   }
 }
 
+struct SkipTests {
+  /// A source of pictures of two packets each; every second picture is left out.
+  private func numbers(_ picture: Int, _ packet: Int) -> SourceNumbers {
+    SourceNumbers(
+      sequence: Int64(1_000 + picture * 2 + packet), timestamp: UInt32(picture * 3_000),
+      pictureID: UInt16(50 + picture),
+      tl0PictureIndex: UInt8(picture / 2))
+  }
+
+  @Test func closesUpBehindWhatIsLeftOut() throws {
+    var random = SeededRandom(seed: 3)
+    var splice = Splice(clockRate: 90_000, random: &random)
+    splice.cut(at: numbers(0, 0), now: ms(0))
+    var out: [SourceNumbers] = []
+    for picture in 0..<200 {
+      for packet in 0..<2 {
+        if picture.isMultiple(of: 2) {
+          let written = splice.rewritten(numbers(picture, packet), now: ms(33 * picture))
+          out.append(try #require(written))
+        } else {
+          let isClosed = splice.skip(numbers(picture, packet))
+          #expect(isClosed)
+        }
+      }
+    }
+    for (one, next) in zip(out, out.dropFirst()) { #expect(next.sequence == one.sequence + 1) }
+    let pictures = out.compactMap(\.pictureID)
+    for index in stride(from: 2, to: pictures.count, by: 2) {
+      #expect(pictures[index] == (pictures[index - 2] &+ 1) & 0x7FFF)
+    }
+  }
+
+  @Test func whatComesLateGetsTheNumberThatWasKept() throws {
+    var random = SeededRandom(seed: 3)
+    var splice = Splice(clockRate: 90_000, random: &random)
+    splice.cut(at: numbers(0, 0), now: ms(0))
+    let first = splice.rewritten(numbers(0, 0), now: ms(0))
+    // The second packet of picture 0 is late; picture 1 is left out, picture 2 goes on.
+    for packet in 0..<2 { _ = splice.skip(numbers(1, packet)) }
+    let later = splice.rewritten(numbers(2, 0), now: ms(66))
+    let late = splice.rewritten(numbers(0, 1), now: ms(70))
+    let start = try #require(first?.sequence)
+    #expect(late?.sequence == start + 1)
+    #expect(late?.pictureID == first?.pictureID)
+    #expect(later?.sequence == start + 2)
+    // One that is left out, but whose number was kept.
+    _ = splice.rewritten(numbers(4, 0), now: ms(130))
+    let isClosed = splice.skip(numbers(3, 1))
+    #expect(!isClosed)
+  }
+}
+
+struct TemporalFilterTests {
+  private func admitted(_ filter: inout TemporalFilter, _ layers: [Int], from picture: Int, syncs: [Bool]? = nil)
+    -> [Int]
+  {
+    layers.enumerated().filter { index, layer in
+      var facts = PictureFacts()
+      facts.startsPicture = true
+      facts.temporalLayer = layer
+      facts.syncsLayer = syncs?[index] ?? (layer > 0)
+      let numbers = SourceNumbers(
+        sequence: Int64(picture + index), timestamp: 0, pictureID: UInt16(picture + index), tl0PictureIndex: 0)
+      return filter.admits(facts, numbers)
+    }.map(\.element)
+  }
+
+  @Test func fewerAtOnceMoreFromASync() {
+    var filter = TemporalFilter()
+    filter.begin()
+    #expect(admitted(&filter, [0, 2, 1, 2], from: 0) == [0, 2, 1, 2])
+    filter.wanted = 0
+    #expect(admitted(&filter, [0, 2, 1, 2], from: 4) == [0])
+    filter.wanted = TemporalFilter.all
+    #expect(admitted(&filter, [2, 0, 2, 1, 2], from: 8, syncs: [false, false, false, true, false]) == [0, 1])
+    #expect(admitted(&filter, [0, 2, 1, 2], from: 13, syncs: [false, true, true, false]) == [0, 2, 1, 2])
+  }
+}
+
+struct LayerCautionTests {
+  @Test func whoComesDownSoonAfterGoingUpWaitsLongerEachTime() {
+    var caution = LayerCaution()
+    caution.comesDown(at: ms(0))
+    #expect(caution.mayGoUp(at: ms(0)))
+    var pauses: [Int] = []
+    var now = 0
+    for _ in 0..<4 {
+      caution.goesUp(at: ms(now))
+      caution.comesDown(at: ms(now + 1_000))
+      now += 1_000
+      var pause = 0
+      while !caution.mayGoUp(at: ms(now + pause)) { pause += 1_000 }
+      pauses.append(pause)
+      now += pause
+    }
+    #expect(pauses == [4_000, 8_000, 16_000, 30_000])
+    caution.forget()
+    #expect(caution.mayGoUp(at: ms(now)))
+  }
+}
+
 struct SpeakerBoardTests {
   /// 20 ms packets of the voices at their levels, reports as they fall due.
   private func run(

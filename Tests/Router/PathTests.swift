@@ -80,6 +80,34 @@ struct PathTests {
     #expect(wireFaults(seen.withLock { $0 }) == [])
   }
 
+  /// Retransmissions, late packets and left out pictures at once.
+  @Test(arguments: [3, 4, 5] as [UInt64]) func nothingIsBrokenOnALossyPath(seed: UInt64) throws {
+    let world = try World(seed: seed)
+    world.delay = .milliseconds(20)
+    let clients = try world.joined("ana", "ben")
+    let publisher = LayeredPublisher(clients[0], in: world, bitrates: Self.bitrates)
+    clients[1].subscribe(to: "ana", "camera")
+    publisher.send(seconds: 24)
+    clients[1].wayDown = LinkConditioner(
+      spec: try NetworkSpec("rate=250k,delay=20ms,jitter=10ms,loss=2%;8s:rate=3M;16s:rate=100k"), seed: seed,
+      start: world.now)
+    world.loss = 0.02
+    let start = world.now
+    world.run(.seconds(25))
+    let frames = clients[1].frames("ana", "camera")
+    #expect(publisher.faults(in: frames) == [])
+    #expect(frames.count > 400)
+    #expect(frames.contains { $0.data.array[3] == 2 })
+    // From 3 M to 100 k bit/s: the old layer's packets must not stand in the way.
+    #expect(
+      frames.contains {
+        $0.data.array[3] == 0 && $0.arrived > start + .seconds(16) && $0.arrived < start + .seconds(18)
+      })
+    let late = frames.filter { $0.arrived > world.now - .seconds(6) }
+    #expect(late.count > 25, "a quarter of the pictures goes on")
+    #expect(!late.contains { $0.data.array[3] == 2 })
+  }
+
   private func preference(_ layer: Int) -> LayerPreference {
     LayerPreference(reference: TrackReference(participant: "ana", track: "camera"), layer: layer)
   }

@@ -6,18 +6,37 @@ import KoineBase
 /// same, that loss is taken to be the path's own, and only what goes beyond it counts.
 struct LossCeiling {
   private let limits: BandwidthEstimator.Limits
+  private struct Count {
+    var lost = 0
+    var total = 0
+    var windows = 1
+
+    var fraction: Double { total == 0 ? 0 : Double(lost) / Double(total) }
+
+    mutating func add(_ other: Count) {
+      windows = total == 0 ? 1 : windows + 1
+      lost += other.lost
+      total += other.total
+    }
+  }
+
+  /// A reduction: where it began, what was lost then, and what is lost now that much less is sent.
+  private struct Trial {
+    let bitrate: Double
+    var before: Count
+    var after = Count()
+  }
+
   /// In bit/s.
   private(set) var bitrate: Double
   /// 0...1, smoothed.
   private(set) var loss = 0.0
   /// Of the path, however little is sent; 0...1.
   private var ownLoss = 0.0
-  /// Where the present reduction began.
-  private var trial: (bitrate: Double, loss: Double)?
-  private var lost = 0
-  private var total = 0
+  private var trial: Trial?
+  private var window = Count()
   private var since: Tick?
-  private static let window = Duration.milliseconds(300)
+  private static let interval = Duration.milliseconds(300)
   /// So few packets say nothing.
   private static let fewest = 20
   private static let tooMuch = 0.10
@@ -31,8 +50,8 @@ struct LossCeiling {
   }
 
   mutating func count(isLost: Bool) {
-    total += 1
-    if isLost { lost += 1 }
+    window.total += 1
+    if isLost { window.lost += 1 }
   }
 
   /// - Parameter isQueued: the path's queue is long: what is lost there has nothing to do with the path itself.
@@ -40,10 +59,10 @@ struct LossCeiling {
     if isQueued { trial = nil }
     let start = since ?? now
     since = start
-    guard now - start > Self.window, total >= Self.fewest else { return }
-    let fraction = Double(lost) / Double(total)
-    loss += (fraction - loss) * (fraction > loss ? 0.5 : 0.3)
-    (lost, total, since) = (0, 0, now)
+    guard now - start > Self.interval, window.total >= Self.fewest else { return }
+    let window = window
+    loss += (window.fraction - loss) * (window.fraction > loss ? 0.5 : 0.3)
+    (self.window, since) = (Count(), now)
     if loss < ownLoss { ownLoss = max(loss, ownLoss - 0.02) }
     let excess = loss - ownLoss
     guard excess > Self.tooMuch else {
@@ -51,18 +70,33 @@ struct LossCeiling {
       bitrate = min(bitrate * (excess < 0.02 ? 1.5 : 1.1) + 50_000, Double(limits.maximum))
       return
     }
-    let now = min(bitrate, delayEstimate)
-    if let began = trial, now < began.bitrate * Self.trialDepth {
-      if loss > began.loss * 0.7 {
-        ownLoss = min(loss, Self.mostOwnLoss)
-        bitrate = began.bitrate
-        trial = nil
-        return
-      }
-      trial = (now, loss)
-    } else if !isQueued {
-      trial = trial ?? (now, loss)
+    let rate = min(bitrate, delayEstimate)
+    if let found = judge(rate: rate, isQueued: isQueued, window) {
+      ownLoss = min(found.loss, Self.mostOwnLoss)
+      bitrate = found.bitrate
+    } else {
+      bitrate = max(rate * (1 - 0.5 * (excess - Self.tooMuch / 2)), Double(limits.minimum * 2))
     }
-    bitrate = max(now * (1 - 0.5 * (excess - Self.tooMuch / 2)), Double(limits.minimum * 2))
+  }
+
+  /// Follows a reduction.
+  /// - Returns: where it began, and the loss, once much less has been sent and as much was lost all the same.
+  private mutating func judge(rate: Double, isQueued: Bool, _ window: Count) -> (bitrate: Double, loss: Double)? {
+    guard !isQueued else { return nil }
+    guard var current = trial else {
+      trial = Trial(bitrate: rate, before: window)
+      return nil
+    }
+    if rate >= current.bitrate * Self.trialDepth {
+      if current.before.windows < 2 { current.before.add(window) }
+      trial = current
+      return nil
+    }
+    current.after.add(window)
+    trial = current
+    guard current.after.windows >= 2 else { return nil }
+    let isOwn = current.after.fraction > current.before.fraction * 0.75
+    trial = isOwn ? nil : Trial(bitrate: rate, before: current.after)
+    return isOwn ? (current.bitrate, current.after.fraction) : nil
   }
 }

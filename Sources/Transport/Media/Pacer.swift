@@ -26,6 +26,8 @@ struct Pacer {
   private var longestWait = Self.longestWait
   /// Retransmissions that may wait; whoever misses more is better served by asking again.
   private static let retransmissionLimit = 512
+  private static let fewRetransmissions = 4
+  private static let retransmissionWait = Duration.milliseconds(300)
 
   private static let copyLimit = Duration.milliseconds(50)
 
@@ -44,9 +46,23 @@ struct Pacer {
     switch priority {
     case .sound: sound.append(item)
     case .late: late.append(item)
-    case .retransmission: if retransmissions.count < Self.retransmissionLimit { retransmissions.append(item) }
+    case .retransmission: if hasRoomForRetransmissions { retransmissions.append(item) }
     case .pictures: pictures.append(item)
     }
+  }
+
+  /// What could not leave soon is better asked for once more, if it is still needed then.
+  private var hasRoomForRetransmissions: Bool {
+    retransmissions.count < Self.fewRetransmissions
+      || retransmissions.count < Self.retransmissionLimit
+        && Double(retransmissions.bytes * 8) < rate * Self.retransmissionWait.inSeconds
+  }
+
+  /// Forgets what waits of this stream, sound aside: something newer makes it useless.
+  mutating func drop(sender: Int) {
+    late.removeAll { $0.sender == sender }
+    retransmissions.removeAll { $0.sender == sender }
+    pictures.removeAll { $0.sender == sender }
   }
 
   /// Whether the retransmissions that wait take so little time that each may go twice.
@@ -106,6 +122,13 @@ struct Pacer {
     mutating func append(_ item: Item) {
       items.append(item)
       bytes += item.size
+    }
+
+    mutating func removeAll(where isUseless: (Item) -> Bool) {
+      items.removeFirst(head)
+      head = 0
+      items.removeAll(where: isUseless)
+      bytes = items.reduce(0) { $0 + $1.size }
     }
 
     mutating func popFirst() -> Item? {

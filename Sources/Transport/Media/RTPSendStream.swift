@@ -13,6 +13,9 @@ struct RTPSendStream {
   private(set) var octets = 0
   /// Of the packet last stored.
   private var lastTimestamp: UInt32 = 0
+  private var newestStored: UInt16?
+  /// Packets before it are of no use any more.
+  private var firstUseful: UInt16?
   private(set) var retransmitted = 0
   private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
@@ -59,10 +62,19 @@ struct RTPSendStream {
   /// Stores a packet under a number that the caller keeps continuous.
   mutating func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
     lastTimestamp = packet.timestamp
+    if let newest = newestStored, Int16(bitPattern: packet.sequence &- newest) < 0 {
+      history.store(packet, pool: &pool)  // late
+      return
+    }
+    newestStored = packet.sequence
+    if let first = firstUseful, packet.sequence &- first > 0x4000 { firstUseful = nil }  // long ago
     history.store(packet, pool: &pool)
   }
 
   mutating func anchorReports(captured: Tick, timestamp: UInt32) { anchor = (captured, timestamp) }
+
+  /// With the next packet a key frame begins that takes the place of all before: those are not sent again.
+  mutating func beginAnew() { firstUseful = newestStored.map { $0 &+ 1 } }
 
   func packet(_ sequence: UInt16) -> StoredPacket? { history[sequence] }
 
@@ -114,6 +126,7 @@ struct RTPSendStream {
   ) {
     nacksReceived += sequences.count
     for sequence in sequences {
+      if let firstUseful, Int16(bitPattern: sequence &- firstUseful) < 0 { continue }
       guard let packet = history[sequence], let last = packet.lastSent, now - last >= pause,
         now - packet.storedAt < PacketHistory.lifetime, packet.timesSent < Self.attempts
       else { continue }

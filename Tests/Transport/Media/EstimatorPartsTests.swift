@@ -1,0 +1,124 @@
+import KoineBase
+import KoineRTP
+import Testing
+
+@testable import KoineTransport
+
+private func tick(_ milliseconds: Int) -> Tick { Tick(nanoseconds: Int64(milliseconds) * 1_000_000) }
+private func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
+
+struct QueueMeterTests {
+  @Test func jitterIsNoQueue() {
+    var meter = QueueMeter()
+    var random = SeededRandom(seed: 1)
+    for time in stride(from: 0, to: 3_000, by: 5) {
+      meter.add(arrival: nanoseconds(time), delay: nanoseconds(100 + Int.random(in: 0...30, using: &random)))
+    }
+    #expect(meter.delay < .milliseconds(8))
+  }
+
+  @Test func aQueueIsMeasuredWhateverTheClocks() {
+    for offset in [0, 1 << 40, -(1 << 40)] {
+      var meter = QueueMeter()
+      for time in stride(from: 0, to: 1_000, by: 10) {
+        meter.add(arrival: nanoseconds(time), delay: nanoseconds(20 + offset))
+      }
+      for time in stride(from: 1_000, to: 1_300, by: 10) {
+        meter.add(arrival: nanoseconds(time), delay: nanoseconds(90 + offset))
+      }
+      #expect(meter.delay == .milliseconds(70))
+      meter.rebase()
+      #expect(meter.delay == .zero)
+    }
+  }
+
+  @Test func whatTheOtherEndTellsNeverTraps() {
+    var meter = QueueMeter()
+    var delivery = DeliveryMeter()
+    for value in [0, Int64.max, .min, -1, 1, .max, .min + 1, 1 << 62, -(1 << 62)] {
+      meter.add(arrival: value, delay: value)
+      delivery.add(1_200, arrival: value)
+      _ = (meter.delay, delivery.bitrate(over: .milliseconds(160)))
+    }
+  }
+}
+
+struct DeliveryMeterTests {
+  @Test func tellsTheRateOnceItHasSeenEnough() throws {
+    var meter = DeliveryMeter()
+    for time in stride(from: 0, to: 100, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
+    #expect(meter.bitrate(over: .milliseconds(400)) == nil)
+    for time in stride(from: 100, to: 1_000, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
+    #expect(abs(try #require(meter.bitrate(over: .milliseconds(400))) - 800_000) < 25_000)
+  }
+}
+
+struct LossCeilingTests {
+  /// One window after another, with that part lost.
+  private func run(_ ceiling: inout LossCeiling, loss: (Double) -> Double, windows: Int, estimate: Double = 1e6) {
+    for window in 0..<windows {
+      let lost = Int(loss(min(ceiling.bitrate, estimate)) * 50)
+      for packet in 0..<50 { ceiling.count(isLost: packet < lost) }
+      ceiling.update(delayEstimate: estimate, isQueued: false, at: tick(1_000 + window * 400))
+    }
+  }
+
+  @Test func aLittleLossCostsNothing() {
+    var ceiling = LossCeiling(limits: .init())
+    run(&ceiling, loss: { _ in 0.08 }, windows: 30)
+    #expect(ceiling.bitrate > 1e6)
+  }
+
+  @Test func lossThatStaysIsThePathsOwn() {
+    var ceiling = LossCeiling(limits: .init())
+    run(&ceiling, loss: { _ in 0.2 }, windows: 60)
+    #expect(min(ceiling.bitrate, 1e6) > 800_000)
+  }
+
+  @Test func lossThatGoesWithTheRateLowersIt() {
+    var ceiling = LossCeiling(limits: .init())
+    run(&ceiling, loss: { rate in max(0, 1 - 500_000 / rate) }, windows: 60)
+    #expect(ceiling.bitrate < 650_000)
+  }
+}
+
+struct ProbeControlTests {
+  /// Sends a cluster over a path of that rate.
+  private func carried(by path: Double, estimate: Double = 500_000) throws -> Double? {
+    var control = ProbeControl()
+    var now = tick(1_000)
+    let early = control.plan(estimate: estimate, wanted: 5e6, at: now)
+    #expect(early == nil)
+    now += .seconds(1)
+    let planned = control.plan(estimate: estimate, wanted: 5e6, at: now)
+    var cluster = try #require(planned)
+    #expect(abs(cluster.rate - estimate * 2) < 1)
+    var free = now.nanoseconds
+    while !cluster.isOver(at: now) {
+      cluster.sent(335)
+      let packet = SentPackets.Packet(number: 1, at: now, size: 335, probe: cluster.id)
+      free = max(free, now.nanoseconds) + Int64(335 * 8 / path * 1e9)
+      control.arrived(packet, arrival: free + nanoseconds(20))
+      now = max(now, cluster.due)
+    }
+    #expect(control.isPending)
+    return control.conclude(at: now)
+  }
+
+  @Test func aPathWithRoomShowsIt() throws {
+    #expect(try #require(try carried(by: 10e6)) > 900_000)
+  }
+
+  @Test func aFullPathShowsWhatItCarries() throws {
+    let rate = try #require(try carried(by: 600_000))
+    #expect(rate > 500_000 && rate < 700_000)
+  }
+
+  @Test func nothingIsProbedThatNobodyWants() {
+    var control = ProbeControl()
+    for second in 1..<10 {
+      let cluster = control.plan(estimate: 1e6, wanted: 9e5, at: tick(second * 1_000))
+      #expect(cluster == nil)
+    }
+  }
+}
