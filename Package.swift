@@ -64,6 +64,7 @@ let package = Package(
     .library(name: "AzureCommunicationCalling", targets: ["AzureCommunicationCalling"]),
     .library(name: "AzureCommunicationCommon", targets: ["AzureCommunicationCommon"]),
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
+    .library(name: "KoineConformanceKit", targets: ["KoineConformanceKit"]),
     .library(name: "KoineConformanceDrivers", targets: ["KoineConformanceDrivers"]),
     .executable(name: "koine-listener", targets: ["koine-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
@@ -221,10 +222,13 @@ let package = Package(
       ],
       path: "Samples/koine-stage", swiftSettings: settings),
 
+    room("ConformanceKit"),
+
     // Floor 10
     room(
       "ConformanceDrivers",
       leansOn: [
+        "KoineConformanceKit", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
         "Koine", "KoineTokens", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
         "VideoSDKRTC", "WebRTC",
       ]),
@@ -233,7 +237,8 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineConformanceDrivers", "KoineSampleSupport", "KoineServer", "KoineTokens", "KoineUIKit",
+        "Koine", "KoineConformanceDrivers", "KoineConformanceKit", "KoineSampleSupport", "KoineServer",
+        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -305,10 +310,10 @@ let package = Package(
         + [.product(name: "Logging", package: "swift-log")] + nio),
     tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
     tests(
-      "Pairs",
+      "Conformance",
       of: [
-        "KoineConformanceDrivers", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
-        "KoineBackends", "KoineServer", .product(name: "Logging", package: "swift-log"),
+        "KoineConformanceKit", "KoineConformanceDrivers", "KoineSimulatedNetwork", "Koine", "KoineBackends",
+        "KoineServer", .product(name: "Logging", package: "swift-log"),
       ]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],

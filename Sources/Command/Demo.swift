@@ -2,6 +2,7 @@ public import ArgumentParser
 import Foundation
 import Koine
 public import KoineConformanceDrivers
+import KoineConformanceKit
 import KoineSampleSupport
 import KoineUIKit
 
@@ -58,7 +59,7 @@ struct Demo: AsyncParsableCommand {
     }
     var witnesses: [Witness] = []
     for person in people {
-      say("\(person.name) comes, with an app in the \(person.style.rawValue) style")
+      say("\(person.name) comes, with an app in the \(person.style) style")
       let start = world.backend.scheduler.now
       try person.join()
       while !person.isConnected {
@@ -70,7 +71,7 @@ struct Demo: AsyncParsableCommand {
     }
     for second in 1...Int(seconds.rounded(.up)) {
       try await Task.sleep(for: .seconds(min(1, seconds - Double(second - 1))))
-      let seen = people.map { "\($0.name) \($0.others.reduce(0) { $0 + ($1.view?.framesRendered ?? 0) })" }
+      let seen = people.map { "\($0.name) \($0.others.reduce(0) { $0 + $1.pictures })" }
       say("\(second) s: pictures on the screens of \(seen.joined(separator: ", "))")
     }
 
@@ -91,12 +92,12 @@ struct Demo: AsyncParsableCommand {
 
   /// What the second person's screen shows, everybody included.
   @MainActor
-  private func picture(of people: [any Driver]) -> TileGrid {
+  private func picture(of people: [any KoineDriver]) -> TileGrid {
     let viewer = people[1]
     return TileGrid(
       people.map { person in
-        let view = person === viewer ? viewer.mirror : viewer.others.first { $0.id == person.id }?.view
-        return ("\(person.name) (\(person.style.rawValue))", view?.lastFrame)
+        let view = person === viewer ? viewer.mirror : viewer.view(of: person.id)
+        return ("\(person.name) (\(person.style))", view?.lastFrame)
       })
   }
 

@@ -1,126 +1,278 @@
 import AzureCommunicationCalling
+import KoineConformanceKit
 import Koine
-import KoineTokens
 import KoineUIKit
 
 /// Written in the call-agent style; meets the others in a room call.
 @MainActor
-final class CallAgentDriver: NSObject, Driver {
-  let style = Style.callAgent
-  let id: Koine.Participant.ID
+final class CallAgentDriver: NSObject, KoineDriver {
+  let style = Style.callAgent.rawValue
+  let id: String
   let name: String
+  let recorder: Recorder
+  let inexpressible: [Ability: String] = [
+    .messages: "the data channel is not offered yet", .history: "the vendor's data channel keeps nothing",
+    .share: "screen share is not offered yet", .secondDevice: "a process has one agent for a user",
+    .refusal: "sound comes mixed; one person's cannot be refused",
+    .pausing: "the vendor has no pause; renderers are made and disposed of",
+  ]
   private let room: String
-  private let client: CallClient
+  private var client: CallClient?
   private let credential: CommunicationTokenCredential
   private var agent: CallAgent?
+  private var devices: DeviceManager?
+  private var incoming: IncomingCall?
   private var call: Call?
   private var camera: LocalVideoStream?
   private var preview: VideoStreamRenderer?
   private var renderers: [Int32: VideoStreamRenderer] = [:]
-  private var sightings = Sightings()
+  private var sightings: Sightings
+  private var hasLeft = false
+  private var isBusy = false
   private(set) var mirror: VideoView?
   private(set) var isOver = false
-  let heard: [String] = []
 
-  init(name: String, room: String, in world: World) throws {
-    self.name = name
-    self.room = room
+  init(_ casting: Casting) throws {
+    name = casting.name
+    room = casting.room
     id = "8:acs:" + name.lowercased()
-    let now = NumericDate.ofSystemClock()
-    let token = CommunicationUserToken(identity: id, issued: now, expires: now + 3_600)
-    credential = try CommunicationTokenCredential(token: token.signed(with: SigningKey(generating: .p256)))
-    client = World.$current.withValue(world) { CallClient() }
+    recorder = casting.recorder
+    sightings = Sightings(recorder)
+    credential = try CommunicationTokenCredential(token: Credentials.user(id, casting.papers))
+    client = World.$current.withValue(casting.world) { CallClient() }
   }
 
   var session: Session? { call?.session }
   var isConnected: Bool { call?.state == .connected }
+  var isReachable: Bool { agent != nil && devices != nil }
+  var isRung: Bool { incoming != nil }
   var others: [Seen] { sightings.seen }
+  func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
-  func join() {
+  // MARK: Signing in
+
+  func signIn() { signIn {} }
+
+  private func signIn(then go: @escaping @MainActor () -> Void) {
     let options = CallAgentOptions()
     options.displayName = name
-    client.createCallAgent(userCredential: credential, options: options) { [self] agent, _ in
-      self.agent = agent
-      agent?.delegate = self
-      client.getDeviceManager { [self] manager, _ in enter(with: manager?.cameras.first) }
+    let answer = recorder.asks("agent")
+    recorder.calling {
+      client?.createCallAgent(userCredential: credential, options: options) { [weak self] agent, error in
+        answer(error)
+        guard let self, let client = self.client else { return }
+        guard let agent else { return refused() }
+        if hasLeft { return agent.dispose() }
+        self.agent = agent
+        agent.delegate = self
+        client.getDeviceManager { [weak self] manager, _ in
+          self?.devices = manager
+          go()
+        }
+      }
     }
   }
 
-  private func enter(with device: VideoDeviceInfo?) {
+  private func refused() {
+    isOver = true
+    recorder.told(.ended)
+  }
+
+  // MARK: Entering
+
+  func join() throws {
+    guard !isBusy else { return }
+    isBusy = true
+    signIn { [weak self] in self?.enter() }
+  }
+
+  private func enter() {
+    guard let agent, !hasLeft else { return }
     let options = JoinCallOptions()
-    if let device {
-      let stream = LocalVideoStream(camera: device)
-      camera = stream
-      options.videoOptions = VideoOptions(localVideoStreams: [stream])
-      preview = try? VideoStreamRenderer(localVideoStream: stream)
-      mirror = try? preview?.createView()
-    }
-    agent?.join(with: RoomCallLocator(roomId: room), joinCallOptions: options) { [self] call, _ in
-      self.call = call
-      call?.delegate = self
+    options.videoOptions = makeVideo()
+    let answer = recorder.asks("join")
+    recorder.calling {
+      agent.join(with: RoomCallLocator(roomId: room), joinCallOptions: options) { [weak self] call, error in
+        answer(error)
+        self?.take(call)
+      }
     }
   }
 
-  func leave() { call?.hangUp(options: HangUpOptions()) { _ in } }
+  private func makeVideo() -> VideoOptions? {
+    guard let device = devices?.cameras.first else { return nil }
+    let stream = LocalVideoStream(camera: device)
+    camera = stream
+    preview = try? VideoStreamRenderer(localVideoStream: stream)
+    mirror = try? preview?.createView()
+    return VideoOptions(localVideoStreams: [stream])
+  }
+
+  private func take(_ call: Call?) {
+    self.call = call
+    call?.delegate = self
+    if hasLeft { call?.hangUp(options: HangUpOptions()) { _ in } }
+  }
+
+  func leave() {
+    hasLeft = isBusy
+    guard let call else { return }
+    let answer = recorder.asks("leave")
+    recorder.calling { call.hangUp(options: HangUpOptions()) { answer($0) } }
+  }
+
+  func forget() {
+    client = nil
+    agent = nil
+    devices = nil
+    incoming = nil
+    call = nil
+    camera = nil
+    preview = nil
+    renderers = [:]
+  }
+
+  // MARK: Calls
+
+  func ring(_ ids: [String]) {
+    guard let agent else { return }
+    isBusy = true
+    let options = StartCallOptions()
+    options.videoOptions = makeVideo()
+    let answer = recorder.asks("call")
+    let callees = ids.map { CommunicationUserIdentifier($0) }
+    recorder.calling {
+      agent.startCall(participants: callees, options: options) { [weak self] call, error in
+        answer(error)
+        self?.take(call)
+      }
+    }
+  }
+
+  func answer(_ isAccepted: Bool) {
+    guard let incoming else { return }
+    guard isAccepted else {
+      let answer = recorder.asks("reject")
+      return recorder.calling { incoming.reject { answer($0) } }
+    }
+    isBusy = true
+    let options = AcceptCallOptions()
+    options.videoOptions = makeVideo()
+    let answer = recorder.asks("accept")
+    recorder.calling {
+      incoming.accept(options: options) { [weak self] call, error in
+        answer(error)
+        self?.incoming = nil
+        self?.take(call)
+      }
+    }
+  }
+
+  func cancel() { leave() }
+
+  // MARK: In a call
 
   func setMicrophoneMuted(_ isMuted: Bool) {
-    if isMuted { call?.mute { _ in } } else { call?.unmute { _ in } }
+    guard let call else { return }
+    let answer = recorder.asks(isMuted ? "mute" : "unmute")
+    recorder.calling { isMuted ? call.mute { answer($0) } : call.unmute { answer($0) } }
   }
 
   func setCameraOn(_ isOn: Bool) {
-    guard let camera else { return }
-    if isOn { call?.startVideo(stream: camera) { _ in } } else { call?.stopVideo(stream: camera) { _ in } }
+    guard let camera, let call else { return }
+    let answer = recorder.asks(isOn ? "start video" : "stop video")
+    recorder.calling {
+      isOn ? call.startVideo(stream: camera) { answer($0) } : call.stopVideo(stream: camera) { answer($0) }
+    }
   }
 
-  func say(_ text: String) -> Bool { false }
+  func want(_ interest: Interest, from id: String) {
+    guard let participant = call?.remoteParticipants.first(where: { $0.identifier.rawId == id }) else { return }
+    for stream in participant.videoStreams where stream.mediaStreamType == .video {
+      recorder.calling { renderers.removeValue(forKey: stream.id)?.dispose() }
+      if interest == .everything { show(stream, of: participant) }
+    }
+  }
 
   private func show(_ stream: RemoteVideoStream, of participant: RemoteParticipant) {
-    guard let renderer = try? VideoStreamRenderer(remoteVideoStream: stream), let view = try? renderer.createView()
-    else {
-      return
-    }
-    renderers[stream.id] = renderer
-    sightings.change(participant.identifier.rawId) {
-      $0.view = view
-      $0.hasPicture = true
+    do {
+      let renderer = try VideoStreamRenderer(remoteVideoStream: stream)
+      let view = try renderer.createView()
+      renderers[stream.id] = renderer
+      if stream.mediaStreamType == .screenSharing {
+        return sightings.shareOn(participant.identifier.rawId, in: view)
+      }
+      let agrees = participant.videoStreams.contains { $0.id == stream.id }
+      if sightings.seen.first(where: { $0.id == participant.identifier.rawId })?.hasPicture == true {
+        sightings.moved(participant.identifier.rawId, to: view)
+      } else {
+        sightings.pictureOn(participant.identifier.rawId, in: view, agrees: agrees)
+      }
+    } catch {
+      recorder.failed(error)
     }
   }
 }
 
-extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency CallDelegate,
-  @preconcurrency RemoteParticipantDelegate
-{
+extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency IncomingCallDelegate {
   func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
-    guard !args.removedCalls.isEmpty else { return }
+    guard let ended = args.removedCalls.first else { return }
     isOver = true
+    sightings.clear()
+    recorder.told(.ended, of: nil, "\(ended.callEndReason.code)", agrees: !callAgent.calls.contains { $0 === ended })
     preview?.dispose()
     callAgent.dispose()
   }
 
+  func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
+    incoming = incomingCall
+    incomingCall.delegate = self
+    recorder.told(.rung, of: incomingCall.callerInfo.identifier.rawId)
+  }
+
+  func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {
+    incoming = nil
+    recorder.told(.ringingEnded, of: incomingCall.callerInfo.identifier.rawId)
+  }
+}
+
+extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteParticipantDelegate {
+  func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {
+    if call.state == .connected { recorder.told(.connected) }
+  }
+
   func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
     for participant in args.addedParticipants {
+      let agrees = call.remoteParticipants.contains { $0 === participant }
       participant.delegate = self
-      sightings.add(
-        participant.identifier.rawId,
-        Sighting(name: participant.displayName, isMicrophoneMuted: participant.isMuted))
+      sightings.joined(
+        participant.identifier.rawId, name: participant.displayName, isMuted: participant.isMuted, agrees: agrees)
       for stream in participant.videoStreams { show(stream, of: participant) }
     }
-    for participant in args.removedParticipants { sightings.remove(participant.identifier.rawId) }
+    for participant in args.removedParticipants {
+      sightings.left(
+        participant.identifier.rawId, agrees: !call.remoteParticipants.contains { $0 === participant })
+    }
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {
     for stream in args.addedRemoteVideoStreams { show(stream, of: participant) }
     for stream in args.removedRemoteVideoStreams {
       renderers.removeValue(forKey: stream.id)?.dispose()
-      sightings.change(participant.identifier.rawId) { $0.hasPicture = false }
+      let agrees = !participant.videoStreams.contains { $0.id == stream.id }
+      if stream.mediaStreamType == .screenSharing {
+        sightings.shareOff(participant.identifier.rawId, agrees: agrees)
+      } else {
+        sightings.pictureOff(participant.identifier.rawId, agrees: agrees)
+      }
     }
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
-    sightings.change(participant.identifier.rawId) { $0.isMicrophoneMuted = participant.isMuted }
+    sightings.muted(participant.identifier.rawId, participant.isMuted)
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs) {
-    if participant.isSpeaking { sightings.change(participant.identifier.rawId) { $0.hasSpoken = true } }
+    if participant.isSpeaking { sightings.spoke(participant.identifier.rawId) }
   }
 }

@@ -1,3 +1,4 @@
+import KoineConformanceKit
 import Koine
 import KoineUIKit
 import VideoSDKRTC
@@ -5,85 +6,120 @@ import WebRTC
 
 /// Written in the event-listener style.
 @MainActor
-final class ListenerDriver: Driver {
-  let style = Style.listener
-  let id: Koine.Participant.ID
+final class ListenerDriver: KoineDriver {
+  let style = Style.listener.rawValue
+  let id: String
   let name: String
-  private let meeting: Meeting
-  private var sightings = Sightings()
+  let recorder: Recorder
+  let inexpressible: [Ability: String] = [
+    .messages: "pub-sub is not offered yet", .history: "pub-sub is not offered yet",
+    .share: "screen share is not offered yet", .ringing: "the vendor has no calls between people, only meetings",
+    .tokenForm: "the app hands over any text; an embedded room takes what says nothing for no token",
+  ]
+  private var meeting: Meeting?
+  private var sightings: Sightings
   private let ownView = RTCMTLVideoView()
   private(set) var isConnected = false
   private(set) var isOver = false
-  let heard: [String] = []
 
-  init(name: String, room: String, in world: World) {
-    self.name = name
+  init(_ casting: Casting) throws {
+    name = casting.name
     id = name.lowercased()
-    let id = id
-    meeting = World.$current.withValue(world) {
+    recorder = casting.recorder
+    sightings = Sightings(recorder)
+    VideoSDK.config(token: try Credentials.room(casting.papers))
+    let (id, name) = (id, name)
+    meeting = World.$current.withValue(casting.world) {
       VideoSDK.initMeeting(
-        meetingId: room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
+        meetingId: casting.room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
     }
-    meeting.addEventListener(self)
+    meeting?.addEventListener(self)
   }
 
-  var session: Session? { meeting.session }
+  var session: Session? { meeting?.session }
   var others: [Seen] { sightings.seen }
   var mirror: VideoView? { ownView }
+  func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
-  func join() { meeting.join(cameraPosition: .front) }
-  func leave() { meeting.leave() }
-  func setMicrophoneMuted(_ isMuted: Bool) { if isMuted { meeting.muteMic() } else { meeting.unmuteMic() } }
-  func setCameraOn(_ isOn: Bool) { if isOn { meeting.enableWebcam() } else { meeting.disableWebcam() } }
-  func say(_ text: String) -> Bool { false }
+  func join() throws { recorder.calling { meeting?.join(cameraPosition: .front) } }
+  func leave() { recorder.calling { meeting?.leave() } }
+
+  func setMicrophoneMuted(_ isMuted: Bool) {
+    recorder.calling { isMuted ? meeting?.muteMic() : meeting?.unmuteMic() }
+  }
+
+  func setCameraOn(_ isOn: Bool) { recorder.calling { isOn ? meeting?.enableWebcam() : meeting?.disableWebcam() } }
+
+  func want(_ interest: Interest, from id: String) {
+    for stream in meeting?.participants[id].map({ Array($0.streams.values) }) ?? [] {
+      let isAudio = stream.kind == .state(value: .audio)
+      let isWanted = interest == .everything || interest == .sound && isAudio
+      recorder.calling { isWanted ? stream.resume() : stream.pause() }
+    }
+  }
+
+  func setPicturePaused(_ isPaused: Bool, of id: String) { want(isPaused ? .sound : .everything, from: id) }
+  func forget() { meeting = nil }
 }
 
 extension ListenerDriver: @preconcurrency MeetingEventListener {
   func onMeetingJoined() {
     isConnected = true
-    meeting.localParticipant.addEventListener(self)
+    recorder.told(.connected)
+    meeting?.localParticipant.addEventListener(self)
   }
 
   func onParticipantJoined(_ participant: VideoSDKRTC.Participant) {
-    sightings.add(participant.id, Sighting(name: participant.displayName, isMicrophoneMuted: true))
+    let agrees = meeting?.participants[participant.id] == participant
+    sightings.joined(participant.id, name: participant.displayName, isMuted: true, agrees: agrees)
     participant.addEventListener(self)
   }
 
-  func onParticipantLeft(_ participant: VideoSDKRTC.Participant) { sightings.remove(participant.id) }
+  func onParticipantLeft(_ participant: VideoSDKRTC.Participant) {
+    sightings.left(participant.id, agrees: meeting?.participants[participant.id] == nil)
+  }
 
   func onSpeakerChanged(participantId: String?) {
-    if let participantId { sightings.change(participantId) { $0.hasSpoken = true } }
+    if let participantId, sightings.contains(participantId) { sightings.spoke(participantId) }
   }
+
+  func onMeetingLeft() { sightings.clear() }
 
   func onMeetingStateChanged(meetingState: MeetingState) {
     guard meetingState == .CLOSED else { return }
     isConnected = false
     isOver = true
+    sightings.clear()
+    recorder.told(.ended)
   }
 }
 
 extension ListenerDriver: @preconcurrency ParticipantEventListener {
   func onStreamEnabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    let agrees = participant.streams[stream.id] == stream
     switch stream.kind {
     case .state(value: .video):
       guard let track = stream.track as? RTCVideoTrack else { return }
       if participant.isLocal { return track.add(ownView) }
-      let view = (sightings[participant.id]?.view as? RTCMTLVideoView) ?? RTCMTLVideoView()
+      let view = (sightings.view(of: participant.id) as? RTCMTLVideoView) ?? RTCMTLVideoView()
       track.add(view)
-      sightings.change(participant.id) {
-        $0.view = view
-        $0.hasPicture = true
-      }
-    case .state(value: .audio): sightings.change(participant.id) { $0.isMicrophoneMuted = false }
-    default: break
+      sightings.pictureOn(participant.id, in: view, agrees: agrees)
+    case .state(value: .audio): if !participant.isLocal { sightings.muted(participant.id, false, agrees: agrees) }
+    case .share:
+      guard let track = stream.track as? RTCVideoTrack, !participant.isLocal else { return }
+      let view = RTCMTLVideoView()
+      track.add(view)
+      sightings.shareOn(participant.id, in: view, agrees: agrees)
     }
   }
 
   func onStreamDisabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    guard !participant.isLocal else { return }
+    let agrees = participant.streams[stream.id] == nil
     switch stream.kind {
-    case .state(value: .video): sightings.change(participant.id) { $0.hasPicture = false }
-    case .state(value: .audio): sightings.change(participant.id) { $0.isMicrophoneMuted = true }
-    default: break
+    case .state(value: .video): sightings.pictureOff(participant.id, agrees: agrees)
+    case .state(value: .audio): sightings.muted(participant.id, true, agrees: agrees)
+    case .share: if stream.track is RTCVideoTrack { sightings.shareOff(participant.id, agrees: agrees) }
     }
   }
 }

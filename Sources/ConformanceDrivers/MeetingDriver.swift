@@ -1,74 +1,150 @@
 import AmazonChimeSDK
 import Foundation
 import Koine
+import KoineConformanceKit
 import KoineUIKit
 
 /// Written in the meeting-session style.
 @MainActor
-final class MeetingDriver: Driver {
-  let style = Style.meeting
-  let id: Koine.Participant.ID
+final class MeetingDriver: KoineDriver {
+  let style = Style.meeting.rawValue
+  let id: String
   let name: String
-  private let meeting: DefaultMeetingSession
-  private var sightings = Sightings()
-  private var tiles: [Int: Koine.Participant.ID] = [:]
+  let recorder: Recorder
+  let inexpressible: [Ability: String] = [
+    .refusal: "sound comes mixed; one person's cannot be refused",
+    .ringing: "the vendor has no calls between people, only meetings",
+    .tokenForm: "the app hands over any text; an embedded room takes what says nothing for no token",
+  ]
+  private let world: World
+  private var meeting: DefaultMeetingSession?
+  private var sightings: Sightings
+  private var tiles: [Int: String] = [:]
+  private var sources: [String: RemoteVideoSource] = [:]
+  private var shared: DefaultCameraCaptureSource?
   private let ownView = DefaultVideoRenderView()
   private(set) var isConnected = false
   private(set) var isOver = false
-  private(set) var heard: [String] = []
+  private(set) var heard: [Heard] = []
 
-  init(name: String, room: String, in world: World) {
-    self.name = name
+  init(_ casting: Casting) throws {
+    name = casting.name
     id = name.lowercased()
+    world = casting.world
+    recorder = casting.recorder
+    sightings = Sightings(recorder)
     let placement = MediaPlacement(
       audioFallbackUrl: "embedded", audioHostUrl: "embedded", signalingUrl: "embedded", turnControlUrl: "")
     let configuration = MeetingSessionConfiguration(
       createMeetingResponse: CreateMeetingResponse(
         meeting: Meeting(
-          externalMeetingId: room, mediaPlacement: placement, mediaRegion: "here", meetingId: room)),
+          externalMeetingId: casting.room, mediaPlacement: placement, mediaRegion: "here", meetingId: casting.room)),
       createAttendeeResponse: CreateAttendeeResponse(
-        attendee: Attendee(attendeeId: id, externalUserId: name, joinToken: "")))
-    meeting = World.$current.withValue(world) {
+        attendee: Attendee(
+          attendeeId: id, externalUserId: name,
+          joinToken: try Credentials.meeting(casting.room, id, name, casting.papers))))
+    let name = name
+    meeting = World.$current.withValue(casting.world) {
       DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: name, level: .OFF))
     }
-    meeting.audioVideo.addAudioVideoObserver(observer: self)
-    meeting.audioVideo.addRealtimeObserver(observer: self)
-    meeting.audioVideo.addVideoTileObserver(observer: self)
-    meeting.audioVideo.addRealtimeDataMessageObserver(topic: "chat", observer: self)
+    meeting?.audioVideo.addAudioVideoObserver(observer: self)
+    meeting?.audioVideo.addRealtimeObserver(observer: self)
+    meeting?.audioVideo.addVideoTileObserver(observer: self)
+    meeting?.audioVideo.addRealtimeDataMessageObserver(topic: "chat", observer: self)
   }
 
-  var session: Session? { meeting.session }
+  private var audioVideo: (any AudioVideoFacade)? { meeting?.audioVideo }
+  var session: Session? { meeting?.session }
   var others: [Seen] { sightings.seen }
   var mirror: VideoView? { ownView }
+  func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
   func join() throws {
-    try meeting.audioVideo.start()
-    try meeting.audioVideo.startLocalVideo()
-    meeting.audioVideo.startRemoteVideo()
+    try recorder.calling {
+      try audioVideo?.start()
+      try audioVideo?.startLocalVideo()
+      audioVideo?.startRemoteVideo()
+    }
   }
 
-  func leave() { meeting.audioVideo.stop() }
+  func leave() {
+    recorder.calling {
+      audioVideo?.stopContentShare()  // else it would go on without the meeting
+      audioVideo?.stop()
+    }
+  }
 
   func setMicrophoneMuted(_ isMuted: Bool) {
-    _ = isMuted ? meeting.audioVideo.realtimeLocalMute() : meeting.audioVideo.realtimeLocalUnmute()
+    recorder.calling { _ = isMuted ? audioVideo?.realtimeLocalMute() : audioVideo?.realtimeLocalUnmute() }
   }
 
   func setCameraOn(_ isOn: Bool) {
-    if isOn { try? meeting.audioVideo.startLocalVideo() } else { meeting.audioVideo.stopLocalVideo() }
+    recorder.calling {
+      if isOn { try? audioVideo?.startLocalVideo() } else { audioVideo?.stopLocalVideo() }
+    }
   }
 
-  func say(_ text: String) -> Bool {
-    (try? meeting.audioVideo.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: 0)) != nil
+  func setSharing(_ isOn: Bool) {
+    guard isOn else { return recorder.calling { audioVideo?.stopContentShare() } }
+    let camera = World.$current.withValue(world) {
+      DefaultCameraCaptureSource(logger: ConsoleLogger(name: name, level: .OFF))
+    }
+    let source = ContentShareSource()
+    source.videoSource = camera
+    shared = camera
+    recorder.calling {
+      camera.start()
+      audioVideo?.startContentShare(source: source)
+    }
+  }
+
+  func say(_ text: String, lifetime: Int?) throws {
+    try recorder.calling {
+      try audioVideo?.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: Int32(lifetime ?? 0))
+    }
+  }
+
+  func want(_ interest: Interest, from id: String) {
+    guard let source = sources[id] else { return }
+    recorder.calling {
+      if interest == .everything {
+        audioVideo?.updateVideoSourceSubscriptions(
+          addedOrUpdated: [source: VideoSubscriptionConfiguration()], removed: [])
+      } else {
+        audioVideo?.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [source])
+      }
+    }
+  }
+
+  func setPicturePaused(_ isPaused: Bool, of id: String) {
+    guard let tile = tiles.first(where: { $0.value == id })?.key else { return }
+    recorder.calling {
+      if isPaused {
+        audioVideo?.pauseRemoteVideoTile(tileId: tile)
+      } else {
+        audioVideo?.resumeRemoteVideoTile(tileId: tile)
+      }
+    }
+  }
+
+  func forget() {
+    meeting = nil
+    shared = nil
   }
 }
 
 extension MeetingDriver: @preconcurrency AudioVideoObserver {
-  func audioSessionDidStartConnecting(reconnecting: Bool) {}
-  func audioSessionDidStart(reconnecting: Bool) { isConnected = true }
-  func audioSessionDidDrop() {}
+  func audioSessionDidStartConnecting(reconnecting: Bool) { if reconnecting { recorder.told(.reconnecting) } }
+  func audioSessionDidStart(reconnecting: Bool) {
+    isConnected = true
+    recorder.told(reconnecting ? .reconnected : .connected)
+  }
+  func audioSessionDidDrop() { recorder.told(.reconnecting) }
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
     isConnected = false
     isOver = true
+    sightings.clear()
+    recorder.told(.ended, of: nil, "\(sessionStatus.statusCode)")
   }
   func audioSessionDidCancelReconnect() {}
   func connectionDidRecover() {}
@@ -76,55 +152,75 @@ extension MeetingDriver: @preconcurrency AudioVideoObserver {
   func videoSessionDidStartConnecting() {}
   func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {}
   func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {}
+
+  func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {
+    for source in sources { self.sources[source.attendeeId] = source }
+  }
 }
 
 extension MeetingDriver: @preconcurrency RealtimeObserver {
   func volumeDidChange(volumeUpdates: [VolumeUpdate]) {
     for update in volumeUpdates where update.volumeLevel.rawValue > VolumeLevel.notSpeaking.rawValue {
-      sightings.change(update.attendeeInfo.attendeeId) { $0.hasSpoken = true }
+      if sightings.contains(update.attendeeInfo.attendeeId) { sightings.spoke(update.attendeeInfo.attendeeId) }
     }
   }
   func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
 
+  /// Attendees but oneself; a share is no attendee of its own here.
+  private func people(_ attendees: [AttendeeInfo]) -> [AttendeeInfo] {
+    attendees.filter { $0.attendeeId != id && !$0.attendeeId.hasSuffix("#content") }
+  }
+
   func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) {
-    for attendee in attendeeInfo where attendee.attendeeId != id {
-      sightings.add(attendee.attendeeId, Sighting(name: attendee.externalUserId, isMicrophoneMuted: false))
+    for attendee in people(attendeeInfo) {
+      sightings.joined(attendee.attendeeId, name: attendee.externalUserId, isMuted: false)
     }
   }
 
   func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {
-    for attendee in attendeeInfo { sightings.remove(attendee.attendeeId) }
+    for attendee in people(attendeeInfo) { sightings.left(attendee.attendeeId) }
   }
+
   func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) {
-    for attendee in attendeeInfo { sightings.remove(attendee.attendeeId) }
+    for attendee in people(attendeeInfo) { sightings.left(attendee.attendeeId) }
   }
 
   func attendeesDidMute(attendeeInfo: [AttendeeInfo]) {
-    for attendee in attendeeInfo { sightings.change(attendee.attendeeId) { $0.isMicrophoneMuted = true } }
+    for attendee in people(attendeeInfo) { sightings.muted(attendee.attendeeId, true) }
   }
+
   func attendeesDidUnmute(attendeeInfo: [AttendeeInfo]) {
-    for attendee in attendeeInfo { sightings.change(attendee.attendeeId) { $0.isMicrophoneMuted = false } }
+    for attendee in people(attendeeInfo) { sightings.muted(attendee.attendeeId, false) }
   }
 }
 
 extension MeetingDriver: @preconcurrency VideoTileObserver {
   func videoTileDidAdd(tileState: VideoTileState) {
     if tileState.isLocalTile {
-      return meeting.audioVideo.bindVideoView(videoView: ownView, tileId: tileState.tileId)
+      audioVideo?.bindVideoView(videoView: ownView, tileId: tileState.tileId)
+      return
     }
-    let view = (sightings[tileState.attendeeId]?.view as? DefaultVideoRenderView) ?? DefaultVideoRenderView()
-    meeting.audioVideo.bindVideoView(videoView: view, tileId: tileState.tileId)
+    if tileState.isContent {
+      let view = DefaultVideoRenderView()
+      audioVideo?.bindVideoView(videoView: view, tileId: tileState.tileId)
+      return sightings.shareOn(owner(of: tileState), in: view)
+    }
+    let view = (sightings.view(of: tileState.attendeeId) as? DefaultVideoRenderView) ?? DefaultVideoRenderView()
+    audioVideo?.bindVideoView(videoView: view, tileId: tileState.tileId)
     tiles[tileState.tileId] = tileState.attendeeId
-    sightings.change(tileState.attendeeId) {
-      $0.view = view
-      $0.hasPicture = true
-    }
+    sightings.pictureOn(tileState.attendeeId, in: view)
   }
 
   func videoTileDidRemove(tileState: VideoTileState) {
-    meeting.audioVideo.unbindVideoView(tileId: tileState.tileId)
-    guard let attendee = tiles.removeValue(forKey: tileState.tileId) else { return }
-    sightings.change(attendee) { $0.hasPicture = false }
+    audioVideo?.unbindVideoView(tileId: tileState.tileId)
+    if tileState.isLocalTile { return }
+    if tileState.isContent { return sightings.shareOff(owner(of: tileState)) }
+    tiles[tileState.tileId] = nil
+    sightings.pictureOff(tileState.attendeeId)
+  }
+
+  private func owner(of tile: VideoTileState) -> String {
+    String(tile.attendeeId.prefix { $0 != "#" })
   }
 
   func videoTileDidPause(tileState: VideoTileState) {}
@@ -133,5 +229,9 @@ extension MeetingDriver: @preconcurrency VideoTileObserver {
 }
 
 extension MeetingDriver: @preconcurrency DataMessageObserver {
-  func dataMessageDidReceived(dataMessage: AmazonChimeSDK.DataMessage) { heard.append(dataMessage.text() ?? "") }
+  func dataMessageDidReceived(dataMessage: AmazonChimeSDK.DataMessage) {
+    let text = dataMessage.text() ?? ""
+    recorder.told(.message, of: dataMessage.senderAttendeeId, text)
+    heard.append(Heard(sender: dataMessage.senderAttendeeId, text: text))
+  }
 }

@@ -1,87 +1,253 @@
 import Koine
+import KoineConformanceKit
+import KoineTokens
 import KoineUIKit
 
 /// Written against the common layer.
 @MainActor
-final class NativeDriver: Driver {
-  let style = Style.native
-  let id: Participant.ID
+final class NativeDriver: KoineDriver {
+  let style = Style.native.rawValue
+  let id: String
   let name: String
-  private let own: Session
-  private var sightings = Sightings()
-  private var microphone: LocalStream?
-  private var camera: LocalStream?
+  let recorder: Recorder
+  let inexpressible: [Ability: String] = [
+    .tokenForm: "the common layer takes any text, and an embedded room takes what says nothing for no token"
+  ]
+  private let world: World
+  private var own: Session?
+  private var sightings: Sightings
+  private var microphone, camera, screen: LocalStream?
   private let ownView = VideoView()
-  private(set) var heard: [String] = []
+  private(set) var heard: [Heard] = []
+  private(set) var isOver = false
+  // Calls.
+  private var endpoint: Endpoint?
+  private var call: Invitation?
 
-  init(name: String, room: String, in world: World) {
-    self.name = name
+  init(_ casting: Casting) throws {
+    name = casting.name
     id = name.lowercased()
-    own = Session(JoinRequest(room: room, participantID: id, name: name), in: world)
-    own.observe { [weak self] event in MainActor.assumeIsolated { self?.handle(event) } }
+    world = casting.world
+    recorder = casting.recorder
+    sightings = Sightings(recorder)
+    own = try makeSession(room: casting.room, credential: Credentials.room(casting.papers))
+  }
+
+  private func makeSession(room: String, credential: String? = nil) -> Session {
+    let session = Session(JoinRequest(room: room, credential: credential, participantID: id, name: name), in: world)
+    session.observe { [weak self, weak session] event in
+      MainActor.assumeIsolated { if let session { self?.handle(event, of: session) } }
+    }
+    return session
   }
 
   var session: Session? { own }
-  var isConnected: Bool { own.state == .connected }
-  var isOver: Bool { own.state.isEnded }
+  var isConnected: Bool { own?.state == .connected }
   var others: [Seen] { sightings.seen }
   var mirror: VideoView? { ownView }
+  func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
   func join() throws {
-    microphone = try own.publish(microphone: Devices.microphone(own.world.devices.microphone))
+    guard let own else { return }
+    if microphone == nil { microphone = try own.publish(microphone: Devices.microphone(world.devices.microphone)) }
     try turnCameraOn()
-    own.join { _ in }
+    let answer = recorder.asks("join")
+    recorder.calling {
+      own.join { outcome in
+        MainActor.assumeIsolated { if case .failure(let error) = outcome { answer(error) } else { answer(nil) } }
+      }
+    }
   }
 
-  func leave() { own.leave {} }
-  func setMicrophoneMuted(_ isMuted: Bool) { microphone?.setMuted(isMuted) }
+  func leave() {
+    guard let own else { return }
+    let answer = recorder.asks("leave")
+    recorder.calling { own.leave { MainActor.assumeIsolated { answer(nil) } } }
+  }
+
+  func setMicrophoneMuted(_ isMuted: Bool) { recorder.calling { microphone?.setMuted(isMuted) } }
 
   func setCameraOn(_ isOn: Bool) {
     if isOn {
-      try? turnCameraOn()  // it was there when joining
+      try? recorder.calling { try turnCameraOn() }  // it was there when joining; after the end it may throw
     } else {
-      camera?.unpublish()
+      recorder.calling { camera?.unpublish() }
       camera = nil
     }
   }
 
   private func turnCameraOn() throws {
-    guard camera == nil else { return }
-    let stream = try own.publish(camera: Devices.camera(own.world.devices.camera))
+    guard camera == nil, let own else { return }
+    let stream = try own.publish(camera: Devices.camera(world.devices.camera))
     own.attach(ownView, to: stream.id)
     camera = stream
   }
 
-  func say(_ text: String) -> Bool {
-    do { try own.send(DataMessage(topic: "chat", payload: Array(text.utf8))) } catch { return false }
-    return true
+  func setSharing(_ isOn: Bool) {
+    if isOn {
+      do {
+        screen = try recorder.calling {
+          try own?.publish(camera: Devices.camera("stamp:Screen,160x90@10"), as: .screen)
+        }
+      } catch {
+        recorder.failed(error)
+      }
+    } else {
+      recorder.calling { screen?.unpublish() }
+      screen = nil
+    }
   }
 
-  private func handle(_ event: SessionEvent) {
+  func say(_ text: String, lifetime: Int?) throws {
+    try recorder.calling {
+      try own?.send(
+        DataMessage(topic: "chat", payload: Array(text.utf8), lifetime: lifetime.map { .milliseconds($0) }))
+    }
+  }
+
+  func want(_ interest: Interest, from id: String) {
+    for stream in own?.participants.first(where: { $0.id == id })?.streams ?? [] {
+      let isWanted = interest == .everything || interest == .sound && stream.kind.isAudio
+      recorder.calling { isWanted ? own?.subscribe(to: stream.id) : own?.unsubscribe(from: stream.id) }
+    }
+  }
+
+  func setPicturePaused(_ isPaused: Bool, of id: String) {
+    guard let own,
+      let stream = own.participants.first(where: { $0.id == id })?.streams.first(where: { $0.kind == .camera })
+    else { return }
+    recorder.calling { isPaused ? own.pause(stream.id) : own.resume(stream.id) }
+  }
+
+  func forget() {
+    own = nil
+    endpoint = nil
+    microphone = nil
+    camera = nil
+    screen = nil
+  }
+
+  // MARK: What the session tells
+
+  private func handle(_ event: SessionEvent, of session: Session) {
     switch event {
-    case .participantJoined(let other): sightings.add(other.id, Sighting(name: other.name, isMicrophoneMuted: true))
-    case .participantLeft(let other, _): sightings.remove(other.id)
+    case .stateChanged(let state): changed(to: state, agrees: session.state == state)
+    case .participantJoined(let other):
+      let agrees = session.participants.contains { $0.id == other.id }
+      sightings.joined(other.id, name: other.name, isMuted: true, agrees: agrees)
+    case .participantLeft(let other, _):
+      sightings.left(other.id, agrees: !session.participants.contains { $0.id == other.id })
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
-      if !owner.isLocal { update(stream, of: owner, isThere: true) }
-    case .streamRemoved(let stream, let owner): if !owner.isLocal { update(stream, of: owner, isThere: false) }
+      guard !owner.isLocal else { return }
+      let known = session.participants.first { $0.id == owner.id }?.streams.first { $0.id == stream.id }
+      update(stream, of: owner, in: session, agrees: known?.isMuted == stream.isMuted)
+    case .streamRemoved(let stream, let owner):
+      guard !owner.isLocal else { return }
+      let isKnown = session.participants.first { $0.id == owner.id }?.streams.contains { $0.id == stream.id } ?? false
+      withdraw(stream, of: owner, agrees: !isKnown)
     case .levelsChanged(let levels):
-      for (id, level) in levels where level > -45 { sightings.change(id) { $0.hasSpoken = true } }
-    case .messageReceived(let message): heard.append(String(decoding: message.payload, as: UTF8.self))
+      for (id, level) in levels.sorted(by: { $0.key < $1.key }) where level > -45 && sightings.contains(id) {
+        sightings.spoke(id)
+      }
+    case .messageReceived(let message):
+      let text = String(decoding: message.payload, as: UTF8.self)
+      recorder.told(.message, of: message.sender, text)
+      heard.append(Heard(sender: message.sender, text: text))
     default: break
     }
   }
 
-  private func update(_ stream: Koine.Stream, of owner: Participant, isThere: Bool) {
+  private func changed(to state: SessionState, agrees: Bool) {
+    switch state {
+    case .connected: recorder.told(isBack ? .reconnected : .connected, agrees: agrees)
+    case .reconnecting: recorder.told(.reconnecting, agrees: agrees)
+    case .ended(let reason):
+      isOver = true
+      sightings.clear()
+      recorder.told(.ended, of: nil, "\(reason)", agrees: agrees)
+    case .idle, .connecting: break
+    }
+  }
+
+  private var isBack: Bool { recorder.entries.contains { $0.told == .connected } }
+
+  private func update(_ stream: Koine.Stream, of owner: Koine.Participant, in session: Session, agrees: Bool) {
     switch stream.kind {
-    case .microphone: sightings.change(owner.id) { $0.isMicrophoneMuted = !isThere || stream.isMuted }
+    case .microphone: sightings.muted(owner.id, stream.isMuted, agrees: agrees)
     case .camera:
-      let view = sightings[owner.id]?.view ?? VideoView()
-      if isThere { own.attach(view, to: stream.id) }
-      sightings.change(owner.id) {
-        $0.view = view
-        $0.hasPicture = isThere && !stream.isMuted
+      if stream.isMuted { return sightings.pictureOff(owner.id, agrees: agrees) }
+      let view = sightings.view(of: owner.id) ?? VideoView()
+      session.attach(view, to: stream.id)
+      sightings.pictureOn(owner.id, in: view, agrees: agrees)
+    case .screen:
+      let view = VideoView()
+      session.attach(view, to: stream.id)
+      sightings.shareOn(owner.id, in: view, agrees: agrees)
+    case .screenSound: break
+    }
+  }
+
+  private func withdraw(_ stream: Koine.Stream, of owner: Koine.Participant, agrees: Bool) {
+    switch stream.kind {
+    case .microphone: sightings.muted(owner.id, true, agrees: agrees)
+    case .camera: if !stream.isMuted { sightings.pictureOff(owner.id, agrees: agrees) }
+    case .screen: sightings.shareOff(owner.id, agrees: agrees)
+    case .screenSound: break
+    }
+  }
+}
+
+// MARK: Calls
+
+extension NativeDriver {
+  var isReachable: Bool { endpoint?.state == .registered }
+  var isRung: Bool { call?.isIncoming == true && call?.answers[id] != .accepted }
+
+  func signIn() {
+    let endpoint = Endpoint(identity: id, name: name, in: world)
+    self.endpoint = endpoint
+    endpoint.observe { [weak self] event in MainActor.assumeIsolated { self?.handle(event) } }
+    let answer = recorder.asks("sign in")
+    recorder.calling {
+      endpoint.register { outcome in
+        MainActor.assumeIsolated { if case .failure(let error) = outcome { answer(error) } else { answer(nil) } }
       }
-    case .screen, .screenSound: break
+    }
+  }
+
+  func ring(_ ids: [String]) { recorder.calling { call = endpoint?.invite(ids, hasVideo: true) } }
+
+  func answer(_ isAccepted: Bool) {
+    guard let call else { return }
+    recorder.calling { endpoint?.reply(isAccepted ? .accept : .decline, to: call.id) }
+    if isAccepted { enter(call.room) } else { self.call = nil }
+  }
+
+  func cancel() { if let call { recorder.calling { endpoint?.cancel(call.id) } } }
+
+  private func enter(_ room: String) {
+    own = makeSession(room: room)
+    do { try join() } catch { recorder.failed(error) }
+  }
+
+  private func handle(_ event: EndpointEvent) {
+    switch event {
+    case .invited(let invitation):
+      call = invitation
+      recorder.told(.rung, of: invitation.caller)
+    case .answered(let invitation, _, let answer):
+      guard invitation.id == call?.id else { return }
+      if invitation.isIncoming {
+        recorder.told(.ringingEnded, of: invitation.caller, answer.rawValue)
+        call = nil
+      } else if answer == .accepted, own?.state == .idle {
+        enter(invitation.room)
+      } else if invitation.callees.allSatisfy({ invitation.answers[$0]?.isOver ?? false }),
+        !invitation.answers.values.contains(.accepted)
+      {
+        isOver = true
+      }
+    case .stateChanged, .failed: break
     }
   }
 }

@@ -1,63 +1,86 @@
 import AmazonIVSBroadcast
 import Foundation
 import Koine
-import KoineTokens
+import KoineConformanceKit
 import KoineUIKit
 
 /// Written in the stage-strategy style.
 @MainActor
-final class StageDriver: NSObject, Driver {
-  let style = Style.stage
-  let id: Koine.Participant.ID
+final class StageDriver: NSObject, KoineDriver {
+  let style = Style.stage.rawValue
+  let id: String
   let name: String
+  let recorder: Recorder
+  let inexpressible: [Ability: String] = [
+    .messages: "a stage of this generation carries no messages",
+    .history: "a stage of this generation carries no messages",
+    .share: "a stage knows no screen beside a camera",
+    .pausing: "the vendor has no pause; the strategy says what is wanted",
+    .ringing: "the vendor has no calls between people, only stages",
+  ]
   private var stage: IVSStage?
   private let token: String
   private let world: World
   private var streams: [IVSLocalStageStream] = []
   private var isPublishingPicture = true
-  private var sightings = Sightings()
+  private var interests: [String: Interest] = [:]
+  /// Each participant's camera: whatever other pictures there are beside it, are a screen.
+  private var cameras: [String: String] = [:]
+  private var sightings: Sightings
   private(set) var mirror: VideoView?
   private(set) var isConnected = false
   private(set) var isOver = false
-  let heard: [String] = []
 
-  init(name: String, room: String, in world: World) throws {
-    self.name = name
-    self.world = world
+  init(_ casting: Casting) throws {
+    name = casting.name
+    world = casting.world
     id = name.lowercased()
-    token = try StageToken(
-      participantID: id, stage: room, userID: name, attributes: ["name": name], issued: .ofSystemClock()
-    ).signed(with: SigningKey(generating: .p384))
+    recorder = casting.recorder
+    // Leaving tears the stage down before it returns, as the vendor's does.
+    recorder.mayComeInside = [.ended, .left, .pictureOff, .shareOff, .muted]
+    sightings = Sightings(recorder)
+    token = try Credentials.stage(casting.room, id, name, casting.papers)
   }
 
   var session: Session? { stage?.session }
   var others: [Seen] { sightings.seen }
+  func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
   func join() throws {
     try World.$current.withValue(world) {
-      for device in IVSDeviceDiscovery().listLocalDevices() {
-        if let camera = device as? any IVSCamera { mirror = camera.previewView() }
-        streams.append(IVSLocalStageStream(device: device))
+      if stage == nil {
+        for device in IVSDeviceDiscovery().listLocalDevices() {
+          if let camera = device as? any IVSCamera { mirror = camera.previewView() }
+          streams.append(IVSLocalStageStream(device: device))
+        }
+        let stage = try IVSStage(token: token, strategy: self)
+        self.stage = stage
+        stage.addRenderer(self)
       }
-      let stage = try IVSStage(token: token, strategy: self)
-      self.stage = stage
-      stage.addRenderer(self)
-      try stage.join()
+      try recorder.calling { try stage?.join() }
     }
   }
 
-  func leave() { stage?.leave() }
+  func leave() { recorder.calling { stage?.leave() } }
 
   func setMicrophoneMuted(_ isMuted: Bool) {
-    streams.first { $0.device is any IVSMicrophone }?.setMuted(isMuted)
+    recorder.calling { streams.first { $0.device is any IVSMicrophone }?.setMuted(isMuted) }
   }
 
   func setCameraOn(_ isOn: Bool) {
     isPublishingPicture = isOn
-    stage?.refreshStrategy()
+    recorder.calling { stage?.refreshStrategy() }
   }
 
-  func say(_ text: String) -> Bool { false }
+  func want(_ interest: Interest, from id: String) {
+    interests[id] = interest
+    recorder.calling { stage?.refreshStrategy() }
+  }
+
+  func forget() {
+    stage = nil
+    streams = []
+  }
 }
 
 extension StageDriver: @preconcurrency IVSStageStrategy {
@@ -70,24 +93,39 @@ extension StageDriver: @preconcurrency IVSStageStrategy {
   func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool { true }
 
   func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType {
-    .audioVideo
+    switch interests[participant.participantId] {
+    case .sound: .audioOnly
+    case .nothing: .none
+    case .everything, nil: .audioVideo
+    }
   }
 }
 
 extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?) {
-    if connectionState == .disconnected { isOver = isConnected || error != nil }
-    isConnected = connectionState == .connected
+    switch connectionState {
+    case .connected:
+      recorder.told(isConnected ? .reconnected : .connected)
+      isConnected = true
+    case .disconnected:
+      isConnected = false
+      isOver = true
+      sightings.clear()
+      recorder.told(.ended, of: nil, error.map { "\($0)" })
+    case .connecting: if isConnected { recorder.told(.reconnecting) }
+    @unknown default: break
+    }
   }
 
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
     guard !participant.isLocal else { return }
     let name = participant.attributes["name"] ?? participant.userId
-    sightings.add(participant.participantId, Sighting(name: name, isMicrophoneMuted: true))
+    sightings.joined(participant.participantId, name: name, isMuted: true)
   }
 
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
-    sightings.remove(participant.participantId)
+    guard !participant.isLocal else { return }
+    sightings.left(participant.participantId)
   }
 
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
@@ -95,16 +133,17 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
     let id = participant.participantId
     for stream in streams {
       if let image = stream.device as? any IVSImageDevice {
-        let view = image.previewView()
-        sightings.change(id) {
-          $0.view = view
-          $0.hasPicture = !stream.isMuted
+        if cameras[id] != nil {
+          sightings.shareOn(id, in: image.previewView())
+        } else {
+          cameras[id] = image.descriptor().urn
+          if !stream.isMuted { sightings.pictureOn(id, in: image.previewView()) }
         }
       } else if let audio = stream.device as? any IVSAudioDevice {
-        sightings.change(id) { $0.isMicrophoneMuted = stream.isMuted }
+        sightings.muted(id, stream.isMuted)
         audio.setStatsCallback { [weak self] stats in
           guard stats.rms > -45 else { return }
-          MainActor.assumeIsolated { self?.sightings.change(id) { $0.hasSpoken = true } }
+          MainActor.assumeIsolated { if self?.sightings.contains(id) == true { self?.sightings.spoke(id) } }
         }
       }
     }
@@ -112,9 +151,15 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
 
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didRemove streams: [IVSStageStream]) {
     guard !participant.isLocal else { return }
+    let id = participant.participantId
     for stream in streams {
-      sightings.change(participant.participantId) {
-        if stream.device is any IVSImageDevice { $0.hasPicture = false } else { $0.isMicrophoneMuted = true }
+      if !(stream.device is any IVSImageDevice) {
+        sightings.muted(id, true)
+      } else if cameras[id] != stream.device.descriptor().urn {
+        sightings.shareOff(id)
+      } else {
+        cameras[id] = nil
+        if !stream.isMuted { sightings.pictureOff(id) }
       }
     }
   }
@@ -122,12 +167,14 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChangeMutedStreams streams: [IVSStageStream]) {
     guard !participant.isLocal else { return }
     for stream in streams {
-      sightings.change(participant.participantId) {
-        if stream.device is any IVSImageDevice {
-          $0.hasPicture = !stream.isMuted
+      if let image = stream.device as? any IVSImageDevice {
+        if stream.isMuted {
+          sightings.pictureOff(participant.participantId)
         } else {
-          $0.isMicrophoneMuted = stream.isMuted
+          sightings.pictureOn(participant.participantId, in: image.previewView())
         }
+      } else {
+        sightings.muted(participant.participantId, stream.isMuted)
       }
     }
   }

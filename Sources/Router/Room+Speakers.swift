@@ -5,18 +5,25 @@ extension Room {
   func reportSpeakers(at now: Tick) {
     let report = speakers.report(at: now)
     guard !report.isEmpty else { return }
+    let speakers = Speakers(levels: levels(report.levels), dominant: report.dominant.flatMap(owner))
+    tellOthers(.speakers(speakers), than: nil)
+  }
+
+  /// Who came in the middle of a conversation learns who leads it, and how loud everybody was when it was last told.
+  func tellSpeakers(to member: Member) {
+    let told = Speakers(levels: levels(speakers.reported), dominant: speakers.dominant.flatMap(owner))
+    guard !told.levels.isEmpty || told.dominant != nil else { return }
+    outbox.post(.speakers(told), to: member.connection)
+  }
+
+  /// By participant: the loudest voice counts.
+  private func levels(_ voices: [(voice: SpeakerBoard.Voice, level: Int8)]) -> [String: Int8] {
     var levels: [String: Int8] = [:]
-    for (voice, level) in report.levels {
+    for (voice, level) in voices {
       guard let owner = owner(of: voice) else { continue }
       levels[owner] = max(levels[owner] ?? -127, level)
     }
-    tellOthers(.speakers(Speakers(levels: levels, dominant: report.dominant.flatMap(owner))), than: nil)
-  }
-
-  /// Who came in the middle of a conversation learns who leads it.
-  func tellSpeakers(to member: Member) {
-    guard let dominant = speakers.dominant.flatMap(owner) else { return }
-    outbox.post(.speakers(Speakers(levels: [:], dominant: dominant)), to: member.connection)
+    return levels
   }
 
   private func owner(of voice: SpeakerBoard.Voice) -> String? {

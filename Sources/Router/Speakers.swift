@@ -52,6 +52,14 @@ struct SpeakerBoard {
   private var nextReport: Tick?
   private var nextDecision: Tick?
 
+  /// What has been told of those who are not silent.
+  var reported: [(voice: Voice, level: Int8)] {
+    voices.indices.compactMap { voice in
+      let entry = voices[voice]
+      return entry.isPresent && entry.reported > -127 ? (voice, entry.reported) : nil
+    }
+  }
+
   init(limit: Int) {
     self.limit = limit
     forwarded.reserveCapacity(limit)

@@ -43,13 +43,15 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public let events = CallEvents()
   /// The session behind the call; for figures that the style has no word for.
   package let session: Session
-  let agent: CallAgent
+  let endpoint: Endpoint
+  /// Holds its calls: whoever lets go of the agent and of the call has left.
+  private weak let agent: CallAgent?
   let current = Lock(State())
 
   init(room: String, direction: CallDirection, agent: CallAgent, from invitation: Invitation?) {
     self.direction = direction
     self.agent = agent
-    let endpoint = agent.endpoint
+    endpoint = agent.endpoint
     session = Session(
       JoinRequest(
         room: room, credential: agent.token, participantID: endpoint.identity,
@@ -114,7 +116,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       current.withLock { $0.remotes += remotes }
       tell(added: remotes)
     }
-    let invitation = agent.endpoint.invite(callees.map(\.rawId), to: session.request.room, hasVideo: hasVideo)
+    let invitation = endpoint.invite(callees.map(\.rawId), to: session.request.room, hasVideo: hasVideo)
     current.withLock { $0.invitations.append(invitation.id) }
   }
 
@@ -156,7 +158,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     delivery.deliver { [self] in
       tell(added: [remote])
     }
-    let invitation = agent.endpoint.invite([participant.rawId], to: session.request.room, hasVideo: false)
+    let invitation = endpoint.invite([participant.rawId], to: session.request.room, hasVideo: false)
     current.withLock { $0.invitations.append(invitation.id) }
     return remote
   }
@@ -211,7 +213,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       current.endReason = reason
       return current.invitations
     }
-    for id in invitations { agent.endpoint.cancel(id) }
+    for id in invitations { endpoint.cancel(id) }
     change(to: .disconnecting)
     if forEveryone { session.closeRoom() }
     session.leave {}
@@ -229,7 +231,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     silence()
     for handler in handlers { handler(nil) }
     change(to: .disconnected)
-    agent.removed(self)
+    agent?.removed(self)
   }
 
   // MARK: On the delivery queue
@@ -269,7 +271,9 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       if !owner.isLocal { update(stream, of: owner, isThere: false) }
     case .attributesChanged(let participant): held(participant)
     case .levelsChanged(let levels):
-      for (id, level) in levels { remote(id)?.setSpeaking(level > Self.speechLevel) }
+      for remote in remoteParticipants {
+        if let level = levels[remote.identifier.rawId] { remote.setSpeaking(level > Self.speechLevel) }
+      }
     case .messageReceived(let message): heard(message)
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed:
       break  // for features, or not in this style's vocabulary

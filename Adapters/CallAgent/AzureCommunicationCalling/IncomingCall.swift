@@ -22,12 +22,14 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   public let isVideoEnabled: Bool
   public let events = IncomingCallEvents()
   private let invitation: Invitation
-  private let agent: CallAgent
+  private let endpoint: Endpoint
+  private weak let agent: CallAgent?
   private let state = Lock(State())
 
   init(_ invitation: Invitation, agent: CallAgent) {
     self.invitation = invitation
     self.agent = agent
+    endpoint = agent.endpoint
     id = invitation.id
     callerInfo = CallerInfo(
       displayName: invitation.callerName, identifier: createCommunicationIdentifier(fromRawId: invitation.caller))
@@ -42,7 +44,10 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   }
 
   public func accept(options: AcceptCallOptions, completionHandler: @escaping (Call?, (any Error)?) -> Void) {
-    agent.accept(invitation, options: options, completionHandler)
+    if let agent { return agent.accept(invitation, options: options, completionHandler) }
+    let handler = Handler(completionHandler)
+    let error = CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the agent is gone")
+    endpoint.world.delivery.deliver { handler(nil, error) }
   }
 
   nonisolated(nonsending) public func accept(options: AcceptCallOptions) async throws -> Call {
@@ -51,11 +56,11 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
 
   public func reject(completionHandler: @escaping ((any Error)?) -> Void) {
     let handler = Handler(completionHandler)
-    let isRinging = agent.isRinging(id)
-    if isRinging { agent.endpoint.reply(.decline, to: id) }
+    let isRinging = agent?.isRinging(id) ?? false
+    if isRinging { endpoint.reply(.decline, to: id) }
     let error =
       isRinging ? nil : CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over already")
-    agent.world.delivery.deliver { handler(error) }
+    endpoint.world.delivery.deliver { handler(error) }
   }
 
   nonisolated(nonsending) public func reject() async throws {

@@ -81,7 +81,7 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded, because an
     var volumes: [VolumeUpdate] = []
     var signals: [SignalUpdate] = []
     attendees.withLock { attendees in
-      for (id, entry) in attendees {
+      for (id, entry) in attendees.sorted(by: { $0.key < $1.key }) {
         let isContent = DefaultModality(id: id).isOfType(type: .content)
         let volume = entry.isMuted ? VolumeLevel.muted : VolumeLevel(level: entry.level)
         if volume != entry.volume, !isContent {

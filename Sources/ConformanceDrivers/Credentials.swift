@@ -1,0 +1,42 @@
+import KoineConformanceKit
+import KoineTokens
+
+/// What each style is let in with: good for an hour, out of date since an hour, or none at all.
+enum Credentials {
+  private static func times(_ papers: Papers) -> (issued: NumericDate, expires: NumericDate) {
+    let now = NumericDate.ofSystemClock()
+    return papers == .expired ? (now + -7_200, now + -3_600) : (now, now + 3_600)
+  }
+
+  static func room(_ papers: Papers) throws -> String {
+    guard papers != .mangled else { return "no token" }
+    let (issued, expires) = times(papers)
+    return try RoomToken(apiKey: "koine", permissions: [.join, .moderate], issued: issued, expires: expires)
+      .signed(with: SigningKey(secret: Array("a secret of thirty-two bytes or more".utf8)))
+  }
+
+  static func meeting(_ meeting: String, _ id: String, _ name: String, _ papers: Papers) throws -> String {
+    guard papers != .mangled else { return "no token" }
+    let (issued, expires) = times(papers)
+    let pass = try MeetingPass.create(
+      .init(meetingID: meeting, mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: id,
+      externalUserID: name, issued: issued, expires: expires,
+      with: SigningKey(secret: Array("a secret of thirty-two bytes or more".utf8)))
+    return pass.attendee.joinToken
+  }
+
+  static func user(_ identity: String, _ papers: Papers) throws -> String {
+    guard papers != .mangled else { return "no token" }
+    let (issued, expires) = times(papers)
+    return try CommunicationUserToken(identity: identity, issued: issued, expires: expires)
+      .signed(with: SigningKey(generating: .p256))
+  }
+
+  static func stage(_ stage: String, _ id: String, _ name: String, _ papers: Papers) throws -> String {
+    guard papers != .mangled else { return "no token" }
+    let (issued, expires) = times(papers)
+    return try StageToken(
+      participantID: id, stage: stage, userID: name, attributes: ["name": name], issued: issued, expires: expires
+    ).signed(with: SigningKey(generating: .p384))
+  }
+}

@@ -1,0 +1,57 @@
+public import Koine
+public import KoineConformanceKit
+public import KoineUIKit
+
+/// The ways an app may be written.
+public enum Style: String, CaseIterable, Sendable {
+  case native
+  case callAgent = "call-agent"
+  case stage
+  case meeting
+  case listener
+
+  /// Somebody of this style, who has not joined yet.
+  /// - Parameter start: where the trace's times begin; nil: now.
+  @MainActor
+  public func makeDriver(
+    name: String, room: String, in world: World, papers: Papers = .valid, since start: Tick? = nil
+  ) throws -> any KoineDriver {
+    let scheduler = world.backend.scheduler
+    let start = start ?? scheduler.now
+    let recorder = Recorder(who: name, clock: { (scheduler.now - start).inWholeMilliseconds })
+    let casting = Casting(name: name, room: room, world: world, papers: papers, recorder: recorder)
+    return switch self {
+    case .native: try NativeDriver(casting)
+    case .callAgent: try CallAgentDriver(casting)
+    case .stage: try StageDriver(casting)
+    case .meeting: try MeetingDriver(casting)
+    case .listener: try ListenerDriver(casting)
+    }
+  }
+}
+
+/// A driver whose person can also be watched from beneath.
+@MainActor
+public protocol KoineDriver: Driver {
+  /// The session beneath, for figures.
+  var session: Session? { get }
+  /// A view that shows the person's own camera, where the style has one.
+  var mirror: VideoView? { get }
+  /// Where somebody's camera is drawn; kept when the picture is gone.
+  func view(of id: String) -> VideoView?
+}
+
+/// Who is played, and where.
+@MainActor
+struct Casting {
+  let name, room: String
+  let world: World
+  let papers: Papers
+  let recorder: Recorder
+}
+
+extension Duration {
+  var inWholeMilliseconds: Int {
+    Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
+}

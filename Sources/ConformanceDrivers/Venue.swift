@@ -1,0 +1,87 @@
+import Foundation
+public import Koine
+import KoineBackends
+public import KoineConformanceKit
+import KoineEmbeddedBackend
+public import KoineSimulatedNetwork
+
+/// Where the suite's people meet in Koine.
+@MainActor
+public final class Venue: Place {
+  private let world: World
+  private let start: Tick
+  private let isVirtual: Bool
+  /// Keeps rooms apart from others' of the same name, at a server that has many.
+  private let suffix: String
+
+  public init(_ world: World, isVirtual: Bool, suffix: String = "") {
+    self.world = world
+    self.isVirtual = isVirtual
+    self.suffix = suffix
+    start = world.backend.scheduler.now
+  }
+
+  public var now: Int { (world.backend.scheduler.now - start).inWholeMilliseconds }
+
+  public func run(milliseconds: Int) async {
+    if isVirtual {
+      await world.run(for: .milliseconds(milliseconds))
+    } else {
+      try? await Task.sleep(for: .milliseconds(milliseconds))
+    }
+  }
+
+  public func makeDriver(style: String, name: String, room: String, papers: Papers) throws -> any Driver {
+    guard let style = Style(rawValue: style) else { throw UnknownStyle(style) }
+    return try style.makeDriver(name: name, room: room + suffix, in: world, papers: papers, since: start)
+  }
+
+  public func obstacle(to trouble: Trouble) -> String? {
+    world.backend is EmbeddedBackend ? nil : "what lies beneath this backend cannot be disturbed from here"
+  }
+
+  public func cause(_ trouble: Trouble) {
+    guard let backend = world.backend as? EmbeddedBackend else { return }
+    switch trouble {
+    case .gap(let id, let milliseconds): backend.cutNetwork(of: id, for: .milliseconds(milliseconds))
+    case .addressChange(let id): backend.changeAddress(of: id)
+    case .routerRestart: backend.restartRouter()
+    }
+  }
+
+  public func close() async {}
+}
+
+struct UnknownStyle: Error, CustomStringConvertible {
+  let description: String
+  init(_ name: String) {
+    description = "there is no style '\(name)'; there are \(Style.allCases.map(\.rawValue).joined(separator: ", "))"
+  }
+}
+
+extension Ground {
+  /// Whatever a backend's address leads to, in real time.
+  public static func at(_ address: String) -> Ground {
+    Ground(name: address, isVirtual: false) { _ in
+      let world = World(backend: try Backends.backend(at: address), devices: devices)
+      return Venue(world, isVirtual: false, suffix: "-" + UUID().uuidString.lowercased())
+    }
+  }
+
+  /// Small pictures: what is proven does not hang on their size.
+  private static let devices = DefaultDevices(camera: "stamp:Somebody,160x90@15", microphone: "tone")
+
+  /// A router in this process, in virtual time.
+  public static func virtual(network: NetworkSpec? = nil) -> Ground {
+    Ground(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed in
+      Venue(World(backend: EmbeddedBackend(virtual: seed, network: network), devices: devices), isVirtual: true)
+    }
+  }
+
+  /// A router in this process, over loopback UDP.
+  public static func loopback(network: NetworkSpec? = nil) -> Ground {
+    Ground(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _ in
+      Venue(World(backend: EmbeddedBackend(network: network), devices: devices), isVirtual: false)
+    }
+  }
+}

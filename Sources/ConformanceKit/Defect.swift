@@ -1,0 +1,124 @@
+/// What may be wrong with an adapter: put between a driver and the suite, to see that the suite notices.
+enum Defect: String, CaseIterable, Sendable {
+  /// A callback comes before what can be read agrees.
+  case beforeState
+  case twice
+  case afterTheEnd
+  case insideCall
+  /// A picture comes before the person.
+  case pictureBeforePerson
+  /// A person goes before their picture.
+  case personBeforePicture
+  case lostAnswer
+  case doubleAnswer
+  case wrongMute
+  case staleMute
+  case lostLeave
+  case lostMessage
+  case swappedMessages
+  case repeatedMessage
+  case namelessPeople
+  case stuckPicture
+  case strangers
+}
+
+/// A driver with a defect.
+@MainActor
+final class DefectiveDriver: Driver {
+  private let driver: any Driver
+  private let defect: Defect
+  private var left: [Seen] = []
+  private var known: [Seen] = []
+  private var pictures: [String: Int] = [:]
+  private let own: Recorder
+  private var read = 0
+
+  init(_ driver: any Driver, _ defect: Defect) {
+    self.driver = driver
+    self.defect = defect
+    own = Recorder(who: driver.recorder.who, clock: { 0 })  // which takes entries over, and makes none
+  }
+
+  var style: String { driver.style }
+  var id: String { driver.id }
+  var name: String { driver.name }
+  var inexpressible: [Ability: String] { driver.inexpressible }
+  func join() throws { try driver.join() }
+  func leave() { driver.leave() }
+  func setMicrophoneMuted(_ isMuted: Bool) { driver.setMicrophoneMuted(isMuted) }
+  func setCameraOn(_ isOn: Bool) { driver.setCameraOn(isOn) }
+  func setSharing(_ isOn: Bool) { driver.setSharing(isOn) }
+  func say(_ text: String, lifetime: Int?) throws { try driver.say(text, lifetime: lifetime) }
+  func want(_ interest: Interest, from id: String) { driver.want(interest, from: id) }
+  func setPicturePaused(_ isPaused: Bool, of id: String) { driver.setPicturePaused(isPaused, of: id) }
+  func signIn() { driver.signIn() }
+  func ring(_ ids: [String]) { driver.ring(ids) }
+  func answer(_ isAccepted: Bool) { driver.answer(isAccepted) }
+  func cancel() { driver.cancel() }
+  func forget() { driver.forget() }
+  var isConnected: Bool { driver.isConnected }
+  var isOver: Bool { driver.isOver }
+  var isReachable: Bool { driver.isReachable }
+  var isRung: Bool { driver.isRung }
+
+  var others: [Seen] {
+    var seen = driver.others
+    left += known.filter { old in !seen.contains { $0.id == old.id } && !left.contains { $0.id == old.id } }
+    known = seen
+    for index in seen.indices {
+      switch defect {
+      case .wrongMute: seen[index].isMicrophoneMuted?.toggle()
+      case .staleMute: seen[index].isMicrophoneMuted = false
+      case .namelessPeople: seen[index].name = ""
+      case .stuckPicture: seen[index].pictures = min(seen[index].pictures, 10)
+      default: break
+      }
+    }
+    if defect == .lostLeave { seen += left.filter { old in !seen.contains { $0.id == old.id } } }
+    if defect == .strangers { seen.append(Seen(id: "ghost", name: "Ghost")) }
+    return seen
+  }
+
+  var heard: [Heard] {
+    var heard = driver.heard
+    switch defect {
+    case .lostMessage where heard.count > 5: heard.remove(at: 3)
+    case .swappedMessages where heard.count > 5: heard.swapAt(2, 3)
+    case .repeatedMessage where !heard.isEmpty: heard.append(heard[0])
+    default: break
+    }
+    return heard
+  }
+
+  /// Whatever has been told since it was last asked for, spoiled.
+  var recorder: Recorder {
+    let entries = driver.recorder.entries[read...]
+    read = driver.recorder.entries.count
+    for entry in entries { spoil(entry) }
+    return own
+  }
+
+  private func spoil(_ entry: TraceEntry) {
+    switch defect {
+    case .beforeState where entry.told == .joined:
+      own.take(entry) { $0.agrees = false }
+    case .twice where entry.told == .pictureOn:
+      own.take(entry)
+      own.take(entry)
+    case .afterTheEnd where entry.told == .ended:
+      own.take(entry)
+      own.take(TraceEntry(at: entry.at, who: entry.who, told: .message, detail: "late"))
+    case .insideCall where entry.told == .joined:
+      own.take(entry) { $0.isInsideCall = true }
+    case .pictureBeforePerson where entry.told == .joined:
+      own.take(TraceEntry(at: entry.at, who: entry.who, told: .pictureOn, whom: entry.whom))
+      own.take(entry)
+    case .personBeforePicture where entry.told == .pictureOff: break
+    case .lostAnswer where entry.told == .answered: break
+    case .doubleAnswer where entry.told == .answered:
+      own.take(entry)
+      own.take(entry)
+    default: own.take(entry)
+    }
+  }
+}

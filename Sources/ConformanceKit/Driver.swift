@@ -1,0 +1,148 @@
+/// One person in a room whose app is written in one style.
+///
+/// What the person does is said here in canonical terms and done in the style's own; what the person sees is read from
+/// the style's own objects, callbacks and views, never from what lies beneath. A style is added to the suite by one of
+/// these. Everything happens on the main actor.
+@MainActor
+public protocol Driver: AnyObject {
+  var style: String { get }
+  /// As the room knows the person.
+  var id: String { get }
+  var name: String { get }
+  /// Writes down what the app is told, as it is told.
+  var recorder: Recorder { get }
+  /// What the style has no words for, each with the reason. Scenarios that need it are not played.
+  var inexpressible: [Ability: String] { get }
+
+  /// Enters the room with microphone and camera on. Throws where the style says at once that it cannot be.
+  func join() throws
+  func leave()
+  func setMicrophoneMuted(_ isMuted: Bool)
+  func setCameraOn(_ isOn: Bool)
+  /// Needs `.share`.
+  func setSharing(_ isOn: Bool)
+  /// Needs `.messages`. Throws where the style says at once that it cannot be.
+  /// - Parameter lifetime: how long those who come later still get it, in milliseconds; nil: not at all.
+  func say(_ text: String, lifetime: Int?) throws
+  /// Needs `.interest`, and `.refusal` for nothing.
+  func want(_ interest: Interest, from id: String)
+  /// Needs `.pausing`.
+  func setPicturePaused(_ isPaused: Bool, of id: String)
+  /// Signs in, so that calls can begin and arrive. Needs `.ringing`.
+  func signIn()
+  /// Begins a call, with microphone and camera. Needs `.ringing`.
+  func ring(_ ids: [String])
+  /// Answers the call that rings. Needs `.ringing`.
+  func answer(_ isAccepted: Bool)
+  /// Gives up the own call that rings. Needs `.ringing`.
+  func cancel()
+  /// Lets go of every object of the style's, without a word. The driver is not asked anything afterwards.
+  func forget()
+
+  var isConnected: Bool { get }
+  /// Over, after having been in the room or not.
+  var isOver: Bool { get }
+  /// Signed in.
+  var isReachable: Bool { get }
+  /// Somebody's call rings here now.
+  var isRung: Bool { get }
+  /// Those whom the app knows of now, in the order in which it came to know of them.
+  var others: [Seen] { get }
+  /// What others have said, in the order in which it came.
+  var heard: [Heard] { get }
+}
+
+/// What not every style can say.
+public enum Ability: String, CaseIterable, Codable, Sendable {
+  /// Messages to the room.
+  case messages
+  /// Messages that wait for those who come later.
+  case history
+  /// A screen beside the camera.
+  case share
+  /// To take only somebody's sound.
+  case interest
+  /// To take nothing of somebody.
+  case refusal
+  /// To let somebody's picture rest without giving it up.
+  case pausing
+  /// Calls between identities.
+  case ringing
+  /// To be in a room twice, from one process.
+  case secondDevice
+  /// To be let in by a token that may be out of date.
+  case tokens
+  /// To be refused because the token is none.
+  case tokenForm
+}
+
+/// What one wants of somebody else.
+public enum Interest: String, Codable, Sendable {
+  case everything, sound, nothing
+}
+
+/// Somebody else, as an app sees them.
+public struct Seen: Sendable, Hashable {
+  public var id: String
+  public var name: String
+  /// Nil where the style does not tell.
+  public var isMicrophoneMuted: Bool?
+  public var hasPicture: Bool
+  /// Pictures drawn of this person's camera so far, in whatever view.
+  public var pictures: Int
+  /// Of the newest picture, in pixels; zero before the first.
+  public var width, height: Int
+  public var isSharing: Bool
+  /// Pictures drawn of the screen that is shared, so far.
+  public var sharedPictures: Int
+
+  public init(
+    id: String, name: String, isMicrophoneMuted: Bool? = nil, hasPicture: Bool = false, pictures: Int = 0,
+    width: Int = 0,
+    height: Int = 0, isSharing: Bool = false, sharedPictures: Int = 0
+  ) {
+    self.id = id
+    self.name = name
+    self.isMicrophoneMuted = isMicrophoneMuted
+    self.hasPicture = hasPicture
+    self.pictures = pictures
+    self.width = width
+    self.height = height
+    self.isSharing = isSharing
+    self.sharedPictures = sharedPictures
+  }
+}
+
+/// What somebody has said.
+public struct Heard: Sendable, Hashable {
+  public var sender: String
+  public var text: String
+
+  public init(sender: String, text: String) {
+    self.sender = sender
+    self.text = text
+  }
+}
+
+/// A deed was asked of a style that has no words for it, although it did not say so.
+public struct Speechless: Error, CustomStringConvertible {
+  public let description: String
+  public init(_ ability: Ability, _ style: String) {
+    description =
+      "the \(style) driver was asked for \(ability.rawValue), which it neither does nor declares inexpressible"
+  }
+}
+
+extension Driver {
+  public func setSharing(_ isOn: Bool) { recorder.failed(Speechless(.share, style)) }
+  public func say(_ text: String, lifetime: Int?) throws { throw Speechless(.messages, style) }
+  public func want(_ interest: Interest, from id: String) { recorder.failed(Speechless(.interest, style)) }
+  public func setPicturePaused(_ isPaused: Bool, of id: String) { recorder.failed(Speechless(.pausing, style)) }
+  public func signIn() { recorder.failed(Speechless(.ringing, style)) }
+  public func ring(_ ids: [String]) { recorder.failed(Speechless(.ringing, style)) }
+  public func answer(_ isAccepted: Bool) { recorder.failed(Speechless(.ringing, style)) }
+  public func cancel() { recorder.failed(Speechless(.ringing, style)) }
+  public var isReachable: Bool { false }
+  public var isRung: Bool { false }
+  public var heard: [Heard] { [] }
+}

@@ -1,0 +1,132 @@
+/// The promises that hold in every style, whatever the scenario (Docs/conformance.md): looked for in every trace.
+public enum Law: Int, Codable, Sendable, CaseIterable {
+  /// When a callback says something, everything an app can read already agrees.
+  case trueWhenTold = 1
+  /// Callbacks come one at a time, in order, never from inside a call that the app is making.
+  case inOrder
+  /// A completion handler is called exactly once; those still open are answered before the end is told.
+  case once
+  /// Somebody is announced before their streams, and their streams are withdrawn before them.
+  case announceThenWithdraw
+  /// After the end has been told, nothing more comes.
+  case silenceAfterTheEnd
+  /// Bad input is an error of the style's, and harms nothing.
+  case askDoNotTrap
+  /// All who are in a room are told the same facts of it.
+  case sameFacts
+}
+
+/// A trace that breaks a law.
+public struct Violation: Codable, Sendable, Hashable, CustomStringConvertible {
+  public var law: Law
+  public var description: String
+}
+
+extension Law {
+  /// What is wrong with the trace of one app.
+  /// - Parameter isComplete: the scenario has come to its end, and nothing more is awaited.
+  public static func violations(in entries: [TraceEntry], isComplete: Bool) -> [Violation] {
+    var reader = Reader()
+    for entry in entries { reader.read(entry) }
+    if isComplete { reader.close() }
+    return reader.violations
+  }
+
+  /// Reads one app's trace from its beginning.
+  private struct Reader {
+    private struct Other {
+      var hasPicture = false
+      var isSharing = false
+    }
+
+    var violations: [Violation] = []
+    private var others: [String: Other] = [:]
+    private var open: Set<String> = []
+    private var answered: Set<String> = []
+    private var askedLate: Set<String> = []
+    private var isOver = false
+    private var last = 0
+
+    mutating func read(_ entry: TraceEntry) {
+      if entry.agrees == false { accuse(.trueWhenTold, "\(entry)") }
+      if entry.isInsideCall { accuse(.inOrder, "\(entry)") }
+      if entry.at < last { accuse(.inOrder, "goes back in time: \(entry)") }
+      last = max(last, entry.at)
+      if isOver, !isOwnDeed(entry) { accuse(.silenceAfterTheEnd, "\(entry)") }
+
+      switch entry.told {
+      case .asked:
+        open.insert(entry.detail ?? "")
+        if isOver { askedLate.insert(entry.detail ?? "") }
+      case .answered: answer(entry)
+      case .joined: joined(entry)
+      case .left: left(entry)
+      case .pictureOn, .pictureOff, .shareOn, .shareOff, .muted, .unmuted, .speaking: streamChanged(entry)
+      case .ended:
+        if isOver { accuse(.once, "ended twice: \(entry)") }
+        isOver = true
+        others = [:]
+        for question in open.sorted() where !question.hasPrefix("leave") {
+          accuse(.once, "\(entry.who) was told the end before an answer to “\(question)”")
+        }
+      case .connected, .reconnecting, .reconnected, .message, .rung, .ringingEnded: break
+      case .failed: accuse(.askDoNotTrap, entry.detail ?? "failed")
+      }
+    }
+
+    /// What comes after the end because the app asks for it.
+    private func isOwnDeed(_ entry: TraceEntry) -> Bool {
+      switch entry.told {
+      case .asked, .failed: true
+      case .answered: entry.detail.map { $0.hasPrefix("leave") || askedLate.contains($0) } ?? false
+      default: false
+      }
+    }
+
+    mutating func close() {
+      for question in open.sorted() { accuse(.once, "“\(question)” was never answered") }
+    }
+
+    private mutating func accuse(_ law: Law, _ description: String) {
+      violations.append(Violation(law: law, description: description))
+    }
+
+    private mutating func answer(_ entry: TraceEntry) {
+      let question = entry.detail ?? ""
+      if answered.contains(question) { accuse(.once, "answered twice: \(entry)") }
+      if open.remove(question) != nil { answered.insert(question) }
+    }
+
+    private mutating func joined(_ entry: TraceEntry) {
+      guard let whom = entry.whom else { return }
+      if others[whom] != nil { accuse(.announceThenWithdraw, "announced twice: \(entry)") }
+      others[whom] = Other()
+    }
+
+    private mutating func left(_ entry: TraceEntry) {
+      guard let whom = entry.whom else { return }
+      guard let other = others.removeValue(forKey: whom) else {
+        return accuse(.announceThenWithdraw, "was never announced: \(entry)")
+      }
+      if other.hasPicture || other.isSharing { accuse(.announceThenWithdraw, "streams not withdrawn before: \(entry)") }
+    }
+
+    private mutating func streamChanged(_ entry: TraceEntry) {
+      guard let whom = entry.whom else { return }
+      guard var other = others[whom] else {
+        if !isOver { accuse(.announceThenWithdraw, "not announced yet: \(entry)") }
+        return
+      }
+      switch entry.told {
+      case .pictureOn, .pictureOff:
+        if other.hasPicture == (entry.told == .pictureOn) { accuse(.once, "told twice: \(entry)") }
+        other.hasPicture = entry.told == .pictureOn
+      case .shareOn, .shareOff:
+        if other.isSharing == (entry.told == .shareOn) { accuse(.once, "told twice: \(entry)") }
+        other.isSharing = entry.told == .shareOn
+      default: break
+      }
+      others[whom] = other
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/// Where a scenario is played: a backend, a network and a clock.
+@MainActor
+public protocol Place: AnyObject {
+  /// Milliseconds since the place was made.
+  var now: Int { get }
+  /// Lets time go by.
+  func run(milliseconds: Int) async
+  /// Somebody of a style, who has not joined yet, on the way to the room called `room`.
+  func makeDriver(style: String, name: String, room: String, papers: Papers) throws -> any Driver
+  /// Why this trouble cannot be made here; nil: it can.
+  func obstacle(to trouble: Trouble) -> String?
+  func cause(_ trouble: Trouble)
+  /// Ends whatever belongs to the place.
+  func close() async
+}
+
+/// What somebody is let in with.
+public enum Papers: String, Codable, Sendable {
+  case valid
+  case expired
+  /// Not a token at all.
+  case mangled
+}
+
+/// What may happen to a room's connections.
+public enum Trouble: Sendable, Hashable {
+  /// Nothing of this person's, known by its id, goes through for so many milliseconds.
+  case gap(of: String, milliseconds: Int)
+  /// From a new address.
+  case addressChange(of: String)
+  /// All state lost, at the same address.
+  case routerRestart
+}
+
+/// A kind of place, made anew for each scenario.
+public struct Ground: Sendable {
+  /// As it is called in reports, such as `virtual` or `loopback`.
+  public var name: String
+  /// A scenario that only waits may be long here.
+  public var isVirtual: Bool
+  public var makePlace: @MainActor @Sendable (_ seed: UInt64) throws -> any Place
+
+  public init(
+    name: String, isVirtual: Bool, makePlace: @escaping @MainActor @Sendable (_ seed: UInt64) throws -> any Place
+  ) {
+    self.name = name
+    self.isVirtual = isVirtual
+    self.makePlace = makePlace
+  }
+}

@@ -1,0 +1,107 @@
+extension Scenario {
+  static let messages: [Scenario] = [
+    Scenario("message.heard", "What one says, the other hears, once.", proves: "laws 3 and 7", needs: [.messages]) {
+      story in
+      let (ana, ben) = try await story.two()
+      try ben.say("good morning", lifetime: nil)
+      try await story.until("Ana hears it") { ana.heard == [Heard(sender: ben.id, text: "good morning")] }
+      try await story.always("once", for: 300) { ana.heard.count == 1 }
+    },
+    Scenario("message.order", "Fifty come in the order in which they were said.", proves: "law 2", needs: [.messages]) {
+      story in
+      let (ana, ben) = try await story.two()
+      for number in 0..<50 {
+        try ben.say("\(number)", lifetime: nil)
+        await story.run(milliseconds: 40)  // within what every style lets through
+      }
+      try await story.until("Ana has heard all") { ana.heard.count >= 50 }
+      try story.expect("in order, once", ana.heard.map(\.text) == (0..<50).map(String.init))
+    },
+    Scenario("message.both-ways", "Two who talk at once hear each other.", proves: "law 7", needs: [.messages]) {
+      story in
+      let (ana, ben) = try await story.two()
+      for number in 0..<10 {
+        try ana.say("a\(number)", lifetime: nil)
+        try ben.say("b\(number)", lifetime: nil)
+        await story.run(milliseconds: 60)
+      }
+      try await story.until("both have heard ten") { ana.heard.count >= 10 && ben.heard.count >= 10 }
+      try story.expect("Ana heard Ben's", ana.heard.map(\.text) == (0..<10).map { "b\($0)" })
+      try story.expect("Ben heard Ana's", ben.heard.map(\.text) == (0..<10).map { "a\($0)" })
+    },
+    Scenario("message.letters", "Any script arrives as it was written.", proves: "law 7", needs: [.messages]) { story in
+      let (ana, ben) = try await story.two()
+      let text = "κοινή · кофе · 茶 · ☕️ \"quoted\" \\ line\nbreak"
+      try ana.say(text, lifetime: nil)
+      try await story.until("Ben reads it") { ben.heard.map(\.text) == [text] }
+    },
+    Scenario(
+      "message.history", "What has a lifetime waits for those who come later, in order.", proves: "meeting B8",
+      needs: [.messages, .history]
+    ) { story in
+      let ana = try await story.joined("Ana")
+      for number in 0..<20 {
+        try ana.say("\(number)", lifetime: 60_000)
+        await story.run(milliseconds: 40)
+      }
+      let ben = try await story.joined("Ben")
+      try await story.until("Ben hears all") { ben.heard.count >= 20 }
+      try story.expect("in order, once", ben.heard.map(\.text) == (0..<20).map(String.init))
+    },
+    Scenario(
+      "message.gone", "What has no lifetime does not wait.", proves: "meeting B8", needs: [.messages]
+    ) { story in
+      let ana = try await story.joined("Ana")
+      try ana.say("too early", lifetime: nil)
+      await story.run(milliseconds: 300)
+      let ben = try await story.joined("Ben")
+      try await story.always("Ben hears nothing", for: 800) { ben.heard.isEmpty }
+    },
+    Scenario(
+      "message.too-large", "What is too large is refused, and the next one is not.", proves: "law 6", needs: [.messages]
+    ) { story in
+      let (ana, ben) = try await story.two()
+      do {
+        try ben.say(String(repeating: "x", count: 100_000), lifetime: nil)
+        await story.run(milliseconds: 500)
+      } catch {}
+      try ben.say("small", lifetime: nil)
+      try await story.until("Ana hears the small one only") { ana.heard.map(\.text) == ["small"] }
+    },
+  ]
+
+  static let shares: [Scenario] = [
+    Scenario("share.seen", "A screen comes beside the camera.", proves: "law 7", second: [.share]) { story in
+      let (ana, ben) = try await story.two()
+      ben.setSharing(true)
+      try await story.until("Ana sees it") { ana.sees(ben)?.isSharing == true }
+      try story.expect("the camera is still there", ana.sees(ben)?.hasPicture == true)
+      try await story.until("it moves") { (ana.sees(ben)?.sharedPictures ?? 0) > 5 }
+      let pictures = ana.sees(ben)?.pictures ?? 0
+      try await story.until("and so does the camera") { (ana.sees(ben)?.pictures ?? 0) > pictures + 5 }
+    },
+    Scenario("share.ends", "A screen goes, the camera stays.", proves: "law 7", second: [.share]) { story in
+      let (ana, ben) = try await story.two()
+      ben.setSharing(true)
+      try await story.until("Ana sees it") { ana.sees(ben)?.isSharing == true }
+      ben.setSharing(false)
+      try await story.until("Ana sees it go") { ana.sees(ben)?.isSharing == false }
+      try story.expect("the camera is still there", ana.sees(ben)?.hasPicture == true)
+    },
+    Scenario("share.late", "Who comes late sees the screen.", proves: "law 7", first: [.share]) { story in
+      let ana = try await story.joined("Ana")
+      ana.setSharing(true)
+      await story.run(milliseconds: 800)
+      let ben = try await story.joined("Ben")
+      try await story.until("Ben sees it") { ben.sees(ana)?.isSharing == true }
+      try await story.until("and her camera") { ben.sees(ana)?.isMoving == true }
+    },
+    Scenario("share.leaves", "A screen goes with its owner.", proves: "law 4", second: [.share]) { story in
+      let (ana, ben) = try await story.two()
+      ben.setSharing(true)
+      try await story.until("Ana sees it") { ana.sees(ben)?.isSharing == true }
+      ben.leave()
+      try await story.until("Ana sees neither") { ana.others.isEmpty }
+    },
+  ]
+}
