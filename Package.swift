@@ -113,6 +113,7 @@ let package = Package(
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["KoineJSONCodec"]),
+    room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
@@ -144,12 +145,15 @@ let package = Package(
       ]),
     room(
       "ServerBackend", in: "Sources/Backends",
-      leansOn: ["Koine", "KoineBase", "KoineRoomClient", "KoineSignaling", "KoineSockets", "KoineTransport"] + nio),
+      leansOn: [
+        "Koine", "KoineBase", "KoineRoomClient", "KoineSignaling", "KoineSockets", "KoineTLS", "KoineTransport",
+      ] + nio),
     .target(
       name: "KoineServer",
       dependencies: [
         "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineRTP", "KoineRouter", "KoineSignaling",
-        "KoineSockets", "KoineTokens", "KoineTransport", .product(name: "Logging", package: "swift-log"),
+        "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
+        .product(name: "Logging", package: "swift-log"),
       ] + nio,
       path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
     room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),

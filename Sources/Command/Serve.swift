@@ -34,11 +34,20 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Lets in whoever bears a token that a key of this file has signed; it is read again on SIGHUP.")
   var keys: String?
 
+  @Option(help: "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP.")
+  var tlsCertificate: String?
+
+  @Option(help: "The certificate's key (PEM, not encrypted).")
+  var tlsKey: String?
+
   @Option(help: "trace, debug, info, notice, warning or error.")
   var logLevel = "info"
 
   func validate() throws {
     guard open != (keys != nil) else { throw ValidationError("say who may enter: either --keys FILE or --open") }
+    guard (tlsCertificate == nil) == (tlsKey == nil) else {
+      throw ValidationError("--tls-certificate and --tls-key belong together")
+    }
     _ = try access()
     _ = try endpoint()
     _ = try address.map(mediaAddress)
@@ -54,7 +63,8 @@ struct Serve: AsyncParsableCommand {
       return handler
     }
     let configuration = ServerConfiguration(
-      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: try access())
+      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: try access(),
+      tls: tls)
     do {
       let server = try await Server.start(configuration)
       for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP]) {
@@ -67,6 +77,11 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
+  private var tls: ServerConfiguration.TLSFiles? {
+    guard let tlsCertificate, let tlsKey else { return nil }
+    return .init(certificate: tlsCertificate, key: tlsKey)
+  }
+
   private func access() throws -> ServerConfiguration.Access {
     guard let keys else { return .open }
     return .keys(try KeyFile.read(keys).verificationKeys)
@@ -76,9 +91,10 @@ struct Serve: AsyncParsableCommand {
     let logger = Logger(label: "koine.server")
     do {
       server.admit(try access())
-      logger.info("read the keys again")
+      if let tls { try server.renewCertificate(tls) }
+      logger.info("keys and certificate are read again")
     } catch {
-      logger.error("the old keys stay", metadata: ["reason": "\(error)"])
+      logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])
     }
   }
 

@@ -52,7 +52,8 @@ final class BrowserEnd {
 
   func take(_ message: BrowserMessage) -> [Action] {
     switch message {
-    case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe):
+    case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe),
+      .other(.resumeConversation), .other(.heard), .other(.restartMedia):
       return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
     case .other(let message): return [.route(message)]
     case .join(let join, let offer): return self.join(join, offer)
@@ -177,7 +178,7 @@ final class BrowserEnd {
         !($0.value.reference.participant == participant && trackIDs.contains($0.value.reference.track))
       }
       return [.tell(message)]
-    case .unsubscribed: return []
+    case .unsubscribed, .resumable: return []
     default: return [.tell(message)]
     }
   }

@@ -1,4 +1,5 @@
 public import KoineBase
+import KoineTLS
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -20,33 +21,36 @@ public final class Server: Sendable {
   public let mediaAddresses: [KoineBase.SocketAddress]
   private let host: RouterHost
   private let listener: any Channel
+  private let certificate: CurrentCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
 
   private init(
     host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel,
-    group: MultiThreadedEventLoopGroup,
-    logger: Logger
+    certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
-    (self.host, self.mediaAddresses, self.listener, self.group, self.logger) =
-      (host, mediaAddresses, listener, group, logger)
+    (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
+    (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
   }
 
   /// Opens all sockets and begins to serve.
   public static func start(_ configuration: ServerConfiguration) async throws -> Server {
+    let certificate = CurrentCertificate()
+    try certificate.read(configuration.tls)
     let host = RouterHost(configuration)
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
-      let listener = try await bootstrap(host, configuration, on: group)
+      let listener = try await bootstrap(host, configuration, certificate, on: group)
         .bind(host: configuration.host, port: configuration.port).get()
       let server = Server(
-        host: host, mediaAddresses: addresses, listener: listener, group: group, logger: configuration.logger)
+        host: host, mediaAddresses: addresses, listener: listener, certificate: certificate, group: group,
+        logger: configuration.logger)
       server.logger.info(
         "serving",
         metadata: [
-          "http": "\(configuration.host):\(server.port)",
+          configuration.tls == nil ? "http" : "https": "\(configuration.host):\(server.port)",
           "media": .array(addresses.map { .string($0.description) }),
         ])
       return server
@@ -69,10 +73,14 @@ public final class Server: Sendable {
   /// Lets in others from now on; whoever is here stays.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
 
+  /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
+  public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }
+
   // MARK: Channels
 
   private static func bootstrap(
-    _ host: RouterHost, _ configuration: ServerConfiguration, on group: MultiThreadedEventLoopGroup
+    _ host: RouterHost, _ configuration: ServerConfiguration, _ certificate: CurrentCertificate,
+    on group: MultiThreadedEventLoopGroup
   ) -> ServerBootstrap {
     let keeper = DoorKeeper(limits: configuration.limits)
     let desk = FrontDesk(host: host, keeper: keeper)
@@ -84,6 +92,9 @@ public final class Server: Sendable {
         guard let pass = keeper.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
         channel.closeFuture.whenComplete { _ in pass.giveBack() }
         return channel.eventLoop.makeCompletedFuture {
+          if let context = certificate.context {
+            try channel.pipeline.syncOperations.addHandler(TLSHandler(context))
+          }
           try furnish(channel, host, desk, pass, configuration.limits)
         }
       }
@@ -121,7 +132,7 @@ public final class Server: Sendable {
           context.pipeline.syncOperations.removeHandler(boundIdle.value, promise: nil)
         }
       ))
-    try pipeline.addHandler(idle, position: .first)
+    try pipeline.addHandler(idle, position: .first)  // before TLS: whoever does not finish the handshake goes, too
     try pipeline.addHandler(plain)
   }
 
@@ -133,5 +144,22 @@ public final class Server: Sendable {
     guard let origin = head.headers.first(name: "Origin") else { return true }
     let site = origin.drop { $0 != ":" }.dropFirst(3)  // without "https://"
     return head.headers.first(name: "Host").map { $0.lowercased() == site.lowercased() } ?? false
+  }
+}
+
+/// What new connections are shown.
+private final class CurrentCertificate: Sendable {
+  private let current = Lock<TLSContext?>(nil)
+
+  var context: TLSContext? { current.withLock { $0 } }
+
+  func read(_ files: ServerConfiguration.TLSFiles?) throws {
+    guard let files else { return }
+    do throws(TLSError) {
+      let context = try TLSContext.server(certificate: files.certificate, key: files.key)
+      current.withLock { $0 = context }
+    } catch {
+      throw ServerError(description: "no certificate: \(error)")
+    }
   }
 }

@@ -26,6 +26,16 @@ public struct ServerConfiguration: Sendable {
     }
   }
 
+  /// PEM files.
+  public struct TLSFiles: Hashable, Sendable {
+    /// The certificate, then those that lead to one that clients know.
+    public var certificate: String
+    /// Not encrypted.
+    public var key: String
+
+    public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
+  }
+
   /// Where HTTP and WebSocket are served; with port 0 the system chooses one.
   public var host: String
   public var port: Int
@@ -35,15 +45,18 @@ public struct ServerConfiguration: Sendable {
   /// machine itself.
   public var mediaAddresses: [MediaAddress]
   public var access: Access
+  /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)
+  public var tls: TLSFiles?
   public var limits: ServerLimits
   public var logger: Logger
 
   public init(
     host: String = "127.0.0.1", port: Int = 8080, mediaPort: UInt16 = 0, mediaAddresses: [MediaAddress] = [],
-    access: Access, limits: ServerLimits = ServerLimits(), logger: Logger = Logger(label: "koine.server")
+    access: Access, tls: TLSFiles? = nil, limits: ServerLimits = ServerLimits(),
+    logger: Logger = Logger(label: "koine.server")
   ) {
     (self.host, self.port, self.mediaPort, self.mediaAddresses) = (host, port, mediaPort, mediaAddresses)
-    (self.access, self.limits, self.logger) = (access, limits, logger)
+    (self.access, self.tls, self.limits, self.logger) = (access, tls, limits, logger)
   }
 }
 

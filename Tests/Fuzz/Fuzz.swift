@@ -7,7 +7,7 @@ typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
 // program writes that target's first inputs there and ends. Scripts/fuzz builds and runs it.
 private let targets: [String: FuzzTarget] = [
   "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "opus": fuzzOpus, "rtx": fuzzRTX, "stun": fuzzSTUN,
-  "json": fuzzJSON, "signaling": fuzzSignaling,
+  "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP,
 ]
 
 private let targetName = getenv("KOINE_FUZZ_TARGET").map { String(cString: $0) } ?? ""

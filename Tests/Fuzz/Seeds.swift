@@ -22,7 +22,7 @@ func writeSeeds(of target: String, to folder: String) {
 
 private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "opus": opusSeeds, "rtx": rtxSeeds,
-  "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds,
+  "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds, "sdp": sdpSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
@@ -178,4 +178,36 @@ private func signalingSeeds() -> [[UInt8]] {
     .ended(.duplicate), .pong(7),
   ]
   return client.compactMap { try? $0.json() } + server.compactMap { try? $0.json() }
+}
+
+private func sdpSeeds() -> [[UInt8]] {
+  let head = "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\na=group:BUNDLE 0 1\r\na=fingerprint:sha-256 AB:CD\r\n"
+  let sound = """
+    m=audio 9 UDP/TLS/RTP/SAVPF 111 0
+    a=mid:0
+    a=ice-ufrag:abcd
+    a=ice-pwd:abcdefghijklmnopqrstuv
+    a=candidate:1 1 udp 2130706431 192.0.2.1 5000 typ host
+    a=rtpmap:111 opus/48000/2
+    a=fmtp:111 minptime=10;useinbandfec=1
+    a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level
+    a=sendrecv
+
+    """
+  let picture = """
+    m=video 9 UDP/TLS/RTP/SAVPF 96 97 98
+    a=mid:1
+    a=rtpmap:96 VP8/90000
+    a=rtpmap:97 rtx/90000
+    a=fmtp:97 apt=96
+    a=rtpmap:98 VP9/90000
+    a=rtcp-fb:* nack pli
+    a=rid:l0 send
+    a=rid:l1 send
+    a=simulcast:send l0;~l1,l0
+    a=ssrc-group:FID 1 2
+    a=ssrc:1 cname:x
+
+    """
+  return [head + sound, head + picture, head + sound + picture].map { Array($0.utf8) }
 }

@@ -2,6 +2,7 @@ import KoineBase
 import KoineJSONCodec
 import KoineSignaling
 import KoineTransport
+import KoineTransport
 
 /// STUN messages: what parses can be written, read again and told from a forgery.
 func fuzzSTUN(_ bytes: UnsafeRawBufferPointer) {
@@ -54,6 +55,19 @@ func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
     let again = written.withUnsafeBytes { try? ServerMessage(json: $0) }
     require(again == message, "the server's message is the same")
   }
+}
+
+/// Session descriptions: whatever is in them, they are read or refused; what is read can be written and read again.
+func fuzzSDP(_ bytes: UnsafeRawBufferPointer) {
+  guard let description = try? SessionDescription(parsing: String(decoding: bytes, as: UTF8.self)) else { return }
+  _ = try? description.peerDescription()
+  _ = description.bundle
+  for medium in description.media {
+    _ = (medium.mid, medium.direction, medium.extensions.count, medium.sources.count, medium.sentLayers)
+    for format in medium.knownFormats { _ = medium.feedback(of: format.payloadType) }
+  }
+  let again = try? SessionDescription(parsing: description.text)
+  require(again == description, "the description is the same")
 }
 
 /// Any JSON at all.

@@ -42,6 +42,9 @@ final class Sight: VideoSink, AudioSink, Sendable {
     }
   }
 
+  /// Counts anew.
+  func forget() { seen.withLock { $0 = Seen() } }
+
   /// Returns once some pictures and some sound have come; the test's time limit is the limit.
   func untilSeenAndHeard() async {
     for await _ in news.stream where seen.withLock({ $0.frames >= 5 && !$0.names.isEmpty && $0.loudBlocks >= 5 }) {

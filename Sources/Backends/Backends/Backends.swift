@@ -26,7 +26,7 @@ public enum Backends {
     return try fromEnvironment.get()
   }
 
-  /// - Parameter address: `embedded`, or `ws://host:port` of a `koine serve`.
+  /// - Parameter address: `embedded`, or `ws://host:port` or `wss://host:port` of a `koine serve`.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     switch address {
     case "embedded", "": return EmbeddedBackend.shared
@@ -39,5 +39,7 @@ public enum Backends {
 
 public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
   public let address: String
-  public var description: String { "no backend answers to '\(address)'; there are: embedded, ws://host:port" }
+  public var description: String {
+    "no backend answers to '\(address)'; there are: embedded, ws://host:port, wss://host:port"
+  }
 }

@@ -9,9 +9,10 @@ public final class ServerBackend: Backend {
   public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker, .ringing] }
   private let hub: ServerHub
 
-  public init(_ address: ServerAddress) {
+  /// - Parameter authorities: a PEM file of certificates to believe a `wss` server; nil: those that the system trusts.
+  public init(_ address: ServerAddress, authorities: String? = nil) {
     self.address = address
-    hub = ServerHub(address: address)
+    hub = ServerHub(address: address, authorities: authorities)
   }
 
   public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
@@ -23,23 +24,28 @@ public final class ServerBackend: Backend {
   }
 }
 
-/// Where a server's signalling is: `ws://host:port`, and a path if it is not `/signaling`.
+/// Where a server's signalling is: `ws://host:port` or `wss://host:port`, and a path if it is not `/signaling`.
 public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+  /// Whether it is reached by TLS.
+  public let isSecure: Bool
   public let host: String
   public let port: Int
   public let path: String
 
   /// - Returns: nil for anything else.
   public init?(_ text: String) {
-    guard text.hasPrefix("ws://") else { return nil }
-    let rest = text.dropFirst("ws://".count)
+    isSecure = text.hasPrefix("wss://")
+    guard isSecure || text.hasPrefix("ws://") else { return nil }
+    let rest = text.dropFirst(isSecure ? 6 : 5)
     let authority = rest.prefix { $0 != "/" }
     let path = rest[authority.endIndex...]
     self.path = path.isEmpty || path == "/" ? "/signaling" : String(path)
     let colon = authority.lastIndex(of: ":").flatMap { authority[$0...].contains("]") ? nil : $0 }
     let name = authority[..<(colon ?? authority.endIndex)]
     host = String(name.hasPrefix("[") && name.hasSuffix("]") ? name.dropFirst().dropLast() : name)
-    guard let port = colon.map({ Int(authority[authority.index(after: $0)...]) }) ?? 80 else { return nil }
+    guard let port = colon.map({ Int(authority[authority.index(after: $0)...]) }) ?? (isSecure ? 443 : 80) else {
+      return nil
+    }
     self.port = port
     guard !host.isEmpty, (1...65_535).contains(port), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
       !text.contains(where: { $0 == "@" || $0 == "?" || $0 == "#" })
@@ -49,5 +55,5 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
   /// What a request names the server by.
   var authority: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  public var description: String { "ws://\(authority)\(path)" }
+  public var description: String { "\(isSecure ? "wss" : "ws")://\(authority)\(path)" }
 }

@@ -10,6 +10,7 @@ import KoineTransport
 /// `@unchecked Sendable`: touched on the loop only, but for what posts.
 final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   private let address: ServerAddress
+  private let authorities: String?
   private let place = LoopPlace()
   private var clients: [Int: ServerClient] = [:]
   private var numbers: [KoineBase.SocketAddress: Int] = [:]
@@ -17,7 +18,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   private let datagram = Bytes(capacity: 2_048)
   private let nextNumber = Lock(0)
 
-  init(address: ServerAddress) { self.address = address }
+  init(address: ServerAddress, authorities: String?) { (self.address, self.authorities) = (address, authorities) }
 
   private var now: Tick { Scheduler.real.now }
 
@@ -79,8 +80,8 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   // MARK: Coming and going
 
   private func begin(_ end: ClientEnd, number: Int, _ addresses: [KoineBase.SocketAddress]) {
-    clients[number] = ServerClient(end, addresses: addresses) { [weak self, address] attempt in
-      WebSocketClient(address) { [weak self] event in
+    clients[number] = ServerClient(end, addresses: addresses) { [weak self, address, authorities] attempt in
+      WebSocketClient(address, authorities: authorities) { [weak self] event in
         self?.post { [weak self] in self?.take(event, attempt, of: number) }
       }
     }

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineTLS
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -22,13 +23,20 @@ final class WebSocketClient: Sendable {
   private let channel: EventLoopFuture<any Channel>
 
   /// Begins to connect.
-  init(_ address: ServerAddress, onEvent: @escaping @Sendable (WebSocketEvent) -> Void) {
+  /// - Parameter authorities: a PEM file; nil: those that the system trusts.
+  init(_ address: ServerAddress, authorities: String?, onEvent: @escaping @Sendable (WebSocketEvent) -> Void) {
     let handler = Self.group.next().makePromise(of: Void.self)
     channel = ClientBootstrap(group: Self.group)
       .connectTimeout(Self.connectLimit)
       .channelOption(.tcpOption(.tcp_nodelay), value: 1)
       .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture { try Self.furnish(channel, address, handler, onEvent) }
+        channel.eventLoop.makeCompletedFuture {
+          if address.isSecure {
+            let context = try TLSContext.client(trusting: authorities)
+            try channel.pipeline.syncOperations.addHandler(TLSHandler(context, serverName: address.host))
+          }
+          try Self.furnish(channel, address, handler, onEvent)
+        }
       }
       .connect(host: address.host, port: address.port)
     handler.futureResult.whenSuccess { onEvent(.opened) }

@@ -1,0 +1,93 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineServer
+import KoineServerBackend
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+  /// A certificate in the name of this machine, which has signed itself.
+  private struct Identity {
+    let files: ServerConfiguration.TLSFiles
+
+    init() throws {
+      let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      files = .init(
+        certificate: folder.appendingPathComponent("certificate.pem").path,
+        key: folder.appendingPathComponent("key.pem").path)
+      let openssl = Process()
+      openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+      openssl.arguments = [
+        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+        "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate,
+      ]
+      openssl.standardError = FileHandle.nullDevice
+      try openssl.run()
+      openssl.waitUntilExit()
+      #expect(openssl.terminationStatus == 0)
+    }
+  }
+
+  private func join(_ server: Server, trusting identity: Identity?, scheme: String = "wss") async throws
+    -> SessionError?
+  {
+    let address = try #require(ServerAddress("\(scheme)://127.0.0.1:\(server.port)"))
+    let backend = ServerBackend(address, authorities: identity?.files.certificate)
+    let world = World(backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    do { try await ana.join() } catch { return error }
+    await ana.leave()
+    return nil
+  }
+
+  private func serve(_ identity: Identity) async throws -> Server {
+    try await Server.start(
+      ServerConfiguration(port: 0, access: .open, tls: identity.files, logger: .silent))
+  }
+
+  @Test func signallingGoesThroughTLS() async throws {
+    let identity = try Identity()
+    let server = try await serve(identity)
+    #expect(try await join(server, trusting: identity) == nil)
+    await server.stop()
+  }
+
+  @Test func whoeverIsNotTrustedIsNotSpokenTo() async throws {
+    let server = try await serve(try Identity())
+    #expect(try await join(server, trusting: nil)?.code == .unreachable)
+    #expect(try await join(server, trusting: try Identity())?.code == .unreachable)
+    #expect(try await join(server, trusting: nil, scheme: "ws")?.code == .unreachable)
+    await server.stop()
+  }
+
+  @Test func aCertificateIsRenewedWhileTheServerRuns() async throws {
+    let (old, new) = (try Identity(), try Identity())
+    let server = try await serve(old)
+    try server.renewCertificate(new.files)
+    #expect(try await join(server, trusting: new) == nil)
+    #expect(try await join(server, trusting: old)?.code == .unreachable)
+    #expect(throws: ServerError.self) { try server.renewCertificate(.init(certificate: "/nowhere", key: "/nowhere")) }
+    #expect(try await join(server, trusting: new) == nil)
+    await server.stop()
+  }
+
+  @Test func withoutAReadableCertificateThereIsNoServer() async throws {
+    await #expect(throws: ServerError.self) {
+      try await Server.start(
+        ServerConfiguration(
+          port: 0, access: .open, tls: .init(certificate: "/nowhere", key: "/nowhere"), logger: .silent))
+    }
+  }
+
+  @Test func addressesAreRead() {
+    #expect(ServerAddress("ws://host")?.port == 80)
+    #expect(ServerAddress("wss://host")?.port == 443)
+    #expect(ServerAddress("ws://[::1]:8080")?.host == "::1")
+    #expect(ServerAddress("ws://host:8080/rooms")?.path == "/rooms")
+    #expect(ServerAddress("ws://host:1/")?.description == "ws://host:1/signaling")
+    for text in ["", "ws://", "http://host", "ws://host:0", "ws://host:x", "ws://a b", "ws://me@host", "ws://host?x"] {
+      #expect(ServerAddress(text) == nil, "\(text)")
+    }
+  }
+}
