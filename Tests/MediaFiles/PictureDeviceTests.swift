@@ -6,7 +6,7 @@ import Testing
 @testable import KoineMediaFiles
 
 /// Screens of X11, against an X server of the test's own; and what of Video4Linux needs no camera.
-@Suite(.timeLimit(.minutes(2))) struct PictureDeviceTests {
+@Suite(.timeLimit(.minutes(15))) struct PictureDeviceTests {
   init() { MediaFiles.register() }
 
   private func pictures(of camera: any VideoSource) throws -> AsyncStream<VideoFrame> {
