@@ -22,6 +22,7 @@ final class Keypad: AudioSource, Sendable {
   init(beside microphone: any AudioSource) { self.microphone = microphone }
 
   var channels: Int { microphone.channels }
+  var usualProcessing: AudioProcessing? { microphone.usualProcessing }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
     try microphone.start(on: lane) { [weak self] block in
