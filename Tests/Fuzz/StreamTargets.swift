@@ -40,13 +40,15 @@ func fuzzRTX(_ bytes: UnsafeRawBufferPointer) {
       block, packet, extensions, sequence: sequence, payloadRange: payload, isRecovered: packet.payloadType == 97,
       at: now)
     {
-      stream.assemble(shared, at: now) { frame in require(!frame.data.readable.isEmpty, "a frame holds something") }
+      stream.assemble(shared, ClockMap(), at: now) { frame in
+        require(!frame.data.readable.isEmpty, "a frame holds something")
+      }
     }
     _ = stream.takeKeyFrameRequest(at: now)
     stream.collectNacks(into: &wanted, roundTrip: .milliseconds(20), at: now)
     require(wanted.count <= 1_000, "no datagram makes us ask for more than a thousand packets")
     wanted.removeAll(keepingCapacity: true)
-    _ = (stream.block(at: now), stream.nack.deadline, stream.keyFrameDeadline)
+    _ = (stream.block(at: now), stream.nack.deadline, stream.deadline)
   }
 }
 
