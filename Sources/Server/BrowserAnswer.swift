@@ -15,6 +15,7 @@ extension SessionDescription {
     var media: [MediaDescription] = []
     for medium in offer.media {
       guard let mid = medium.mid, medium.kind == "audio" || medium.kind == "video", medium.has("rtcp-mux"),
+        medium.port != 0 || medium.has("bundle-only"),  // else it was stopped
         !medium.knownFormats.isEmpty
       else {
         media.append(MediaDescription(rejecting: medium))

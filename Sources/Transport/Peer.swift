@@ -136,6 +136,7 @@ package final class Peer {
   /// Takes a datagram, which is decrypted in place: the caller must not use it afterwards, but may share it.
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     guard !isOver, !isClosing, let first = datagram.readable.first else { return }
+    if first > 3 { ice.used(from: source, to: destination) }
     switch first {  // RFC 7983
     case 0...3: ice.handle(datagram.readable, from: source, to: destination, at: now)
     case 20...63:

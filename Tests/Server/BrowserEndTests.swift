@@ -153,6 +153,14 @@ import Testing
     #expect(answer.media.map(\.port) == [9, 0] && answer.bundle == ["0"])
   }
 
+  @Test func whatHasBeenStoppedStaysStopped() throws {
+    let stopped = Self.medium("1", "video", "inactive").replacing("m=video 9", with: "m=video 0")
+    let bundled = Self.medium("2", "video", "inactive", "a=bundle-only").replacing("m=video 9", with: "m=video 0")
+    _ = end.take(try offer(1, [Self.medium("0", "audio", "inactive"), stopped, bundled]))
+    let answer = try #require(try answers(end.hear(joined)).first)
+    #expect(answer.media.map(\.port) == [9, 0, 9] && answer.bundle == ["0", "2"])
+  }
+
   @Test func joinsWithoutAnOfferOrOfAnotherVersionAreRefused() {
     for text in [
       #"{"type":"join","version":1,"room":"tea","name":"Ana"}"#,

@@ -81,8 +81,10 @@ export class Room extends EventTarget {
 
   leave() {
     if (this.#isOver) return;
+    if (this.#socket?.readyState !== WebSocket.OPEN) return this.#end("left");
+    // The room answers before the media path closes: so the others hear of somebody who left, and not of one who was lost.
     this.#send({ type: "leave" });
-    this.#end("left");
+    setTimeout(() => this.#end("left"), 1_000);
   }
 
   #end(reason, failure) {
@@ -230,7 +232,7 @@ export class Room extends EventTarget {
         if (message.number === this.#answered?.number) this.#answered.resolve(message.sdp);
         break;
       case "refused": this.#end("refused", message.failure); break;
-      case "ended": this.#end(message.reason); break;
+      case "ended": message.reason === "dropped" ? this.#retry() : this.#end(message.reason); break;
       case "participantJoined": this.#add(message.participant); break;
       case "participantLeft": this.#remove(message.participant); break;
       case "published": for (const track of message.tracks) this.#addTrack(message.participant, track); break;
