@@ -171,7 +171,10 @@ let package = Package(
     adapter("Mediasoup", path: "Adapters/EventListener/Mediasoup", leansOn: []),
     adapter(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
-      leansOn: ["Koine", "KoineBackends", "WebRTC", "Mediasoup", "KoineUIKit", "KoineAVFoundation"]),
+      leansOn: [
+        "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "WebRTC", "Mediasoup", "KoineUIKit",
+        "KoineAVFoundation",
+      ]),
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
       leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
@@ -285,8 +288,12 @@ let package = Package(
       "Platform",
       of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend"]),
     tests(
-      "EventListener", of: ["VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "Koine", "KoineEmbeddedBackend"],
-      compiled: settings + asAppsAre),
+      "EventListener",
+      of: [
+        "VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "KoineMediaFiles", "KoineTokens", "Koine",
+        "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+      ],
+      compiled: asAppsAre),
     tests(
       "CallAgent",
       of: [
@@ -302,7 +309,8 @@ let package = Package(
     tests(
       "StageStrategy",
       of: [
-        "AmazonIVSBroadcast", "KoineUIKit", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens", "KoineMediaFiles",
+        "AmazonIVSBroadcast", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens",
+        "KoineMediaFiles",
         "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
     tests(

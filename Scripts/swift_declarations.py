@@ -51,9 +51,7 @@ class Declarations:
         if owner in asked:
             return None
         asked.add(owner)
-        if owner and owner not in self.types:
-            return None
-        if (owner, name) in self.members:
+        if (owner, name) in self.members:  # of an extension of another module's type, too
             return self.members[owner, name]
         inherited = (self.member(parent, name, asked) for parent in self.parents.get(owner, []))
         return next((found for found in inherited if found), None)
@@ -61,7 +59,7 @@ class Declarations:
     # Reading
 
     def read(self, source, file):
-        text = without_comments_and_strings(source)
+        text = re.sub(r"(?m)^.*\bimport\s.*$", "", without_comments_and_strings(source))
         scopes, at = [], 0  # of each open brace: (type, is its members' default public) or None
         while match := DECLARATION.search(text, at):
             at = match.end()

@@ -13,13 +13,27 @@ package enum RoomWord {
   package static let hand = "koine.hand"
   /// "1": others shall look at this participant.
   package static let spotlight = "koine.spotlight"
-  /// "1": records the room.
+  /// While the participant records the room: how far that is, in the words of whoever does.
   package static let recording = "koine.recording"
+  /// The same for sending the room on to a live stream, and for making a playlist of it.
+  package static let livestream = "koine.livestream"
+  package static let playlist = "koine.playlist"
+  /// How the participant takes part, where a style has more than one way.
+  package static let mode = "koine.mode"
 
   // MARK: Topics of messages
 
   /// Asks the addressees to mute their microphones.
   package static let mute = "koine.mute"
+  /// Asks the addressees to stop their cameras.
+  package static let stopCamera = "koine.stop-camera"
+  /// Asks the addressees whether they would unmute, or start their cameras.
+  package static let askMicrophone = "koine.ask-microphone"
+  package static let askCamera = "koine.ask-camera"
+  /// Asks the addressees to stop what one of the attributes above says; the payload is its name.
+  package static let stop = "koine.stop"
+  /// Who is pinned, and how.
+  package static let pin = "koine.pin"
   /// Asks the addressees to lower their hands.
   package static let lowerHand = "koine.lower-hand"
   /// Asks the addressees to set ("1") or take away ("0") their spotlight.

@@ -86,6 +86,10 @@ struct OrderTests {
     let remote = try #require(ben.call?.remoteParticipants.first)
     let heard = Lock<[Bool]>([])
     remote.events.onIsSpeakingChanged = { _ in heard.withLock { $0.append(remote.isSpeaking) } }
+    // levels are told as they change, and a tone's never does
+    ana.call?.mute { _ in }
+    await telephone.run(.seconds(3))
+    ana.call?.unmute { _ in }
     await telephone.run(.seconds(1))
     #expect(remote.isSpeaking)
     ana.call?.mute { _ in }

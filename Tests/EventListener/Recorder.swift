@@ -9,6 +9,7 @@ import WebRTC
 final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked Sendable {  // everything is in locks
   private let lines = Lock<[String]>([])
   private let kept = Lock<(streams: [MediaStream], people: [VideoSDKRTC.Participant])>(([], []))
+  private let accepts = Lock<(String) -> Bool>({ _ in false })
   private let hook = Lock<(String) -> Void>({ _ in })
   weak var meeting: Meeting?
 
@@ -35,6 +36,34 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   func onError(error: VideoSDKError) { note("error \(error)") }
   func onMicChanged(selectedDevice: String) { note("mic \(selectedDevice)") }
   func onSocketError(message: String) { note("socket error") }
+
+  /// Which requests are accepted, as they are written down; all others are rejected.
+  func answers(_ accepts: @escaping (String) -> Bool) { self.accepts.withLock { $0 = accepts } }
+
+  private func asked(_ line: String, _ accept: () -> Void, _ reject: () -> Void) {
+    note(line)
+    if accepts.withLock({ $0 })(line) { accept() } else { reject() }
+  }
+
+  func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {
+    asked("\(meeting?.localParticipant.id ?? "") asked mic by \(participantId ?? "")", accept, reject)
+  }
+  func onWebcamRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {
+    asked("\(meeting?.localParticipant.id ?? "") asked webcam by \(participantId ?? "")", accept, reject)
+  }
+  func onPresenterChanged(activePresenterId: String?) { note("presenter \(activePresenterId ?? "-")") }
+  func onParticipantModeChanged(participantId: String, mode: Mode) { note("\(participantId) \(mode)") }
+  func onPinStateChanged(participantId: String, pinType: PinType) { note("pinned \(participantId) \(pinType)") }
+  func onRecordingStateChanged(state: RecordingState) { note("\(state)") }
+  func onRecordingStarted() { note("recording started") }
+  func onRecordingStoppped() { note("recording stopped") }
+  func onRecordingStopped() { note("recording stopped 2.6") }
+  func onMeetingLeft(reason: LeaveReason) { if tellsReasons { note("out \(reason)") } }
+  func onParticipantLeft(_ participant: VideoSDKRTC.Participant, reason: LeaveReason) {
+    if tellsReasons { note("\(participant.displayName) left \(reason)") }
+  }
+  var tellsReasons: Bool { reasons.withLock { $0 } }
+  let reasons = Lock(false)
 
   func onParticipantJoined(_ participant: VideoSDKRTC.Participant) {
     kept.withLock { $0.people.append(participant) }

@@ -49,3 +49,11 @@ public enum CustomVideoTrackConfig: Sendable {
       maximumHeight: limits.height)
   }
 }
+
+/// The vendor's own words for sides, with the same numbers as `AVCaptureDevice.Position`.
+public enum CameraPosition: Int, Sendable {
+  case back = 1
+  case front = 2
+
+  public mutating func toggle() { self = self == .back ? .front : .back }
+}

@@ -10,6 +10,26 @@ public protocol MeetingEventListener: AnyObject {
   func onError(error: VideoSDKError)
   /// Another microphone is in use, by choice or because one was plugged in or out.
   func onMicChanged(selectedDevice: String)
+  /// As later versions have it, told besides `onMeetingLeft()`.
+  func onMeetingLeft(reason: LeaveReason)
+  func onParticipantLeft(_ participant: Participant, reason: LeaveReason)
+  /// Somebody asks to unmute; nothing happens before `accept` is called.
+  func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
+  func onWebcamRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
+  /// Somebody shows a screen, or nobody any more.
+  func onPresenterChanged(activePresenterId: String?)
+  /// By whomever in the room; as the next ones.
+  func onRecordingStarted()
+  /// As the vendor spelt it up to 2.5.
+  func onRecordingStoppped()
+  func onRecordingStopped()
+  func onLivestreamStarted()
+  func onLivestreamStopped()
+  func onRecordingStateChanged(state: RecordingState)
+  func onLivestreamStateChanged(state: LiveStreamState)
+  func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?)
+  func onPinStateChanged(participantId: String, pinType: PinType)
+  func onParticipantModeChanged(participantId: String, mode: Mode)
 }
 
 extension MeetingEventListener {
@@ -22,6 +42,21 @@ extension MeetingEventListener {
   public func onMeetingStateChanged(meetingState: MeetingState) {}
   public func onError(error: VideoSDKError) {}
   public func onMicChanged(selectedDevice: String) {}
+  public func onMeetingLeft(reason: LeaveReason) {}
+  public func onParticipantLeft(_ participant: Participant, reason: LeaveReason) {}
+  public func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {}
+  public func onWebcamRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {}
+  public func onPresenterChanged(activePresenterId: String?) {}
+  public func onRecordingStarted() {}
+  public func onRecordingStoppped() {}
+  public func onRecordingStopped() {}
+  public func onLivestreamStarted() {}
+  public func onLivestreamStopped() {}
+  public func onRecordingStateChanged(state: RecordingState) {}
+  public func onLivestreamStateChanged(state: LiveStreamState) {}
+  public func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {}
+  public func onPinStateChanged(participantId: String, pinType: PinType) {}
+  public func onParticipantModeChanged(participantId: String, mode: Mode) {}
 }
 
 /// Hears of one participant's streams, on the delivery queue.
@@ -56,6 +91,8 @@ struct Listeners<Listener> {
     guard type(of: listener as Any) is AnyClass else { return }
     entries.removeAll { $0.object === (listener as AnyObject) }
   }
+
+  mutating func removeAll() { entries = [] }
 
   var all: [Listener] { entries.compactMap { $0.value ?? ($0.object as? Listener) } }
 

@@ -7,7 +7,7 @@ import KoineBackends
 ///
 /// Calls may come from any thread and return at once; success and failure are known from listener events.
 public class Meeting: Equatable, @unchecked Sendable {  // everything mutable sits in `state`
-  private struct State {
+  struct State {
     var participants: [String: Participant] = [:]
     var listeners = Listeners<any MeetingEventListener>()
     var hasJoined = false
@@ -17,18 +17,31 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var camera: LocalStream?
     var wantsMicrophone: Bool
     var wantsCamera: Bool
+    var side = Machine.Attachment.front
+    /// What `switchWebcam` changes under the publication.
+    var sharedCamera: SharedCamera?
     var customCamera: CustomRTCMediaStream?
     var session: Session?
     var machineObservation: Observation?
+    /// The microphone for those besides the room who listen to it.
+    var sharedMicrophone: SharedMicrophone?
+    var screen: LocalStream?
+    var presenters: [String] = []
+    var mode: Mode
+    /// What the room has been told of oneself.
+    var attributes: [String: String]
+    var outputs: [Output.Kind: Output] = [:]
+    /// What of each kind is known to go on, and who does it.
+    var stages: [Output.Kind: Output.Report] = [:]
   }
 
   public let id: String
   /// Usable from the start and after leaving.
   public let localParticipant: Participant
-  public let meetingMode: Mode?
+  public let pubsub: PubSub
   private let world: Result<World, BackendAddressError>
-  private let request: JoinRequest
-  private let state: Lock<State>
+  let request: JoinRequest
+  let state: Lock<State>
 
   init(
     world: Result<World, BackendAddressError>, join request: JoinRequest, micEnabled: Bool, webcamEnabled: Bool,
@@ -37,10 +50,16 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     self.world = world
     self.request = request
     id = request.room
-    meetingMode = mode
     localParticipant = Participant(
-      Koine.Participant(id: request.participantID ?? "", name: request.name, isLocal: true))
-    state = Lock(State(wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera))
+      Koine.Participant(id: request.participantID ?? "", name: request.name, isLocal: true), mode: mode)
+    state = Lock(
+      State(
+        wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera, mode: mode,
+        attributes: request.attributes))
+    let report = Lock<@Sendable (VideoSDKError) -> Void>({ _ in })
+    pubsub = PubSub { error in report.withLock { $0 }(error) }
+    localParticipant.meeting = self
+    report.withLock { $0 = { [weak self] error in self?.report(error) } }
   }
 
   /// The session behind the meeting, once it is being joined; for figures that the style has no word for.
@@ -61,10 +80,16 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     state.withLock { $0.listeners.remove(meetingEventListener) }
   }
 
+  public func removeAllEventListeners() { state.withLock { $0.listeners.removeAll() } }
+
   // MARK: Coming and going
 
   public func join(cameraPosition: AVCaptureDevice.Position) {
     guard let world = usableWorld() else { return }
+    state.withLock { state in
+      let position = state.customCamera?.facing ?? cameraPosition
+      state.side = position == .back ? .back : .front
+    }
     let session = Session(request, in: world)
     let isFirst = state.withLock { state in
       guard state.session == nil, !state.isOver else { return false }
@@ -77,8 +102,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
     let observation = world.machine.observe { [weak self] in self?.handle($0) }
     state.withLock { $0.machineObservation = observation }
-    if state.withLock({ $0.wantsMicrophone }) { startMicrophone() }
-    if state.withLock({ $0.wantsCamera }) { startCamera() }
+    pubsub.enter(session)
+    startDevices()
+    followFigures(of: session)
     session.join { _ in }  // how it went is told by events
   }
 
@@ -133,6 +159,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   // MARK: Devices
 
+  /// Those that are wanted, as far as the mode sends anything.
+  func startDevices() {
+    if state.withLock({ $0.wantsMicrophone }) { startMicrophone() }
+    if state.withLock({ $0.wantsCamera }) { startCamera() }
+  }
+
   public func unmuteMic() {
     let (microphone, session) = state.withLock { state in
       state.wantsMicrophone = true
@@ -153,7 +185,10 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public func enableWebcam(customVideoStream: CustomRTCMediaStream? = nil) {
     let session = state.withLock { state in
       state.wantsCamera = true
-      if let customVideoStream { state.customCamera = customVideoStream }
+      if let customVideoStream {
+        state.customCamera = customVideoStream
+        state.side = customVideoStream.facing == .back ? .back : .front
+      }
       return state.session
     }
     if session != nil { startCamera() }
@@ -167,11 +202,29 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }?.unpublish()
   }
 
+  /// Goes on with the camera at the other side; while it is off, that is the one it will start with.
+  public func switchWebcam() {
+    let (camera, device) = state.withLock { state -> (SharedCamera?, Machine.Device?) in
+      state.side = state.side == .back ? .front : .back
+      let side = state.side
+      return (state.sharedCamera, machine.devices(.camera).first { $0.attachment == side })
+    }
+    guard let camera, let device else { return }
+    do throws(DeviceError) {
+      camera.replace(try machine.makeCamera(device.id))
+    } catch {
+      report(.ERROR_GET_VIDEO_MEDIA)
+    }
+  }
+
   private func startMicrophone() {
     start { session in
       let machine = session.world.machine
       guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
-      return try session.publish(microphone: machine.makeMicrophone())
+      let microphone = SharedMicrophone(try machine.makeMicrophone(), in: session.world)
+      let stream = try session.publish(microphone: microphone.makeSource())
+      state.withLock { $0.sharedMicrophone = microphone }
+      return stream
     } keep: { state, stream in
       guard state.microphone == nil, state.wantsMicrophone else { return false }
       state.microphone = stream
@@ -184,14 +237,17 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   private func startCamera() {
     let options = state.withLock { ($0.customCamera?.config ?? .h360p_w640p).publishOptions }
     let isCustom = state.withLock { $0.customCamera != nil }
-    let side: Machine.Attachment = state.withLock { $0.customCamera?.facing } == .back ? .back : .front
+    let side = state.withLock { $0.side }
     guard state.withLock({ $0.camera == nil }) else { return }
     start { session in
       let machine = session.world.machine
       guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
       let device = machine.devices(.camera).first { $0.attachment == side }
-      let source = try machine.makeCamera(device?.id)
-      return try session.publish(camera: source, options: isCustom ? options : VideoPublishOptions())
+      let camera = SharedCamera(try machine.makeCamera(device?.id), in: session.world)
+      let stream = try session.publish(
+        camera: camera.makeSource(), options: isCustom ? options : Self.plainOptions)
+      state.withLock { $0.sharedCamera = camera }
+      return stream
     } keep: { state, stream in
       guard state.camera == nil, state.wantsCamera else { return false }
       state.camera = stream
@@ -201,11 +257,18 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
   }
 
-  private func start(
+  /// In two sizes, so that each receiver gets what suits it.
+  private static let plainOptions = VideoPublishOptions(lowerLayers: [
+    VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
+  ])
+
+  func start(
     _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool,
     failure: (Machine) -> VideoSDKError
   ) {
-    guard let session = state.withLock({ $0.isOver || $0.isLeaving ? nil : $0.session }) else { return }
+    guard let session = state.withLock({ $0.isOver || $0.isLeaving || !$0.mode.sends ? nil : $0.session }) else {
+      return
+    }
     do {
       let stream = try publish(session)
       if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
@@ -221,25 +284,40 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     switch event {
     case .stateChanged(let new): changed(to: new)
     case .participantJoined(let newcomer):
-      let participant = Participant(newcomer)
+      let participant = Participant(newcomer, mode: .CONFERENCE)
+      participant.meeting = self
+      pubsub.met(newcomer)
       state.withLock { $0.participants[newcomer.id] = participant }
       tell { $0.onParticipantJoined(participant) }
-    case .participantLeft(let gone, _):
+      outputsChanged(newcomer)
+    case .participantLeft(let gone, let reason):
       guard let participant = state.withLock({ $0.participants.removeValue(forKey: gone.id) }) else { return }
-      tell { $0.onParticipantLeft(participant) }
+      tell { listener in
+        listener.onParticipantLeft(participant)
+        listener.onParticipantLeft(participant, reason: LeaveReason(reason))
+      }
+      outputsChanged(gone, isGone: true)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
+      guard owner.isLocal || state.withLock({ $0.mode.receives }) else { return session.unsubscribe(from: stream.id) }
       participant(owner)?.update(stream, isThere: true, in: session)
+      for output in outputs { output.changed(stream, isThere: true) }
     case .streamRemoved(let stream, let owner):
       participant(owner)?.update(stream, isThere: false, in: session)
+      for output in outputs { output.changed(stream, isThere: false) }
+    case .attributesChanged(let participant):
+      changedMode(participant)
+      outputsChanged(participant)
+    case .messageReceived(let message):
+      if message.topic.hasPrefix(RoomWord.prefix) { asked(message) } else { pubsub.take(message) }
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
     case .failed(let error):
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_VIDEO_MEDIA : VideoSDKError(error)) }
-    case .attributesChanged, .messageReceived, .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved:
+    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved:
       break  // not in this style's vocabulary so far
     }
   }
 
-  private func participant(_ owner: Koine.Participant) -> Participant? {
+  func participant(_ owner: Koine.Participant) -> Participant? {
     owner.isLocal ? localParticipant : state.withLock { $0.participants[owner.id] }
   }
 
@@ -265,10 +343,11 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       state.machineObservation?.cancel()
       state.machineObservation = nil
       state.microphone = nil
-      state.camera = nil
+      (state.camera, state.screen, state.sharedMicrophone, state.sharedCamera) = (nil, nil, nil, nil)
       defer { state.participants = [:] }
       return (state.hasJoined, state.participants)
     }
+    endOutputs()
     for participant in others.values { participant.close() }
     localParticipant.close()
     switch reason {
@@ -277,7 +356,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .lost: tell { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .roomClosed: break
     }
-    if hadJoined { tell { $0.onMeetingLeft() } }
+    if hadJoined {
+      tell { listener in
+        listener.onMeetingLeft()
+        listener.onMeetingLeft(reason: LeaveReason(reason))
+      }
+    }
     tell { $0.onMeetingStateChanged(meetingState: .CLOSED) }
   }
 

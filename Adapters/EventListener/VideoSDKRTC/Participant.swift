@@ -1,4 +1,5 @@
 import Koine
+import WebRTC
 
 /// Somebody in the meeting. The same object from joining to leaving.
 public class Participant: Equatable, @unchecked Sendable {  // everything mutable sits in `state`
@@ -8,14 +9,21 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     var enabled: [Koine.Stream.ID: MediaStream] = [:]
     var listeners = Listeners<any ParticipantEventListener>()
     var enabledSoFar = 0
+    var quality = VideoQuality.high
+    var mode: Mode
+    var pin = ParticipantPinState()
+    var figures: [MediaType: [String: Any]] = [:]
   }
 
   public let id: String
   public let displayName: String
   public let isLocal: Bool
-  private let state = Lock(State())
+  private let state: Lock<State>
+  /// Set once, before anybody else sees the participant.
+  weak var meeting: Meeting?
 
-  init(_ participant: Koine.Participant) {
+  init(_ participant: Koine.Participant, mode: Mode) {
+    state = Lock(State(mode: participant.attributes[RoomWord.mode].flatMap(Mode.init) ?? mode))
     id = participant.id
     displayName = participant.name
     isLocal = participant.isLocal
@@ -24,6 +32,10 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   /// Keyed by stream id; only what is enabled right now.
   public var streams: [String: MediaStream] { state.withLock { $0.streams } }
 
+  public var videoQuality: VideoQuality { state.withLock { $0.quality } }
+  public var pinState: ParticipantPinState { state.withLock { $0.pin } }
+  public var mode: Mode { state.withLock { $0.mode } }
+
   public func addEventListener(_ listener: any ParticipantEventListener) {
     state.withLock { $0.listeners.add(listener) }
   }
@@ -31,7 +43,42 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     state.withLock { $0.listeners.remove(listener) }
   }
 
+  public func removeAllEventListeners() { state.withLock { $0.listeners.removeAll() } }
+
   public static func == (a: Participant, b: Participant) -> Bool { a.id == b.id && a.displayName == b.displayName }
+
+  // MARK: Figures
+
+  /// Of the last second: `jitter`, `rtt` in ms, `bitrate` in kbit/s, `totalPackets`, `packetsLost`, `codec`; with pictures
+  /// `size` besides. Nil while there is no such stream.
+  public func getAudioStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .audio)] } }
+  public func getVideoStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .video)] } }
+  public func getShareStats() -> [String: Any]? { state.withLock { $0.figures[.share] } }
+  func note(_ figures: [MediaType: [String: Any]]) { state.withLock { $0.figures = figures } }
+
+  // MARK: For the meeting
+
+  func note(_ quality: VideoQuality) { state.withLock { $0.quality = quality } }
+  var videoSources: [Koine.Stream.ID] {
+    state.withLock { state in state.enabled.filter { $0.value.kind == .state(value: .video) }.map(\.key) }
+  }
+
+  /// - Returns: whether that is new.
+  func note(_ mode: Mode) -> Bool {
+    state.withLock { state in
+      defer { state.mode = mode }
+      return state.mode != mode
+    }
+  }
+
+  func note(_ type: PinType, isOn: Bool) -> Bool {
+    state.withLock { state in
+      let old = state.pin
+      state.pin = ParticipantPinState(
+        cam: type == .SHARE ? old.cam : isOn, share: type == .CAM ? old.share : isOn)
+      return state.pin != old
+    }
+  }
 
   // MARK: On the delivery queue
 
@@ -49,7 +96,12 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
       state.streams[new.id] = new
       return new
     }
-    if let new { tell { $0.onStreamEnabled(new, forParticipant: self) } }
+    guard let new else { return }
+    if !isLocal, videoQuality != .high, new.kind == .state(value: .video) {
+      session.setPreference(Self.preference(for: videoQuality), for: stream.id)
+    }
+    if new.kind == .share, stream.kind.isVideo { meeting?.shows(id, true) }
+    tell { $0.onStreamEnabled(new, forParticipant: self) }
   }
 
   private func disable(_ id: Koine.Stream.ID) {
@@ -60,6 +112,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     }
     guard let old else { return }
     old.track.end()
+    if old.kind == .share, old.track is RTCVideoTrack { meeting?.shows(self.id, false) }
     tell { $0.onStreamDisabled(old, forParticipant: self) }
   }
 

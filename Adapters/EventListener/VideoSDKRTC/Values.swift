@@ -4,15 +4,14 @@ public import Mediasoup
 /// How far a meeting's own connection is (the vendor's set up to 2.2.1, and the newer names).
 public enum MeetingState: String, Sendable {
   case CONNECTING, CONNECTED, CLOSING, CLOSED, CANCELLED, RECONNECTING
+  /// Newer names, which apps may switch over; what is told are the older ones.
+  case DISCONNECTED, FAILED
 }
-
-/// Who takes part in which way.
-public enum Mode: String, Sendable { case CONFERENCE, VIEWER }
 
 public enum VideoQuality: String, CaseIterable, Sendable { case high, medium, low }
 
 /// What a stream shows or sounds like.
-public enum MediaType: Equatable, Sendable {
+public enum MediaType: Hashable, Sendable {
   case share
   case state(value: MediaKind)
 
@@ -64,6 +63,46 @@ public enum VideoSDKError: Int, Sendable {
       case .notPermitted: .INVALID_PERMISSIONS
       case .roomFull: .MAX_PARTCIPANT_REACHED
       default: .UNKNOWN_ERROR
+      }
+  }
+}
+
+/// Why somebody is no longer in the meeting.
+public enum LeaveReason: Int, Sendable {
+  case websocketDisconnected = 1001
+  case removePeer = 1002
+  case removePeerViewerModeChanged = 1003
+  case removePeerMediaRelayStop = 1004
+  case switchRoom = 1005
+  case roomClose = 1006
+  case unknown = 1007
+  case removeAll = 1008
+  case meetingEndApi = 1009
+  case removePeerApi = 1010
+  case duplicateParticipant = 1011
+  case manualLeaveCalled = 1101
+  case websocketConnectionAttemptsExhausted = 1102
+  case joinRoomFailed = 1103
+  case switchRoomFailed = 1104
+
+  init(_ reason: EndReason) {
+    self =
+      switch reason {
+      case .left: .manualLeaveCalled
+      case .refused: .joinRoomFailed
+      case .lost: .websocketConnectionAttemptsExhausted
+      case .removed: .removePeer
+      case .duplicate: .duplicateParticipant
+      case .roomClosed: .roomClose
+      }
+  }
+
+  init(_ reason: DepartureReason) {
+    self =
+      switch reason {
+      case .left: .manualLeaveCalled
+      case .dropped: .websocketDisconnected
+      case .removed: .removePeer
       }
   }
 }

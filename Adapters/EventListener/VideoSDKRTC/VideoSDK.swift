@@ -20,7 +20,8 @@ public final class VideoSDK {
       world: Result { () throws(BackendAddressError) in try Backends.world() },
       join: JoinRequest(
         room: meetingId, credential: token.withLock { $0 },
-        participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName),
+        participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName,
+        attributes: mode.map { $0 == .CONFERENCE ? [:] : [RoomWord.mode: $0.rawValue] } ?? [:]),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
       mode: mode ?? .CONFERENCE)
   }

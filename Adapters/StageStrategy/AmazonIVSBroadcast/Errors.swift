@@ -33,6 +33,8 @@ public enum IVSBroadcastError: Int, Sendable {
   case deviceTypeAlreadyAttached = 10104
   case deviceFoundNoMatchingSlot = 10105
   case unsupportedDeviceType = 10106
+  case tooManyExternalAudioInputs = 10107
+  case noSupportedPixelFormats = 10108
   case exchangeDeviceOldDeviceNotAttached = 10109
   case deviceAlreadyAttached = 10110
   case deviceNotPublishing = 10111
@@ -53,13 +55,19 @@ public enum IVSBroadcastError: Int, Sendable {
   case stageConfigurationInvalidVideoTargetFramerate = 10222
   case stageConfigurationInvalidVideoSize = 10223
   case stageConfigurationInvalidAudioMaxBitrate = 10224
+  case previewMetalLibraryInvalid = 10300
+  case previewMetalStateDescriptorInvalid = 10301
+  case metalNotSupported = 10302
   case sessionIsNotReady = 10400
   case invalidVideoFormat = 10401
   case imageTooLarge = 10402
   case pcmDataTooLong = 10403
+  case invalidAudioSessionStrategy = 10404
   case networkConnectivityLost = 10405
+  case foregroundOnly = 10406
   case invalidState = 10410
   case pcmUnsupportedSample = 10411
+  case appSuspension = 10412
 }
 
 /// Codes of a stage, which the vendor's guide lists by number.

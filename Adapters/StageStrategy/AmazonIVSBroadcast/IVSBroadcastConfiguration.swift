@@ -16,6 +16,10 @@ public class IVSBroadcastConfiguration: NSObject {
   public var audio = IVSAudioConfiguration()
   public var video = IVSVideoConfiguration()
   public var mixer = IVSMixerConfiguration()
+  /// Kept: an output that breaks is told, and not opened again.
+  public var autoReconnect = IVSAutoReconnectConfiguration()
+  /// Kept, as a session's.
+  public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { Recorded.logLevel.log() } }
 
   public override init() { super.init() }
   public init(audio: IVSAudioConfiguration, video: IVSVideoConfiguration, mixer: IVSMixerConfiguration) {
@@ -23,6 +27,10 @@ public class IVSBroadcastConfiguration: NSObject {
     self.video = video
     self.mixer = mixer
   }
+}
+
+public class IVSAutoReconnectConfiguration: NSObject {
+  public var enabled = false { didSet { if enabled { Recorded.autoReconnect.log() } } }
 }
 
 /// How a broadcast's pictures go out. Setters take what lies in their range, or throw and change nothing.
@@ -36,6 +44,17 @@ public class IVSVideoConfiguration: NSObject {
   public private(set) var targetFramerate = 30
   /// In pixels.
   public private(set) var size = CGSize(width: 720, height: 1280)
+  /// Between two pictures that stand for themselves, in seconds. Kept, as the next three: the encoder has its own way.
+  public private(set) var keyframeInterval: Float = 2
+  public var usesBFrames = true { didSet { Recorded.videoEncoding.log() } }
+  public var useAutoBitrate = true { didSet { Recorded.videoEncoding.log() } }
+  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { Recorded.videoEncoding.log() } }
+
+  public enum AutomaticBitrateProfile: Int, Sendable {
+    case conservative = 0
+    case fastIncrease = 1
+  }
+
   /// Slots may be transparent only then.
   public var enableTransparency = false
 
@@ -61,6 +80,13 @@ public class IVSVideoConfiguration: NSObject {
     self.targetFramerate = targetFramerate
   }
 
+  /// - Parameter keyframeInterval: 1...5 seconds.
+  public func setKeyframeInterval(_ keyframeInterval: Float) throws {
+    try check((1...5).contains(keyframeInterval), .configurationInvalidVideoKeyframeInterval, keyframeInterval)
+    Recorded.videoEncoding.log()
+    self.keyframeInterval = keyframeInterval
+  }
+
   /// - Parameter size: sides of 160...1920 pixels, 2,073,600 pixels in all at most.
   public func setSize(_ size: CGSize) throws {
     let sides: ClosedRange<CGFloat> = 160...1920
@@ -79,6 +105,28 @@ public class IVSVideoConfiguration: NSObject {
 public class IVSAudioConfiguration: NSObject {
   /// In bit/s.
   public private(set) var bitrate = 96_000
+  /// Kept: sound is mixed to one.
+  public private(set) var channels = 2
+  /// Kept: Opus has one.
+  public var quality = AudioQuality.medium { didSet { Recorded.soundEncoding.log() } }
+
+  public enum AudioQuality: Int, Sendable {
+    case minimum = 0
+    case low = 1
+    case medium = 2
+    case high = 3
+    case maximum = 4
+  }
+
+  /// - Parameter channels: 1 or 2.
+  public func setChannels(_ channels: Int) throws {
+    guard (1...2).contains(channels) else {
+      throw NSError.ivs(
+        .configurationInvalidAudioChannels, "\(channels) is out of range", source: "IVSAudioConfiguration")
+    }
+    Recorded.soundEncoding.log()
+    self.channels = channels
+  }
 
   /// - Parameter bitrate: 64,000...160,000 bit/s.
   public func setBitrate(_ bitrate: Int) throws {

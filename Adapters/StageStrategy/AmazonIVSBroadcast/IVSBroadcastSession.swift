@@ -12,10 +12,38 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case error = 4
   }
 
-  /// Hears of a session, on the delivery queue.
+  public enum RetryState: Int, Sendable {
+    case notRetrying = 0
+    case waitingForInternet = 1
+    case waitingForBackoffTimer = 2
+    case retrying = 3
+    case success = 4
+    case failure = 5
+  }
+
+  public enum LogLevel: Int, Sendable {
+    case debug = 0
+    case info = 1
+    case warn = 2
+    case error = 3
+  }
+
+  public enum AudioSessionStrategy: Int, Sendable {
+    case playAndRecord = 0
+    case playAndRecordDefaultToSpeaker = 1
+    case recordOnly = 2
+    case noAction = 3
+    case stages = 4
+  }
+
+  /// Hears of a session, on the delivery queue. All but the first two are optional.
   public protocol Delegate: AnyObject {
     func broadcastSession(_ session: IVSBroadcastSession, didChange state: IVSBroadcastSession.State)
     func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error)
+    func broadcastSession(_ session: IVSBroadcastSession, didAddDevice descriptor: IVSDeviceDescriptor)
+    func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor)
+    /// Never called: an output is not tried again.
+    func broadcastSession(_ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState)
   }
 
   private struct Mutable {
@@ -26,6 +54,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private let state: Lock<Mutable>
   private let bitrate: Int
   private let soundBitrate: Int
+  private let observation = Lock<Observation?>(nil)
 
   /// - Parameter descriptors: of the machine's devices to begin with, in the first slots that fit.
   /// - Throws: for two slots of one name.
@@ -37,7 +66,21 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     soundBitrate = configuration.audio.bitrate
     try super.init(configuration)
     for descriptor in descriptors ?? [] { attach(descriptor, toSlotWithName: nil) }
+    let machine = world.machine
+    let observation = machine.observe { [weak self] event in
+      guard let self else { return }
+      switch event {
+      case .plugged(let device) where device.kind != .loudspeaker:
+        self.delegate?.broadcastSession(self, didAddDevice: IVSDeviceDescriptor(device, of: machine))
+      case .unplugged(let device) where device.kind != .loudspeaker:
+        self.delegate?.broadcastSession(self, didRemoveDevice: IVSDeviceDescriptor(device, of: machine))
+      default: break
+      }
+    }
+    self.observation.withLock { $0 = observation }
   }
+
+  deinit { observation.withLock { $0 }?.cancel() }
 
   /// Held weakly.
   public var delegate: (any Delegate)? {
@@ -88,6 +131,14 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       if let self { delegate?.broadcastSession(self, didChange: new) }
     }
   }
+}
+
+extension IVSBroadcastSession.Delegate {
+  public func broadcastSession(_ session: IVSBroadcastSession, didAddDevice descriptor: IVSDeviceDescriptor) {}
+  public func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor) {}
+  public func broadcastSession(
+    _ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState
+  ) {}
 }
 
 /// Ready-made settings.

@@ -1,5 +1,6 @@
 public import Dispatch
 public import Foundation
+public import KoineAVFoundation
 public import KoineCoreMedia
 public import KoineCoreVideo
 
@@ -101,6 +102,14 @@ public protocol IVSMicrophoneDelegate: NSObjectProtocol {
 public protocol IVSCustomImageSource: IVSImageDevice {
   /// The picture to be shown from now on, until there is a newer one. From any thread.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
+}
+
+/// Sound of the app's own.
+public protocol IVSCustomAudioSource: IVSAudioDevice {
+  /// Sample buffers hold pictures here: `pcmUnsupportedSample` is reported, once.
+  func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
+  /// Sound to follow what was handed in before, at any pace; half a second of it is kept. From any thread.
+  func onPCMBuffer(_ pcmBuffer: AVAudioPCMBuffer, at audioTime: AVAudioTime)
 }
 
 /// What is known of a device.

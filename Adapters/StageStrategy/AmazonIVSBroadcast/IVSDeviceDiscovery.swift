@@ -25,6 +25,11 @@ public class IVSDeviceDiscovery: NSObject, @unchecked Sendable {  // constant
   public func createImageSource(withName name: String) -> any IVSCustomImageSource {
     CustomImageSource(named: name, in: world ?? LocalDevices.fallback)
   }
+
+  /// A device for sound of the app's own.
+  public func createAudioSource(withName name: String) -> any IVSCustomAudioSource {
+    CustomAudioSource(named: name, in: world ?? LocalDevices.fallback)
+  }
 }
 
 /// The devices of each world, once.

@@ -120,6 +120,14 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     return name
   }
 
+  /// The urns of what is bound to a slot; nil if there is no such slot.
+  public func devicesBoundToSlot(withName slotName: String) -> [String]? {
+    state.withLock { state in
+      guard state.slots.contains(where: { $0.name == slotName }) else { return nil }
+      return state.bindings.filter { $0.slot == slotName }.map { $0.device.descriptor().urn }
+    }
+  }
+
   func unbindAll() { for binding in state.withLock({ $0.bindings }) { unbindDevice(binding.device) } }
 
   private func connect(_ device: any IVSDevice, _ slot: String) -> (begin: () -> Void, end: () -> Void)? {

@@ -32,7 +32,13 @@ public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is 
   /// As given with the token.
   public var attributes: [String: String] { state.withLock { $0.attributes } }
 
-  func update(attributes: [String: String]) { state.withLock { $0.attributes = attributes } }
+  /// - Returns: whether they are others than before.
+  func update(attributes: [String: String]) -> Bool {
+    state.withLock { state in
+      defer { state.attributes = attributes }
+      return state.attributes != attributes
+    }
+  }
 
   public override var description: String { "<IVSParticipantInfo \(participantId)\(isLocal ? ", local" : "")>" }
 }

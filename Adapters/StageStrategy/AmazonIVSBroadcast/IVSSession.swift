@@ -12,6 +12,26 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public let mixer: IVSMixer
   let world: World
   private let devices = Lock<[any IVSDevice]>([])
+  private static let strategy = Lock(IVSBroadcastSession.AudioSessionStrategy.playAndRecord)
+  private let level = Lock(IVSBroadcastSession.LogLevel.error)
+
+  /// Kept: there is no audio session on this system.
+  public class var applicationAudioSessionStrategy: IVSBroadcastSession.AudioSessionStrategy {
+    get { strategy.withLock { $0 } }
+    set {
+      Recorded.audioSession.log()
+      strategy.withLock { $0 = newValue }
+    }
+  }
+
+  /// Kept: what goes wrong is told to the delegate.
+  public var logLevel: IVSBroadcastSession.LogLevel {
+    get { level.withLock { $0 } }
+    set {
+      Recorded.logLevel.log()
+      level.withLock { $0 = newValue }
+    }
+  }
 
   init(_ configuration: IVSBroadcastConfiguration) throws {
     do { world = try Backends.world() } catch { throw NSError.ivs(.networkError, error.description) }
@@ -77,11 +97,35 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
     }
   }
 
+  /// Puts a device of the machine in the place of an attached one.
+  public func exchangeOldDevice(
+    _ oldDevice: any IVSDevice, withNewDevice newDevice: IVSDeviceDescriptor,
+    onComplete: (((any IVSDevice)?, (any Error)?) -> Void)? = nil
+  ) {
+    guard listAttachedDevices().contains(where: { $0 === oldDevice }), let slot = mixer.binding(for: oldDevice) else {
+      let error = NSError.ivs(
+        .exchangeDeviceOldDeviceNotAttached, "\(oldDevice.tag()) is not attached", source: sessionId)
+      return finish(onComplete, nil, error)
+    }
+    let isImage = newDevice.type == .camera
+    guard isImage == (oldDevice is any IVSImageDevice) else {
+      return finish(
+        onComplete, nil,
+        .ivs(.deviceExchangeIncompatibleTypes, "sound is no picture, and no picture is sound", source: sessionId))
+    }
+    detach(oldDevice)
+    attach(newDevice, toSlotWithName: slot, onComplete: onComplete)
+  }
+
   /// Calls back once everything asked for so far is done.
   public func awaitDeviceChanges(_ onComplete: @escaping () -> Void) { finish({ _, _ in onComplete() }, nil, nil) }
 
   public func createImageSource(withName name: String) -> any IVSCustomImageSource {
     CustomImageSource(named: name, in: world)
+  }
+
+  public func createAudioSource(withName name: String) -> any IVSCustomAudioSource {
+    CustomAudioSource(named: name, in: world)
   }
 
   /// Shows what the mixer makes.

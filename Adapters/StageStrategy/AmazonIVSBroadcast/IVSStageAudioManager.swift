@@ -4,14 +4,36 @@ import Koine
 /// The process's audio settings. Kept and readable; there is no audio session on this system that they could change, but
 /// for echo cancellation: once an app sets it here, or by a preset, microphones that were not told otherwise are published
 /// with it from then on.
-public class IVSStageAudioManager: NSObject, @unchecked Sendable {  // `state` is a lock
+public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock
   public enum UseCasePreset: Int, Sendable {
     case videoChat = 0
     case subscribeOnly = 1
     case studio = 2
   }
 
+  public enum Category: Int, Sendable { case ambient, playAndRecord, playback, soloAmbient }
+
+  public struct CategoryOptions: OptionSet, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    public static let mixWithOthers = CategoryOptions(rawValue: 1 << 0)
+    public static let duckOthers = CategoryOptions(rawValue: 1 << 1)
+    public static let interruptSpokenAudioAndMixWithOthers = CategoryOptions(rawValue: 1 << 2)
+    public static let allowBluetooth = CategoryOptions(rawValue: 1 << 3)
+    public static let allowBluetoothA2DP = CategoryOptions(rawValue: 1 << 4)
+    public static let allowAirPlay = CategoryOptions(rawValue: 1 << 5)
+    public static let defaultToSpeaker = CategoryOptions(rawValue: 1 << 6)
+    public static let overrideMutedMicrophoneInterruption = CategoryOptions(rawValue: 1 << 7)
+  }
+
+  public enum Mode: Int, Sendable { case `default`, moviePlayback, spokenAudio, videoChat, voiceChat }
+
   private struct State {
+    weak var errorDelegate: (any IVSErrorDelegate)?
+    var category = Category.playAndRecord
+    var options: CategoryOptions = []
+    var mode = Mode.videoChat
     var preset = UseCasePreset.videoChat
     var cancelsEcho = true
     var isSet = false
@@ -29,7 +51,29 @@ public class IVSStageAudioManager: NSObject, @unchecked Sendable {  // `state` i
       state.preset = preset
       state.isSet = true
       state.cancelsEcho = preset == .videoChat
+      (state.category, state.mode) =
+        switch preset {
+        case .videoChat: (.playAndRecord, .videoChat)
+        case .subscribeOnly: (.playback, .moviePlayback)
+        case .studio: (.playAndRecord, .default)
+        }
     }
+  }
+
+  /// Kept: there is no audio session on this system.
+  public func setCategory(_ category: Category, options: CategoryOptions, mode: Mode) {
+    Recorded.audioSession.log()
+    state.withLock { ($0.category, $0.options, $0.mode) = (category, options, mode) }
+  }
+
+  public var category: Category { state.withLock { $0.category } }
+  public var options: CategoryOptions { state.withLock { $0.options } }
+  public var mode: Mode { state.withLock { $0.mode } }
+
+  /// Held weakly; nothing goes wrong here that it could hear of.
+  public var errorDelegate: (any IVSErrorDelegate)? {
+    get { state.withLock { $0.errorDelegate } }
+    set { state.withLock { $0.errorDelegate = newValue } }
   }
 
   public var isEchoCancellationEnabled: Bool {

@@ -64,11 +64,16 @@ final class StageRun: @unchecked Sendable {
       if owner.isLocal { muted(stream) } else if let remote = remote(owner.id) { muted(stream, of: remote) }
     case .attributesChanged(let participant):
       guard let remote = remote(participant.id) else { return }
-      remote.info.update(attributes: participant.attributes)
+      guard remote.info.update(attributes: Self.own(participant.attributes)) else { return }
       if remote.isAnnounced { tell { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
     case .failed(let error): failed(error)
     default: break  // not in this style's vocabulary
     }
+  }
+
+  /// Without what styles tell each other.
+  static func own(_ attributes: [String: String]) -> [String: String] {
+    attributes.filter { !$0.key.hasPrefix(RoomWord.prefix) }
   }
 
   private func remote(_ id: Koine.Participant.ID) -> RemoteParticipant? { remotes.first { $0.id == id } }
@@ -261,8 +266,8 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   init(_ participant: Koine.Participant, _ capabilities: IVSParticipantCapability) {
     id = participant.id
     info = IVSParticipantInfo(
-      id: participant.id, userId: participant.externalUserID ?? participant.name, attributes: participant.attributes,
-      isLocal: false,
+      id: participant.id, userId: participant.externalUserID ?? participant.name,
+      attributes: StageRun.own(participant.attributes), isLocal: false,
       capabilities: capabilities)
   }
 

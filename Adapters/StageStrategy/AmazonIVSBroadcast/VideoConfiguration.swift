@@ -25,7 +25,9 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
   /// In pixels, the camera held upright: larger pictures are scaled down to fit, and for a camera that lies on its side
   /// width and height change places.
   public private(set) var size = CGSize(width: 360, height: 640)
-  public var degradationPreference = DegradationPreference.balanced
+  public var degradationPreference = DegradationPreference.balanced {
+    didSet { Recorded.degradation.log() }
+  }
   public var simulcast = IVSSimulcastConfiguration()
 
   /// - Parameter maxBitrate: 100,000...2,500,000 bit/s.

@@ -1,0 +1,102 @@
+import Foundation
+import Koine
+import KoineTokens
+
+// What one participant asks of another.
+
+extension Meeting {
+  /// Whether the token, if it is one of this style, lets its bearer decide about others.
+  var mayModerate: Bool {
+    guard let token = request.credential, let claims = try? JSONWebToken.parse(token).claims(as: RoomToken.self) else {
+      return true
+    }
+    return claims.permissions.contains(.moderate)
+  }
+
+  /// Ends the meeting for everybody.
+  public func end() {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    session.closeRoom()
+  }
+
+  func ask(_ participant: Participant, _ topic: String, needsRight: Bool = true, _ payload: String = "") {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    guard !needsRight || mayModerate else { return report(.INVALID_PERMISSIONS) }
+    do throws(SessionError) {
+      try session.send(DataMessage(topic: topic, payload: Array(payload.utf8), to: [participant.id]))
+    } catch {
+      report(VideoSDKError(error))
+    }
+  }
+
+  func putOut(_ participant: Participant) {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    guard mayModerate else { return report(.INVALID_PERMISSIONS) }
+    session.remove(participant.id)
+  }
+
+  func report(_ error: VideoSDKError) {
+    guard let session = state.withLock({ $0.session }) else { return }
+    session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: error) } }
+  }
+
+  /// On the delivery queue: what another asks of oneself.
+  func asked(_ message: ReceivedMessage) {
+    let sender = message.sender
+    switch message.topic {
+    case RoomWord.mute: muteMic()
+    case RoomWord.stopCamera: disableWebcam()
+    case RoomWord.askMicrophone:
+      tell { listener in
+        listener.onMicRequested(participantId: sender, accept: { [weak self] in self?.unmuteMic() }, reject: {})
+      }
+    case RoomWord.askCamera:
+      tell { listener in
+        listener.onWebcamRequested(participantId: sender, accept: { [weak self] in self?.enableWebcam() }, reject: {})
+      }
+    case RoomWord.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
+    case RoomWord.pin: pinned(String(decoding: message.payload, as: UTF8.self))
+    default: break  // another style's
+    }
+  }
+}
+
+extension Participant {
+  /// The local one unmutes; another is asked whether they would.
+  public func enableMic() {
+    if isLocal { meeting?.unmuteMic() } else { meeting?.ask(self, RoomWord.askMicrophone) }
+  }
+
+  /// Another's is muted without being asked.
+  public func disableMic() {
+    if isLocal { meeting?.muteMic() } else { meeting?.ask(self, RoomWord.mute) }
+  }
+
+  public func enableWebcam() {
+    if isLocal { meeting?.enableWebcam() } else { meeting?.ask(self, RoomWord.askCamera) }
+  }
+
+  public func disableWebcam() {
+    if isLocal { meeting?.disableWebcam() } else { meeting?.ask(self, RoomWord.stopCamera) }
+  }
+
+  /// Puts them out of the meeting; oneself leaves.
+  public func remove() {
+    if isLocal { meeting?.leave() } else { meeting?.putOut(self) }
+  }
+
+  /// How large this participant's pictures shall come. Own ones are sent in all sizes whatever is said here.
+  public func setQuality(_ quality: VideoQuality) {
+    note(quality)
+    guard !isLocal, let session = meeting?.session else { return }
+    for stream in videoSources { session.setPreference(Self.preference(for: quality), for: stream) }
+  }
+
+  static func preference(for quality: VideoQuality) -> ReceivePreference {
+    switch quality {
+    case .high: ReceivePreference()
+    case .medium: ReceivePreference(maximumHeight: 270)
+    case .low: ReceivePreference(maximumHeight: 180)
+    }
+  }
+}

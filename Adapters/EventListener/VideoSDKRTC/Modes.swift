@@ -1,0 +1,107 @@
+import Koine
+
+// Ways of taking part, and who is pinned.
+
+/// Who takes part in which way. The first two are the older names.
+public enum Mode: String, Sendable {
+  case CONFERENCE, VIEWER, SEND_AND_RECV, SIGNALLING_ONLY, RECV_ONLY
+
+  var sends: Bool { self == .CONFERENCE || self == .SEND_AND_RECV }
+  var receives: Bool { sends || self == .RECV_ONLY }
+}
+
+public enum PinType: String, Sendable { case SHARE_AND_CAM, CAM, SHARE }
+
+public struct ParticipantPinState: Codable, Sendable, Hashable {
+  public let cam: Bool?
+  public let share: Bool?
+
+  init(cam: Bool? = nil, share: Bool? = nil) { (self.cam, self.share) = (cam, share) }
+}
+
+extension Meeting {
+  /// Sends and receives as the mode says from now on; everybody is told.
+  public func changeMode(_ mode: Mode) {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    let (old, streams) = state.withLock { state in
+      let old = state.mode
+      state.mode = mode
+      let streams = [state.microphone, state.camera, state.screen]
+      if !mode.sends { (state.microphone, state.camera, state.screen) = (nil, nil, nil) }
+      return (old, mode.sends ? [] : streams.compactMap { $0 })
+    }
+    guard old != mode else { return }
+    for stream in streams { stream.unpublish() }
+    setAttribute(RoomWord.mode, to: mode.rawValue)
+    if mode.sends, !old.sends { startDevices() }
+    session.world.delivery.deliver { [self] in if mode.receives != old.receives { receive(mode.receives) } }
+  }
+
+  public var meetingMode: Mode? { state.withLock { $0.mode } }
+
+  /// On the delivery queue: what others send comes again, or no longer.
+  private func receive(_ isReceiving: Bool) {
+    guard let session else { return }
+    for owner in session.participants {
+      for stream in owner.streams {
+        if isReceiving { session.subscribe(to: stream.id) } else { session.unsubscribe(from: stream.id) }
+        participant(owner)?.update(stream, isThere: isReceiving, in: session)
+      }
+    }
+  }
+
+  /// On the delivery queue.
+  func changedMode(_ owner: Koine.Participant) {
+    guard let mode = owner.attributes[RoomWord.mode].flatMap(Mode.init), let participant = participant(owner),
+      participant.note(mode)
+    else { return }
+    tell { $0.onParticipantModeChanged(participantId: owner.id, mode: mode) }
+  }
+
+  /// What is said of oneself to the room, besides what is said already.
+  func setAttribute(_ name: String, to value: String?) {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    let attributes = state.withLock { state in
+      state.attributes[name] = value
+      return state.attributes
+    }
+    session.setAttributes(attributes)
+  }
+
+  // MARK: Pins
+
+  public var pinnedParticipants: [String: ParticipantPinState] {
+    let all = [localParticipant] + Array(participants.values)
+    return all.reduce(into: [:]) { pins, participant in
+      let pin = participant.pinState
+      if pin.cam == true || pin.share == true { pins[participant.id] = pin }
+    }
+  }
+
+  /// Tells everybody, those who come later too.
+  func pin(_ participant: Participant, _ type: PinType, _ isOn: Bool) {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    let text = "\(isOn ? "1" : "0") \(type.rawValue) \(participant.id)"
+    do throws(SessionError) {
+      try session.send(DataMessage(topic: RoomWord.pin, payload: Array(text.utf8), lifetime: .seconds(3_600)))
+    } catch {
+      return report(VideoSDKError(error))
+    }
+    session.world.delivery.deliver { [weak self] in self?.pinned(text) }
+  }
+
+  /// On the delivery queue.
+  func pinned(_ text: String) {
+    let words = text.split(separator: " ", maxSplits: 2).map(String.init)
+    guard words.count == 3, let type = PinType(rawValue: words[1]) else { return }
+    let found = words[2] == localParticipant.id ? localParticipant : participants[words[2]]
+    guard let found, found.note(type, isOn: words[0] == "1") else { return }
+    tell { $0.onPinStateChanged(participantId: found.id, pinType: type) }
+  }
+}
+
+extension Participant {
+  public func pin(_ peerId: String = "", _ pinType: PinType = .SHARE_AND_CAM) { meeting?.pin(self, pinType, true) }
+  public func pin(_ pinType: PinType) { meeting?.pin(self, pinType, true) }
+  public func unpin(_ pinType: PinType = .SHARE_AND_CAM) { meeting?.pin(self, pinType, false) }
+}

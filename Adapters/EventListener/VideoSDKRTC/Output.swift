@@ -1,0 +1,133 @@
+import Foundation
+import Koine
+import KoineComposition
+
+/// One picture and one sound of the room on their way to files or servers. Any thread may call any method.
+final class Output: Sendable {
+  enum Kind: String, CaseIterable {
+    case recording = "koine.recording"
+    case livestream = "koine.livestream"
+    case playlist = "koine.playlist"
+
+    var startFailure: VideoSDKError {
+      switch self {
+      case .recording: .START_RECORDING_FAILED
+      case .livestream: .START_LIVESTREAM_FAILED
+      case .playlist: .START_HLS_FAILED
+      }
+    }
+
+    var stopFailure: VideoSDKError {
+      switch self {
+      case .recording: .STOP_RECORDING_FAILED
+      case .livestream: .STOP_LIVESTREAM_FAILED
+      case .playlist: .STOP_HLS_FAILED
+      }
+    }
+  }
+
+  enum Stage: String { case starting, started, stopping, stopped }
+
+  /// How far one is, where it goes and whose it is.
+  struct Report {
+    var stage = Stage.stopped
+    var place = ""
+    var by = ""
+  }
+
+  private struct Shown {
+    let stream: Koine.Stream
+    let tile: Int
+  }
+
+  private let session: Session
+  private let microphone: SharedMicrophone?
+  private let composition: Composition
+  private let broadcasts: [Broadcast]
+  private let shown = Lock<[Shown]>([])
+  private let limit: Int
+  private static let width = 1280.0, height = 720.0
+
+  /// - Throws: what an output throws that cannot be opened.
+  init(_ kind: Kind, to places: [URL], of session: Session, microphone: SharedMicrophone?, people: Int) throws {
+    (self.session, self.microphone) = (session, microphone)
+    limit = min(max(people, 1), 25)
+    composition = Composition(width: Int(Self.width), height: Int(Self.height), in: session.world)
+    for index in 0..<limit { composition.add(Slot("\(index)", width: 0, height: 0)) }
+    composition.add(Slot("own", width: 0, height: 0))  // one's own sound
+    let composition = composition
+    broadcasts = try places.map { try Broadcast(of: composition, to: try BroadcastOutputs.make(for: $0)) }
+    if let microphone, let inlet = composition.soundInput("own") { microphone.addSink(inlet) }
+    for participant in [session.localParticipant] + session.participants {
+      for stream in participant.streams { changed(stream, isThere: true) }
+    }
+  }
+
+  /// A stream of the room has come, gone, or been muted.
+  func changed(_ stream: Koine.Stream, isThere: Bool) {
+    let isOwn = stream.id.participant == session.localParticipant.id
+    if stream.kind.isAudio {
+      guard !isOwn else { return }
+      changedSound(stream, isThere)
+    } else {
+      changedPicture(stream, isThere && !stream.isMuted)
+    }
+  }
+
+  private func changedSound(_ stream: Koine.Stream, _ isThere: Bool) {
+    let name = "sound \(stream.id)"
+    if isThere {
+      guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
+      session.attach(inlet as any AudioSink, to: stream.id)
+    } else if let inlet = composition.soundInput(name) {
+      session.detach(inlet as any AudioSink, from: stream.id)
+      composition.remove(name)
+    }
+  }
+
+  private func changedPicture(_ stream: Koine.Stream, _ isThere: Bool) {
+    shown.withLock { shown in
+      if isThere {
+        let taken = Set(shown.map(\.tile))
+        guard !shown.contains(where: { $0.stream.id == stream.id }),
+          let tile = (0..<limit).first(where: { !taken.contains($0) })
+        else { return }
+        shown.append(Shown(stream: stream, tile: tile))
+        if let inlet = composition.pictureInput("\(tile)") { session.attach(inlet as any VideoSink, to: stream.id) }
+      } else if let index = shown.firstIndex(where: { $0.stream.id == stream.id }) {
+        let gone = shown.remove(at: index)
+        guard let inlet = composition.pictureInput("\(gone.tile)") else { return }
+        session.detach(inlet as any VideoSink, from: stream.id)
+        inlet.clear()
+      }
+      layOut(shown)
+    }
+  }
+
+  /// In rows of as many columns, as nearly square as they come.
+  private func layOut(_ shown: [Shown]) {
+    let columns = max(Int(Double(shown.count).squareRoot().rounded(.up)), 1)
+    let rows = max((shown.count + columns - 1) / columns, 1)
+    let (width, height) = (Self.width / Double(columns), Self.height / Double(rows))
+    for (place, entry) in shown.enumerated() {
+      let slot = Slot(
+        "\(entry.tile)", x: Double(place % columns) * width, y: Double(place / columns) * height, width: width,
+        height: height)
+      composition.change("\(entry.tile)", to: slot)
+    }
+    for tile in 0..<limit where !shown.contains(where: { $0.tile == tile }) {
+      composition.change("\(tile)", to: Slot("\(tile)", width: 0, height: 0))
+    }
+  }
+
+  /// - Throws: when an output could not be finished; the others are all the same.
+  func stop() throws {
+    if let microphone, let inlet = composition.soundInput("own") { microphone.removeSink(inlet) }
+    for entry in shown.withLock({ $0 }) { changedPicture(entry.stream, false) }
+    var failure: (any Error)?
+    for broadcast in broadcasts {
+      do { try broadcast.stop() } catch { failure = error }
+    }
+    if let failure { throw failure }
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import Koine
+import KoineComposition
+
+// Recording, live streams and playlists: the participant who starts one composes the room, and everybody is told.
+
+public enum RecordingState: String, Sendable {
+  case RECORDING_STARTED, RECORDING_STARTING, RECORDING_STOPPED, RECORDING_STOPPING
+}
+
+public enum LiveStreamState: String, Sendable {
+  case LIVESTREAM_STARTED, LIVESTREAM_STARTING, LIVESTREAM_STOPPED, LIVESTREAM_STOPPING
+}
+
+public enum HLSState: String, Sendable {
+  case HLS_STARTED, HLS_STARTING, HLS_STOPPED, HLS_STOPPING, HLS_PLAYABLE
+}
+
+public struct LivestreamOutput: Codable, Sendable {
+  public let url: String
+  public let streamKey: String
+  public init(url: String, streamKey: String) { (self.url, self.streamKey) = (url, streamKey) }
+}
+
+extension Meeting {
+  /// Records the room into `<awsDirPath>/<meeting>-<time>.webm`. Files are written once `MediaFiles.register()` has been
+  /// called; else the error is `START_RECORDING_FAILED`.
+  /// - Parameters:
+  ///   - webhookUrl: kept; nobody is called.
+  ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder.
+  public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
+    let name = "\(id)-\(Int(Date().timeIntervalSince1970 * 1_000)).webm"
+    begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
+  }
+
+  public func stopRecording() { stop(.recording) }
+
+  /// Sends the room on to each output, `url` and `streamKey` joined by a stroke.
+  public func startLivestream(outputs: [LivestreamOutput]) {
+    let places = outputs.compactMap { output in
+      output.url.isEmpty ? nil : URL(string: output.url + (output.streamKey.isEmpty ? "" : "/" + output.streamKey))
+    }
+    guard !places.isEmpty, places.count == outputs.count else { return report(.INVALID_LIVESTREAM_CONFIG) }
+    begin(.livestream, places, 4)
+  }
+
+  public func stopLivestream() { stop(.livestream) }
+
+  /// Writes a playlist and its pieces into a folder of this machine, as recordings.
+  public func startHLS(config: HLSConfig? = nil) {
+    let folder = Self.folder(nil).appendingPathComponent("\(id)-hls")
+    begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
+  }
+
+  public func stopHLS() { stop(.playlist) }
+
+  public var recordingState: RecordingState {
+    switch report(of: .recording).stage {
+    case .starting: .RECORDING_STARTING
+    case .started: .RECORDING_STARTED
+    case .stopping: .RECORDING_STOPPING
+    case .stopped: .RECORDING_STOPPED
+    }
+  }
+
+  public var liveStreamState: LiveStreamState {
+    switch report(of: .livestream).stage {
+    case .starting: .LIVESTREAM_STARTING
+    case .started: .LIVESTREAM_STARTED
+    case .stopping: .LIVESTREAM_STOPPING
+    case .stopped: .LIVESTREAM_STOPPED
+    }
+  }
+
+  public var hlsState: HLSState {
+    switch report(of: .playlist).stage {
+    case .starting: .HLS_STARTING
+    case .started: .HLS_STARTED
+    case .stopping: .HLS_STOPPING
+    case .stopped: .HLS_STOPPED
+    }
+  }
+
+  /// Where the playlist lies, while there is one.
+  public var hlsUrls: HLSUrl? {
+    let report = report(of: .playlist)
+    return report.stage == .started ? HLSUrl(downstreamUrl: report.place, playbackHlsUrl: report.place) : nil
+  }
+
+  private static func folder(_ path: String?) -> URL {
+    let named = path ?? ProcessInfo.processInfo.environment["KOINE_RECORDINGS"]
+    return named.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? FileManager.default.temporaryDirectory
+  }
+
+  // MARK: Starting and stopping
+
+  var outputs: [Output] { state.withLock { Array($0.outputs.values) } }
+  private func report(of kind: Output.Kind) -> Output.Report { state.withLock { $0.stages[kind] } ?? Output.Report() }
+
+  private func begin(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
+    guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
+    guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
+    say(kind, .starting, "")
+    do {
+      for place in places where place.isFileURL {  // found out before anything is composed
+        try FileManager.default.createDirectory(
+          at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+      }
+      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people)
+      state.withLock { $0.outputs[kind] = output }
+      say(kind, .started, places[0].absoluteString)
+    } catch {
+      say(kind, .stopped, "")
+      report(kind.startFailure)
+    }
+  }
+
+  private var sharedMicrophone: SharedMicrophone? { state.withLock { $0.sharedMicrophone } }
+
+  private func stop(_ kind: Output.Kind) {
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
+    if state.withLock({ $0.outputs[kind] != nil }) { return stopOutput(named: kind.rawValue) }
+    let report = report(of: kind)
+    guard report.stage == .started, report.by != session.localParticipant.id else { return }
+    let stop = DataMessage(topic: RoomWord.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
+    do throws(SessionError) { try session.send(stop) } catch { self.report(kind.stopFailure) }
+  }
+
+  /// One's own.
+  func stopOutput(named name: String) {
+    guard let kind = Output.Kind(rawValue: name),
+      let output = state.withLock({ $0.outputs.removeValue(forKey: kind) })
+    else { return }
+    say(kind, .stopping, "")
+    do { try output.stop() } catch { report(kind.stopFailure) }
+    say(kind, .stopped, "")
+  }
+
+  /// The meeting is over: what is being written is finished, and nobody is told.
+  func endOutputs() {
+    let outputs = state.withLock { state in
+      defer { (state.outputs, state.stages) = ([:], [:]) }
+      return state.outputs
+    }
+    for output in outputs.values { try? output.stop() }
+  }
+
+  // MARK: Telling
+
+  /// Tells the room of one's own.
+  private func say(_ kind: Output.Kind, _ stage: Output.Stage, _ place: String) {
+    guard let session = state.withLock({ $0.session }) else { return }
+    setAttribute(kind.rawValue, to: stage == .stopped ? nil : "\(stage.rawValue) \(place)")
+    let id = session.localParticipant.id
+    session.world.delivery.deliver { [weak self] in
+      self?.changed(kind, Output.Report(stage: stage, place: place, by: stage == .stopped ? "" : id))
+    }
+  }
+
+  /// On the delivery queue: what others say of theirs.
+  func outputsChanged(_ participant: Koine.Participant, isGone: Bool = false) {
+    guard !participant.isLocal else { return }
+    for kind in Output.Kind.allCases {
+      let words = isGone ? nil : participant.attributes[kind.rawValue]?.split(separator: " ", maxSplits: 1)
+      let stage = words?.first.flatMap { Output.Stage(rawValue: String($0)) } ?? .stopped
+      if stage == .stopped, report(of: kind).by != participant.id { continue }
+      let place = words.flatMap { $0.count > 1 ? String($0[1]) : nil } ?? ""
+      changed(kind, Output.Report(stage: stage, place: place, by: stage == .stopped ? "" : participant.id))
+    }
+  }
+
+  private func changed(_ kind: Output.Kind, _ new: Output.Report) {
+    let old = state.withLock { state in
+      defer { state.stages[kind] = new }
+      return state.stages[kind] ?? Output.Report()
+    }
+    guard old.stage != new.stage else { return }
+    switch kind {
+    case .recording:
+      tell { $0.onRecordingStateChanged(state: recordingState) }
+      if new.stage == .started { tell { $0.onRecordingStarted() } }
+      if new.stage == .stopped, old.stage != .starting {
+        tell { listener in
+          listener.onRecordingStoppped()
+          listener.onRecordingStopped()
+        }
+      }
+    case .livestream:
+      tell { $0.onLivestreamStateChanged(state: liveStreamState) }
+      if new.stage == .started { tell { $0.onLivestreamStarted() } }
+      if new.stage == .stopped, old.stage != .starting { tell { $0.onLivestreamStopped() } }
+    case .playlist:
+      tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
+      if new.stage == .started { tell { $0.onHlsStateChanged(state: .HLS_PLAYABLE, hlsUrl: hlsUrls) } }
+    }
+  }
+}

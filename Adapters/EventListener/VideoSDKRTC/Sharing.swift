@@ -1,0 +1,45 @@
+import Foundation
+import Koine
+
+// The screen, and who shows one.
+
+extension Meeting {
+  /// Shows the machine's screen: what `KOINE_SCREEN` says in the words of cameras, else a moving pattern.
+  nonisolated(nonsending) public func enableScreenShare() async { startScreen() }
+  nonisolated(nonsending) public func disableScreenShare() async {
+    state.withLock { state in
+      defer { state.screen = nil }
+      return state.screen
+    }?.unpublish()
+  }
+
+  /// Who shows a screen, the newest of them.
+  public var activePresenterId: String? { state.withLock { $0.presenters.last } }
+
+  private func startScreen() {
+    let words = ProcessInfo.processInfo.environment["KOINE_SCREEN"] ?? "pattern:1280x720@15"
+    guard state.withLock({ $0.screen == nil }) else { return }
+    start { session in
+      try session.publish(
+        camera: try Devices.camera(words), as: .screen,
+        options: VideoPublishOptions(maximumBitrate: 1_500_000, maximumFramesPerSecond: 15))
+    } keep: { state, stream in
+      guard state.screen == nil else { return false }
+      state.screen = stream
+      return true
+    } failure: { _ in
+      .ERROR_GET_DISPLAY_MEDIA
+    }
+  }
+
+  /// On the delivery queue.
+  func shows(_ id: String, _ isShowing: Bool) {
+    let (before, now) = state.withLock { state in
+      let before = state.presenters.last
+      state.presenters.removeAll { $0 == id }
+      if isShowing { state.presenters.append(id) }
+      return (before, state.presenters.last)
+    }
+    if before != now { tell { $0.onPresenterChanged(activePresenterId: now) } }
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Koine
+
+/// The machine's screen, to be shared: what `KOINE_SCREEN` says in the words of cameras, else a moving pattern.
+public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Sendable {  // everything mutable in `state`
+  private struct State {
+    var hint = VideoContentHint.text
+    var screen: (any Koine.VideoSource)?
+  }
+
+  private let logger: any Logger
+  private let lane: Lane
+  private let sinks = Sinks()
+  private let observers: Observers<any CaptureSourceObserver>
+  private let state = Lock(State())
+
+  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place()) }
+
+  init(logger: any Logger, in place: Place) {
+    self.logger = logger
+    lane = place.lane.scheduler.lane("screen")
+    observers = Observers(place.delivery)
+  }
+
+  public var videoContentHint: VideoContentHint {
+    get { state.withLock { $0.hint } }
+    set { state.withLock { $0.hint = newValue } }
+  }
+
+  public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }
+  public func removeVideoSink(sink: any VideoSink) { sinks.remove(sink) }
+  public func addCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.add(observer) }
+  public func removeCaptureSourceObserver(observer: any CaptureSourceObserver) { observers.remove(observer) }
+
+  public func start() {
+    guard state.withLock({ $0.screen == nil }) else { return }
+    do {
+      let words = ProcessInfo.processInfo.environment["KOINE_SCREEN"] ?? "pattern:1280x720@15"
+      let screen = try Devices.camera(words)
+      state.withLock { $0.screen = screen }
+      try screen.start(on: lane) { [weak self] frame in self?.take(frame) }
+      observers.tell { $0.captureDidStart() }
+    } catch {
+      state.withLock { $0.screen = nil }
+      logger.error(msg: "the screen is not captured: \(error)")
+      observers.tell { $0.captureDidFail(error: .systemFailure) }
+    }
+  }
+
+  public func stop() {
+    let screen = state.withLock { state in
+      defer { state.screen = nil }
+      return state.screen
+    }
+    guard let screen else { return }
+    screen.stop()
+    observers.tell { $0.captureDidStop() }
+  }
+
+  /// On the screen's lane.
+  private func take(_ frame: Koine.VideoFrame) {
+    if state.withLock({ $0.screen != nil }) { sinks.hand(VideoFrame(frame)) }
+  }
+}

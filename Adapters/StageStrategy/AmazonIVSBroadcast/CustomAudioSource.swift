@@ -1,0 +1,120 @@
+import Foundation
+import Koine
+import KoineAVFoundation
+import KoineCoreMedia
+
+/// Sound that the app hands in; what is not there in time is silence.
+final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSound, @unchecked Sendable {  // locked
+  /// The vendor's: 5.5 MB.
+  private static let largest = 5_500_000
+  private let source = HandedSound()
+  private let microphone: SharedMicrophone
+  private let told = Lock<Set<IVSBroadcastError>>([])
+
+  init(named name: String, in world: World) {
+    microphone = SharedMicrophone(source, in: world)
+    super.init(
+      IVSDeviceDescriptor(urn: "koine:audio:\(UUID().uuidString)", friendlyName: name, type: .userAudio), in: world)
+    source.device = self
+  }
+
+  override func attach(_ sink: any AudioSink) { microphone.addSink(sink) }
+  override func detach(_ sink: any AudioSink) { microphone.removeSink(sink) }
+  override var isAmplifiedAlready: Bool { true }
+  func makeAudioSource() -> any AudioSource { microphone.makeSource() }
+  var processing: AudioProcessing? { nil }
+  func wasPublished(as stream: LocalStream) {}
+
+  func onSampleBuffer(_ sampleBuffer: CMSampleBuffer) {
+    reportOnce(.pcmUnsupportedSample, "a CMSampleBuffer holds pictures here; hand sound in with onPCMBuffer")
+  }
+
+  func onPCMBuffer(_ pcmBuffer: AVAudioPCMBuffer, at audioTime: AVAudioTime) {
+    guard pcmBuffer.byteCount <= Self.largest else {
+      return reportOnce(.pcmDataTooLong, "\(pcmBuffer.byteCount) bytes are too many")
+    }
+    guard source.push(pcmBuffer.monoSamples(), at: pcmBuffer.format.sampleRate) else {
+      return reportOnce(.pcmUnsupportedSample, "sound at \(pcmBuffer.format.sampleRate) Hz")
+    }
+  }
+
+  private func reportOnce(_ code: IVSBroadcastError, _ message: String) {
+    guard told.withLock({ $0.insert(code).inserted }) else { return }
+    report(NSError.ivs(code, message, source: tag()))
+  }
+}
+
+/// A microphone that is given its sound, whenever that comes and however much at a time.
+private final class HandedSound: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
+  private struct State {
+    /// At 48 kHz.
+    var waiting: [Int16] = []
+    var rest = 0.0
+    var last: Int16 = 0
+    var run = 0
+  }
+  /// Half a second; what is older goes.
+  private static let most = AudioBlock.sampleRate / 2
+  private let state = Lock(State())
+  weak var device: CustomAudioSource?
+  let channels = 1
+
+  /// - Returns: false for a rate that is none.
+  func push(_ samples: [Int16], at rate: Double) -> Bool {
+    guard rate.isFinite, (8_000...192_000).contains(rate) else { return false }
+    state.withLock { state in
+      state.waiting += Self.resampled(samples, by: rate / Double(AudioBlock.sampleRate), &state.rest, &state.last)
+      if state.waiting.count > Self.most { state.waiting.removeFirst(state.waiting.count - Self.most) }
+    }
+    return true
+  }
+
+  /// Along straight lines between samples; `rest` and `last` carry over to the next buffer.
+  private static func resampled(
+    _ samples: [Int16], by step: Double, _ rest: inout Double, _ last: inout Int16
+  ) -> [Int16] {
+    if step == 1 { return samples }
+    guard let final = samples.last else { return [] }
+    let whole = [last] + samples
+    var result: [Int16] = []
+    var position = rest
+    while position < Double(samples.count) {
+      let index = Int(position)
+      let fraction = position - Double(index)
+      result.append(Int16(clamping: Int(Double(whole[index]) * (1 - fraction) + Double(whole[index + 1]) * fraction)))
+      position += step
+    }
+    (rest, last) = (position - Double(samples.count), final)
+    return result
+  }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    let run = state.withLock { state in
+      state.run += 1
+      return state.run
+    }
+    let start = lane.scheduler.now
+    lane.post { [weak self] in self?.tick(0, run, start, lane, deliver) }
+  }
+
+  func stop() { state.withLock { $0.run += 1 } }
+
+  private func tick(
+    _ count: Int, _ run: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (AudioBlock) -> Void
+  ) {
+    let gain = device?.gain() ?? 1
+    var block = AudioBlock(captured: start + AudioBlock.duration * count)
+    let isRunning = state.withLock { state in
+      guard state.run == run else { return false }
+      let part = state.waiting.prefix(AudioBlock.length)
+      block.samples.replaceSubrange(0..<part.count, with: part)
+      state.waiting.removeFirst(part.count)
+      return true
+    }
+    guard isRunning else { return }
+    deliver(gain == 1 ? block : block.amplified(by: gain))
+    lane.post(at: start + AudioBlock.duration * (count + 1)) { [weak self] in
+      self?.tick(count + 1, run, start, lane, deliver)
+    }
+  }
+}

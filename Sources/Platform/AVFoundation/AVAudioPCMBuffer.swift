@@ -1,0 +1,106 @@
+public import Foundation
+
+/// What samples are like.
+public enum AVAudioCommonFormat: UInt, Sendable {
+  case otherFormat = 0
+  case pcmFormatFloat32 = 1
+  case pcmFormatFloat64 = 2
+  case pcmFormatInt16 = 3
+  case pcmFormatInt32 = 4
+}
+
+public final class AVAudioFormat: NSObject, Sendable {
+  public let commonFormat: AVAudioCommonFormat
+  /// In Hz.
+  public let sampleRate: Double
+  public let channelCount: UInt32
+  public let isInterleaved: Bool
+
+  /// - Returns: nil for other than 16-bit or float samples, or without channels.
+  public init?(commonFormat format: AVAudioCommonFormat, sampleRate: Double, channels: UInt32, interleaved: Bool) {
+    guard format == .pcmFormatInt16 || format == .pcmFormatFloat32, (1...8).contains(channels), sampleRate > 0 else {
+      return nil
+    }
+    (commonFormat, self.sampleRate, channelCount, isInterleaved) = (format, sampleRate, channels, interleaved)
+  }
+
+  /// Float samples, each channel on its own.
+  public convenience init?(standardFormatWithSampleRate sampleRate: Double, channels: UInt32) {
+    self.init(commonFormat: .pcmFormatFloat32, sampleRate: sampleRate, channels: channels, interleaved: false)
+  }
+}
+
+/// When sound was taken.
+public final class AVAudioTime: NSObject, Sendable {
+  public let sampleTime: Int64
+  public let sampleRate: Double
+  public init(sampleTime: Int64, atRate sampleRate: Double) {
+    (self.sampleTime, self.sampleRate) = (sampleTime, sampleRate)
+  }
+}
+
+/// Memory for sound, written through the channels' pointers, which live as long as the buffer.
+public final class AVAudioPCMBuffer: NSObject, @unchecked Sendable {  // as Apple's: handed on
+  public let format: AVAudioFormat
+  /// In samples per channel.
+  public let frameCapacity: UInt32
+  /// How many of them hold sound; more than the capacity are none.
+  public var frameLength: UInt32 = 0 { didSet { frameLength = min(frameLength, frameCapacity) } }
+  private let memory: UnsafeMutableRawPointer
+  private let channels: UnsafeMutableRawPointer
+
+  /// - Returns: nil for more than an hour at once.
+  public init?(pcmFormat format: AVAudioFormat, frameCapacity: UInt32) {
+    guard Double(frameCapacity) <= format.sampleRate * 3_600 else { return nil }
+    (self.format, self.frameCapacity) = (format, frameCapacity)
+    let size = format.commonFormat == .pcmFormatInt16 ? 2 : 4
+    let plane = Int(frameCapacity) * size
+    let total = max(plane * Int(format.channelCount), 1)
+    memory = .allocate(byteCount: total, alignment: 16)
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: total)
+    let pointers = UnsafeMutablePointer<UnsafeMutableRawPointer>.allocate(capacity: Int(format.channelCount))
+    for channel in 0..<Int(format.channelCount) {
+      pointers[channel] = memory + (format.isInterleaved ? channel * size : channel * plane)
+    }
+    channels = UnsafeMutableRawPointer(pointers)
+  }
+
+  deinit {
+    memory.deallocate()
+    channels.deallocate()
+  }
+
+  /// Between one sample of a channel and the next.
+  public var stride: Int { format.isInterleaved ? Int(format.channelCount) : 1 }
+
+  /// One pointer per channel; nil if the samples are no floats.
+  public var floatChannelData: UnsafePointer<UnsafeMutablePointer<Float>>? {
+    guard format.commonFormat == .pcmFormatFloat32 else { return nil }
+    return UnsafePointer(channels.assumingMemoryBound(to: UnsafeMutablePointer<Float>.self))
+  }
+
+  /// One pointer per channel; nil if the samples are no 16-bit numbers.
+  public var int16ChannelData: UnsafePointer<UnsafeMutablePointer<Int16>>? {
+    guard format.commonFormat == .pcmFormatInt16 else { return nil }
+    return UnsafePointer(channels.assumingMemoryBound(to: UnsafeMutablePointer<Int16>.self))
+  }
+
+  // MARK: Not Apple's
+
+  public var byteCount: Int {
+    Int(frameLength) * Int(format.channelCount) * (format.commonFormat == .pcmFormatInt16 ? 2 : 4)
+  }
+
+  /// All channels mixed into one.
+  public func monoSamples() -> [Int16] {
+    let (count, stride) = (Int(format.channelCount), stride)
+    return (0..<Int(frameLength)).map { index in
+      var sum = 0.0
+      for channel in 0..<count {
+        if let data = int16ChannelData { sum += Double(data[channel][index * stride]) }
+        if let data = floatChannelData { sum += Double(data[channel][index * stride]) * 32_767 }
+      }
+      return Int16(clamping: Int((sum / Double(count)).isFinite ? sum / Double(count) : 0))
+    }
+  }
+}

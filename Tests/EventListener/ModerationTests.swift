@@ -1,0 +1,239 @@
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import KoineMediaFiles
+import KoineTokens
+import Testing
+import VideoSDKRTC
+
+/// What participants ask of each other, what they show, and what is made of the room.
+@Suite(.serialized) struct ModerationTests {
+  private let place = Place()
+
+  private func two(
+    anaMode: Mode = .CONFERENCE, benCamera: Bool = true
+  ) async throws -> (ana: Meeting, told: Recorder, ben: Meeting, others: Recorder) {
+    let (ana, told) = place.meeting("Ana", id: "ana")
+    let (ben, others) = place.meeting("Ben", id: "ben", camera: benCamera)
+    ana.join()
+    ben.join()
+    await place.run()
+    told.forget()
+    others.forget()
+    return (ana, told, ben, others)
+  }
+
+  @Test func anotherIsMutedWithoutBeingAsked() async throws {
+    let (ana, told, ben, others) = try await two()
+    let remote = try #require(ana.participants["ben"])
+    remote.disableMic()
+    remote.disableWebcam()
+    await place.run()
+    #expect(others.told == ["Ben -audio", "Ben -video"] && told.told == ["Ben -audio", "Ben -video"])
+    #expect(ben.localParticipant.streams.isEmpty)
+    ana.localParticipant.disableMic()
+    ana.localParticipant.enableMic()
+    ana.localParticipant.disableWebcam()
+    ana.localParticipant.enableWebcam()
+    await place.run()
+    #expect(ana.localParticipant.streams.count == 2)
+  }
+
+  @Test func anotherIsAskedAndDecides() async throws {
+    let (ana, told, ben, others) = try await two(benCamera: false)
+    ben.muteMic()
+    await place.run()
+    told.forget()
+    others.answers { $0 == "ben asked mic by ana" }
+    let remote = try #require(ana.participants["ben"])
+    remote.enableWebcam()
+    remote.enableMic()
+    await place.run()
+    #expect(others.told.contains("ben asked webcam by ana") && others.told.contains("ben asked mic by ana"))
+    #expect(told.told == ["Ben +audio"], "the camera was refused, which nobody hears of")
+  }
+
+  @Test func putOutAndEndedForAll() async throws {
+    let (ana, told, ben, others) = try await two()
+    for recorder in [told, others] { recorder.reasons.withLock { $0 = true } }
+    ana.participants["ben"]?.remove()
+    await place.run()
+    #expect(others.told.suffix(3) == ["out", "out removePeer", "CLOSED"])
+    #expect(told.told.suffix(2) == ["Ben left", "Ben left removePeer"])
+    let (cleo, third) = place.meeting("Cleo")
+    third.reasons.withLock { $0 = true }
+    cleo.join()
+    await place.run()
+    ana.end()
+    await place.run()
+    for recorder in [told, third] { #expect(recorder.told.suffix(3) == ["out", "out roomClose", "CLOSED"]) }
+    withExtendedLifetime(ben) {}
+  }
+
+  @Test func aTokenWithoutTheRightDecidesAboutNobody() async throws {
+    let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
+    let now = NumericDate.ofSystemClock()
+    let token = { (permissions: [RoomToken.Permission]) throws in
+      try RoomToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
+    }
+    VideoSDK.config(token: try token([.join]))
+    let (ana, told) = place.meeting("Ana", id: "ana")
+    VideoSDK.config(token: try token([.join, .moderate]))  // the process's own: for the tests that follow
+    let (ben, others) = place.meeting("Ben", id: "ben")
+    ana.join()
+    ben.join()
+    await place.run()
+    told.forget()
+    others.forget()
+    ana.participants["ben"]?.disableMic()
+    ana.participants["ben"]?.remove()
+    await place.run()
+    #expect(told.told == ["error INVALID_PERMISSIONS", "error INVALID_PERMISSIONS"] && others.told.isEmpty)
+  }
+
+  @Test func aScreenIsAStreamOfItsOwnAndHasAPresenter() async throws {
+    let (ana, told, ben, others) = try await two()
+    await place.world.run { await ana.enableScreenShare() }
+    await place.run()
+    #expect(told.told == ["presenter ana", "Ana +share"] && others.told == told.told)
+    #expect(ana.activePresenterId == "ana" && ben.activePresenterId == "ana")
+    #expect(ben.participants["ana"]?.streams.contains(where: { $1.kind == .share }) == true)
+    await place.world.run { await ana.disableScreenShare() }
+    await place.run()
+    #expect(others.told.suffix(2) == ["presenter -", "Ana -share"] && ben.activePresenterId == nil)
+  }
+
+  @Test func aViewerNeitherSendsNorReceives() async throws {
+    let (ana, told, ben, others) = try await two()
+    ben.changeMode(.VIEWER)
+    await place.run()
+    #expect(told.told == ["Ben -audio", "Ben -video", "ben VIEWER"])
+    #expect(
+      others.told.contains("Ana -video") && ben.meetingMode == .VIEWER && ana.participants["ben"]?.mode == .VIEWER)
+    told.forget()
+    others.forget()
+    ben.changeMode(.RECV_ONLY)
+    await place.run()
+    #expect(others.told.contains("Ana +video") && told.told == ["ben RECV_ONLY"])
+    ben.changeMode(.SEND_AND_RECV)
+    await place.run()
+    #expect(told.told.suffix(2) == ["Ben +audio", "Ben +video"] || told.told.contains("Ben +video"))
+    let (cleo, third) = World.$current.withValue(place.world) {
+      let meeting = VideoSDK.initMeeting(
+        meetingId: "tea", participantId: "cleo", participantName: "Cleo", mode: .VIEWER)
+      let recorder = Recorder()
+      recorder.meeting = meeting
+      meeting.addEventListener(recorder)
+      return (meeting, recorder)
+    }
+    cleo.join()
+    await place.run()
+    #expect(!third.told.contains { $0.contains("+") } && third.told.contains("Ana joined"))
+    #expect(ana.participants["cleo"]?.mode == .VIEWER)
+  }
+
+  @Test func pinsAreToldToEverybodyAndToThoseWhoComeLater() async throws {
+    let (ana, told, ben, others) = try await two()
+    ana.participants["ben"]?.pin()
+    await place.run()
+    #expect(told.told == ["pinned ben SHARE_AND_CAM"] && others.told == told.told)
+    #expect(ben.pinnedParticipants["ben"]?.cam == true && ben.localParticipant.pinState.share == true)
+    ben.localParticipant.unpin(.SHARE)
+    await place.run()
+    #expect(ana.participants["ben"]?.pinState.share == false && ana.pinnedParticipants["ben"]?.cam == true)
+    let (cleo, _) = place.meeting("Cleo")
+    cleo.join()
+    await place.run()
+    #expect(cleo.participants["ben"]?.pinState.cam == true)
+  }
+
+  @Test func aLowerQualityIsASmallerPicture() async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:640x360@15", microphone: "silence"))
+    let big = World.$current.withValue(world) {
+      VideoSDK.initMeeting(meetingId: "tea", participantId: "big", participantName: "Big")
+    }
+    let (ana, told) = place.meeting("Ana", camera: false)
+    big.join()
+    ana.join()
+    await place.run()
+    let screen = Screen()
+    let track = told.streams.compactMap { $0.track as? RTCVideoTrack }.last
+    track?.add(screen)
+    await place.run(.seconds(3))
+    #expect(screen.sizes.last == CGSize(width: 640, height: 360))
+    ana.participants["big"]?.setQuality(.low)
+    await place.run(.seconds(3))
+    #expect(screen.sizes.last == CGSize(width: 320, height: 180) && ana.participants["big"]?.videoQuality == .low)
+    ana.participants["big"]?.setQuality(.high)
+    await place.run(.seconds(3))
+    #expect(screen.sizes.last == CGSize(width: 640, height: 360))
+    withExtendedLifetime(big) {}
+  }
+
+  @Test func theOtherCameraIsSwitchedToAndBack() async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:160x90@15", microphone: "silence", backCamera: "pattern:320x180@15"))
+    let ana = World.$current.withValue(world) { VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana") }
+    let (ben, told) = place.meeting("Ben", camera: false)
+    ana.join(cameraPosition: .back)
+    ben.join()
+    await place.run()
+    let screen = Screen()
+    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    await place.run()
+    ana.switchWebcam()
+    await place.run()
+    ana.switchWebcam()
+    await place.run()
+    #expect(screen.sizes.map(\.width) == [320, 160, 320], "one stream throughout")
+    #expect(told.told.filter { $0 == "Ana +video" }.count == 1)
+  }
+
+  @Test func figuresAreWhatIsMeasured() async throws {
+    let (ana, _, ben, _) = try await two()
+    await place.run(.seconds(3))
+    let sound = try #require(ben.participants["ana"]?.getAudioStats())
+    let picture = try #require(ben.participants["ana"]?.getVideoStats())
+    let own = try #require(ana.localParticipant.getVideoStats())
+    #expect((sound["totalPackets"] as? Int ?? 0) > 50 && (sound["bitrate"] as? Double ?? 0) > 5)
+    #expect((picture["size"] as? [String: Any])?["width"] as? Int == 160 && picture["codec"] as? String == "VP8")
+    #expect((own["totalPackets"] as? Int ?? 0) > 0 && own["rtt"] is Double && own["packetsLost"] as? Int == 0)
+    #expect(ben.participants["ana"]?.getShareStats() == nil)
+  }
+
+  @Test func aRecordingIsMadeAndEverybodyKnows() async throws {
+    MediaFiles.register()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("recording-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (ana, told, ben, others) = try await two()
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run(.seconds(3))
+    let begun = ["RECORDING_STARTING", "RECORDING_STARTED", "recording started"]
+    #expect(told.told == begun && others.told.suffix(2) == begun.suffix(2))
+    #expect(ben.recordingState == .RECORDING_STARTED)
+    ben.stopRecording()  // anybody may
+    await place.run()
+    #expect(
+      told.told.suffix(4) == ["RECORDING_STOPPING", "RECORDING_STOPPED", "recording stopped", "recording stopped 2.6"])
+    #expect(others.told.last == "recording stopped 2.6" && ana.recordingState == .RECORDING_STOPPED)
+    let file = try #require(FileManager.default.contentsOfDirectory(atPath: folder.path).first)
+    let size = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + file)[.size] as? Int ?? 0
+    #expect(file.hasPrefix("tea-") && size > 20_000)
+  }
+
+  @Test func whatCannotBeWrittenIsTheVendorsError() async throws {
+    let (ana, told, _, _) = try await two()
+    ana.startLivestream(outputs: [])
+    ana.startLivestream(outputs: [LivestreamOutput(url: "nowhere://x", streamKey: "k")])
+    ana.startRecording(webhookUrl: "", awsDirPath: "/dev/null/folder")
+    await place.run()
+    #expect(
+      told.told.contains("error INVALID_LIVESTREAM_CONFIG") && told.told.contains("error START_LIVESTREAM_FAILED"))
+    #expect(told.told.contains("error START_RECORDING_FAILED") && ana.liveStreamState == .LIVESTREAM_STOPPED)
+    #expect(!told.told.contains("recording stopped"), "it never began")
+  }
+}

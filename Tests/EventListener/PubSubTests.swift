@@ -1,0 +1,92 @@
+import Koine
+import KoineEmbeddedBackend
+import Testing
+import VideoSDKRTC
+
+/// Messages by topic, and who gets them.
+@Suite struct PubSubTests {
+  private let place = Place()
+
+  private final class Reader: PubSubMessageListener, Sendable {
+    private let lines = Lock<[String]>([])
+    var told: [String] { lines.withLock { $0 } }
+    func onMessageReceived(_ message: PubSubMessage) {
+      lines.withLock { $0.append("\(message.senderName): \(message.message)") }
+    }
+  }
+
+  @Test func everySubscriberGetsAMessageTheSenderToo() async {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    let (ben, _) = place.meeting("Ben", camera: false)
+    let (mine, others, none) = (Reader(), Reader(), Reader())
+    ana.pubsub.publish(topic: "CHAT", message: "too early")
+    ana.join()
+    ben.join()
+    await place.run()
+    ana.pubsub.subscribe(topic: "CHAT", forListener: mine)
+    ana.pubsub.subscribe(topic: "CHAT", forListener: mine)
+    ben.pubsub.subscribe(topic: "CHAT", forListener: others)
+    ben.pubsub.subscribe(topic: "RAISE_HAND", forListener: none)
+    ana.pubsub.publish(topic: "CHAT", message: "Hello")
+    await place.run()
+    #expect(mine.told == ["Ana: Hello"] && others.told == ["Ana: Hello"] && none.told.isEmpty)
+    ben.pubsub.unsubscribe(topic: "CHAT", forListener: others)
+    ana.pubsub.publish(topic: "CHAT", message: "Anybody?", options: ["persist": false])
+    await place.run()
+    #expect(mine.told.count == 2 && others.told.count == 1)
+    let message = ben.pubsub.getMessagesForTopic("CHAT").first
+    #expect(message?.senderId == ana.localParticipant.id && message?.topic == "CHAT")
+    #expect(message?.timestamp.hasSuffix("Z") == true && message?.id.isEmpty == false)
+  }
+
+  @Test func whatIsPersistedIsReadByThoseWhoComeLater() async {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    ana.join()
+    await place.run()
+    ana.pubsub.publish(topic: "CHAT", message: "kept", options: ["persist": true])
+    ana.pubsub.publish(topic: "CHAT", message: "gone")
+    await place.run()
+    let (cleo, _) = place.meeting("Cleo", camera: false)
+    let late = Reader()
+    cleo.pubsub.subscribe(topic: "CHAT", forListener: late)
+    cleo.join()
+    await place.run()
+    #expect(cleo.pubsub.getMessagesForTopic("CHAT").map(\.message) == ["kept"])
+    #expect(cleo.pubsub.getMessagesForTopic("CHAT").first?.senderName == "Ana" && late.told.isEmpty)
+    #expect(cleo.pubsub.getMessagesForTopic("other").isEmpty)
+  }
+
+  @Test func aMessageMayBeForSomeOnly() async {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    let (ben, _) = place.meeting("Ben", id: "ben", camera: false)
+    let (cleo, _) = place.meeting("Cleo", camera: false)
+    for meeting in [ana, ben, cleo] { meeting.join() }
+    await place.run()
+    let (bens, cleos) = (Reader(), Reader())
+    ben.pubsub.subscribe(topic: "CHAT", forListener: bens)
+    cleo.pubsub.subscribe(topic: "CHAT", forListener: cleos)
+    ana.pubsub.publish(topic: "CHAT", message: "psst", options: ["sendOnly": ["ben"]])
+    await place.run()
+    #expect(bens.told == ["Ana: psst"] && cleos.told.isEmpty)
+  }
+
+  @Test func theRestOfTheRoomReadsTheSameText() async throws {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    let reader = Reader()
+    ana.join()
+    let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: place.world)
+    let heard = Lock<[String]>([])
+    ben.observe { event in
+      if case .messageReceived(let message) = event {
+        heard.withLock { $0.append("\(message.topic) \(String(decoding: message.payload, as: UTF8.self))") }
+      }
+    }
+    ben.join { _ in }
+    await place.run()
+    ana.pubsub.subscribe(topic: "chat", forListener: reader)
+    ana.pubsub.publish(topic: "chat", message: "Hello")
+    try ben.send(DataMessage(topic: "chat", payload: Array("Hi".utf8)))
+    await place.run()
+    #expect(heard.withLock { $0 } == ["chat Hello"] && reader.told.sorted() == ["Ana: Hello", "Ben: Hi"])
+  }
+}

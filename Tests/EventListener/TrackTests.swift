@@ -1,0 +1,120 @@
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import KoineSimulatedNetwork
+import Testing
+import VideoSDKRTC
+
+/// What tracks are made with, who speaks, and ends of other kinds.
+@Suite struct TrackTests {
+  private let place = Place()
+
+  @Test func aTracksSettingsGovernWhatIsSent() async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:1280x720@30", microphone: "silence"))
+    let track = try #require(try VideoSDK.createCameraVideoTrack(encoderConfig: .h180p_w320p, facingMode: .front))
+    let ana = World.$current.withValue(world) {
+      VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana", customCameraVideoStream: track)
+    }
+    let (ben, told) = place.meeting("Ben", camera: false)
+    ana.join()
+    ben.join()
+    await place.run()
+    let screen = Screen()
+    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    await place.run(.seconds(2))
+    #expect(screen.sizes == [CGSize(width: 320, height: 180)] && (20...34).contains(screen.frames))
+    withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test func whoSpeaksIsTold() async {
+    final class Ear: MeetingEventListener, Sendable {
+      let heard = Lock<[String]>([])
+      func onSpeakerChanged(participantId: String?) { heard.withLock { $0.append(participantId ?? "-") } }
+    }
+    let (ana, _) = place.meeting("Ana", id: "ana", camera: false)
+    let (ben, _) = place.meeting("Ben", id: "ben", mic: false, camera: false)
+    let ear = Ear()
+    ben.addEventListener(ear)
+    ben.join()
+    ana.join()
+    await place.run(.seconds(3))
+    #expect(ear.heard.withLock { $0 } == ["ana"])
+    ana.muteMic()
+    await place.run(.seconds(5))
+    #expect(ear.heard.withLock { $0.first } == "ana")
+  }
+
+  @Test func aLivestreamGoesWhereThereIsAWriter() async {
+    final class Writer: BroadcastOutput, Sendable {
+      static let taken = Lock(0)
+      static let closed = Lock(false)
+      func take(_ frame: EncodedFrame) { Self.taken.withLock { $0 += 1 } }
+      func close() throws { Self.closed.withLock { $0 = true } }
+    }
+    final class Ear: MeetingEventListener, Sendable {
+      let heard = Lock<[String]>([])
+      func onLivestreamStarted() { heard.withLock { $0.append("started") } }
+      func onLivestreamStopped() { heard.withLock { $0.append("stopped") } }
+      func onLivestreamStateChanged(state: LiveStreamState) { heard.withLock { $0.append(state.rawValue) } }
+    }
+    let place = Lock<URL?>(nil)
+    BroadcastOutputs.register("trial:") { url in
+      place.withLock { $0 = url }
+      return Writer()
+    }
+    let (ana, _) = self.place.meeting("Ana")
+    let (ben, _) = self.place.meeting("Ben")
+    let ear = Ear()
+    ben.addEventListener(ear)
+    ana.join()
+    ben.join()
+    await self.place.run()
+    ana.startLivestream(outputs: [LivestreamOutput(url: "trial://server/live", streamKey: "key")])
+    await self.place.run(.seconds(2))
+    #expect(place.withLock { $0?.absoluteString } == "trial://server/live/key")
+    #expect(Writer.taken.withLock { $0 } > 100 && ben.liveStreamState == .LIVESTREAM_STARTED)
+    ana.leave()  // its work ends with it
+    await self.place.run()
+    #expect(Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STOPPED)
+    let heard = ear.heard.withLock { $0.filter { $0 != "LIVESTREAM_STARTING" } }
+    #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPED", "stopped"])
+  }
+
+  @Test func aLostRoomIsASocketError() async throws {
+    let world = World(
+      backend: EmbeddedBackend(virtual: 3, network: try NetworkSpec("loss=100%")), delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
+    let ana = World.$current.withValue(world) { VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana") }
+    let told = Recorder()
+    told.meeting = ana
+    ana.addEventListener(told)
+    ana.join()
+    await world.run(for: .seconds(120))
+    #expect(told.told.last == "CLOSED" && !told.told.contains("out"))
+    #expect(told.told.contains("socket error") || told.told.contains { $0.hasPrefix("error") })
+  }
+
+  @Test func allListenersAreLetGo() async {
+    let (ana, told) = place.meeting("Ana")
+    ana.join()
+    await place.run()
+    told.forget()
+    ana.localParticipant.removeAllEventListeners()
+    ana.disableWebcam()
+    ana.removeAllEventListeners()
+    await place.run()
+    ana.leave()
+    await place.run()
+    #expect(told.told.isEmpty)
+  }
+
+  @Test func sidesAreToggled() {
+    var side = CameraPosition.front
+    side.toggle()
+    #expect(side == .back && side.rawValue == 1)
+    side.toggle()
+    #expect(side == .front && side.rawValue == 2)
+  }
+}

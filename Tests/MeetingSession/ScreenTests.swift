@@ -1,0 +1,46 @@
+import AmazonChimeSDK
+import Koine
+import KoineEmbeddedBackend
+import Testing
+
+/// The machine's screen as content.
+@Suite struct ScreenTests {
+  private let place = Place()
+
+  private final class Listener: CaptureSourceObserver, Sendable {
+    let heard = Lock<[String]>([])
+    func captureDidStart() { heard.withLock { $0.append("started") } }
+    func captureDidStop() { heard.withLock { $0.append("stopped") } }
+    func captureDidFail(error: CaptureSourceError) { heard.withLock { $0.append("failed \(error)") } }
+  }
+
+  @Test func theScreenIsShared() async throws {
+    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
+    for app in [ana, ben] {
+      try app.audioVideo.start()
+      app.audioVideo.startRemoteVideo()
+    }
+    let screen = World.$current.withValue(place.world) {
+      InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF))
+    }
+    #expect(screen.videoContentHint == .text)
+    let listener = Listener()
+    screen.addCaptureSourceObserver(observer: listener)
+    let source = ContentShareSource()
+    source.videoSource = screen
+    screen.start()
+    screen.start()
+    ana.audioVideo.startContentShare(source: source)
+    await place.run(.seconds(3))
+    let view = try #require(ben.view(of: "ana#content"))
+    #expect(view.frames > 10 && (view.last.map { $0.width } ?? 0) > 300)
+    screen.stop()
+    screen.stop()
+    await place.run()
+    let before = view.frames
+    await place.run()
+    #expect(view.frames == before && listener.heard.withLock { $0 } == ["started", "stopped"])
+    ana.audioVideo.stopContentShare()
+    await place.run()
+  }
+}

@@ -1,0 +1,146 @@
+import AmazonIVSBroadcast
+import Foundation
+import Koine
+import KoineAVFoundation
+import KoineCoreMedia
+import KoineEmbeddedBackend
+import Testing
+
+/// Sound of an app's own, and what a broadcast session does with devices.
+@Suite struct SourceTests {
+  private let place = Place()
+
+  /// A second of a tone, in float samples of two channels.
+  private func tone(_ frequency: Double, rate: Double) throws -> AVAudioPCMBuffer {
+    let format = try #require(AVAudioFormat(standardFormatWithSampleRate: rate, channels: 2))
+    let buffer = try #require(AVAudioPCMBuffer(pcmFormat: format, frameCapacity: UInt32(rate / 10)))
+    buffer.frameLength = buffer.frameCapacity
+    let data = try #require(buffer.floatChannelData)
+    for index in 0..<Int(buffer.frameLength) {
+      let value = Float(0.3 * sin(2 * .pi * frequency * Double(index) / rate))
+      (data[0][index], data[1][index]) = (value, value)
+    }
+    return buffer
+  }
+
+  @Test func soundOfOnesOwnIsHeardAtAnyRate() async throws {
+    for rate in [16_000.0, 44_100, 48_000] {
+      let source = World.$current.withValue(place.world) { IVSDeviceDiscovery().createAudioSource(withName: "music") }
+      #expect(source.descriptor().type == .userAudio && source.descriptor().friendlyName == "music")
+      let loud = Lock<[Float]>([])
+      source.setStatsCallback { stats in loud.withLock { $0.append(stats.peak) } }
+      let buffer = try tone(500, rate: rate)
+      for _ in 0..<10 {
+        source.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: rate))
+        await place.run(.milliseconds(100))
+      }
+      let peak = try #require(loud.withLock { $0.max() })
+      #expect(abs(peak - -10.5) < 1, "0.3 of full scale, at \(rate) Hz: \(peak)")
+      source.setGain(0)
+      source.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: rate))
+      await place.run(.milliseconds(400))
+      #expect(loud.withLock { $0.last } == -100)
+      source.setStatsCallback(nil)
+    }
+  }
+
+  @Test func whatIsNoSoundIsReportedOnce() async throws {
+    final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
+      let codes = Lock<[Int]>([])
+      func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+        codes.withLock { $0.append((error as NSError).code) }
+      }
+    }
+    let source = World.$current.withValue(place.world) { IVSDeviceDiscovery().createAudioSource(withName: "a") }
+    let listener = Listener()
+    source.errorDelegate = listener
+    let odd = try #require(AVAudioFormat(standardFormatWithSampleRate: 1_000, channels: 1))
+    let buffer = try #require(AVAudioPCMBuffer(pcmFormat: odd, frameCapacity: 10))
+    for _ in 0..<2 { source.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: 1_000)) }
+    let format = try #require(AVAudioFormat(standardFormatWithSampleRate: 48_000, channels: 2))
+    let long = try #require(AVAudioPCMBuffer(pcmFormat: format, frameCapacity: 48_000 * 30))
+    long.frameLength = long.frameCapacity
+    for _ in 0..<2 { source.onPCMBuffer(long, at: AVAudioTime(sampleTime: 0, atRate: 48_000)) }
+    await place.run(.milliseconds(50))
+    #expect(listener.codes.withLock { $0 } == [10411, 10403])
+  }
+
+  @Test func anAttachedDeviceIsExchangedInItsSlot() async throws {
+    let session = try World.$current.withValue(place.world) {
+      try IVSBroadcastSession(configuration: IVSBroadcastConfiguration(), descriptors: nil, delegate: nil)
+    }
+    let cameras = World.$current.withValue(place.world) { IVSBroadcastSession.listAvailableDevices() }
+    let front = try #require(cameras.first { $0.position == .front })
+    let back = try #require(cameras.first { $0.position == .back })
+    let own = session.createImageSource(withName: "own")
+    session.attach(own, toSlotWithName: "default")
+    let codes = Lock<[Int]>([])
+    let note = { (device: (any IVSDevice)?, error: (any Error)?) in
+      codes.withLock { $0.append((error as NSError?)?.code ?? 0) }
+    }
+    let microphone = try #require(cameras.first { $0.type == .microphone })
+    session.exchangeOldDevice(own, withNewDevice: microphone, onComplete: note)
+    session.exchangeOldDevice(own, withNewDevice: front, onComplete: note)
+    session.exchangeOldDevice(own, withNewDevice: back, onComplete: note)
+    await place.run(.milliseconds(50))
+    #expect(codes.withLock { $0 } == [10100, 0, 10109])
+    let attached = try #require(session.listAttachedDevices().first)
+    #expect(attached is any IVSCamera && session.mixer.binding(for: attached) == "default")
+    #expect(session.mixer.devicesBoundToSlot(withName: "default") == [attached.descriptor().urn])
+    #expect(session.mixer.devicesBoundToSlot(withName: "none") == nil)
+    let sound = session.createAudioSource(withName: "sound")
+    session.attach(sound, toSlotWithName: "default")
+    session.detach(attached)
+    #expect(session.mixer.devicesBoundToSlot(withName: "default") == [sound.descriptor().urn])
+  }
+
+  @Test func whatStylesTellEachOtherIsNoAttribute() async throws {
+    let app = StageApp("Ana")
+    app.stage = try World.$current.withValue(place.world) { try IVSStage(token: try makeToken(), strategy: app) }
+    app.stage.addRenderer(app)
+    try app.stage.join()
+    let ben = Session(
+      JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben", attributes: ["role": "guest", RoomWord.hold: "1"]),
+      in: place.world)
+    try ben.publish(microphone: Devices.microphone("tone"))
+    ben.join { _ in }
+    await place.run(.milliseconds(500))
+    #expect(app.people["Ben"]?.attributes == ["role": "guest"])
+    app.stage.leave()
+  }
+
+  @Test func changedAttributesAreTold() async throws {
+    final class Listener: NSObject, IVSStageRenderer, @unchecked Sendable {
+      let heard = Lock<[String]>([])
+      func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {
+        heard.withLock { $0.append(participant.attributes["role"] ?? "-") }
+      }
+    }
+    let app = StageApp("Ana")
+    let listener = Listener()
+    app.stage = try World.$current.withValue(place.world) { try IVSStage(token: try makeToken(), strategy: app) }
+    app.stage.addRenderer(listener)
+    try app.stage.join()
+    let ben = Session(JoinRequest(room: "tea", name: "Ben", attributes: ["role": "guest"]), in: place.world)
+    try ben.publish(microphone: Devices.microphone("tone"))
+    ben.join { _ in }
+    await place.run(.milliseconds(500))
+    ben.setAttributes(["role": "guest", RoomWord.hand: "1"])  // nothing of the app's
+    await place.run(.milliseconds(200))
+    ben.setAttributes(["role": "host"])
+    await place.run(.milliseconds(200))
+    #expect(listener.heard.withLock { $0 } == ["host"])
+    app.stage.leave()
+  }
+
+  @MainActor @Test func aPreviewShowsTheMixersPicture() async throws {
+    let session = try World.$current.withValue(place.world) {
+      try IVSBroadcastSession(configuration: IVSBroadcastConfiguration(), descriptors: nil, delegate: nil)
+    }
+    let view = try session.previewView(with: .fit)
+    let done = Lock(false)
+    session.awaitDeviceChanges { done.withLock { $0 = true } }
+    await place.run(.milliseconds(300))
+    #expect(done.withLock { $0 } && view.lastFrame?.width == 720 && view.lastFrame?.height == 1280)
+  }
+}
