@@ -18,9 +18,6 @@ extension Authorization {
           if let room = admission.room, room != join.room {
             return .failure(Failure(.forbidden, "the token is for another room"))
           }
-          guard !admission.mustAsk else {
-            return .failure(Failure(.forbidden, "the token has to ask for entry, and there is nobody to be asked"))
-          }
           return .success(Grants(admission))
         }
       },
@@ -70,10 +67,23 @@ extension Trust {
 
 extension Grants {
   fileprivate init(_ admission: Admission) {
+    let kinds = admission.media.flatMap { medium -> [Track.Kind] in
+      switch medium {
+      case .sound: [.microphone]
+      case .pictures: [.camera]
+      case .screen: [.screen, .screenSound]
+      }
+    }
     self.init(
       participantID: admission.participantID, name: admission.displayName,
       attributes: admission.attributes.isEmpty ? nil : admission.attributes,
-      publish: admission.canPublish ? Set(Track.Kind.allCases) : [], canSubscribe: admission.canSubscribe,
-      canModerate: admission.canModerate)
+      publish: admission.canPublish ? Set(kinds) : [], canSubscribe: admission.canSubscribe,
+      canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: !admission.mustAsk)
+    mustAsk = admission.mustAsk
+    isHidden = admission.isHidden
+    guard admission.endsStay, let expiry = admission.expiry else { return }
+    let rest = expiry.seconds - NumericDate.ofSystemClock().seconds
+    // Clocks differ: what was believed a moment ago holds for another one.
+    validFor = .seconds(rest > 0 ? min(rest, 315_360_000) : 60)
   }
 }

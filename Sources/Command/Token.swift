@@ -212,13 +212,25 @@ struct RoomPassCommand: ParsableCommand {
   @Flag(help: "Does not let its bearer subscribe.")
   var noSubscribe = false
 
-  @Flag(help: "Lets its bearer put others out, and close the room.")
+  @Flag(help: "Does not let its bearer send data messages.")
+  var noSend = false
+
+  @Flag(help: "Lets its bearer put others out, close the room, and let those in who have to ask.")
   var moderate = false
+
+  @Flag(help: "Its bearer waits until somebody in the room lets it in.")
+  var ask = false
+
+  @Flag(help: "The others do not see its bearer, who publishes nothing.")
+  var hidden = false
 
   func run() throws {
     var rights = Set<RoomPass.Right>()
     if !noPublish { rights.insert(.publish) }
     if !noSubscribe { rights.insert(.subscribe) }
+    if !noSend { rights.insert(.send) }
+    if ask { rights.insert(.ask) }
+    if hidden { rights.insert(.hidden) }
     if moderate { rights.insert(.moderate) }
     let pass = RoomPass(
       room: room, participantID: participant, name: name, rights: rights, issued: options.issued,

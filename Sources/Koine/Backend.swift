@@ -68,6 +68,8 @@ public protocol Link: AnyObject, Sendable {
   func setAttributes(_ attributes: [String: String])
   /// Puts somebody out of the room.
   func remove(_ participant: Participant.ID)
+  /// Lets somebody in who waits, or does not.
+  func answerKnock(of participant: Participant.ID, admitting: Bool)
   /// Ends the room for everybody.
   func closeRoom()
   /// Statistics of both directions, taken where the packets are.
@@ -116,6 +118,11 @@ public enum LinkEvent: Sendable {
   /// Let in again after the room had forgotten us, or had given us up: everything published and subscribed on this link is
   /// gone. Ends a `reconnecting`.
   case rejoined(as: Participant, others: [Participant])
+  /// Somebody in the room has to let us in.
+  case waiting
+  /// Somebody waits to be let in by us.
+  case knock(Participant)
+  case knockEnded(Participant.ID)
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Stream)

@@ -124,6 +124,12 @@ public final class Session: Sendable {
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
   /// Puts somebody out. Where the room does not let us, `.failed` with `.notPermitted` is told.
   public func remove(_ participant: Participant.ID) { core.remove(participant) }
+  /// Those who wait to be let in, where we may decide.
+  public var entryRequests: [Participant] { visible.entryRequests }
+  /// Lets somebody in who waits.
+  public func admit(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: true) }
+  /// Does not let somebody in who waits.
+  public func deny(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: false) }
   /// Ends the room for everybody, if the room lets us.
   public func closeRoom() { core.closeRoom() }
 

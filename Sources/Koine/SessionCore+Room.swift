@@ -15,6 +15,12 @@ extension SessionCore: LinkReceiver {
     switch event {
     case .joined(let local, let present): entered(as: local, others: present)
     case .rejoined(let local, let present): reentered(as: local, others: present)
+    case .waiting: visible.tell(.waitingForAdmission)
+    case .knock(let participant):
+      guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }
+      visible.tell(.entryRequested(participant))
+    case .knockEnded(let id):
+      if let participant = knocks.removeValue(forKey: id) { visible.tell(.entryRequestEnded(participant)) }
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
     case .streamAdded(let stream): isAwaited(stream.id) ? isBack(stream) : added(stream)

@@ -31,6 +31,8 @@ final class SessionCore: @unchecked Sendable {
   var awaitedStreams: [Stream.ID: Alarm] = [:]
   /// Streams that are to be received once they are there again.
   var suspended: Set<Stream.ID> = []
+  /// Those who wait to be let in.
+  var knocks: [Participant.ID: Participant] = [:]
   private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
   private var nextHandle = 0
@@ -187,6 +189,9 @@ final class SessionCore: @unchecked Sendable {
   }
 
   func remove(_ participant: Participant.ID) { lane.post { [self] in link?.remove(participant) } }
+  func answerKnock(of participant: Participant.ID, admitting: Bool) {
+    lane.post { [self] in link?.answerKnock(of: participant, admitting: admitting) }
+  }
   func closeRoom() { lane.post { [self] in link?.closeRoom() } }
 
   func statistics(_ completion: @escaping @Sendable (SessionStatistics) -> Void) {

@@ -20,6 +20,8 @@ public enum EndReason: Sendable, Hashable {
   case duplicate
   /// The room was closed for everybody.
   case roomClosed
+  /// What let us in has ended.
+  case expired
 }
 
 /// What went wrong, in the common layer's words; adapters translate it into their vendor's.
@@ -32,6 +34,8 @@ public struct SessionError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let invalidParticipantID = Code(rawValue: "invalid-participant-id")
     public static let invalidCredential = Code(rawValue: "invalid-credential")
     public static let notPermitted = Code(rawValue: "not-permitted")
+    /// Somebody in the room did not let us in.
+    public static let denied = Code(rawValue: "denied")
     public static let roomFull = Code(rawValue: "room-full")
     public static let notConnected = Code(rawValue: "not-connected")
     public static let alreadyJoined = Code(rawValue: "already-joined")
@@ -57,6 +61,12 @@ public struct SessionError: Error, Hashable, Sendable, CustomStringConvertible {
 /// What a session tells, in order. Whatever an event says, the session's properties already agree with it.
 public enum SessionEvent: Sendable {
   case stateChanged(SessionState)
+  /// Somebody in the room has to let us in; the session stays `connecting` until then.
+  case waitingForAdmission
+  /// Somebody waits to be let in: `admit` or `deny`.
+  case entryRequested(Participant)
+  /// Somebody waits no longer: let in, not let in, or gone.
+  case entryRequestEnded(Participant)
   case participantJoined(Participant)
   case participantLeft(Participant, DepartureReason)
   /// Own streams come too, with the local participant.

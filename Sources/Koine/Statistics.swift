@@ -5,9 +5,16 @@ public struct LinkStatistics: Sendable, Hashable {
     public var bytes = 0
     public var frames = 0
     public var retransmitted = 0
+    public var keyFrames = 0
     public var keyFramesRequested = 0
+    /// Packets asked for again.
+    public var nacks = 0
     /// Fraction lost as the other side last reported it, 0...1.
     public var reportedLoss = 0.0
+    /// As the other side last reported it, in milliseconds.
+    public var reportedJitter = 0.0
+    /// In milliseconds; nil before the first report that tells.
+    public var roundTripTime: Double?
 
     public init() {}
   }
@@ -20,6 +27,9 @@ public struct LinkStatistics: Sendable, Hashable {
     public var lost = 0
     /// Packets that came only because they were asked for again.
     public var recovered = 0
+    /// Packets asked for again, each time counted.
+    public var nacks = 0
+    public var keyFrames = 0
     public var keyFramesRequested = 0
     /// Interarrival jitter (RFC 3550, 6.4.1) in milliseconds.
     public var jitter = 0.0

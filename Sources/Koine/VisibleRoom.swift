@@ -7,6 +7,7 @@ final class VisibleRoom: Sendable {
     var others: [Participant] = []
     var tiles: [Tile] = []
     var dominantSpeaker: Participant.ID?
+    var entryRequests: [Participant] = []
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
     var nextObserver = 0
   }
@@ -26,6 +27,7 @@ final class VisibleRoom: Sendable {
   var local: Participant { room.withLock { $0.local } }
   var others: [Participant] { room.withLock { $0.others } }
   var tiles: [Tile] { room.withLock { $0.tiles } }
+  var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
 
   func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation {
@@ -93,7 +95,9 @@ extension VisibleRoom.Room {
     case .tileRemoved(let tile): tiles.removeAll { $0.id == tile.id }
     case .tileChanged(let tile):
       if let index = tiles.firstIndex(where: { $0.id == tile.id }) { tiles[index] = tile }
-    case .messageReceived, .levelsChanged, .qualityChanged, .failed: break
+    case .entryRequested(let participant): entryRequests.append(participant)
+    case .entryRequestEnded(let participant): entryRequests.removeAll { $0.id == participant.id }
+    case .messageReceived, .levelsChanged, .qualityChanged, .failed, .waitingForAdmission: break
     }
   }
 }

@@ -40,6 +40,7 @@ struct PlayoutBuffer {
   private var held: Duration?
   private var sinceStretch = 0
   private(set) var statistics = AudioReceiveStatistics()
+  private var isConcealing = false
 
   init(channels: Int) {
     self.channels = channels
@@ -143,7 +144,7 @@ struct PlayoutBuffer {
     // A pause of the sender shows as a jump of the timestamp that the sequence does not share.
     let jump = Int64(Int32(bitPattern: entry.frame.rtpTimestamp &- nextTimestamp))
     if jump > Int64(2 * Self.packetLength), doubtful > 0 || concealedInARow > 0 { doubtful = 0 }
-    statistics.concealed += doubtful
+    countConcealed()
     doubtful = 0
     concealedInARow = 0
     var pcm = decoder?.decode(entry.frame) ?? []
@@ -155,6 +156,13 @@ struct PlayoutBuffer {
     nextTimestamp = entry.frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
     capturedAtNext = entry.frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48)
     lastPlayed = entry.frame
+  }
+
+  private mutating func countConcealed() {
+    guard doubtful > 0 else { return isConcealing = false }
+    statistics.concealed += doubtful
+    if !isConcealing { statistics.concealments += 1 }
+    isConcealing = true
   }
 
   /// Keeps the time that sound is held near the target, a pitch period at a time.
@@ -188,7 +196,7 @@ struct PlayoutBuffer {
     } else {
       conceal()
     }
-    statistics.concealed += doubtful
+    countConcealed()
     doubtful = 0
     nextSequence = expected + 1
     nextTimestamp = nextTimestamp &+ UInt32(Self.packetLength)

@@ -3,11 +3,14 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   /// Whole frames that arrived.
   public var received = 0
   public var decoded = 0
+  public var decodedKeyFrames = 0
   public var rendered = 0
   /// Frames that could not be decoded, or were given up because too many waited.
   public var dropped = 0
   /// Times without a new picture, longer than three frames and 150 ms more than one.
   public var freezes = 0
+  /// All of them together, each from picture to picture, in milliseconds.
+  public var frozen = 0.0
   /// The longest time between two pictures, in milliseconds; pauses by muting left aside.
   public var longestGap = 0.0
   public var width = 0
@@ -30,6 +33,8 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
   public var samples = 0
   /// Of those, made up because nothing was there.
   public var concealed = 0
+  /// Stretches of them.
+  public var concealments = 0
   /// Recovered from the coarse copy in the next packet.
   public var corrected = 0
   /// Left out to catch up.

@@ -112,7 +112,10 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       if decoder?.codec != frame.codec { decoder = try VideoDecoderBox(frame.codec) }
       guard let picture = try decoder?.decode(frame, pool: pool) else { return }
       needsKey = false
-      shared.withLock { $0.statistics.decoded += 1 }
+      shared.withLock { shared in
+        shared.statistics.decoded += 1
+        if frame.isKey { shared.statistics.decodedKeyFrames += 1 }
+      }
       schedule(picture, frame)
     } catch {
       needsKey = true
@@ -142,7 +145,10 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       shared.latency.add(milliseconds: latency.inMilliseconds)
       if let gap {
         shared.statistics.longestGap = max(shared.statistics.longestGap, gap.inMilliseconds)
-        if gap > max(interval * 3, interval + .milliseconds(150)) { shared.statistics.freezes += 1 }
+        if gap > max(interval * 3, interval + .milliseconds(150)) {
+          shared.statistics.freezes += 1
+          shared.statistics.frozen += gap.inMilliseconds
+        }
       }
       shared.rendered.append(now)
       if shared.rendered.count > 240 { shared.rendered.removeFirst(120) }

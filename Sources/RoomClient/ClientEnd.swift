@@ -82,7 +82,7 @@ package class ClientEnd {
     }
     switch conversation.hear(message) {
     case .message(let message):
-      if conversation.state == .standing { stands() }
+      if conversation.state == .standing || message == .waiting { stands() }
       hear(message, at: now)
     case .resumed:
       stands()

@@ -104,6 +104,7 @@ package final class ParticipantEnd: ClientEnd {
       self.attributes = attributes
       send(.attributes(attributes))
     case .remove(let participant): send(.remove(participant: participant))
+    case .answerKnock(let participant, let admitted): send(.answerKnock(participant: participant, admitted: admitted))
     case .closeRoom: send(.close)
     case .statistics(let completion): completion(media.statistics(at: now))
     case .leave:
@@ -138,12 +139,12 @@ package final class ParticipantEnd: ClientEnd {
 
   override func interrupted() {
     isReachable = false
-    if pathLostSince == nil { receiver.linkDidChange(.reconnecting) }
+    if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnecting) }
   }
 
   override func resumed(at now: Tick) {
     isReachable = true
-    if pathLostSince == nil { receiver.linkDidChange(.reconnected) }
+    if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnected) }
   }
 
   /// The room knows nothing of us: in again under the same name. What the session publishes and receives it says anew when
@@ -152,7 +153,7 @@ package final class ParticipantEnd: ClientEnd {
     do { try media.beginAnew(at: now) } catch { return end(.lost) }
     levels = [:]
     pathLostSince = nil
-    isReturning = true
+    isReturning = local != nil
     join()
     for message in unheard {
       switch message {
@@ -260,6 +261,9 @@ package final class ParticipantEnd: ClientEnd {
     switch message {
     case .joined(let joined): enter(joined, at: now)
     case .refused(let failure): end(.refused(SessionError(failure)))
+    case .waiting: receiver.linkDidChange(.waiting)
+    case .knock(let participant): receiver.linkDidChange(.knock(Koine.Participant(participant)))
+    case .knockEnded(let id): receiver.linkDidChange(.knockEnded(id))
     case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
     case .participantLeft(let id, let reason):
       levels[id] = nil

@@ -16,6 +16,7 @@ package final class RoomLink: Link, Sendable {
     case message(DataMessage)
     case attributes([String: String])
     case remove(Participant.ID)
+    case answerKnock(Participant.ID, admitted: Bool)
     case closeRoom
     case statistics(@Sendable (LinkStatistics) -> Void)
     case leave
@@ -46,6 +47,9 @@ package final class RoomLink: Link, Sendable {
   package func send(_ message: DataMessage) { add(.message(message)) }
   package func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
   package func remove(_ participant: Participant.ID) { add(.remove(participant)) }
+  package func answerKnock(of participant: Participant.ID, admitting: Bool) {
+    add(.answerKnock(participant, admitted: admitting))
+  }
   package func closeRoom() { add(.closeRoom) }
   package func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { add(.statistics(completion)) }
   package func leave() { add(.leave) }

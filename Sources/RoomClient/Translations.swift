@@ -71,6 +71,7 @@ extension Koine.EndReason {
     case .left: self = .left
     case .duplicate: self = .duplicate
     case .removed: self = .removed
+    case .expired: self = .expired
     case .closed: self = .roomClosed
     default: self = .lost
     }
@@ -84,6 +85,7 @@ extension SessionError {
       case .unauthorized: .invalidCredential
       case .forbidden: .notPermitted
       case .roomFull: .roomFull
+      case .denied: .denied
       case .tooLarge: .tooLarge
       case .tooMany: .tooMany
       default: Code(rawValue: failure.code.rawValue)
@@ -99,8 +101,12 @@ extension LinkStatistics.Outgoing {
     bytes = figures.bytes
     frames = figures.frames
     retransmitted = figures.retransmitted
+    keyFrames = figures.keyFrames
     keyFramesRequested = figures.keyFrameRequests
+    nacks = figures.nacksReceived
     reportedLoss = figures.reportedLoss
+    reportedJitter = figures.reportedJitter
+    roundTripTime = figures.roundTrip?.inMilliseconds
   }
 }
 
@@ -112,6 +118,8 @@ extension LinkStatistics.Incoming {
     frames = figures.frames
     lost = figures.lost
     recovered = figures.recovered
+    nacks = figures.nacksSent
+    keyFrames = figures.keyFrames
     keyFramesRequested = figures.keyFrameRequests
     jitter = figures.jitter
   }

@@ -13,15 +13,26 @@ package struct Grants: Hashable, Sendable {
   package var canSendData: Bool
   /// Putting others out, and closing the room.
   package var canModerate: Bool
+  /// Letting those in who have to ask.
+  package var canAdmit: Bool
+  /// Entering at all.
+  package var canJoin = true
+  /// Waits until somebody lets it in.
+  package var mustAsk = false
+  /// The others do not see it; it publishes nothing.
+  package var isHidden = false
+  /// For how long, from the join on; then it is put out. nil: without an end.
+  package var validFor: Duration?
 
   package init(
     participantID: String? = nil, name: String? = nil, externalID: String? = nil, attributes: [String: String]? = nil,
     publish: Set<Track.Kind> = Set(Track.Kind.allCases), canSubscribe: Bool = true, canSendData: Bool = true,
-    canModerate: Bool = true
+    canModerate: Bool = true, canAdmit: Bool = true
   ) {
     (self.participantID, self.name, self.externalID) = (participantID, name, externalID)
     (self.attributes, self.publish) = (attributes, publish)
     (self.canSubscribe, self.canSendData, self.canModerate) = (canSubscribe, canSendData, canModerate)
+    self.canAdmit = canAdmit
   }
 
   package static let everything = Grants()

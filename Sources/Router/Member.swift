@@ -23,6 +23,8 @@ final class Member {
   var isConnected = false
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
+  /// When what let it in ends.
+  let expires: Tick?
   var dataBudget: Budget
   var dataByteBudget: Budget
   /// The path's estimate in bit/s.
@@ -47,6 +49,7 @@ final class Member {
     (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
     (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
     dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    expires = grants.validFor.map { now + $0 }
     dataByteBudget = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
     deadline = now + limits.connectTimeout
   }

@@ -88,6 +88,7 @@ extension Room {
     guard member.tracks.count + tracks.count <= limits.tracks else {
       throw Failure(.tooMany, "a participant publishes at most \(limits.tracks) tracks")
     }
+    guard !member.grants.isHidden else { throw Failure(.forbidden, "who is hidden publishes nothing") }
     var ids = Set(member.tracks.map(\.track.id))
     var mids = Set(member.tracks.map(\.media.mid))
     var sources = Set(member.tracks.flatMap(\.sources))

@@ -11,14 +11,16 @@ extension Room {
     guard let due = nextQualityCheck, due <= now else { return }
     nextQualityCheck = members.isEmpty ? nil : now + Self.qualityInterval
     var changes: [String: Int] = [:]
-    for member in members where member.measureQuality(at: now) { changes[member.id] = member.quality.rawValue }
+    for member in members where member.measureQuality(at: now) && !member.grants.isHidden {
+      changes[member.id] = member.quality.rawValue
+    }
     guard !changes.isEmpty else { return }
     tellOthers(.quality(changes), than: nil)
   }
 
   /// Who comes later learns whose path is poor.
   func tellQuality(to member: Member) {
-    let poor = members.filter { $0.quality != .good && $0 !== member }
+    let poor = members.filter { $0.quality != .good && $0 !== member && !$0.grants.isHidden }
     guard !poor.isEmpty else { return }
     outbox.post(
       .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality.rawValue) })), to: member.connection)

@@ -34,6 +34,7 @@ final class Room {
   var listed: [PublishedTrack] = []
   var nextLayerCheck: Tick?
   var nextQualityCheck: Tick?
+  private var nextExpiry: Tick?
   var alarm = HeapAlarm()
   /// Whether something has happened that its router must look at.
   var needsSettling = false
@@ -72,7 +73,7 @@ final class Room {
       join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
       at: now)
     seat.member = member
-    let others = members.map(\.participant)
+    let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.append(member)
     membersByID[id] = member
     watch(member)
@@ -80,7 +81,8 @@ final class Room {
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
       history: history.messages(for: id, isReturning: join.returningTo != nil, at: now), epoch: epoch)
     outbox.post(.joined(joined), to: connection.id)
-    tellOthers(.participantJoined(member.participant), than: member)
+    if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
+    if let expires = member.expires { nextExpiry = nextExpiry.sooner(expires) }
     tellSpeakers(to: member)
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
@@ -134,7 +136,7 @@ final class Room {
     departed.append(member)
     needsSettling = true
     outbox.post(.ended(told), to: member.connection)
-    tellOthers(.participantLeft(id: member.id, reason: others), than: nil)
+    if !member.grants.isHidden { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
   }
 
   /// Lets go of everybody without a word: a member and its seat hold each other.
@@ -152,7 +154,8 @@ final class Room {
 
   func handle(_ message: ClientMessage, of member: Member, at now: Tick) {
     switch message {
-    case .join, .ping, .register, .ring, .cancelRing, .answerRing, .resumeConversation, .heard, .restartMedia, .bye:
+    case .join, .ping, .register, .ring, .cancelRing, .answerRing, .resumeConversation, .heard, .restartMedia, .bye,
+      .answerKnock:
       break  // the router's own
     case .publish(let publish): self.publish(publish, of: member, at: now)
     case .unpublish(let trackIDs): unpublish(trackIDs, of: member, at: now)
@@ -165,7 +168,7 @@ final class Room {
     case .data(let message): take(message, of: member, at: now)
     case .attributes(let attributes):
       member.attributes = attributes
-      tellOthers(.attributes(participant: member.id, attributes), than: member)
+      if !member.grants.isHidden { tellOthers(.attributes(participant: member.id, attributes), than: member) }
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
     case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
@@ -174,7 +177,7 @@ final class Room {
 
   private func putOut(_ id: String, by member: Member, at now: Tick) {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
-    guard let other = self.member(id) else {
+    guard let other = self.member(id), !other.grants.isHidden else {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” is in the room")),
         to: member.connection)
@@ -184,6 +187,15 @@ final class Room {
 
   private func refuseModeration(to member: Member) {
     outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.connection)
+  }
+
+  /// Puts out those whose time has come.
+  private func checkExpiry(at now: Tick) {
+    guard let due = nextExpiry, due <= now else { return }
+    for member in members where member.expires.map({ $0 <= now }) ?? false {
+      remove(member, told: .expired, others: .removed, at: now)
+    }
+    nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
   }
 
   // MARK: Media connections
@@ -229,7 +241,7 @@ final class Room {
 
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
-    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck)
+    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in listed { soonest = soonest.sooner(track.deadline) }
     return soonest
@@ -240,6 +252,7 @@ final class Room {
     repeatKeyFrameRequests(at: now)
     checkLayers(at: now)
     checkQuality(at: now)
+    checkExpiry(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }
       remove(member, told: .dropped, others: .dropped, at: now)

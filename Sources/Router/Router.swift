@@ -66,6 +66,7 @@ package final class Router {
   private let outbox = Outbox()
   private var timers = TimerHeap()
   private var switchboard: Switchboard
+  private var lobby = Lobby()
   private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
@@ -100,6 +101,7 @@ package final class Router {
   private func close(_ connection: Connection, grace: Duration, at now: Tick) {
     connections.remove(connection)
     switchboard.close(connection.id)
+    stopWaiting(connection)
     guard let member = connection.member else { return }
     member.connection = nil
     member.room.loses(member, grace: grace, at: now)
@@ -134,14 +136,21 @@ package final class Router {
     case .heard(let count): return connection.conversation.told(heard: count)
     case .resumeConversation(let key, let heard): return takeUp(key, heard: heard, on: line, instead: connection)
     case .join(let join):
-      guard connection.member == nil else {
-        return outbox.post(.failed(request: nil, Failure(.wrongState, "already in a room")), to: connection.id)
+      guard connection.member == nil, !lobby.isWaiting(connection.id) else {
+        return outbox.post(
+          .failed(request: nil, Failure(.wrongState, "already in a room, or before it")), to: connection.id)
       }
       return admit(join, on: connection, at: now)
     case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, on: connection, at: now)
     case .close:
       guard let member = connection.member, member.grants.canModerate else { break }
       return close(room: member.room.name, at: now)
+    case .leave where lobby.isWaiting(connection.id):
+      stopWaiting(connection)
+      return outbox.post(.ended(.left), to: connection.id)
+    case .answerKnock(let id, let admitted):
+      guard let member = connection.member else { break }
+      return answerKnock(of: id, admitted, by: member, at: now)
     default: break
     }
     guard let member = connection.member else {
@@ -239,16 +248,68 @@ package final class Router {
     switch admission(join, at: now) {
     case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
     case .success(let grants):
-      let room = room(named: join.room, at: now)
-      defer { settle(room, at: now) }
-      do {
-        let id = grants.participantID ?? join.participantID ?? unusedID(in: room)
-        let seat = try makeSeat(for: join.description, connection.dialect, at: now)
-        offerResumption(on: connection)
-        connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
-      } catch {
-        outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
+      let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
+      guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
+      let knock = Lobby.Knock(
+        room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
+      lobby.add(knock)
+      offerResumption(on: connection)
+      outbox.post(.waiting, to: connection.id)
+      tellDeciders(.knock(knock.participant), in: join.room)
+    }
+  }
+
+  private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
+    let room = room(named: join.room, at: now)
+    defer { settle(room, at: now) }
+    do {
+      let seat = try makeSeat(for: join.description, connection.dialect, at: now)
+      offerResumption(on: connection)
+      connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
+    } catch {
+      return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
+    }
+    guard grants.canAdmit else { return }
+    for knock in lobby.knocks(at: join.room) { outbox.post(.knock(knock.participant), to: connection.id) }
+  }
+
+  // MARK: Those who have to ask
+
+  private func tellDeciders(_ message: ServerMessage, in room: String) {
+    for member in rooms[room]?.members ?? [] where member.grants.canAdmit {
+      outbox.post(message, to: member.connection)
+    }
+  }
+
+  private func stopWaiting(_ connection: Connection) {
+    guard let knock = lobby.take(connection.id) else { return }
+    tellDeciders(.knockEnded(participant: knock.id), in: knock.room)
+  }
+
+  private func answerKnock(of id: String, _ admitted: Bool, by member: Member, at now: Tick) {
+    let room = member.room.name
+    guard member.grants.canAdmit else {
+      return outbox.post(
+        .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.connection)
+    }
+    guard let knock = lobby.take(id, at: room) else {
+      return outbox.post(
+        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
+    }
+    tellDeciders(.knockEnded(participant: id), in: room)
+    guard let connection = connections[knock.connection] else { return }
+    var grants = knock.grants
+    // What it was let in with goes on running out while it waits.
+    if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
+      grants.validFor = rest
+      guard rest > .zero else {
+        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: connection.id)
       }
+    }
+    if admitted {
+      enter(knock.join, id: id, grants, on: connection, at: now)
+    } else {
+      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: connection.id)
     }
   }
 
@@ -261,6 +322,13 @@ package final class Router {
     }
     let answer = configuration.authorization.check(join)
     guard case .success(let grants) = answer else { return answer }
+    guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
+    if let validFor = grants.validFor, validFor <= .zero {
+      return .failure(Failure(.unauthorized, "what lets it in has expired"))
+    }
+    if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
+      return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
+    }
     guard let room = rooms[join.room] else {
       guard rooms.count < configuration.limits.rooms else {
         return .failure(Failure(.roomFull, "no more than \(configuration.limits.rooms) rooms at a time"))
@@ -275,10 +343,10 @@ package final class Router {
     return answer
   }
 
-  private func unusedID(in room: Room) -> String {
+  private func unusedID(in room: String) -> String {
     while true {
       let id = "p" + String(random.next(), radix: 36)
-      if room.member(id) == nil { return id }
+      if rooms[room]?.member(id) == nil { return id }
     }
   }
 

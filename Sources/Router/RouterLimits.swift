@@ -3,6 +3,8 @@ package struct RouterLimits: Hashable, Sendable {
   package var rooms = Int.max
   /// Of one room.
   package var participants = 1000
+  /// Who wait to be let into one room.
+  package var lobby = 64
   /// Published by one participant.
   package var tracks = 16
   /// Tracks one participant gets.

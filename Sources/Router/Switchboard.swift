@@ -8,7 +8,8 @@ import KoineSignaling
 ///
 ///     ringing ─→ accepted | declined | busy | unanswered | cancelled      unreachable at once where nobody is registered
 ///
-/// All devices of an identity ring; the first answer counts and silences the others.
+/// All devices of an identity ring; the first answer counts and silences the others. Where two ring each other, both ring,
+/// and as soon as one accepts, the other call is over.
 struct Switchboard {
   struct Limits: Hashable, Sendable {
     /// Rings under way of one caller.
@@ -139,8 +140,19 @@ struct Switchboard {
     outbox.post(.ringEnded(id: id, answer), to: connection)
     for other in calls[index].callees[callee].ringing { outbox.post(.ringEnded(id: id, .handledElsewhere), to: other) }
     calls[index].callees[callee].ringing = []
+    let (caller, own) = (calls[index].caller.identity, device(connection)?.identity)
     finish(callee, of: index, as: answer)
+    if answer == .accepted, let own { endOwnRing(of: own, to: caller) }
     forgetFinished()
+  }
+
+  /// Both rang each other, and one has accepted: the other call is not needed any more.
+  private mutating func endOwnRing(of identity: String, to other: String) {
+    for index in calls.indices where calls[index].caller.identity == identity {
+      for callee in calls[index].callees.indices where calls[index].callees[callee].identity == other {
+        finish(callee, of: index, as: .cancelled)
+      }
+    }
   }
 
   mutating func handleTimeout(at now: Tick) {

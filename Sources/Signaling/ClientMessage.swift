@@ -25,6 +25,8 @@ public enum ClientMessage: Hashable, Sendable {
   case remove(participant: String)
   /// Puts everybody out.
   case close
+  /// Lets somebody in who waits, or does not.
+  case answerKnock(participant: String, admitted: Bool)
   /// Answered by `pong` with the same number.
   case ping(Int)
   /// Takes up a conversation that another connection began. The first message of a connection; answered by `resumed`, or by
@@ -43,11 +45,12 @@ extension ClientMessage: Codable {
   enum Kind: String, CaseIterable {
     case join, register, ring, cancelRing, answerRing, publish, unpublish, mute, subscribe, unsubscribe, pause, resume,
       prefer, data, attributes, leave, remove
-    case close, ping, resumeConversation, heard, restartMedia, bye
+    case close, ping, resumeConversation, heard, restartMedia, bye, answerKnock
   }
 
   enum CodingKeys: String, CodingKey {
-    case type, id, answer, tracks, track, muted, attributes, reason, participant, number, key, heard, description
+    case type, id, answer, tracks, track, muted, attributes, reason, participant, number, key, heard, description,
+      admitted
   }
 
   public init(from decoder: any Decoder) throws {
@@ -74,6 +77,9 @@ extension ClientMessage: Codable {
     case .leave: self = .leave(reason: try fields.textIfPresent(.reason))
     case .remove: self = .remove(participant: try fields.text(.participant))
     case .close: self = .close
+    case .answerKnock:
+      self = .answerKnock(
+        participant: try fields.text(.participant), admitted: try fields.decode(Bool.self, forKey: .admitted))
     case .ping: self = .ping(try fields.decode(Int.self, forKey: .number))
     case .resumeConversation:
       self = .resumeConversation(key: try fields.text(.key), heard: try fields.decode(Int.self, forKey: .heard))
@@ -107,6 +113,9 @@ extension ClientMessage: Codable {
     case .leave(let reason): try fields.encodeIfPresent(reason, forKey: .reason)
     case .remove(let participant): try fields.encode(participant, forKey: .participant)
     case .close, .bye: break
+    case .answerKnock(let participant, let admitted):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encode(admitted, forKey: .admitted)
     case .ping(let number): try fields.encode(number, forKey: .number)
     case .resumeConversation(let key, let heard):
       try fields.encode(key, forKey: .key)
@@ -136,6 +145,7 @@ extension ClientMessage: Codable {
     case .leave: .leave
     case .remove: .remove
     case .close: .close
+    case .answerKnock: .answerKnock
     case .ping: .ping
     case .resumeConversation: .resumeConversation
     case .heard: .heard

@@ -9,6 +9,8 @@ public struct Failure: Error, Hashable, Sendable, Codable {
     public static let unauthorized = Code(rawValue: "unauthorized")
     /// The credential does not grant what was asked.
     public static let forbidden = Code(rawValue: "forbidden")
+    /// Somebody in the room has decided against it.
+    public static let denied = Code(rawValue: "denied")
     public static let roomFull = Code(rawValue: "roomFull")
     public static let unsupportedVersion = Code(rawValue: "unsupportedVersion")
     public static let unknownType = Code(rawValue: "unknownType")
@@ -62,6 +64,8 @@ public struct EndReason: RawRepresentable, Hashable, Sendable, Codable {
   /// The media path broke and did not come back.
   public static let dropped = EndReason(rawValue: "dropped")
   public static let removed = EndReason(rawValue: "removed")
+  /// What let it in has ended.
+  public static let expired = EndReason(rawValue: "expired")
   /// The room or the router closes.
   public static let closed = EndReason(rawValue: "closed")
 }

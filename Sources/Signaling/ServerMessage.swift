@@ -12,6 +12,12 @@ public enum ServerMessage: Hashable, Sendable {
   case ringEnded(id: String, RingState)
   /// One's own ring has got on.
   case ringProgress(RingProgress)
+  /// The answer to a join that somebody in the room has to decide on; `joined` or `refused` follows.
+  case waiting
+  /// Somebody waits to be let in, for those who may decide.
+  case knock(Participant)
+  /// Nobody needs to decide any more.
+  case knockEnded(participant: String)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: LeaveReason)
   /// The answer to a `publish` that was done.
@@ -53,7 +59,7 @@ extension ServerMessage: Codable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
-    case resumable, resumed, heard, mediaRestarted
+    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded
   }
 
   enum CodingKeys: String, CodingKey {
@@ -72,6 +78,9 @@ extension ServerMessage: Codable {
     case .incomingRing: self = .incomingRing(try IncomingRing(from: decoder))
     case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .state))
     case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
+    case .waiting: self = .waiting
+    case .knock: self = .knock(try fields.decode(Participant.self, forKey: .participant))
+    case .knockEnded: self = .knockEnded(participant: try fields.text(.participant))
     case .participantJoined: self = .participantJoined(try fields.decode(Participant.self, forKey: .participant))
     case .participantLeft:
       self = .participantLeft(
@@ -124,6 +133,9 @@ extension ServerMessage: Codable {
       try fields.encode(id, forKey: .id)
       try fields.encode(state, forKey: .state)
     case .ringProgress(let progress): try progress.encode(to: encoder)
+    case .waiting: break
+    case .knock(let participant): try fields.encode(participant, forKey: .participant)
+    case .knockEnded(let participant): try fields.encode(participant, forKey: .participant)
     case .participantJoined(let participant): try fields.encode(participant, forKey: .participant)
     case .participantLeft(let id, let reason):
       try fields.encode(id, forKey: .participant)
@@ -172,6 +184,9 @@ extension ServerMessage: Codable {
     case .incomingRing: .incomingRing
     case .ringEnded: .ringEnded
     case .ringProgress: .ringProgress
+    case .waiting: .waiting
+    case .knock: .knock
+    case .knockEnded: .knockEnded
     case .participantJoined: .participantJoined
     case .participantLeft: .participantLeft
     case .accepted: .accepted

@@ -8,8 +8,17 @@ public struct Admission: Hashable, Sendable {
   public var displayName: String?
   /// The only room it may enter; nil for any.
   public var room: String?
+  public enum Medium: String, Hashable, Sendable, CaseIterable { case sound, pictures, screen }
+
   public var canPublish: Bool
+  /// What it may publish if it may publish at all.
+  public var media = Set(Medium.allCases)
   public var canSubscribe: Bool
+  public var canSendData = true
+  /// The others do not see it.
+  public var isHidden = false
+  /// Whether its bearer must go when it expires. The vendors' tokens only open the door.
+  public var endsStay = false
   /// Whether it may control what others send.
   public var canModerate: Bool
   /// Whether it must wait until somebody in the room lets it in.

@@ -1,9 +1,20 @@
 /// What lets somebody into a room without a vendor's words: an app of the common layer, a browser.
 public struct RoomPass: AccessToken {
   public enum Right: String, Hashable, Sendable, CaseIterable {
-    case publish, subscribe
-    /// Putting others out, and closing the room.
+    /// Everything; or only one kind of it.
+    case publish
+    case publishSound = "publish:sound"
+    case publishPictures = "publish:pictures"
+    case publishScreen = "publish:screen"
+    case subscribe
+    /// Data messages.
+    case send
+    /// Putting others out, closing the room, and letting those in who have to ask.
     case moderate
+    /// No right, but a duty: to wait until somebody lets it in.
+    case ask
+    /// Unseen by the others, and publishing nothing.
+    case hidden
   }
 
   /// The only room it opens; nil for any.
@@ -18,7 +29,7 @@ public struct RoomPass: AccessToken {
 
   public init(
     room: String? = nil, participantID: String? = nil, name: String? = nil,
-    rights: Set<Right> = [.publish, .subscribe],
+    rights: Set<Right> = [.publish, .subscribe, .send],
     issued: NumericDate, expires: NumericDate
   ) {
     (self.room, self.participantID, self.name, self.rights) = (room, participantID, name, rights)
@@ -32,10 +43,19 @@ public struct RoomPass: AccessToken {
   }
 
   public var admission: Admission {
-    Admission(
+    let media: [Right: Admission.Medium] = [
+      .publishSound: .sound, .publishPictures: .pictures, .publishScreen: .screen,
+    ]
+    let some = Set(rights.compactMap { media[$0] })
+    var admission = Admission(
       identity: participantID, participantID: participantID, displayName: name, room: room,
-      canPublish: rights.contains(.publish), canSubscribe: rights.contains(.subscribe),
-      canModerate: rights.contains(.moderate), expiry: expires)
+      canPublish: rights.contains(.publish) || !some.isEmpty, canSubscribe: rights.contains(.subscribe),
+      canModerate: rights.contains(.moderate), mustAsk: rights.contains(.ask), expiry: expires)
+    if !rights.contains(.publish) { admission.media = some }
+    admission.canSendData = rights.contains(.send)
+    admission.isHidden = rights.contains(.hidden)
+    admission.endsStay = true
+    return admission
   }
 
   // MARK: Claims

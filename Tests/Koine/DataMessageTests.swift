@@ -1,9 +1,13 @@
+import Foundation
 import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// What the rules of data messages promise, between sessions.
+/// What the rules of data messages promise, between sessions. With 500 messages of each publisher: `KOINE_ROUNDS=100 swift
+/// test --filter DataMessageTests`.
 struct DataMessageTests {
+  private static let messages = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 60 : 500
+
   /// Somebody who only writes and reads.
   private struct Person {
     let session: Session
@@ -58,16 +62,17 @@ struct DataMessageTests {
     let publishers = await people((0..<20).map { "p\($0)" }, in: world)
     let readers = await people(["here", "away"], in: world)
     let backend = try #require(world.backend as? EmbeddedBackend)
-    for number in 0..<500 {
-      if number == 50 { backend.cutNetwork(of: "away", for: .seconds(25)) }
+    let count = Self.messages
+    for number in 0..<count {
+      if number == count / 10 { backend.cutNetwork(of: "away", for: .seconds(25)) }
       for publisher in publishers { try publisher.say(number, to: ["here", "away"]) }
-      await world.run(for: .milliseconds(60))
+      await world.run(for: .seconds(30) / count)
     }
     await world.run(for: .seconds(15))
     for reader in readers {
       #expect(reader.session.state == .connected)
       for publisher in publishers {
-        #expect(reader.numbers(of: publisher.session.request.name) == Array(0..<500))
+        #expect(reader.numbers(of: publisher.session.request.name) == Array(0..<count))
       }
       let orders = reader.heard.withLock { $0.map(\.order) }
       #expect(zip(orders, orders.dropFirst()).allSatisfy { $0 < $1 })

@@ -57,6 +57,9 @@ final class Watcher: VideoSink, AudioSink, Sendable {
     case .tileAdded(let tile): "tile \(tile.kind)"
     case .tileChanged: "tile changed"
     case .tileRemoved: "tile removed"
+    case .waitingForAdmission: "waiting"
+    case .entryRequested(let participant): "\(participant.name) asks"
+    case .entryRequestEnded(let participant): "\(participant.name) asks no more"
     case .failed(let error): "failed \(error)"
     }
   }

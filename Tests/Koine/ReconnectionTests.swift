@@ -14,7 +14,7 @@ private final class TroubledCall: Sendable {
     let states = Lock<[SessionState]>([])
     let sent = Lock(0)
 
-    init(_ name: String, _ world: World) throws {
+    init(_ name: String, _ world: World, withSound: Bool) throws {
       session = Session(JoinRequest(room: "tea", participantID: name, name: name), in: world)
       watcher.follow(session)
       session.observe { [heard, states] event in
@@ -25,7 +25,7 @@ private final class TroubledCall: Sendable {
       }
       if name != "eva" {
         try session.publish(camera: Devices.camera("stamp:\(name),160x90@5"))
-        try session.publish(microphone: Devices.microphone("tone"))
+        if withSound { try session.publish(microphone: Devices.microphone("tone")) }
       }
       session.join { _ in }
     }
@@ -47,10 +47,10 @@ private final class TroubledCall: Sendable {
   let backend: EmbeddedBackend
   let people: [Person]
 
-  init(seed: UInt64, network: String? = nil) async throws {
+  init(seed: UInt64, network: String? = nil, withSound: Bool = false) async throws {
     world = try virtualWorld(seed: seed, network: network)
     backend = try #require(world.backend as? EmbeddedBackend)
-    people = try ["ana", "ben", "eva"].map { [world] in try Person($0, world) }
+    people = try ["ana", "ben", "eva"].map { [world] in try Person($0, world, withSound: withSound) }
     let ready = await world.run(
       until: { [people] in people.allSatisfy { $0.session.state == .connected && $0.watcher.now.frames > 0 } },
       limit: .seconds(10))
@@ -100,14 +100,15 @@ private final class TroubledCall: Sendable {
 }
 
 /// Long runs: `KOINE_ROUNDS=100 swift test --filter ReconnectionTests`.
-private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 2
+private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 1
 
 @Suite(.serialized) struct ReconnectionTests {
   @Test(arguments: TroubledCall.Trouble.allCases)
   private func everybodyIsBackAndNothingIsLost(after trouble: TroubledCall.Trouble) async throws {
     for round in 0..<rounds {
       let network = round % 2 == 0 ? nil : "loss=2%,delay=20ms,jitter=10ms"
-      let call = try await TroubledCall(seed: UInt64(round) + 1, network: network)
+      let call = try await TroubledCall(
+        seed: UInt64(round) + 1, network: network, withSound: round % 4 == 0 && rounds > 1)
       await call.world.run(for: .milliseconds(137 * (round % 29)))
       try await call.talk(for: 1)
       let seconds = call.begin(trouble)

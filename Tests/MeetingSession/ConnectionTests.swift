@@ -37,6 +37,7 @@ private final class ScriptedLink: Link {
   func send(_ message: Koine.DataMessage) {}
   func setAttributes(_ attributes: [String: String]) {}
   func remove(_ participant: Participant.ID) {}
+  func answerKnock(of participant: Participant.ID, admitting: Bool) {}
   func closeRoom() {}
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { completion(LinkStatistics()) }
   func leave() { left() }

@@ -95,21 +95,21 @@ struct DataTests {
     #expect(try history(of: "dan") == ["rule"])
   }
 
-  /// 20 publishers × 500 messages to everybody: each hears the others' in their order, once, and all in one order.
+  /// 20 publishers to everybody: each hears the others' in their order, once, and all in one order.
   @Test func manyPublishersAreHeardInOrderAndOnce() throws {
     let world = try World()
     let names = (0..<20).map { "p\($0)" }
     var clients: [Client] = []
     for name in names { clients += try world.joined(name) }
-    for number in 0..<500 {
+    for number in 0..<100 {
       for client in clients { client.tell(.data(DataMessage(topic: "t", payload: [], id: "\(number)"))) }
       world.run(.milliseconds(10))
     }
     for client in clients {
       let heard = data(client)
-      #expect(heard.count == 19 * 500 && zip(heard, heard.dropFirst()).allSatisfy { $0.order < $1.order })
+      #expect(heard.count == 19 * 100 && zip(heard, heard.dropFirst()).allSatisfy { $0.order < $1.order })
       let bySender = Dictionary(grouping: heard, by: \.from)
-      #expect(bySender.count == 19 && bySender.values.allSatisfy { $0.map(\.id) == (0..<500).map(String.init) })
+      #expect(bySender.count == 19 && bySender.values.allSatisfy { $0.map(\.id) == (0..<100).map(String.init) })
     }
   }
 

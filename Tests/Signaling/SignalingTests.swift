@@ -40,7 +40,7 @@ enum Examples {
     .prefer([LayerPreference(reference: reference)]), .remove(participant: "ben"), .close,
     .join(Join(room: "r", name: "", description: description, returningTo: "e1")),
     .resumeConversation(key: "k", heard: 12), .heard(0), .restartMedia(description),
-    .bye,
+    .bye, .answerKnock(participant: "eva", admitted: true),
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -60,6 +60,7 @@ enum Examples {
       IncomingRing(id: "r1", room: "call", from: "ana", fromName: "Ana", to: ["ben"], hasVideo: false)),
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
     .quality(["ana": 2, "ben": 0]), .joined(Joined(local: participant, description: description, epoch: "e1")),
+    .waiting, .knock(participant), .knockEnded(participant: "eva"), .ended(.expired),
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
   ]
 }

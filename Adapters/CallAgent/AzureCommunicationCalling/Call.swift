@@ -275,7 +275,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
         if let level = levels[remote.identifier.rawId] { remote.setSpeaking(level > Self.speechLevel) }
       }
     case .messageReceived(let message): heard(message)
-    case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed:
+    case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
+      .waitingForAdmission, .entryRequested, .entryRequestEnded:
       break  // for features, or not in this style's vocabulary
     }
     for feature in current.withLock({ $0.features.values.sorted { $0.name < $1.name } }) { feature.handle(event) }
@@ -349,6 +350,7 @@ extension CallEndReason {
     case .removed: self.init(subcode: 5000)
     case .duplicate: self.init(code: 0, subcode: 5300)
     case .lost: self.init(code: 490)
+    case .expired: self.init(code: 401)
     case .refused(let error):
       switch error.code {
       case .invalidCredential: self.init(code: 401)

@@ -312,7 +312,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
     case .failed(let error):
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_VIDEO_MEDIA : VideoSDKError(error)) }
-    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved:
+    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .waitingForAdmission, .entryRequested,
+      .entryRequestEnded:
       break  // not in this style's vocabulary so far
     }
   }
@@ -353,6 +354,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     switch reason {
     case .refused(let error): tell { $0.onError(error: VideoSDKError(error)) }
     case .duplicate: tell { $0.onError(error: .DUPLICATE_PARTICIPANT) }
+    case .expired: tell { $0.onError(error: VideoSDKError(SessionError(.invalidCredential, "the token has expired"))) }
     case .lost: tell { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .roomClosed: break
     }

@@ -91,7 +91,7 @@ public enum LeaveReason: Int, Sendable {
       case .left: .manualLeaveCalled
       case .refused: .joinRoomFailed
       case .lost: .websocketConnectionAttemptsExhausted
-      case .removed: .removePeer
+      case .removed, .expired: .removePeer
       case .duplicate: .duplicateParticipant
       case .roomClosed: .roomClose
       }

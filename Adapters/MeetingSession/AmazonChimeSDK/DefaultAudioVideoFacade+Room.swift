@@ -25,6 +25,7 @@ extension DefaultAudioVideoFacade {
       messages.receive(topic: message.topic, payload: message.payload, from: sender, age: message.age)
     case .failed(let error): logger.error(msg: "\(error)")
     case .attributesChanged, .dominantSpeakerChanged, .tileChanged, .tileRemoved: break  // told by other means here
+    case .waitingForAdmission, .entryRequested, .entryRequestEnded: break  // meetings have no lobby
     }
   }
 

@@ -52,7 +52,7 @@ public enum MeetingSessionStatusCode: UInt32, CustomStringConvertible, Sendable 
       switch reason {
       case .left: .ok
       case .lost: .audioDisconnected
-      case .removed, .roomClosed: .audioServerHungup
+      case .removed, .roomClosed, .expired: .audioServerHungup
       case .duplicate: .audioJoinedFromAnotherDevice
       case .refused(let error):
         switch error.code {

@@ -103,6 +103,7 @@ final class StageRun: @unchecked Sendable {
     case .refused(let error): .ivs(StageFault(error), error.message, fatal: true)
     case .lost: .ivs(.networkError, "the connection to the stage was lost")
     case .removed: .ivs(.invalidToken, "put out of the stage")
+    case .expired: .ivs(.invalidToken, "the token has expired")
     case .roomClosed: .ivs(.joinRefused, "the stage was closed")
     }
   }

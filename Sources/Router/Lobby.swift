@@ -1,0 +1,38 @@
+import KoineBase
+import KoineSignaling
+
+/// Those who wait until somebody in their room lets them in, in the order in which they came.
+struct Lobby {
+  struct Knock {
+    let room: String
+    /// Under which it will enter.
+    let id: String
+    let join: Join
+    let grants: Grants
+    let connection: ConnectionID
+    let since: Tick
+
+    /// As those see it who decide.
+    var participant: Participant {
+      Participant(
+        id: id, name: grants.name ?? join.name, externalID: grants.externalID ?? join.externalID,
+        attributes: grants.attributes ?? join.attributes)
+    }
+  }
+
+  private var knocks: [Knock] = []
+
+  mutating func add(_ knock: Knock) { knocks.append(knock) }
+
+  func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
+
+  mutating func take(_ id: String, at room: String) -> Knock? {
+    knocks.firstIndex { $0.room == room && $0.id == id }.map { knocks.remove(at: $0) }
+  }
+
+  mutating func take(_ connection: ConnectionID) -> Knock? {
+    knocks.firstIndex { $0.connection == connection }.map { knocks.remove(at: $0) }
+  }
+
+  func isWaiting(_ connection: ConnectionID) -> Bool { knocks.contains { $0.connection == connection } }
+}

@@ -1,0 +1,85 @@
+import Koine
+import KoineEmbeddedBackend
+import KoineTokens
+import Testing
+
+/// Grants as sessions meet them, by tokens.
+struct LobbyTests {
+  private let now = NumericDate.ofSystemClock()
+  private let world: World
+
+  init() throws { world = try virtualWorld() }
+
+  private func enter(_ name: String, _ rights: Set<RoomPass.Right>, seconds: Double = 600) throws -> (Session, Watcher)
+  {
+    let pass = RoomPass(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds)
+    let credential = try pass.signed(with: SigningKey(generating: .p256))
+    let session = Session(JoinRequest(room: "tea", credential: credential, name: name), in: world)
+    let watcher = Watcher()
+    watcher.follow(session)
+    session.join { _ in }
+    return (session, watcher)
+  }
+
+  @Test func aGuestIsLetIn() async throws {
+    let (guest, guestSees) = try enter("guest", [.publish, .subscribe, .ask])
+    await world.run(for: .milliseconds(300))
+    #expect(guest.state == .connecting && guestSees.now.events.last == "waiting")
+    let (host, hostSees) = try enter("host", [.publish, .subscribe, .moderate])
+    await world.run(for: .milliseconds(300))
+    #expect(host.entryRequests.map(\.name) == ["guest"] && hostSees.now.events.last == "guest asks")
+    host.admit("guest")
+    await world.run(for: .milliseconds(300))
+    #expect(guest.state == .connected && host.participants.map(\.id) == ["guest"] && host.entryRequests.isEmpty)
+  }
+
+  @Test func aGuestIsNotLetIn() async throws {
+    let (host, _) = try enter("host", [.moderate])
+    let (guest, _) = try enter("guest", [.publish, .ask])
+    await world.run(for: .milliseconds(300))
+    host.deny("guest")
+    await world.run(for: .milliseconds(300))
+    guard case .ended(.refused(let error)) = guest.state else {
+      Issue.record("\(guest.state)")
+      return
+    }
+    #expect(error.code == .denied && host.entryRequests.isEmpty)
+  }
+
+  @Test func aGuestWhoWaitsSurvivesAGapAndMayLeave() async throws {
+    let (guest, _) = try enter("guest", [.publish, .ask])
+    let (host, _) = try enter("host", [.moderate])
+    await world.run(for: .seconds(1))
+    (world.backend as? EmbeddedBackend)?.cutNetwork(of: "guest", for: .seconds(20))
+    await world.run(for: .seconds(30))
+    #expect(guest.state == .connecting && host.entryRequests.count == 1)
+    host.admit("guest")
+    await world.run(for: .seconds(1))
+    #expect(guest.state == .connected)
+  }
+
+  @Test func rightsAreHeldByTheRoom() async throws {
+    let (host, hostSees) = try enter("host", [.publish, .subscribe, .send, .moderate])
+    let (guest, guestSees) = try enter("guest", [.publishSound])
+    let (_, _) = try enter("eye", [.subscribe, .hidden])
+    await world.run(for: .milliseconds(300))
+    try guest.publish(microphone: Devices.microphone("tone"))
+    try guest.publish(camera: Devices.camera("pattern:160x90@5"))
+    try guest.send(DataMessage(topic: "t", payload: [1]))
+    guest.remove("host")
+    await world.run(for: .seconds(1))
+    #expect(
+      hostSees.now.events.contains("added guest microphone") && !hostSees.now.events.contains("added guest camera"))
+    #expect(!hostSees.now.events.contains("message t") && host.state == .connected)
+    #expect(guestSees.now.events.count { $0.hasPrefix("failed") && $0.hasSuffix("(not-permitted)") } == 3)
+    #expect(host.participants.map(\.id) == ["guest"])
+  }
+
+  @Test func whatLetsInEnds() async throws {
+    let (guest, _) = try enter("guest", [.publish], seconds: 5)
+    await world.run(for: .seconds(2))
+    #expect(guest.state == .connected)
+    await world.run(for: .seconds(4))
+    #expect(guest.state == .ended(.expired))
+  }
+}

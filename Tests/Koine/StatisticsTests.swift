@@ -1,0 +1,89 @@
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import Testing
+
+/// Figures under the W3C's names say what has really happened.
+struct StatisticsTests {
+  private func call(_ network: String?, seconds: Int) async throws -> (ana: SessionStatistics, ben: SessionStatistics) {
+    let world = try virtualWorld(network: network)
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    try ana.publish(camera: Devices.camera("stamp:Ana,320x180@30"))
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(seconds))
+    return await (world.run { await ana.statistics() }, world.run { await ben.statistics() })
+  }
+
+  @Test func bothEndsOfACleanLinkAgree() async throws {
+    let (ana, ben) = try await call("delay=25ms", seconds: 10)
+    let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
+    let received = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "video" })
+    #expect(received.packetsLost == 0 && received.nackCount == 0 && sent.retransmittedPacketsSent == 0)
+    #expect(
+      abs(sent.packetsSent - received.packetsReceived) <= 30, "what was sent before the path stood, or is on its way")
+    let encoded = try #require(sent.framesEncoded)
+    #expect((270...302).contains(encoded))
+    #expect((270...300).contains(try #require(received.framesDecoded)))
+    #expect(received.framesDecoded == received.framesReceived && received.framesDropped == 0)
+    #expect(try #require(received.keyFramesDecoded) >= 1 && received.freezeCount == 0)
+    #expect(received.totalFreezesDuration == 0 && received.frameWidth == 320 && received.frameHeight == 180)
+    let remote = try #require(ana.streams.compactMap(\.remoteInboundRTP).first { $0.kind == "video" })
+    #expect(remote.fractionLost == 0 && remote.jitter < 0.01)
+    #expect((0.045...0.06).contains(try #require(remote.roundTripTime)))
+    #expect((0.045...0.06).contains(try #require(ana.candidatePair.currentRoundTripTime)))
+    #expect(ana.candidatePair.bytesSent > sent.bytesSent && ben.candidatePair.bytesReceived > received.bytesReceived)
+    let sound = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "audio" })
+    #expect((430_000...480_000).contains(try #require(sound.totalSamplesReceived)) && sound.concealmentEvents == 0)
+  }
+
+  @Test func lossShowsInAllItsFigures() async throws {
+    let (ana, ben) = try await call("loss=10%,delay=20ms,jitter=10ms", seconds: 15)
+    let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
+    let received = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "video" })
+    #expect(sent.nackCount > 10 && sent.retransmittedPacketsSent > 10)
+    #expect(received.nackCount > 10 && received.retransmittedPacketsReceived > 10)
+    let remote = try #require(ana.streams.compactMap(\.remoteInboundRTP).first { $0.kind == "audio" })
+    #expect(remote.fractionLost < 0.4 && remote.jitter > 0.001 && remote.jitter < 0.02)
+    let sound = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "audio" })
+    #expect(try #require(sound.concealmentEvents) <= (try #require(sound.concealedSamples)) / 100 + 1)
+  }
+
+  @Test func aGapIsAFreezeOfItsLength() async throws {
+    let world = try virtualWorld()
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    try ana.publish(camera: Devices.camera("stamp:Ana,320x180@30"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(4))
+    (world.backend as? EmbeddedBackend)?.cutNetwork(of: "Ben", for: .seconds(2))
+    await world.run(for: .seconds(6))
+    let figures = await world.run { await ben.statistics() }
+    let received = try #require(figures.streams.compactMap(\.inboundRTP).first)
+    #expect(try #require(received.freezeCount) >= 1)
+    #expect((1.8...3.5).contains(try #require(received.totalFreezesDuration)))
+  }
+
+  @Test func theNamesAreThoseOfTheW3C() async throws {
+    let (ana, ben) = try await call(nil, seconds: 2)
+    func keys(_ value: some Encodable) throws -> Set<String> {
+      let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value))
+      return Set((json as? [String: Any] ?? [:]).keys)
+    }
+    let received = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "video" })
+    #expect(
+      try keys(received).isSuperset(of: [
+        "kind", "packetsReceived", "bytesReceived", "packetsLost", "jitter", "nackCount", "pliCount", "framesDecoded",
+        "keyFramesDecoded", "freezeCount", "totalFreezesDuration", "frameWidth", "frameHeight", "framesPerSecond",
+      ]))
+    let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
+    #expect(
+      try keys(sent).isSuperset(of: ["packetsSent", "bytesSent", "nackCount", "framesEncoded", "keyFramesEncoded"]))
+    #expect(try keys(ana.candidatePair).contains("availableOutgoingBitrate"))
+  }
+}

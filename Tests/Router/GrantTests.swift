@@ -1,0 +1,184 @@
+import KoineBase
+import KoineSignaling
+import Testing
+
+@testable import KoineRouter
+
+/// What a credential does not grant is refused, with the reason told. Here credentials are words like `no-send`.
+struct GrantTests {
+  private static func grants(_ join: Join) -> Result<Grants, Failure> {
+    var grants = Grants.everything
+    for word in (join.credential ?? "").split(separator: " ") {
+      switch word {
+      case "no-join": grants.canJoin = false
+      case "no-microphone": grants.publish.remove(.microphone)
+      case "no-camera": grants.publish.remove(.camera)
+      case "no-screen": grants.publish.subtract([.screen, .screenSound])
+      case "no-subscribe": grants.canSubscribe = false
+      case "no-send": grants.canSendData = false
+      case "no-moderate": (grants.canModerate, grants.canAdmit) = (false, false)
+      case "hidden": grants.isHidden = true
+      case "ask": (grants.mustAsk, grants.canAdmit) = (true, false)
+      case "10s": grants.validFor = .seconds(10)
+      case "0s": grants.validFor = .zero
+      default: return .failure(Failure(.unauthorized, "what is “\(word)”?"))
+      }
+    }
+    return .success(grants)
+  }
+
+  private let world: World
+
+  init() throws {
+    world = try World { $0.authorization = Authorization(check: Self.grants) }
+  }
+
+  private func enter(_ name: String, _ credential: String = "") throws -> Client {
+    let client = try world.makeClient()
+    client.join("room", as: name, credential: credential)
+    world.run(.milliseconds(300))
+    return client
+  }
+
+  private func isIn(_ client: Client) -> Bool {
+    client.messages.contains { if case .joined = $0 { true } else { false } }
+  }
+
+  private func reason(_ client: Client) -> String? {
+    switch client.messages.last {
+    case .refused(let failure), .failed(_, let failure): failure.message
+    case .dataReceipt(let receipt): receipt.failure?.message
+    default: nil
+    }
+  }
+
+  @Test func whoMayNotEnterIsToldWhy() throws {
+    let ana = try enter("ana", "no-join")
+    #expect(!isIn(ana) && ana.messages.last?.code == .forbidden && reason(ana) == "not allowed to enter rooms")
+    #expect(try enter("ben", "nonsense").messages.last?.code == .unauthorized)
+    #expect(try enter("cyd", "0s").messages.last?.code == .unauthorized)
+    #expect(world.router.statistics.rooms == 0)
+  }
+
+  @Test(arguments: [
+    ("no-microphone", Track.Kind.microphone), ("no-camera", .camera), ("no-screen", .screen),
+    ("no-screen", .screenSound), ("hidden", .camera),
+  ]) func whatMayNotBePublishedIsNot(_ credential: String, _ kind: Track.Kind) throws {
+    let (ana, ben) = (try enter("ana", credential), try enter("ben"))
+    ana.publish(kind)
+    #expect(ana.messages.last?.code == .forbidden)
+    #expect(reason(ana)?.contains(credential == "hidden" ? "hidden" : kind.rawValue) == true)
+    #expect(!ben.messages.contains { if case .published = $0 { true } else { false } })
+  }
+
+  @Test func theOtherKindsMayBePublished() throws {
+    let ana = try enter("ana", "no-camera no-screen")
+    ana.publish(.microphone)
+    #expect(ana.messages.last == .accepted(request: 1))
+  }
+
+  @Test func whoMayNotSubscribeGetsNothing() throws {
+    let (ana, ben) = (try enter("ana"), try enter("ben", "no-subscribe"))
+    ana.publish(.microphone)
+    ben.subscribe(to: "ana", "microphone")
+    #expect(ben.messages.last?.code == .forbidden && reason(ben) == "not allowed to subscribe")
+    ana.sendSound("microphone", seconds: 1)
+    world.run(.seconds(2))
+    #expect(ben.frames("ana", "microphone").isEmpty)
+  }
+
+  @Test func whoMayNotSendDataIsToldWhy() throws {
+    let (ana, ben) = (try enter("ana", "no-send"), try enter("ben"))
+    ana.tell(.data(DataMessage(topic: "t", payload: [1], id: "1")))
+    #expect(ana.messages.last?.code == .forbidden && reason(ana) == "not allowed to send data")
+    #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
+  }
+
+  @Test func onlyModeratorsPutOutCloseAndLetIn() throws {
+    let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
+    for message in [ClientMessage.remove(participant: "ben"), .close, .answerKnock(participant: "x", admitted: true)] {
+      ana.tell(message)
+      #expect(ana.messages.last?.code == .forbidden && reason(ana)?.hasPrefix("not allowed") == true)
+    }
+    ben.tell(.remove(participant: "ana"))
+    #expect(ana.messages.last == .ended(.removed))
+    #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
+  }
+
+  @Test func whoIsHiddenSeesAndIsNotSeen() throws {
+    let (ana, eye) = (try enter("ana"), try enter("eye", "hidden"))
+    ana.publish(.microphone)
+    eye.subscribe(to: "ana", "microphone")
+    ana.sendSound("microphone", seconds: 1)
+    eye.tell(.attributes(["a": "b"]))
+    world.run(.seconds(3))
+    #expect(eye.frames("ana", "microphone").count >= 45)
+    let ben = try enter("ben")
+    if case .joined(let joined)? = ben.messages.first { #expect(joined.participants.map(\.id) == ["ana"]) }
+    ana.tell(.remove(participant: "eye"))
+    #expect(ana.messages.last?.code == .unknownParticipant)
+    eye.tell(.leave(reason: nil))
+    #expect(eye.messages.last == .ended(.left))
+    for client in [ana, ben] {
+      #expect(!client.messages.contains { "\($0)".contains("eye") && $0.code == nil })
+    }
+  }
+
+  @Test func aStayEndsWithWhatLetItIn() throws {
+    let (ana, ben) = (try enter("ana", "10s"), try enter("ben"))
+    world.run(.seconds(9))
+    #expect(isIn(ana) && !ana.messages.contains(.ended(.expired)))
+    world.run(.seconds(1))
+    #expect(ana.messages.last == .ended(.expired))
+    #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
+  }
+
+  // MARK: The lobby
+
+  @Test func whoMustAskWaitsUntilSomebodyLetsItIn() throws {
+    let eva = try enter("eva", "ask")
+    #expect(eva.messages == [.waiting])
+    let (ana, ben) = (try enter("ana"), try enter("ben", "no-moderate"))
+    #expect(ana.messages.contains(.knock(Participant(id: "eva", name: "eva", attributes: ["a": "1"]))))
+    #expect(!ben.messages.contains { if case .knock = $0 { true } else { false } })
+    eva.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
+    #expect(eva.messages.last?.code == .wrongState)
+    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    world.run(.milliseconds(300))
+    #expect(isIn(eva) && eva.isConnected)
+    #expect(ana.messages.contains(.knockEnded(participant: "eva")))
+    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    #expect(ana.messages.last?.code == .unknownParticipant)
+    eva.tell(.answerKnock(participant: "x", admitted: true))
+    #expect(eva.messages.last?.code == .forbidden, "whoever was let in lets nobody in")
+  }
+
+  @Test func whoIsNotLetInIsToldAndMayAskAgain() throws {
+    let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
+    ana.tell(.answerKnock(participant: "eva", admitted: false))
+    #expect(!isIn(eva) && eva.messages.last?.code == .denied)
+    eva.join("room", as: "eva", credential: "ask")
+    #expect(eva.messages.last == .waiting)
+    #expect(ana.messages.count { if case .knock = $0 { true } else { false } } == 2)
+  }
+
+  @Test(arguments: ["leaves", "is lost"]) func whoGoesWaitsNoLonger(_ how: String) throws {
+    let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
+    if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.router.close(eva.connection, at: world.now) }
+    world.drain()
+    #expect(ana.messages.last == .knockEnded(participant: "eva"))
+  }
+
+  @Test func onlySoManyWait() throws {
+    let world = try World {
+      $0.authorization = Authorization(check: Self.grants)
+      $0.limits.lobby = 2
+    }
+    let codes = try (0..<3).map { number in
+      let client = try world.makeClient()
+      client.join("room", as: "\(number)", credential: "ask")
+      return client.messages.last?.code
+    }
+    #expect(codes == [nil, nil, .roomFull])
+  }
+}
