@@ -50,6 +50,7 @@ let package = Package(
     .library(name: "KoineServer", targets: ["KoineServer"]),
     .library(name: "KoineBackends", targets: ["KoineBackends"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
+    .library(name: "KoineTesting", targets: ["KoineTesting"]),
     .library(name: "KoineComposition", targets: ["KoineComposition"]),
     .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
     .library(name: "KoineUIKit", targets: ["KoineUIKit"]),
@@ -194,6 +195,9 @@ let package = Package(
 
     // Floor 9
     room(
+      "Testing",
+      leansOn: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit"]),
+    room(
       "SampleSupport", in: "Samples",
       leansOn: [
         "Koine", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineMediaFiles", "KoineUIKit",
@@ -327,10 +331,41 @@ let package = Package(
         "KoineConformanceKit", "KoineConformanceDrivers", "KoineSimulatedNetwork", "Koine", "KoineBackends",
         "KoineServer", .product(name: "Logging", package: "swift-log"),
       ]),
+    tests(
+      "Testing",
+      of: [
+        "KoineTesting", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "AzureCommunicationCalling",
+        "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+      ], compiled: asAppsAre),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Modules under Apple's names, for apps whose sources say `import UIKit`. No room of ours leans on them, because one of
+// that name makes `canImport(UIKit)` true for whatever is built beside it.
+#if os(Linux)
+  @MainActor func apple(_ module: String, over leansOn: [Target.Dependency]) {
+    package.targets.append(
+      .target(name: module, dependencies: leansOn, path: "Sources/Apple/" + module, swiftSettings: settings))
+    guard !module.hasPrefix("_") else { return }
+    package.products.append(.library(name: module, targets: [module]))
+  }
+
+  package.dependencies.append(.package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"))
+  apple("_Testing_UIKit", over: [])
+  apple("UIKit", over: ["KoineUIKit", "_Testing_UIKit"])
+  apple("AVFoundation", over: ["KoineAVFoundation"])
+  apple("AVFAudio", over: ["KoineAVFoundation"])
+  apple("CoreMedia", over: ["KoineCoreMedia"])
+  apple("CoreVideo", over: ["KoineCoreVideo"])
+  apple("CoreGraphics", over: [])
+  apple(
+    "Combine",
+    over: ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
+      .product(name: $0, package: "OpenCombine")
+    })
+#endif
 
 // Coverage-guided fuzzing of everything that parses; built by Scripts/fuzz only, because libFuzzer brings its own `main`.
 if Context.environment["KOINE_FUZZ"] != nil {

@@ -9,6 +9,10 @@ package struct CodedPicture: Sendable {
   package var temporalLayer: Int
   /// No later picture needs this one.
   package var isDiscardable: Bool
+
+  package init(data: Bytes, isKey: Bool, temporalLayer: Int = 0, isDiscardable: Bool = false) {
+    (self.data, self.isKey, self.temporalLayer, self.isDiscardable) = (data, isKey, temporalLayer, isDiscardable)
+  }
 }
 
 /// Encodes pictures as VP8 or VP9, each at once. One per layer of a stream, one owner; any thread, one at a time.

@@ -17,7 +17,7 @@ extension SessionCore {
     settings.lowerLayers = options.lowerLayers
     settings.temporalLayers = options.codec == .vp8 ? min(max(options.temporalLayers, 1), 3) : 1
     let pipeline = VideoSendPipeline(
-      source: source, settings: settings, scheduler: world.backend.scheduler, output: output)
+      source: source, settings: settings, scheduler: world.backend.scheduler, output: output, stamps: world.stamps)
     return start(
       .video(pipeline), kind: kind,
       options: PublishOptions(
@@ -42,7 +42,7 @@ extension SessionCore {
     settings.processing = options.processing ?? source.usualProcessing
     let pipeline = AudioSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output,
-      echoReference: mixer.echoReference)
+      echoReference: mixer.echoReference, stamps: world.stamps)
     return start(
       .audio(pipeline), kind: kind,
       options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),
@@ -196,11 +196,11 @@ extension SessionCore {
     let pipeline: ReceivedStream.Pipeline
     if stream.kind.isVideo {
       pipeline = .video(
-        VideoReceivePipeline(scheduler: world.backend.scheduler, sync: sync) { [weak link] in
+        VideoReceivePipeline(scheduler: world.backend.scheduler, sync: sync, stamps: world.stamps) { [weak link] in
           link?.requestKeyFrame(of: handle)
         })
     } else {
-      let audio = AudioReceivePipeline(scheduler: world.backend.scheduler, sync: sync)
+      let audio = AudioReceivePipeline(scheduler: world.backend.scheduler, sync: sync, stamps: world.stamps)
       mixer.add(audio)
       pipeline = .audio(audio)
     }

@@ -11,15 +11,19 @@ public final class World: Sendable {
   public let devices: DefaultDevices
   /// What is plugged in, in use and allowed; it begins with `devices`.
   public let machine: Machine
+  /// Nil: media are coded. Otherwise they cross the transport as stamps; the same for all worlds of a backend.
+  public let stamps: StampedMedia?
 
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
   public init(
-    backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil
+    backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil,
+    stamps: StampedMedia? = nil
   ) {
     self.backend = backend
     self.delivery = delivery
     self.devices = devices
     self.machine = machine ?? Machine(devices, delivery: delivery)
+    self.stamps = stamps
   }
 
   /// Virtual time only: lets the world run until `operation`, which waits for something in it, has come to its end.
@@ -50,6 +54,21 @@ public final class World: Sendable {
       while scheduler.step(until: scheduler.now, fence: {}) {}
       if delivery.hasNews {
         await delivery.fence()
+      } else if !scheduler.step(until: limit) {
+        return
+      }
+    }
+  }
+
+  /// The same for code that is not async, called on the thread that serves the delivery queue: `serve` lets that queue
+  /// run until what it is given is true.
+  package func run(for duration: Duration, serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
+    let scheduler = backend.scheduler
+    let limit = scheduler.now + duration
+    while true {
+      while scheduler.step(until: scheduler.now, fence: {}) {}
+      if delivery.hasNews {
+        delivery.fence(serve)
       } else if !scheduler.step(until: limit) {
         return
       }
@@ -109,9 +128,18 @@ public final class Delivery: Sendable {
   /// Something was posted since the last fence.
   var hasNews: Bool { posted.withLock { $0 > 0 } }
 
-  /// Returns once everything posted so far has run.
+  /// Returns once everything posted so far has run, and what that put on the queue itself, as apps do.
   func fence() async {
     posted.withLock { $0 = 0 }
-    await withCheckedContinuation { done in queue.async { done.resume() } }
+    for _ in 0..<2 { await withCheckedContinuation { done in queue.async { done.resume() } } }
+  }
+
+  func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
+    posted.withLock { $0 = 0 }
+    for _ in 0..<2 {
+      let isDone = Lock(false)
+      queue.async { isDone.withLock { $0 = true } }
+      serve { isDone.withLock { $0 } }
+    }
   }
 }

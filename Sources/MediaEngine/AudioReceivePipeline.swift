@@ -11,14 +11,34 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private let state: Lock<PlayoutBuffer>
   private let sinks = Lock<[any AudioSink]>([])
   private let sync: StreamSync?
+  private let stamps: StampedMedia?
+  private let lane: Lane
 
-  package init(scheduler: Scheduler, sync: StreamSync? = nil, channels: Int = 1) {
+  /// - Parameter stamps: nil: sound is decoded, and played on the mixer's clock. Otherwise it is played as it comes.
+  package init(
+    scheduler: Scheduler, sync: StreamSync? = nil, channels: Int = 1, stamps: StampedMedia? = nil
+  ) {
     self.sync = sync
+    self.stamps = stamps
     state = Lock(PlayoutBuffer(channels: channels))
-    _ = scheduler  // play-out runs on the mixer's clock
+    lane = scheduler.lane("stamped sound")
   }
 
-  package func push(_ frame: EncodedFrame) { state.withLock { $0.insert(frame) } }
+  /// Whether it needs no mixer's clock.
+  var playsByItself: Bool { stamps != nil }
+
+  package func push(_ frame: EncodedFrame) {
+    guard let stamps else { return state.withLock { $0.insert(frame) } }
+    let block = stamps.sound(frame.data.readable)
+    state.withLock { $0.noteStamped(block == nil ? nil : frame) }
+    guard let block else { return }
+    lane.post { [weak self] in
+      guard let self else { return }
+      var block = block
+      block.captured = frame.captured
+      for sink in sinks.withLock({ $0 }) { sink.play(block) }
+    }
+  }
 
   package func addSink(_ sink: any AudioSink) {
     sinks.withLock { sinks in if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) } }

@@ -21,6 +21,8 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private let settings: AudioSendSettings
   private let output: any FrameOutput
   private let echoReference: EchoReference?
+  /// Nil: sound is coded.
+  private let stamps: StampedMedia?
   private let lane: Lane
   private let shared: Lock<Shared>
   private var encoder: OpusEncoderBox?
@@ -29,12 +31,14 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private var pendingSince = Tick.zero
   private var meter = SpeechLevel()
   private var appliedLoss = 0
+  private var lastStamp: Tick?
 
   /// - Parameter echoReference: what a loudspeaker near the microphone plays; used while echo is cancelled.
   package init(
     source: any AudioSource, settings: AudioSendSettings, scheduler: Scheduler, output: any FrameOutput,
-    echoReference: EchoReference? = nil
+    echoReference: EchoReference? = nil, stamps: StampedMedia? = nil
   ) {
+    self.stamps = stamps
     self.source = source
     self.settings = settings
     self.output = output
@@ -45,7 +49,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
   }
 
   package func start() throws {
-    encoder = try OpusEncoderBox(settings)
+    if stamps == nil { encoder = try OpusEncoderBox(settings) }
     processor = try shared.withLock { $0.processing }.map {
       try CaptureProcessor($0, channels: settings.channels, reference: echoReference)
     }
@@ -80,6 +84,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
       (!$0.isStopped && !$0.isMuted, $0.expectedLoss, $0.processing)
     }
     guard isSending, block.channels == settings.channels else { return pending.removeAll(keepingCapacity: true) }
+    if let stamps { return stamp(block, as: stamps) }
     if pending.isEmpty { pendingSince = block.captured }
     pending.append(contentsOf: block.samples)
     process(last: block.samples.count, of: block, as: processing)
@@ -111,6 +116,24 @@ package final class AudioSendPipeline: @unchecked Sendable {
     return made
   }
 
+  /// One block in ten goes out and stands for all; it is not processed.
+  private func stamp(_ block: AudioBlock, as stamps: StampedMedia) {
+    guard lastStamp.map({ block.captured - $0 >= StampedMedia.soundDuration - AudioBlock.duration / 2 }) ?? true else {
+      return
+    }
+    lastStamp = block.captured
+    pendingSince = block.captured
+    // A few samples tell how loud a steady sound is.
+    let measure = block.samples.withUnsafeBufferPointer {
+      meter.measure(UnsafeBufferPointer(rebasing: $0.prefix(96 * settings.channels)), channels: settings.channels)
+    }
+    shared.withLock { shared in
+      shared.level = measure.level
+      shared.statistics.packets += 1
+    }
+    send(stamps.stamp(block), measure)
+  }
+
   private func encode(expectedLoss loss: Int) {
     guard let encoder else { return }
     if loss != appliedLoss {
@@ -125,7 +148,10 @@ package final class AudioSendPipeline: @unchecked Sendable {
       shared.statistics.processing = processor?.statistics
       if isWorthSending { shared.statistics.packets += 1 } else { shared.statistics.silent += 1 }
     }
-    guard isWorthSending else { return }
+    if isWorthSending { send(packet, measure) }
+  }
+
+  private func send(_ packet: Bytes, _ measure: SpeechLevel.Measure) {
     output.send(
       EncodedFrame(
         codec: .opus, data: packet, captured: pendingSince,

@@ -68,6 +68,17 @@ struct PlayoutBuffer {
 
   private var lastPlayed: EncodedFrame?
 
+  /// Counts a packet that is played without being buffered; nil: one whose sound is no longer there.
+  mutating func noteStamped(_ frame: EncodedFrame?) {
+    statistics.packets += 1
+    guard let frame else { return statistics.late += 1 }
+    let packetLength = Int(StampedMedia.soundDuration.nanoseconds / 1_000 * 48 / 1_000)
+    let missing = nextSequence.map { max(0, min(frame.sequence - $0, 50)) } ?? 0
+    statistics.concealed += Int(missing) * packetLength
+    statistics.samples += Int(missing + 1) * packetLength
+    nextSequence = frame.sequence + 1
+  }
+
   /// RTP timestamps in ns; wraps are far apart and end in a restart.
   private func position(of frame: EncodedFrame) -> Int64 { Int64(frame.rtpTimestamp) * 1_000_000 / 48 }
 

@@ -28,6 +28,10 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   }
 
   package func add(_ talker: AudioReceivePipeline) {
+    if talker.playsByItself {
+      if let sink, !shared.withLock({ $0.isStopped }) { talker.addSink(sink) }
+      return
+    }
     let begins = shared.withLock { shared in
       guard !shared.isStopped else { return false }
       shared.talkers.append(talker)
@@ -37,7 +41,10 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
     if begins { lane.post { [weak self] in self?.beginTicking() } }
   }
 
-  package func remove(_ talker: AudioReceivePipeline) { shared.withLock { $0.talkers.removeAll { $0 === talker } } }
+  package func remove(_ talker: AudioReceivePipeline) {
+    if talker.playsByItself, let sink { talker.removeSink(sink) }
+    shared.withLock { $0.talkers.removeAll { $0 === talker } }
+  }
 
   package func stop() {
     shared.withLock { shared in

@@ -18,7 +18,7 @@ public struct Stamp: Sendable, Hashable {
 
   /// 16 columns and 12 rows of blocks, black or white: 8 bytes of name, 4 of number, 8 of time, 2 of checksum, then
   /// alternating blocks that show that there is a stamp at all.
-  static let columns = 16, rows = 12
+  package static let columns = 16, rows = 12
   private static let mark: [UInt8] = [0xA5, 0x5A]
 
   var bits: [Bool] {
@@ -34,7 +34,8 @@ public struct Stamp: Sendable, Hashable {
     return bytes.flatMap { byte in (0..<8).map { byte & (0x80 >> $0) != 0 } }
   }
 
-  init?(bits: [Bool]) {
+  /// - Parameter bits: row by row.
+  package init?(bits: [Bool]) {
     var bytes: [UInt8] = []
     for start in stride(from: 0, to: bits.count - 7, by: 8) {
       bytes.append(bits[start..<start + 8].reduce(0) { $0 << 1 | ($1 ? 1 : 0) })

@@ -23,6 +23,8 @@ package final class VideoReceivePipeline: @unchecked Sendable {
 
   private let lane: Lane
   private let sync: StreamSync?
+  /// Nil: frames are decoded.
+  private let stamps: StampedMedia?
   private let requestKeyFrame: @Sendable () -> Void
   private let pool = FramePool(limit: 16)
   private let shared = Lock(Shared())
@@ -34,9 +36,11 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private var usualInterval = Duration.milliseconds(33)
 
   package init(
-    scheduler: Scheduler, sync: StreamSync? = nil, requestKeyFrame: @escaping @Sendable () -> Void
+    scheduler: Scheduler, sync: StreamSync? = nil, stamps: StampedMedia? = nil,
+    requestKeyFrame: @escaping @Sendable () -> Void
   ) {
     self.sync = sync
+    self.stamps = stamps
     self.requestKeyFrame = requestKeyFrame
     lane = scheduler.lane("video decoder")
   }
@@ -109,8 +113,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private func decode(_ frame: EncodedFrame) {
     if needsKey && !frame.isKey { return shared.withLock { $0.statistics.dropped += 1 } }
     do {
-      if decoder?.codec != frame.codec { decoder = try VideoDecoderBox(frame.codec) }
-      guard let picture = try decoder?.decode(frame, pool: pool) else { return }
+      guard let picture = try picture(in: frame) else { return }
       needsKey = false
       shared.withLock { shared in
         shared.statistics.decoded += 1
@@ -122,6 +125,17 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       shared.withLock { $0.statistics.dropped += 1 }
       requestKeyFrame()
     }
+  }
+
+  private func picture(in frame: EncodedFrame) throws(CodecError) -> VideoFrame? {
+    if let stamps {
+      guard let picture = stamps.picture(frame.data.readable) else {
+        throw CodecError(.corruptInput, "the stamp's picture is gone")
+      }
+      return picture.with(captured: frame.captured, quarterTurns: frame.quarterTurns)
+    }
+    if decoder?.codec != frame.codec { decoder = try VideoDecoderBox(frame.codec) }
+    return try decoder?.decode(frame, pool: pool)
   }
 
   private func schedule(_ picture: VideoFrame, _ frame: EncodedFrame) {

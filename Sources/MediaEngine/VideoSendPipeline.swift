@@ -32,17 +32,21 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private let source: any VideoSource
   private let settings: VideoSendSettings
   private let output: any FrameOutput
+  /// Nil: pictures are coded.
+  private let stamps: StampedMedia?
   private let sourceLane, encoderLane: Lane
   private let pool = FramePool(limit: 8)
   private let shared: Lock<Shared>
   private var layers: [Layer]
 
   package init(
-    source: any VideoSource, settings: VideoSendSettings, scheduler: Scheduler, output: any FrameOutput
+    source: any VideoSource, settings: VideoSendSettings, scheduler: Scheduler, output: any FrameOutput,
+    stamps: StampedMedia? = nil
   ) {
     self.source = source
     self.settings = settings
     self.output = output
+    self.stamps = stamps
     sourceLane = scheduler.lane("camera")
     encoderLane = scheduler.lane("video encoder")
     let main = VideoLayer(
@@ -131,6 +135,10 @@ package final class VideoSendPipeline: @unchecked Sendable {
       return (shared.waiting, shared.target, shared.wanted)
     }
     guard let frame = next else { return }
+    if let stamps {
+      for layer in layers.indices where wanted[layer] && isDue(frame, layer) { stamp(frame, layer, as: stamps) }
+      return
+    }
     for (layer, bitrate) in shares(of: target, wanted).enumerated() {
       guard bitrate > 0 else {
         layers[layer].encoder = nil  // begins with a key frame when it can be paid for again
@@ -164,20 +172,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
       let size = layers[layer].plan.size(for: frame, bitrate: bitrate)
       let picture = try encode(frame, layer, width: size.width, height: size.height, bitrate: bitrate, key: key)
       if key { shared.withLock { $0.keysWanted[layer] = false } }
-      guard let picture else { return }
-      shared.withLock { shared in
-        if layer == shared.wanted.lastIndex(of: true) {
-          shared.statistics.encoded += 1
-          (shared.statistics.width, shared.statistics.height) = size
-        }
-        if picture.isKey { shared.statistics.keyFrames += 1 }
-      }
-      output.send(
-        EncodedFrame(
-          codec: settings.codec, data: picture.data, captured: frame.captured,
-          rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
-          layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
-          quarterTurns: frame.quarterTurns))
+      if let picture { send(picture, of: frame, layer, width: size.width, height: size.height) }
     } catch {
       layers[layer].encoder = nil  // made anew with the next frame
       shared.withLock { shared in
@@ -185,6 +180,34 @@ package final class VideoSendPipeline: @unchecked Sendable {
         shared.keysWanted[layer] = true
       }
     }
+  }
+
+  private func stamp(_ frame: VideoFrame, _ layer: Int, as stamps: StampedMedia) {
+    let key = shared.withLock { shared in
+      defer { shared.keysWanted[layer] = false }
+      return shared.keysWanted[layer]
+    }
+    let size = layers[layer].plan.fullSize(for: frame)
+    let fitting =
+      size == (frame.width, frame.height) ? frame : frame.scaled(to: size.width, size.height, pool: pool)
+    let picture = CodedPicture(data: stamps.stamp(fitting, isKey: key), isKey: key)
+    send(picture, of: frame, layer, width: size.width, height: size.height)
+  }
+
+  private func send(_ picture: CodedPicture, of frame: VideoFrame, _ layer: Int, width: Int, height: Int) {
+    shared.withLock { shared in
+      if layer == shared.wanted.lastIndex(of: true) {
+        shared.statistics.encoded += 1
+        (shared.statistics.width, shared.statistics.height) = (width, height)
+      }
+      if picture.isKey { shared.statistics.keyFrames += 1 }
+    }
+    output.send(
+      EncodedFrame(
+        codec: settings.codec, data: picture.data, captured: frame.captured,
+        rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
+        layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
+        quarterTurns: frame.quarterTurns))
   }
 
   /// Leaves frames out above the allowed rate, evenly.
@@ -261,9 +284,20 @@ private struct SizePlan {
     } else if quarters < 4, bitsPerPixel(quarters + 1) > Self.plenty {
       quarters += 1
     }
-    if quarters == 4, fit == 1 { return (frame.width, frame.height) }
-    let scale = Double(quarters) / 4
-    return (max(2, Int(width * scale) & ~1), max(2, Int(height * scale) & ~1))
+    return size(for: frame, scale: fit * Double(quarters) / 4)
+  }
+
+  /// What the settings allow, whatever the bitrate.
+  func fullSize(for frame: VideoFrame) -> (width: Int, height: Int) {
+    size(
+      for: frame,
+      scale: min(
+        1, Double(limits.maximumWidth) / Double(frame.width), Double(limits.maximumHeight) / Double(frame.height)))
+  }
+
+  private func size(for frame: VideoFrame, scale: Double) -> (width: Int, height: Int) {
+    if scale == 1 { return (frame.width, frame.height) }
+    return (max(2, Int(Double(frame.width) * scale) & ~1), max(2, Int(Double(frame.height) * scale) & ~1))
   }
 }
 

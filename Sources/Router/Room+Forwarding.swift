@@ -32,9 +32,18 @@ extension Room {
   private func isHeard(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) -> Bool {
     guard let voice = track.voice else { return true }
     let wasIdle = speakers.deadline == nil
-    let isForwarded = speakers.heard(voice, level: packet.extensions.audioLevel, at: now)
+    let isForwarded = speakers.heard(
+      voice, level: packet.extensions.audioLevel, frames: frames(in: packet), at: now)
     if wasIdle, speakers.deadline != nil { needsSettling = true }
     return isForwarded
+  }
+
+  /// How many frames of 20 ms an Opus packet stands for (RFC 6716, 3.1 and 3.2.5); what it does not say is one.
+  private func frames(in packet: SharedPacket) -> Int {
+    let payload = UnsafeRawBufferPointer(rebasing: packet.datagram.readable[packet.payloadRange])
+    guard payload.count >= 2, payload[0] & 3 == 3 else { return 1 }
+    guard let opus = try? OpusPayload(parsing: payload) else { return 1 }
+    return max(1, opus.duration / 960)
   }
 
   func take(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {

@@ -56,7 +56,7 @@ package struct RouterStatistics: Hashable, Sendable {
 /// shard that has a receiver). The way back is narrow: a key frame wanted for (track, layer), an estimate for a member.
 /// `Room`, `SpeakerBoard` and all messages stay with one owner.
 package final class Router {
-  private let configuration: RouterConfiguration
+  private var configuration: RouterConfiguration
   private var random: SeededRandom
   private var connections = ConnectionTable()
   private var rooms: [String: Room] = [:]
@@ -209,6 +209,9 @@ package final class Router {
     }
     if let failure { outbox.post(.failed(request: nil, failure), to: id) }
   }
+
+  /// For rooms that were made before, too: who is in stays.
+  package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
 
   /// Puts a participant out.
   /// - Returns: false if there is none of that name.

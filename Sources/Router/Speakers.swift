@@ -104,15 +104,16 @@ struct SpeakerBoard {
   func isForwarded(_ voice: Voice) -> Bool { isPresent(voice) && voices[voice].isForwarded }
 
   /// Takes one packet's level, in constant time.
+  /// - Parameter frames: of 20 ms, that the packet stands for.
   /// - Returns: whether the packet is to be forwarded.
-  mutating func heard(_ voice: Voice, level: Int8?, at now: Tick) -> Bool {
+  mutating func heard(_ voice: Voice, level: Int8?, frames: Int = 1, at now: Tick) -> Bool {
     guard isPresent(voice) else { return false }
     guard let level else { return voices[voice].isForwarded }
     let loudness = Float(127 + Int(level))
     let rate: Float = loudness > voices[voice].loudness ? 0.3 : 0.02
     voices[voice].loudness += rate * (loudness - voices[voice].loudness)
     voices[voice].peak = max(voices[voice].peak, level)
-    voices[voice].activity.heard(level, at: now)
+    voices[voice].activity.heard(level, frames: frames, at: now)
     if deadline == nil, level > -127 { wake(at: now) }
     if !voices[voice].isForwarded { challenge(voice) }
     return voices[voice].isForwarded

@@ -38,11 +38,16 @@ struct VoiceActivity {
   /// The quietest of the current and of the previous five seconds.
   private var quietest = (now: UInt8.max, before: UInt8.max)
   private var framesOfNoise = 0
+  /// How many frames the last packet stood for.
+  private var lastFrames = 1
 
-  /// - Parameter level: −127...0 dBov.
-  mutating func heard(_ level: Int8, at now: Tick) {
+  /// - Parameters:
+  ///   - level: −127...0 dBov.
+  ///   - frames: that the packet stands for.
+  mutating func heard(_ level: Int8, frames: Int = 1, at now: Tick) {
     fillSilence(until: now)
-    push(UInt8(clamping: 127 + Int(level)))
+    lastFrames = min(max(frames, 1), Self.frames)
+    for _ in 0..<lastFrames { push(UInt8(clamping: 127 + Int(level))) }
     lastHeard = now
   }
 
@@ -88,7 +93,7 @@ struct VoiceActivity {
   /// Packets that did not come, as with discontinuous transmission, are silence. One frame's lateness is forgiven.
   private mutating func fillSilence(until now: Tick) {
     guard let lastHeard else { return }
-    let missing = (now - lastHeard).nanoseconds / Self.frame.nanoseconds - 1
+    let missing = (now - lastHeard).nanoseconds / Self.frame.nanoseconds - Int64(lastFrames)
     guard missing > 0 else { return }
     for _ in 0..<min(Int(missing), Self.frames) { push(0) }
     self.lastHeard = lastHeard + Self.frame * Int(missing)

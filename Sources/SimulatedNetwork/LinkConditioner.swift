@@ -14,8 +14,8 @@ package struct LinkConditioner<Tag> {
   /// DTLS handshakes differ by some bytes from run to run; all are charged alike, so that the rest repeats.
   private static var handshakeSize: Int { 700 }
 
-  private let spec: NetworkSpec
-  private let start: Tick
+  private var spec: NetworkSpec
+  private var start: Tick
   private var random: SeededRandom
   private var flying: [Flying] = []  // latest first
   private var order: UInt64 = 0
@@ -32,6 +32,9 @@ package struct LinkConditioner<Tag> {
     random = SeededRandom(seed: spec.seed &* 0x9E37_79B9_7F4A_7C15 ^ seed)
     queueEmpty = start
   }
+
+  /// From now on the link is another; the times of `spec` begin now. What is on its way arrives as it would have.
+  package mutating func change(to spec: NetworkSpec, at now: Tick) { (self.spec, start) = (spec, now) }
 
   package mutating func push(_ datagram: Bytes, tag: Tag, at now: Tick) {
     let conditions = spec.conditions(at: now - start)

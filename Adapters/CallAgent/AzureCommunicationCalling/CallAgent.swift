@@ -46,6 +46,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     token: String, displayName: String, in world: World, _ handler: Handler<CallAgent?, (any Error)?>
   ) {
     let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
+    let world = World.holding(identity: identity) ?? world
     let key = Signature(world: ObjectIdentifier(world.backend), identity: identity)
     guard key.take() else {
       let error = CallingCommunicationErrors.noMultipleConnectionsWithSameIdentity.error(

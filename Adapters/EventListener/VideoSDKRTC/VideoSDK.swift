@@ -17,7 +17,9 @@ public final class VideoSDK {
     webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, mode: Mode? = .CONFERENCE
   ) -> Meeting {
     Meeting(
-      world: Result { () throws(BackendAddressError) in try Backends.world() },
+      world: Result { () throws(BackendAddressError) in
+        try Backends.world(room: meetingId, participant: participantId)
+      },
       join: JoinRequest(
         room: meetingId, credential: token.withLock { $0 },
         participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName,

@@ -20,7 +20,8 @@ public final class DefaultMeetingSession: MeetingSession {
   public init(configuration: MeetingSessionConfiguration, logger: any Logger) {
     self.configuration = configuration
     self.logger = logger
-    audioVideo = DefaultAudioVideoFacade(configuration, logger, in: Place())
+    let place = Place(room: configuration.meetingId, participant: configuration.credentials.attendeeId)
+    audioVideo = DefaultAudioVideoFacade(configuration, logger, in: place)
   }
 
   /// The session of the room while the meeting runs; for figures that the style has no word for.

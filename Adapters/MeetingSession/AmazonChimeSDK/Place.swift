@@ -14,10 +14,12 @@ final class Place: Sendable {
   private let bornAt: Tick
   private let bornOn = Date()
 
-  init() {
+  init(room: String, participant: Participant.ID) {
     var world: World?
     var problem = ""
-    do throws(BackendAddressError) { world = try Backends.world() } catch { problem = error.description }
+    do throws(BackendAddressError) { world = try Backends.world(room: room, participant: participant) } catch {
+      problem = error.description
+    }
     (self.world, self.problem) = (world, problem)
     delivery = world?.delivery ?? .main
     machine = world?.machine ?? .current

@@ -24,7 +24,9 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     guard let parsed = ParticipantToken(token) else {
       throw NSError.ivs(.malformedToken, "the token is no participant token")
     }
-    do { world = try Backends.world() } catch { throw NSError.ivs(.networkError, error.description) }
+    do { world = try Backends.world(room: parsed.stage, participant: parsed.participantID) } catch {
+      throw NSError.ivs(.networkError, error.description)
+    }
     self.token = parsed
     state = Lock(State(strategy: strategy))
   }

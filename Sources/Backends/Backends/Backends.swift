@@ -26,6 +26,14 @@ public enum Backends {
     return try fromEnvironment.get()
   }
 
+  /// The world for an entry object made for a room: the one that the room's id names, else as `world()`.
+  public static func world(
+    room: String, participant: Participant.ID? = nil
+  ) throws(BackendAddressError) -> World {
+    if let world = World.holding(room: room, participant: participant) { return world }
+    return try world()
+  }
+
   /// - Parameter address: `embedded`, or `ws://host:port` or `wss://host:port` of a `koine serve`.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     switch address {

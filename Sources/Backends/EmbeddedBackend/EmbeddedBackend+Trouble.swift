@@ -1,4 +1,5 @@
 import Koine
+public import KoineSimulatedNetwork
 
 /// Trouble on purpose, for tests: what networks and servers do to calls.
 extension EmbeddedBackend {
@@ -13,4 +14,8 @@ extension EmbeddedBackend {
 
   /// The router goes down without a word and comes up again at once, knowing nothing.
   public func restartRouter() { hub.restartRouter() }
+
+  /// What links do to datagrams becomes another thing; the times in `spec` begin now.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's, and of those who come.
+  public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { hub.setNetwork(spec, of: name) }
 }

@@ -15,7 +15,9 @@ import KoineTransport
 /// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
 final class Hub: LinkHost, @unchecked Sendable {
   let loop: any NetworkLoop
-  private let network: NetworkSpec?
+  private var network: NetworkSpec?
+  private var participantLimit: Int?
+  private let refusals = Refusals()
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   private var router: Router?
@@ -156,7 +158,8 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   private func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
-    configuration.authorization = .embedded
+    configuration.authorization = refusals.before(.embedded)
+    if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
     return Router(configuration: configuration, random: random.fork(), now: now)
   }
@@ -209,6 +212,41 @@ final class Hub: LinkHost, @unchecked Sendable {
       owners = [:]
       for door in doors.values { door.lines = [] }
       endTurn(at: now)
+    }
+  }
+
+  /// - Parameter name: nil: everybody's, and of those who come.
+  func setNetwork(_ spec: NetworkSpec, of name: String?) {
+    loop.post { [self] in
+      if name == nil { network = spec }
+      for (number, client) in clients where name.map(client.names.contains) ?? true {
+        client.setNetwork(spec, seed: UInt64(number) * 2, at: loop.now)
+        doors[number]?.setNetwork(spec, seed: UInt64(number) * 2 + 1, at: loop.now)
+      }
+      endTurn(at: loop.now)
+    }
+  }
+
+  func refuse(_ name: String?, _ failure: Failure?) { refusals.set(failure, for: name) }
+
+  func limitParticipants(_ limit: Int?) {
+    loop.post { [self] in
+      participantLimit = limit
+      router?.setParticipantLimit(limit ?? RouterLimits().participants)
+    }
+  }
+
+  func remove(_ participant: String, from room: String) {
+    loop.post { [self] in
+      router?.remove(participant: participant, from: room, at: loop.now)
+      endTurn(at: loop.now)
+    }
+  }
+
+  func close(room: String) {
+    loop.post { [self] in
+      router?.close(room: room, at: loop.now)
+      endTurn(at: loop.now)
     }
   }
 

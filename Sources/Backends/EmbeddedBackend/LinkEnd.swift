@@ -14,6 +14,15 @@ class LinkEnd {
 
   init(conditioner: LinkConditioner<Way>?) { self.conditioner = conditioner }
 
+  /// The link becomes another.
+  func setNetwork(_ spec: NetworkSpec, seed: UInt64, at now: Tick) {
+    if conditioner == nil {
+      conditioner = LinkConditioner(spec: spec, seed: seed, start: now)
+    } else {
+      conditioner?.change(to: spec, at: now)
+    }
+  }
+
   /// Sends at once, or holds the datagram for its time.
   func emit(_ datagram: UnsafeRawBufferPointer, _ way: Way, over loop: any NetworkLoop, at now: Tick) {
     if let cutUntil, now < cutUntil { return }

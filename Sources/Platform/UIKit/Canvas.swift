@@ -12,9 +12,9 @@ public struct Canvas: Sendable {
   public init(width: Int, height: Int) {
     self.width = width
     self.height = height
-    pixels = [UInt8](repeating: 255, count: width * height * 4)
-    for index in 0..<width * height { (pixels[4 * index], pixels[4 * index + 1], pixels[4 * index + 2]) = (0, 0, 0) }
+    pixels = [UInt8](repeating: 0, count: width * height * 4)
     clip = CGRect(x: 0, y: 0, width: width, height: height)
+    fill(clip, .black)
   }
 
   /// Red, green and blue, 0...255; nil outside.
@@ -26,10 +26,16 @@ public struct Canvas: Sendable {
 
   public mutating func fill(_ area: CGRect, _ color: UIColor) {
     let part = visible(area)
-    for y in part.rows {
-      for x in part.columns {
-        let start = 4 * (y * width + x)
-        (pixels[start], pixels[start + 1], pixels[start + 2]) = (color.red, color.green, color.blue)
+    guard let top = part.rows.first, let left = part.columns.first else { return }
+    let (length, stride) = (4 * part.columns.count, 4 * width)
+    pixels.withUnsafeMutableBytes { pixels in
+      let first = UnsafeMutableRawBufferPointer(rebasing: pixels[(top * stride + 4 * left)...].prefix(length))
+      for index in Swift.stride(from: 0, to: length, by: 4) {
+        first.storeBytes(of: UInt32(littleEndian: color.rgba), toByteOffset: index, as: UInt32.self)
+      }
+      for row in part.rows.dropFirst() {
+        UnsafeMutableRawBufferPointer(rebasing: pixels[(row * stride + 4 * left)...].prefix(length))
+          .copyMemory(from: UnsafeRawBufferPointer(first))
       }
     }
   }
@@ -49,12 +55,24 @@ public struct Canvas: Sendable {
       min(max(Int((CGFloat(position) + 0.5 - start) / length * CGFloat(count)), 0), count - 1)
     }
     let columns = part.columns.map { sample($0, target.minX, target.width, scaled.width) }
-    for y in part.rows {
-      let row = sample(y, target.minY, target.height, scaled.height)
-      for (x, column) in zip(part.columns, columns) {
-        let from = 4 * (row * scaled.width + column)
-        let to = 4 * (y * width + x)
-        for channel in 0..<3 { pixels[to + channel] = colors[from + channel] }
+    guard let left = part.columns.first, let first = columns.first, let last = columns.last else { return }
+    let isWhole = last - first == columns.count - 1  // each pixel once: row by row
+    pixels.withUnsafeMutableBytes { pixels in
+      colors.withUnsafeBytes { colors in
+        for y in part.rows {
+          let row = sample(y, target.minY, target.height, scaled.height)
+          let to = 4 * (y * width + left)
+          if isWhole {
+            let from = 4 * (row * scaled.width + first)
+            UnsafeMutableRawBufferPointer(rebasing: pixels[to..<to + 4 * columns.count])
+              .copyMemory(from: UnsafeRawBufferPointer(rebasing: colors[from..<from + 4 * columns.count]))
+          } else {
+            for (index, column) in columns.enumerated() {
+              let color = colors.loadUnaligned(fromByteOffset: 4 * (row * scaled.width + column), as: UInt32.self)
+              pixels.storeBytes(of: color, toByteOffset: to + 4 * index, as: UInt32.self)
+            }
+          }
+        }
       }
     }
   }

@@ -3,6 +3,8 @@ public import Foundation
 public final class UIColor: NSObject, Sendable {
   /// 0...255 each.
   package let red, green, blue: UInt8
+  /// The bytes of an opaque pixel in their order, as a little-endian number.
+  var rgba: UInt32 { UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | 0xFF00_0000 }
 
   /// - Parameters: red, green, blue: 0...1; alpha is taken for 1, there is no blending.
   public init(red: CGFloat, green: CGFloat, blue: CGFloat, alpha: CGFloat) {

@@ -1,0 +1,70 @@
+public import Koine
+import KoineBase
+import KoineRouter
+import KoineSignaling
+
+/// Who is not let in, although nothing else speaks against it.
+final class Refusals: Sendable {
+  private let refused = Lock<[String?: Failure]>([:])
+
+  /// - Parameter name: nil: everybody.
+  func set(_ failure: Failure?, for name: String?) { refused.withLock { $0[name] = failure } }
+
+  /// Asked before `authorization` is.
+  func before(_ authorization: Authorization) -> Authorization {
+    Authorization(
+      check: { [self] join in
+        if let failure = failure(for: [join.participantID, join.name]) { return .failure(failure) }
+        return authorization.check(join)
+      },
+      checkIdentity: { [self] register in
+        if let failure = failure(for: [register.identity]) { return .failure(failure) }
+        return authorization.checkIdentity(register)
+      })
+  }
+
+  private func failure(for names: [String?]) -> Failure? {
+    refused.withLock { refused in
+      names.compactMap { $0 }.compactMap { refused[$0] }.first ?? refused[nil]
+    }
+  }
+}
+
+extension EmbeddedBackend {
+  /// Why somebody is not let in, as the room tells them.
+  public enum Refusal: Sendable, Hashable {
+    /// The credential is wrong or has expired.
+    case credential
+    /// The credential does not grant it.
+    case permission
+    case roomFull
+    /// The server cannot.
+    case failure
+  }
+
+  /// Refuses to let somebody in from now on.
+  /// - Parameters:
+  ///   - name: a participant's id or name, or an endpoint's identity; nil: everybody.
+  ///   - refusal: nil: lets them in again.
+  public func refuse(_ name: String?, _ refusal: Refusal?) {
+    hub.refuse(
+      name,
+      refusal.map { refusal in
+        switch refusal {
+        case .credential: Failure(.unauthorized, "the token has expired")
+        case .permission: Failure(.forbidden, "the token does not let its bearer in")
+        case .roomFull: Failure(.roomFull, "the room is full")
+        case .failure: Failure(.internal, "the server has failed")
+        }
+      })
+  }
+
+  /// No room holds more than so many from now on; who is in stays.
+  /// - Parameter limit: nil: the usual one.
+  public func limitParticipants(to limit: Int?) { hub.limitParticipants(limit) }
+
+  /// Puts somebody out of a room.
+  public func remove(_ participant: Koine.Participant.ID, from room: String) { hub.remove(participant, from: room) }
+  /// Ends a room for everybody.
+  public func close(room: String) { hub.close(room: room) }
+}

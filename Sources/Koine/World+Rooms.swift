@@ -1,0 +1,29 @@
+// Rooms that are found by their id.
+
+extension World {
+  /// Gives the world of somebody in a room; nil: of nobody in particular.
+  public typealias Finder = @Sendable (_ participant: Participant.ID?) -> World?
+
+  private static let rooms = Lock<[String: Finder]>([:])
+
+  /// From now on a room's id is enough to find the world it is in: entry objects made for it live there, whatever
+  /// `current` says. For ids that nobody else has.
+  public static func register(room id: String, _ finder: @escaping Finder) { rooms.withLock { $0[id] = finder } }
+
+  public static func unregister(room id: String) {
+    let finder = rooms.withLock { $0.removeValue(forKey: id) }
+    withExtendedLifetime(finder) {}  // let go of outside the lock
+  }
+
+  /// - Returns: nil where the id is no registered room's.
+  public static func holding(room id: String, participant: Participant.ID? = nil) -> World? {
+    rooms.withLock { $0[id] }?(participant)
+  }
+
+  /// The same for an identity that can be rung: `8:acs:<room>_<participant>`.
+  public static func holding(identity: String) -> World? {
+    let parts = (identity.split(separator: ":").last ?? "").split(separator: "_", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else { return nil }
+    return holding(room: parts[0], participant: parts[1])
+  }
+}

@@ -1,0 +1,112 @@
+import Koine
+public import KoineTokens
+
+/// What one style's apps are let in with. Each carries the room's address.
+public struct CredentialKind<Material: Sendable>: Sendable {
+  let make: @Sendable (_ room: TestRoom, _ person: String) throws -> Material
+}
+
+extension TestRoom {
+  /// What lets the app of the person of this name in, as its vendor's service would give it.
+  ///
+  ///     let token = try room.credential(.stage, for: "Ana").token
+  public func credential<Material>(_ kind: CredentialKind<Material>, for name: String) throws -> Material {
+    try kind.make(self, name)
+  }
+
+  func participantID(of name: String) -> String { people.entry(named: name).id }
+}
+
+/// The style of Azure's call agent.
+public struct CallAgentCredential: Sendable, Hashable {
+  /// A user access token, for `CommunicationTokenCredential`.
+  public let token: String
+  /// The user's raw id.
+  public let identity: String
+  /// For `RoomCallLocator`.
+  public let roomID: String
+}
+
+extension CredentialKind<CallAgentCredential> {
+  public static var callAgent: Self {
+    Self { room, person in
+      let now = NumericDate.ofSystemClock()
+      let identity = room.identity(of: person)
+      let token = CommunicationUserToken(identity: identity, resourceID: room.id, issued: now, expires: now + 3_600)
+      return CallAgentCredential(
+        token: try token.signed(with: try SigningKey(generating: .p256)), identity: identity, roomID: room.id)
+    }
+  }
+}
+
+/// The style of Amazon IVS's stages.
+public struct StageCredential: Sendable, Hashable {
+  /// A participant token, for `IVSStage`.
+  public let token: String
+  public let participantID: String
+}
+
+extension CredentialKind<StageCredential> {
+  public static var stage: Self { stage() }
+
+  public static func stage(
+    canPublish: Bool = true, canSubscribe: Bool = true, attributes: [String: String] = [:], lasting: Double = 3_600
+  ) -> Self {
+    Self { room, person in
+      let now = NumericDate.ofSystemClock()
+      let token = StageToken(
+        participantID: room.participantID(of: person), stage: room.id, userID: person, attributes: attributes,
+        capabilities: .init(canPublish: canPublish, canSubscribe: canSubscribe), issued: now, expires: now + lasting)
+      return StageCredential(
+        token: try token.signed(with: try SigningKey(generating: .p384)), participantID: token.participantID)
+    }
+  }
+}
+
+/// The style of Amazon Chime's meetings: what an app's own server hands on.
+public struct MeetingCredential: Sendable, Hashable {
+  /// `{"Meeting": {…}}`
+  public let createMeetingJSON: String
+  /// `{"Attendee": {…}}`
+  public let createAttendeeJSON: String
+  /// Both in one, as the vendor's demonstration server answers.
+  public let joinInfoJSON: String
+  public let pass: MeetingPass
+}
+
+extension CredentialKind<MeetingCredential> {
+  public static var meeting: Self {
+    Self { room, person in
+      let meeting = MeetingPass.Meeting(
+        meetingID: room.id, mediaPlacement: .at("embedded:\(room.id)"), externalMeetingID: "test")
+      let externalUserID = person.count >= 2 ? person : person + "-"
+      let pass = try MeetingPass.create(
+        meeting, attendeeID: room.participantID(of: person), externalUserID: externalUserID,
+        issued: NumericDate.ofSystemClock(), with: try SigningKey(generating: .p256))
+      return MeetingCredential(
+        createMeetingJSON: try pass.createMeetingJSON, createAttendeeJSON: try pass.createAttendeeJSON,
+        joinInfoJSON: try pass.joinInfoJSON, pass: pass)
+    }
+  }
+}
+
+/// The style of VideoSDK's event listeners.
+public struct ListenerCredential: Sendable, Hashable {
+  /// For `VideoSDK.config(token:)`, which is the process's: it opens every room.
+  public let token: String
+  public let meetingID: String
+  public let participantID: String
+}
+
+extension CredentialKind<ListenerCredential> {
+  public static var listener: Self {
+    Self { room, person in
+      let now = NumericDate.ofSystemClock()
+      let token = RoomToken(
+        apiKey: "test", permissions: [.join, .moderate], issued: now, expires: now + 3_600)
+      return ListenerCredential(
+        token: try token.signed(with: try SigningKey(secret: Array("a secret of the test rooms' own".utf8) + [0, 0])),
+        meetingID: room.id, participantID: room.participantID(of: person))
+    }
+  }
+}

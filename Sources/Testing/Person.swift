@@ -1,0 +1,235 @@
+public import Koine
+
+/// Somebody else in a test room, whom the test tells what to do.
+///
+/// Written against the common layer: an app of any style meets them as it meets anybody. What they are told to do begins
+/// at once; `run` or `until` lets it happen. Letting go of a person does not make them leave: their room keeps them.
+public final class Person: Sendable {
+  public let name: String
+  /// In the room.
+  public let id: Participant.ID
+  /// What they can be rung by: a communication user's raw id, which names the room too.
+  public let identity: String
+  let room: TestRoom
+  let camera: TestCamera?
+  let microphone: TestMicrophone?
+  private let eyes: Eyes
+  private let ear: Ear
+  private let state: Lock<State>
+
+  private struct State {
+    var session: Session?
+    /// Where they are, or were last.
+    var roomID: String?
+    var camera, microphone, share: LocalStream?
+    var isCameraOff = false
+    var isMuted = false
+    var endpoint: Endpoint?
+    var messages: [ReceivedMessage] = []
+    var attributes: [String: String]
+  }
+
+  init(
+    _ name: String, id: Participant.ID?, in room: TestRoom, camera: TestCamera?, microphone: TestMicrophone?,
+    attributes: [String: String]
+  ) {
+    let entry = room.people.entry(named: name)
+    self.name = name
+    self.id = id ?? entry.id
+    identity = room.identity(of: name)
+    self.room = room
+    self.camera = camera
+    self.microphone = microphone
+    eyes = Eyes(people: room.people)
+    ear = Ear(clock: room.scheduler)
+    state = Lock(State(attributes: attributes))
+    if case .tone(let frequency?)? = microphone?.kind { room.people.setTone(frequency, of: entry.id) }
+  }
+
+  // MARK: Coming and going
+
+  /// Their session in the room, for what is not said here.
+  public var session: Session? { state.withLock { $0.session } }
+  var roomID: String? { state.withLock { $0.roomID } }
+  public var isInRoom: Bool { session?.state == .connected }
+
+  /// Begins to enter a room.
+  func enter(_ roomID: String, as id: Participant.ID) throws -> Outcome {
+    let session = Session(
+      JoinRequest(
+        room: roomID, participantID: id, name: name, externalUserID: name,
+        attributes: state.withLock { $0.attributes }),
+      in: room.world(of: name), options: SessionOptions(loudspeaker: ear))
+    let entry = room.people.entry(named: name)
+    let cameraStream = try camera.map {
+      try session.publish(camera: Devices.camera(room.camera(for: entry, $0)))
+    }
+    let microphoneStream = try microphone.map {
+      try session.publish(microphone: Devices.microphone(room.microphone(for: entry, $0)))
+    }
+    eyes.follow(session)
+    session.observe { [weak self] event in
+      if case .messageReceived(let message) = event { self?.state.withLock { $0.messages.append(message) } }
+    }
+    let (isMuted, isCameraOff) = state.withLock { state in
+      (state.session, state.camera, state.microphone) = (session, cameraStream, microphoneStream)
+      state.roomID = roomID
+      return (state.isMuted, state.isCameraOff)
+    }
+    if isMuted { microphoneStream?.setMuted(true) }
+    if isCameraOff { cameraStream?.setMuted(true) }
+    let outcome = Outcome()
+    session.join { outcome.set($0) }
+    return outcome
+  }
+
+  /// Leaves, as one who hangs up.
+  public func leave() {
+    let session = state.withLock { state in
+      (state.camera, state.microphone, state.share) = (nil, nil, nil)
+      return state.session
+    }
+    session?.leave {}
+  }
+
+  /// Whether they have left, been sent out, or been lost for good.
+  public var isOut: Bool { session?.state.isEnded ?? true }
+  /// Why they are out; nil while they are not.
+  public var endReason: EndReason? { if case .ended(let reason)? = session?.state { reason } else { nil } }
+
+  // MARK: What they show and say
+
+  public var isMuted: Bool { state.withLock { $0.isMuted } }
+  public func mute() { setMuted(true) }
+  public func unmute() { setMuted(false) }
+
+  private func setMuted(_ isMuted: Bool) {
+    let stream = state.withLock { state in
+      state.isMuted = isMuted
+      return state.microphone
+    }
+    stream?.setMuted(isMuted)
+  }
+
+  public func turnCameraOff() { setCameraOff(true) }
+  public func turnCameraOn() { setCameraOff(false) }
+
+  private func setCameraOff(_ isOff: Bool) {
+    let stream = state.withLock { state in
+      state.isCameraOff = isOff
+      return state.camera
+    }
+    stream?.setMuted(isOff)
+  }
+
+  /// Shares a screen.
+  /// - Throws: `.device` if they share already; `.notConnected` outside of the room.
+  public func share(_ picture: TestCamera = .stamp(width: 640, height: 360)) throws {
+    guard let session else { throw SessionError(.notConnected, "\(name) is not in the room") }
+    guard state.withLock({ $0.share == nil }) else { throw SessionError(.device, "\(name) shares already") }
+    let source = try Devices.camera(room.camera(for: room.people.entry(named: name), picture))
+    let stream = try session.publish(camera: source, as: .screen)
+    state.withLock { $0.share = stream }
+  }
+
+  public func stopSharing() {
+    let stream = state.withLock { state in
+      defer { state.share = nil }
+      return state.share
+    }
+    stream?.unpublish()
+  }
+
+  /// Sends a message to everybody.
+  /// - Parameter lifetime: how long those who come later still get it.
+  public func send(_ text: String, topic: String = "chat", lifetime: Duration? = nil) throws {
+    guard let session else { throw SessionError(.notConnected, "\(name) is not in the room") }
+    try session.send(DataMessage(topic: topic, payload: Array(text.utf8), lifetime: lifetime))
+  }
+
+  public func setAttributes(_ attributes: [String: String]) {
+    state.withLock { $0.attributes = attributes }
+    session?.setAttributes(attributes)
+  }
+
+  // MARK: What they see and hear
+
+  /// Whether a camera picture of somebody has reached them, taken after `time`, and within the last second.
+  public func sees(_ name: String, newerThan time: Tick? = nil) -> Bool {
+    eyes.sees(name, newerThan: time ?? room.now - .seconds(1))
+  }
+
+  /// The size of the newest picture of somebody that has reached them.
+  public func size(of name: String) -> (width: Int, height: Int)? { eyes.size(of: name) }
+  public func hears(_ name: String) -> Bool {
+    ear.hears(room.people.entry(named: name), among: room.people.all, at: room.now)
+  }
+
+  /// Those whom they meet in the room, by name, in the order in which they came.
+  public var others: [String] { session?.participants.map(\.name) ?? [] }
+  public func participant(_ name: String) -> Participant? { session?.participants.first { $0.name == name } }
+  /// What others have sent, in the order in which it came.
+  public var messages: [ReceivedMessage] { state.withLock { $0.messages } }
+  /// The same as text.
+  public var texts: [String] { messages.map { String(decoding: $0.payload, as: UTF8.self) } }
+
+  // MARK: Calls
+
+  var endpoint: Endpoint? { state.withLock { $0.endpoint } }
+  func setEndpoint(_ endpoint: Endpoint) { state.withLock { $0.endpoint = endpoint } }
+}
+
+/// How something ends that takes time.
+final class Outcome: Sendable {
+  private let result = Lock<Result<Void, SessionError>?>(nil)
+
+  var isKnown: Bool { result.withLock { $0 != nil } }
+  func set(_ new: Result<Void, SessionError>) { result.withLock { $0 = new } }
+  func get() throws { try result.withLock { $0 }?.get() }
+}
+
+/// Keeps the newest picture of every camera in the room; its stamp is read when somebody asks.
+private final class Eyes: Sendable {
+  private let people: People
+  private let cameras = Lock<[Koine.Stream.ID: Camera]>([:])
+
+  init(people: People) { self.people = people }
+
+  func follow(_ session: Session) {
+    session.observe { [weak self, weak session] event in
+      guard let self, let session else { return }
+      switch event {
+      case .streamAdded(let stream, let owner) where !owner.isLocal && stream.kind == .camera:
+        let camera = Camera()
+        cameras.withLock { $0[stream.id] = camera }
+        session.attach(camera as any VideoSink, to: stream.id)
+      case .streamRemoved(let stream, _): cameras.withLock { $0[stream.id] = nil }
+      default: break
+      }
+    }
+  }
+
+  func sees(_ name: String, newerThan time: Tick) -> Bool { newest(of: name).map { $0.captured > time } ?? false }
+
+  func size(of name: String) -> (width: Int, height: Int)? { newest(of: name).map { ($0.width, $0.height) } }
+
+  private func newest(of name: String) -> (captured: Tick, width: Int, height: Int)? {
+    let label = people.entry(named: name).label
+    let pictures = cameras.withLock { Array($0.values) }.compactMap { $0.read() }.filter { $0.stamp.name == label }
+    return pictures.max { $0.stamp.captured < $1.stamp.captured }.map { ($0.stamp.captured, $0.width, $0.height) }
+  }
+
+  private final class Camera: VideoSink, Sendable {
+    private let newest = Lock((frame: VideoFrame?.none, stamp: Stamp?.none))
+
+    func render(_ frame: VideoFrame) { newest.withLock { $0 = (frame, nil) } }
+
+    func read() -> (stamp: Stamp, width: Int, height: Int)? {
+      newest.withLock { newest in
+        guard let frame = newest.frame else { return nil }
+        if newest.stamp == nil { newest.stamp = StampReader.read(frame) }
+        return newest.stamp.map { ($0, frame.width, frame.height) }
+      }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import Koine
+
+// What a person does at their machine, and what others do to it.
+
+extension TestRoom {
+  /// The machine that a person's app runs on: what is plugged in, in use and allowed, and whether a telephone call has the
+  /// sound.
+  ///
+  ///     room.machine(of: "Ana").setPermission(.denied, .camera)
+  ///     room.machine(of: "Ana").unplug("front camera")
+  public func machine(of name: String) -> Machine { world(of: name).machine }
+
+  /// Another program has taken a person's cameras or microphones: none of them starts. Those that run go on.
+  public func occupy(_ kind: Machine.Kind, of name: String) {
+    TestDevices.setBusy(true, kind, room: id, person: people.entry(named: name).id)
+  }
+
+  public func release(_ kind: Machine.Kind, of name: String) {
+    TestDevices.setBusy(false, kind, room: id, person: people.entry(named: name).id)
+  }
+}

@@ -1,0 +1,119 @@
+public import Koine
+
+extension TestRoom {
+  /// Lets somebody into the room, and returns once they are in.
+  /// - Parameters:
+  ///   - camera: nil: none.
+  ///   - id: nil: the name in small letters.
+  /// - Throws: why they were not let in.
+  public func join(
+    _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
+    attributes: [String: String] = [:]
+  ) async throws -> Person {
+    let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
+    try await finish(try person.enter(self.id, as: person.id), "\(name) has not got into the room")
+    return person
+  }
+
+  /// The same from a test that is not async, on the main thread.
+  @available(*, noasync)
+  public func join(
+    _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
+    attributes: [String: String] = [:]
+  ) throws -> Person {
+    let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
+    let outcome = try person.enter(self.id, as: person.id)
+    let end = now + Self.patience
+    while !outcome.isKnown, now < end { run(for: .milliseconds(5)) }
+    guard outcome.isKnown else { throw TestRoomTimeout(description: "\(name) has not got into the room") }
+    try outcome.get()
+    return person
+  }
+
+  /// Lets somebody sign in who can ring and be rung, and returns once they are. They are in no room before they answer
+  /// or are answered.
+  public func signIn(
+    _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone
+  ) async throws -> Person {
+    let person = meet(name, camera: camera, microphone: microphone, id: identity(of: name), attributes: [:])
+    try await person.signIn()
+    return person
+  }
+
+  /// What somebody can be rung by, in the form of a communication user's raw id. It names the room, as theirs name the
+  /// vendor's resource.
+  public func identity(of name: String) -> String { "8:acs:\(id)_\(people.entry(named: name).id)" }
+
+  private func meet(
+    _ name: String, camera: TestCamera?, microphone: TestMicrophone?, id: Participant.ID?, attributes: [String: String]
+  ) -> Person {
+    Person(name, id: id, in: self, camera: camera, microphone: microphone, attributes: attributes)
+  }
+
+  private static let patience = Duration.seconds(60)
+
+  /// Lets everything go on until it is known how something ends.
+  func finish(_ outcome: Outcome, _ problem: String) async throws {
+    let end = now + Self.patience
+    while !outcome.isKnown {
+      guard now < end else { throw TestRoomTimeout(description: problem) }
+      await run(for: .milliseconds(5))
+    }
+    try outcome.get()
+  }
+}
+
+// Calls: what rings, and who answers.
+
+extension Person {
+  func signIn() async throws {
+    guard endpoint == nil else { return }
+    let endpoint = Endpoint(identity: identity, name: name, in: room.world(of: name))
+    setEndpoint(endpoint)
+    let outcome = Outcome()
+    endpoint.register { outcome.set($0) }
+    try await room.finish(outcome, "\(name) has not signed in")
+  }
+
+  private func goTo(_ roomID: String) async throws {
+    try await room.finish(try enter(roomID, as: identity), "\(name) has not got into the call")
+  }
+
+  /// Calls that ring at them, in the order in which they began.
+  public var incomingCalls: [Invitation] { endpoint?.invitations.filter(\.isIncoming) ?? [] }
+  public var isRung: Bool { !incomingCalls.isEmpty }
+
+  /// Rings somebody, goes to where they are to meet, and returns once there. Signs in first if need be.
+  /// - Parameter hasVideo: whether pictures are announced.
+  public func ring(_ name: String, hasVideo: Bool = false) async throws {
+    try await signIn()
+    guard let endpoint else { return }
+    let invitation = endpoint.invite([room.identity(of: name)], hasVideo: hasVideo)
+    try await goTo(invitation.room)
+  }
+
+  /// Answers the call that rings, and returns once in it.
+  /// - Throws: `.notConnected` if nothing rings.
+  public func answer() async throws {
+    let (endpoint, invitation) = try ringing()
+    endpoint.reply(.accept, to: invitation.id)
+    try await goTo(invitation.room)
+  }
+
+  public func decline() throws {
+    let (endpoint, invitation) = try ringing()
+    endpoint.reply(.decline, to: invitation.id)
+  }
+
+  /// Gives up ringing.
+  public func cancelRinging() {
+    for invitation in endpoint?.invitations ?? [] where !invitation.isIncoming { endpoint?.cancel(invitation.id) }
+  }
+
+  private func ringing() throws -> (Endpoint, Invitation) {
+    guard let endpoint, let invitation = incomingCalls.first else {
+      throw SessionError(.notConnected, "nothing rings at \(name)")
+    }
+    return (endpoint, invitation)
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+public import Koine
+
+// Time in a room: it moves only while these wait, unless the room lives in real time.
+
+extension TestRoom {
+  private var isVirtual: Bool { scheduler.kind == .virtual }
+
+  /// What time it is.
+  public var now: Tick { scheduler.now }
+  /// The room's time for app code that takes a clock. Sleepers are woken on the main queue.
+  public var clock: any Clock<Duration> { RoomClock(scheduler, delivery) }
+
+  /// Lets everything go on for `duration`: step by step to each next deadline, where everything that the main queue was
+  /// given, and what that gave it, has run before time moves on.
+  public func run(for duration: Duration) async {
+    if isVirtual { return await timekeeper.run(for: duration) }
+    try? await RoomClock(scheduler, delivery).sleep(for: duration)
+  }
+
+  /// The same from a test that is not async, on the main thread.
+  @available(*, noasync)
+  public func run(for duration: Duration) {
+    guard isVirtual else { return MainQueue.serve(for: duration) }
+    timekeeper.run(for: duration, serve: MainQueue.serve)
+  }
+
+  /// Lets everything go on until `condition` holds; where it does not within `limit`, the test has failed here, and the
+  /// screens it has looked at are saved.
+  /// - Parameter what: for the message.
+  /// - Returns: whether it holds.
+  @discardableResult
+  public func until(
+    _ what: String = "", within limit: Duration = .seconds(30), isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #filePath, line: UInt = #line, fileID: String = #fileID, column: Int = #column,
+    _ condition: () throws -> Bool
+  ) async rethrows -> Bool {
+    let end = now + limit
+    while try !condition() {
+      guard now < end else {
+        let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
+        await fail("\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)", at: place)
+        return false
+      }
+      await run(for: min(.milliseconds(10), end - now))
+    }
+    return true
+  }
+
+  /// The same from a test that is not async, on the main thread.
+  @available(*, noasync)
+  @discardableResult
+  public func until(
+    _ what: String = "", within limit: Duration = .seconds(30), file: StaticString = #filePath, line: UInt = #line,
+    fileID: String = #fileID, column: Int = #column, _ condition: () throws -> Bool
+  ) rethrows -> Bool {
+    let end = now + limit
+    while try !condition() {
+      guard now < end else {
+        let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
+        MainActor.assumeIsolated {
+          failNow("\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)", at: place)
+        }
+        return false
+      }
+      run(for: min(.milliseconds(10), end - now))
+    }
+    return true
+  }
+
+  /// Lets everything go on until `operation`, which waits for something in the room, has come to its end. Code in it that
+  /// belongs to no actor runs on the main queue, so that time waits for it; tasks it starts apart do not count.
+  /// - Throws: what `operation` throws; `TestRoomTimeout` after ten minutes of the room's time.
+  public func run<Value: Sendable>(
+    @_inheritActorContext _ operation: sending @escaping @isolated(any) () async throws -> Value
+  ) async throws -> Value {
+    let result = Lock<Result<Value, any Error>?>(nil)
+    let executor = RoomExecutor(delivery)
+    let task = Task(executorPreference: executor) {
+      let outcome: Result<Value, any Error>
+      do { outcome = .success(try await operation()) } catch { outcome = .failure(error) }
+      result.withLock { $0 = outcome }
+    }
+    let end = now + .seconds(600)
+    while result.withLock({ $0 == nil }) {
+      guard now < end else {
+        task.cancel()
+        throw TestRoomTimeout(description: "the operation has not ended within ten minutes of the room's time")
+      }
+      await executor.settle()
+      if result.withLock({ $0 == nil }) { await run(for: .milliseconds(1)) }
+    }
+    await task.value
+    guard let outcome = result.withLock({ $0 }) else { preconditionFailure("the loop above ends with an outcome") }
+    return try outcome.get()
+  }
+}
+
+/// Something in a test room has not come about in time.
+public struct TestRoomTimeout: Error, Sendable, CustomStringConvertible {
+  public let description: String
+}
+
+/// Serves the main queue on the main thread while a test that is not async waits.
+enum MainQueue {
+  static func serve(_ isDone: @escaping @Sendable () -> Bool) {
+    let patience = Date(timeIntervalSinceNow: 30)
+    while !isDone() {
+      precondition(
+        Date() < patience,
+        "the main queue is not served: a test that is 'async', or on another thread, waits with 'await'")
+      RunLoop.main.run(until: Date(timeIntervalSinceNow: 0.001))
+    }
+  }
+
+  static func serve(for duration: Duration) {
+    let end = Date(timeIntervalSinceNow: duration.inSeconds)
+    while Date() < end { RunLoop.main.run(until: min(end, Date(timeIntervalSinceNow: 0.01))) }
+  }
+}

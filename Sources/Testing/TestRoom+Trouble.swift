@@ -1,0 +1,63 @@
+import Koine
+public import KoineEmbeddedBackend
+import KoineSimulatedNetwork
+
+// What networks, servers and others do to a call. It begins at once; `run` or `until` lets it happen.
+
+extension TestRoom {
+  /// The ids that somebody of this name has in this room, whatever their style.
+  private func ids(of name: String) -> [String] { [people.entry(named: name).id, identity(of: name)] }
+
+  // MARK: The network
+
+  /// Everybody's link, or one person's, becomes another: `rate=300k`, `loss=20%;10s:loss=0%`. Times begin now.
+  /// - Throws: what makes no sense in it.
+  public func setNetwork(_ network: String, of name: String? = nil) throws {
+    let spec = try NetworkSpec(network)
+    guard let name else { return backend.setNetwork(spec) }
+    for id in ids(of: name) { backend.setNetwork(spec, of: id) }
+  }
+
+  /// Takes a person's network away for a time, or everybody's: nothing they send arrives, nothing reaches them.
+  public func cutNetwork(of name: String? = nil, for duration: Duration) {
+    guard let name else { return backend.cutNetwork(for: duration) }
+    for id in ids(of: name) { backend.cutNetwork(of: id, for: duration) }
+  }
+
+  /// A person's machine goes from one network to another, as from a house's to the telephone's.
+  public func changeNetwork(of name: String) { for id in ids(of: name) { backend.changeAddress(of: id) } }
+
+  // MARK: The server
+
+  /// The room's server goes down without a word and comes up again at once, knowing nothing.
+  public func restartServer() { backend.restartRouter() }
+
+  /// Does not let somebody in from now on.
+  /// - Parameter refusal: nil: lets them in again.
+  public func refuse(_ name: String, _ refusal: EmbeddedBackend.Refusal?) {
+    for id in ids(of: name) { backend.refuse(id, refusal) }
+  }
+
+  /// Does not let anybody in from now on.
+  public func refuseAll(_ refusal: EmbeddedBackend.Refusal?) { backend.refuse(nil, refusal) }
+
+  /// Lets no more than so many in from now on; nil: as many as come.
+  public func limitParticipants(to limit: Int?) { backend.limitParticipants(to: limit) }
+
+  /// Sends somebody out.
+  public func remove(_ name: String) { for id in ids(of: name) { backend.remove(id, from: self.id) } }
+  /// Ends the room for everybody.
+  public func close() { backend.close(room: id) }
+}
+
+extension Person {
+  /// Their network is gone, without a word; what they send does not arrive, until they come back.
+  public func drop() { room.cutNetwork(of: name, for: .seconds(86_400)) }
+
+  /// Their network is there again: they go on where they were, or, if the room has given them up, enter it again.
+  public func comeBack() async throws {
+    room.cutNetwork(of: name, for: .zero)
+    guard isOut, let roomID else { return }
+    try await room.finish(try enter(roomID, as: id), "\(name) has not got into the room again")
+  }
+}

@@ -1,0 +1,220 @@
+import Dispatch
+public import Koine
+public import KoineEmbeddedBackend
+import KoineSimulatedNetwork
+
+/// A room of its own, with its own server, network and clock, for tests of an app's call code.
+///
+///     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
+///     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone)
+///     let stage = try IVSStage(token: room.credential(.stage, for: "Ana").token, strategy: app)
+///     try stage.join()
+///     await room.until { room.screen(app.view).shows("Bea") && room.speaker.hears("Bea") }
+///
+/// Nothing of the call is pretended: what the app meets is the router that apps meet elsewhere, over an encrypted
+/// transport. Rooms have nothing to do with each other, so that tests may run side by side. Any thread may call what is
+/// not bound to an actor.
+public final class TestRoom: Sendable {
+  /// What time it is in the room.
+  public enum Time: Sendable {
+    /// The machine's own time.
+    case real
+    /// Time that moves only while `run`, `until` and `join` wait, as fast as everything can be worked through. All that is
+    /// random follows from the seed.
+    case virtual(seed: UInt64)
+  }
+
+  /// What becomes of pictures and sound on their way.
+  public enum Media: Sendable {
+    /// They are coded and decoded.
+    case real
+    /// They cross the network as stamps of a few bytes and arrive as they were: many times faster. Five pictures, and ten
+    /// times 10 ms of sound, a second.
+    case stamps
+  }
+
+  /// The room's name in all styles: room id, stage id, meeting id. No other room has it.
+  public let id: String
+  public let backend: EmbeddedBackend
+  public let media: Media
+  /// When the room was made, on its clock.
+  public let start: Tick
+  let scheduler: Scheduler
+  let delivery = Delivery(queue: .main)
+  let stamps: StampedMedia?
+  /// Nobody's: lets time go on.
+  let timekeeper: World
+  let people: People
+  let screens = Screens()
+  private let recorder: Recorder?
+
+  /// - Parameters:
+  ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
+  ///     `loss=2%,delay=40ms;10s:rate=300k`.
+  ///   - recordsTrace: fills `trace`.
+  /// - Throws: what makes no sense in `network`.
+  public convenience init(
+    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .real, recordsTrace: Bool = false
+  ) async throws {
+    try self.init(clock, network, media, recordsTrace)
+  }
+
+  /// The same for a test that is not async, on the main thread.
+  @available(*, noasync)
+  public convenience init(
+    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .real, recordsTrace: Bool = false
+  ) throws {
+    try self.init(clock, network, media, recordsTrace)
+  }
+
+  init(_ clock: Time, _ network: String?, _ media: Media, _ recordsTrace: Bool) throws {
+    let spec = try network.map { try NetworkSpec($0) }
+    recorder = recordsTrace ? Recorder() : nil
+    let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.note(end, bytes) } }
+    switch clock {
+    case .real: backend = EmbeddedBackend(network: spec, trace: trace)
+    case .virtual(let seed): backend = EmbeddedBackend(virtual: seed, network: spec, trace: trace)
+    }
+    self.media = media
+    stamps = media == .stamps ? StampedMedia() : nil
+    scheduler = backend.scheduler
+    timekeeper = World(backend: backend, delivery: delivery, devices: DefaultDevices())
+    start = scheduler.now
+    id = RoomNumbers.next()
+    people = People()
+    recorder?.follow(scheduler)
+    TestDevices.register()
+    Ears.open(room: id, clock: scheduler)
+    FailureWatch.begin(self)
+    World.register(room: id) { [weak self] participant in self?.world(ofParticipant: participant ?? "") }
+  }
+
+  deinit {
+    World.unregister(room: id)
+    Ears.close(room: id)
+    TestDevices.forget(room: id)
+  }
+
+  // MARK: Worlds
+
+  /// Where the app of the person of this name lives: with a camera that shows their stamp, a microphone that gives their
+  /// tone, and a loudspeaker that `speaker` listens at. Entry objects that are given a credential find it by themselves.
+  public func world(of name: String) -> World { world(ofParticipant: people.entry(named: name).id) }
+
+  private func world(ofParticipant id: String) -> World {
+    let number = self.id
+    return people.world(of: id) { [self] person in
+      World(
+        backend: backend, delivery: delivery,
+        devices: DefaultDevices(
+          camera: TestDevices.guarded(.camera, room: number, person: person.id, camera(for: person, .stamp)),
+          microphone: TestDevices.guarded(
+            .microphone, room: number, person: person.id, microphone(for: person, .tone)),
+          loudspeaker: TestDevices.loudspeaker(room: number, person: person.id)),
+        stamps: stamps)
+    }
+  }
+
+  /// Runs `body` with whatever it makes living in this room, also what needs no credential: lists of devices, previews.
+  public func enter<Value>(as name: String, _ body: () throws -> Value) rethrows -> Value {
+    try World.$current.withValue(world(of: name), operation: body)
+  }
+
+  /// The same for code that waits.
+  nonisolated(nonsending) public func enter<Value>(
+    as name: String, _ body: nonisolated(nonsending) () async throws -> Value
+  ) async rethrows -> Value {
+    try await World.$current.withValue(world(of: name)) { try await body() }
+  }
+
+  // MARK: Devices, in words
+
+  func camera(for person: People.Entry, _ camera: TestCamera) -> String {
+    switch camera.kind {
+    case .stamp(let width, let height):
+      "stamp:\(person.label),\(width)x\(height)@\(media == .stamps ? 5 : 30)"
+    case .device(let text): text
+    }
+  }
+
+  func microphone(for person: People.Entry, _ microphone: TestMicrophone) -> String {
+    switch microphone.kind {
+    case .tone(let frequency):
+      "\(media == .stamps ? TestDevices.sparseTone : "tone"):\(frequency.map { "\($0)" } ?? "\(person.tone)")"
+    case .device(let text): text
+    }
+  }
+
+  // MARK: What was seen and heard
+
+  /// What the app's loudspeakers play, all of them.
+  public var speaker: TestSpeaker { TestSpeaker(of: nil, in: self) }
+  /// What the loudspeaker of one person's app plays.
+  public func speaker(of name: String) -> TestSpeaker { TestSpeaker(of: people.entry(named: name).id, in: self) }
+
+  /// Every packet that was sent or received, before it was protected or after it was opened, in order. Empty unless the
+  /// room records it.
+  public var trace: [TraceEntry] { recorder?.entries ?? [] }
+}
+
+/// One packet in the plain.
+public struct TraceEntry: Sendable, Hashable {
+  public let time: Tick
+  /// `router`, or a participant's id.
+  public let end: String
+  public let bytes: [UInt8]
+}
+
+private final class Recorder: Sendable {
+  private let state = Lock((clock: Scheduler?.none, entries: [TraceEntry]()))
+
+  var entries: [TraceEntry] { state.withLock { $0.entries } }
+
+  func follow(_ clock: Scheduler) { state.withLock { $0.clock = clock } }
+
+  func note(_ end: String, _ bytes: UnsafeRawBufferPointer) {
+    let time = state.withLock { $0.clock }?.now ?? .zero
+    state.withLock { $0.entries.append(TraceEntry(time: time, end: end, bytes: Array(bytes))) }
+  }
+}
+
+/// Ids of rooms, in the form of a UUID because some styles ask for one.
+private enum RoomNumbers {
+  private static let last = Lock<UInt64>(0)
+
+  static func next() -> String {
+    let number = last.withLock { last in
+      last += 1
+      return last
+    }
+    let digits = String(number, radix: 16)
+    return "7e570000-0000-4000-8000-" + String(repeating: "0", count: max(0, 12 - digits.count)) + digits
+  }
+}
+
+/// A camera of a test.
+public struct TestCamera: Sendable, Hashable {
+  enum Kind: Hashable { case stamp(width: Int, height: Int), device(String) }
+  let kind: Kind
+
+  /// Pictures of 320×180 that say whose they are, which, and when they were taken.
+  public static let stamp = stamp(width: 320, height: 180)
+  public static func stamp(width: Int, height: Int) -> TestCamera {
+    TestCamera(kind: .stamp(width: width, height: height))
+  }
+  /// In the words of `Devices.camera`.
+  public static func device(_ text: String) -> TestCamera { TestCamera(kind: .device(text)) }
+}
+
+/// A microphone of a test.
+public struct TestMicrophone: Sendable, Hashable {
+  enum Kind: Hashable { case tone(Double?), device(String) }
+  let kind: Kind
+
+  /// A tone that nobody else in the room has.
+  public static let tone = TestMicrophone(kind: .tone(nil))
+  /// - Parameter frequency: in Hz, 100...4000, at least 100 from everybody else's.
+  public static func tone(_ frequency: Double) -> TestMicrophone { TestMicrophone(kind: .tone(frequency)) }
+  /// In the words of `Devices.microphone`.
+  public static func device(_ text: String) -> TestMicrophone { TestMicrophone(kind: .device(text)) }
+}

@@ -1,0 +1,50 @@
+import VideoSDKRTC
+import WebRTC
+
+/// A small app of the event-listener style: shows everybody.
+@MainActor
+final class ListenerApp {
+  let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))
+  private(set) var log: [String] = []
+  var onJoined: () -> Void = {}
+  private let meeting: Meeting
+  private var views: [String: RTCMTLVideoView] = [:]
+
+  init(meetingID: String, participantID: String) {
+    meeting = VideoSDK.initMeeting(
+      meetingId: meetingID, participantId: participantID, participantName: "Ana", micEnabled: true, webcamEnabled: true)
+    meeting.addEventListener(self)
+  }
+
+  func join() { meeting.join(cameraPosition: .front) }
+  func leave() { meeting.leave() }
+}
+
+extension ListenerApp: @preconcurrency MeetingEventListener {
+  func onMeetingJoined() {
+    log.append("joined")
+    meeting.localParticipant.addEventListener(self)
+    onJoined()
+  }
+  func onMeetingLeft() { log.append("left") }
+  func onParticipantJoined(_ participant: Participant) {
+    log.append("+\(participant.displayName)")
+    participant.addEventListener(self)
+  }
+  func onParticipantLeft(_ participant: Participant) { log.append("-\(participant.displayName)") }
+}
+
+extension ListenerApp: @preconcurrency ParticipantEventListener {
+  func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant) {
+    guard let track = stream.track as? RTCVideoTrack else { return }
+    let picture = RTCMTLVideoView()
+    picture.frame = CGRect(x: participant.isLocal ? 320 : 0, y: 0, width: 320, height: 180)
+    track.add(picture)
+    view.addSubview(picture)
+    views[participant.id] = picture
+  }
+  func onStreamDisabled(_ stream: MediaStream, forParticipant participant: Participant) {
+    guard stream.track is RTCVideoTrack else { return }
+    views.removeValue(forKey: participant.id)?.removeFromSuperview()
+  }
+}

@@ -1,0 +1,74 @@
+import KoineTesting
+import Testing
+
+/// What may go wrong, as people of the common layer meet it.
+@Suite struct TroubleTests {
+  private func room(_ network: String? = nil) async throws -> TestRoom {
+    try await TestRoom(clock: .virtual(seed: 7), network: network, media: .stamps)
+  }
+
+  @Test func joiningIsRefusedWithAReason() async throws {
+    let room = try await room()
+    room.refuse("Bea", .credential)
+    let refusal = await #expect(throws: SessionError.self) { _ = try await room.join("Bea") }
+    #expect(refusal?.code == .invalidCredential)
+    room.refuse("Bea", nil)
+    let bea = try await room.join("Bea")
+    #expect(bea.isInRoom)
+  }
+
+  @Test func theRoomIsFull() async throws {
+    let room = try await room()
+    room.limitParticipants(to: 1)
+    let ana = try await room.join("Ana")
+    let refusal = await #expect(throws: SessionError.self) { _ = try await room.join("Bea") }
+    #expect(refusal?.code == .roomFull && ana.isInRoom)
+  }
+
+  @Test func somebodyIsSentOutAndTheRoomEnds() async throws {
+    let room = try await room()
+    let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
+    await room.until { ana.others == ["Bea"] }
+    room.remove("Bea")
+    await room.until { bea.isOut && ana.others.isEmpty }
+    #expect(bea.endReason == .removed)
+    room.close()
+    await room.until { ana.isOut }
+    #expect(ana.endReason == .roomClosed)
+  }
+
+  @Test func theServerRestarts() async throws {
+    let room = try await room()
+    let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
+    await room.until { ana.sees("Bea") && bea.sees("Ana") }
+    room.restartServer()
+    let restarted = room.now
+    await room.run(for: .seconds(1))
+    await room.until("they see each other again", within: .seconds(60)) {
+      ana.sees("Bea", newerThan: restarted + .seconds(1)) && bea.sees("Ana", newerThan: restarted + .seconds(1))
+    }
+    #expect(ana.others == ["Bea"] && bea.others == ["Ana"])
+  }
+
+  @Test func theNetworkChanges() async throws {
+    let room = try await room()
+    let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
+    await room.until { ana.sees("Bea") && bea.sees("Ana") }
+    try room.setNetwork("loss=100%", of: "Bea")
+    let lost = room.now
+    await room.run(for: .seconds(3))
+    #expect(!ana.sees("Bea", newerThan: lost + .seconds(1)))
+    try room.setNetwork("delay=20ms,rate=300k", of: "Bea")
+    await room.until { ana.sees("Bea", newerThan: lost + .seconds(3)) && bea.sees("Ana") }
+    room.changeNetwork(of: "Bea")
+    let moved = room.now
+    await room.until { ana.sees("Bea", newerThan: moved) && bea.sees("Ana", newerThan: moved) }
+    #expect(!bea.isOut)
+  }
+
+  @Test func networksSayWhatMakesNoSense() async throws {
+    await #expect(throws: (any Error).self) { try await TestRoom(network: "lots=5%") }
+    let room = try await room()
+    #expect(throws: (any Error).self) { try room.setNetwork("loss=much") }
+  }
+}
