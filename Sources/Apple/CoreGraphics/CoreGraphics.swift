@@ -1,0 +1,2 @@
+// Foundation has points, sizes and rectangles here.
+@_exported public import Foundation

@@ -1,0 +1,10 @@
+import Combine
+
+/// Who is on the stage, for whoever watches.
+@MainActor
+final class Roster: ObservableObject {
+  @Published private(set) var names: [String] = []
+
+  func add(_ name: String) { names.append(name) }
+  func remove(_ name: String) { names.removeAll { $0 == name } }
+}
