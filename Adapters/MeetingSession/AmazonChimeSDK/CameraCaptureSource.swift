@@ -40,7 +40,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
   private let observers: Observers<any CaptureSourceObserver>
   private let state = Lock(State())
 
-  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place(room: "", participant: "")) }
+  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place()) }
 
   init(logger: any Logger, in place: Place) {
     self.logger = logger

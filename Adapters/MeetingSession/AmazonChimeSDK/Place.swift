@@ -14,7 +14,8 @@ final class Place: Sendable {
   private let bornAt: Tick
   private let bornOn = Date()
 
-  init(room: String, participant: Participant.ID) {
+  /// - Parameter room: empty: of no room in particular.
+  init(room: String = "", participant: Participant.ID = "") {
     var world: World?
     var problem = ""
     do throws(BackendAddressError) { world = try Backends.world(room: room, participant: participant) } catch {

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Owns a view, which is loaded when it is first asked for.
 @preconcurrency @MainActor
@@ -6,7 +6,8 @@ open class UIViewController: UIResponder {
   private var loadedView: UIView?
   public var title: String?
 
-  nonisolated public override init() { super.init() }
+  /// There are no nibs here: both are left aside. On the main actor, as all inits of view controllers are.
+  public init(nibName: String? = nil, bundle: Bundle? = nil) { super.init() }
 
   public var view: UIView! {
     get {
