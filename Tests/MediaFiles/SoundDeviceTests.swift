@@ -45,7 +45,8 @@ import Testing
     try tone.start(on: Scheduler.real.lane("test tone")) { loudspeaker.play($0) }
     defer { tone.stop() }
     let (frequency, times) = await self.tone(in: try blocks(of: microphone))
-    #expect(abs(frequency - 1_000) < 30, "\(frequency) Hz")
+    // A machine that is late leaves holes shorter than a block, which take some of the waves with them.
+    #expect(abs(frequency - 1_000) < 100, "\(frequency) Hz")
     for (early, late) in zip(times, times.dropFirst()) {
       #expect((late - early - .milliseconds(10)).nanoseconds % 20_000_000 == 0, "10 ms apart, but for whole packets")
     }
