@@ -93,7 +93,9 @@ public final class Delivery: Sendable {
   public static let main = Delivery(queue: .main)
 
   public let queue: DispatchQueue
-  private let posted = Lock(0)
+  /// How many have been posted so far, and how many of the first of them are known to have run. Worlds that share a queue
+  /// may wait at the same time: none may take another's news for run before it has.
+  private let count = Lock((posted: 0, fenced: 0))
   private let mark: Mark
 
   public init(queue: DispatchQueue) {
@@ -121,25 +123,29 @@ public final class Delivery: Sendable {
   }
 
   public func deliver(_ work: @escaping @Sendable () -> Void) {
-    posted.withLock { $0 += 1 }
+    count.withLock { $0.posted += 1 }
     queue.async(execute: work)
   }
 
   /// Something was posted since the last fence.
-  var hasNews: Bool { posted.withLock { $0 > 0 } }
+  var hasNews: Bool { count.withLock { $0.posted > $0.fenced } }
 
   /// Returns once everything posted so far has run, and what that put on the queue itself, as apps do.
   func fence() async {
-    posted.withLock { $0 = 0 }
+    let posted = count.withLock { $0.posted }
     for _ in 0..<2 { await withCheckedContinuation { done in queue.async { done.resume() } } }
+    haveRun(posted)
   }
 
   func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
-    posted.withLock { $0 = 0 }
+    let posted = count.withLock { $0.posted }
     for _ in 0..<2 {
       let isDone = Lock(false)
       queue.async { isDone.withLock { $0 = true } }
       serve { isDone.withLock { $0 } }
     }
+    haveRun(posted)
   }
+
+  private func haveRun(_ first: Int) { count.withLock { $0.fenced = max($0.fenced, first) } }
 }
