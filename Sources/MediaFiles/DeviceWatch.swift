@@ -66,8 +66,9 @@ final class CameraWatch: @unchecked Sendable {
   init?(_ machine: Machine, folder: String, describe: @escaping @Sendable (String) -> String?) {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    // Attributes too: a device's node is there before its user may open it.
-    guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_DELETE | IN_ATTRIB)) >= 0 else {
+    // Attributes too: a device's node is there before its user may open it. And what is renamed into place.
+    let changes = IN_CREATE | IN_DELETE | IN_ATTRIB | IN_MOVED_TO | IN_MOVED_FROM
+    guard inotify_add_watch(descriptor, folder, UInt32(changes)) >= 0 else {
       close(descriptor)
       return nil
     }

@@ -111,6 +111,10 @@ import Testing
     try FileManager.default.removeItem(atPath: "\(folder)/video3")
     while machine.current(.camera)?.name != "Camera 0", await events.next() != nil {}
     #expect(machine.devices.count == 1)
+    try FileManager.default.moveItem(atPath: "\(folder)/video0", toPath: "\(folder)/away")
+    while !machine.devices.isEmpty, await events.next() != nil {}
+    try FileManager.default.moveItem(atPath: "\(folder)/away", toPath: "\(folder)/video2")
+    while machine.current(.camera)?.name != "Camera 2", await events.next() != nil {}
     withExtendedLifetime(watch) {}
   }
 
