@@ -71,6 +71,7 @@ public struct MediaOptions: ParsableArguments {
     if let loudspeaker { devices.loudspeaker = loudspeaker }
     do throws(DeviceError) {
       _ = try Devices.camera(devices.camera)
+      _ = try Devices.camera(devices.screen)
       _ = try Devices.microphone(devices.microphone)
       _ = try Devices.loudspeaker(devices.loudspeaker)
     } catch {

@@ -69,7 +69,8 @@ extension Ground {
   }
 
   /// Small pictures: what is proven does not hang on their size.
-  private static let devices = DefaultDevices(camera: "stamp:Somebody,160x90@15", microphone: "tone")
+  private static let devices = DefaultDevices(
+    camera: "stamp:Somebody,160x90@15", microphone: "tone", screen: "pattern:160x90@10")
 
   /// A router in this process, in virtual time.
   public static func virtual(network: NetworkSpec? = nil) -> Ground {

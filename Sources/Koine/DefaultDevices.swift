@@ -1,32 +1,37 @@
 import Foundation
 
-/// What stands for "the camera", "the microphone" and "the loudspeaker", in the words of `Devices`.
+/// What stands for "the camera", "the microphone", "the loudspeaker" and "the screen", in the words of `Devices`.
 public struct DefaultDevices: Sendable, Hashable {
   public var camera, microphone: String
   /// The camera at the machine's back, for vendor code that asks for it.
   public var backCamera: String
   /// Where sessions without a loudspeaker of their own play what they hear.
   public var loudspeaker: String
+  /// What is shown where an app shares its screen, in the words of cameras.
+  public var screen: String
 
   /// - Parameter backCamera: nil: the same as `camera`.
   public init(
-    camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil, loudspeaker: String = "none"
+    camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil, loudspeaker: String = "none",
+    screen: String = "pattern:1280x720@15"
   ) {
     self.camera = camera
     self.microphone = microphone
     self.backCamera = backCamera ?? camera
     self.loudspeaker = loudspeaker
+    self.screen = screen
   }
 
-  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA` and `KOINE_LOUDSPEAKER` say, else a moving pattern, a
-  /// tone, and nobody who listens.
+  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA`, `KOINE_LOUDSPEAKER` and `KOINE_SCREEN` say, else a
+  /// moving pattern, a tone, nobody who listens, and a moving pattern of a screen's size.
   public static var environment: DefaultDevices {
     let variables = ProcessInfo.processInfo.environment
     let builtIn = DefaultDevices()
     return DefaultDevices(
       camera: variables["KOINE_CAMERA"] ?? builtIn.camera,
       microphone: variables["KOINE_MICROPHONE"] ?? builtIn.microphone, backCamera: variables["KOINE_BACK_CAMERA"],
-      loudspeaker: variables["KOINE_LOUDSPEAKER"] ?? builtIn.loudspeaker)
+      loudspeaker: variables["KOINE_LOUDSPEAKER"] ?? builtIn.loudspeaker,
+      screen: variables["KOINE_SCREEN"] ?? builtIn.screen)
   }
 }
 

@@ -97,7 +97,12 @@ import VideoSDKRTC
     await place.run()
     #expect(told.told == ["presenter ana", "Ana +share"] && others.told == told.told)
     #expect(ana.activePresenterId == "ana" && ben.activePresenterId == "ana")
-    #expect(ben.participants["ana"]?.streams.contains(where: { $1.kind == .share }) == true)
+    let share = ben.participants["ana"]?.streams.values.first { $0.kind == .share }
+    let track = try #require(share?.track as? RTCVideoTrack)
+    let screen = Screen()
+    track.add(screen)
+    await place.run()
+    #expect(screen.sizes == [CGSize(width: 320, height: 180)], "as the world's devices say")
     await place.world.run { await ana.disableScreenShare() }
     await place.run()
     #expect(others.told.suffix(2) == ["presenter -", "Ana -share"] && ben.activePresenterId == nil)

@@ -104,7 +104,7 @@ final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
 struct Place {
   let world = World(
     backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
-    devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
+    devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "pattern:320x180@10"))
 
   func meeting(
     _ name: String, id: String = "", room: String = "tea", mic: Bool = true, camera: Bool = true

@@ -185,7 +185,7 @@ struct Place {
     world = World(
       backend: EmbeddedBackend(virtual: 3, network: network.flatMap { try? NetworkSpec($0) }),
       delivery: Delivery(queue: DispatchQueue(label: "delivery")),
-      devices: DefaultDevices(camera: camera, microphone: microphone))
+      devices: DefaultDevices(camera: camera, microphone: microphone, screen: "pattern:320x180@10"))
   }
 
   func app(_ name: String, room: String = "tea", bindsViews: Bool = true) -> App {

@@ -1,10 +1,9 @@
-import Foundation
 import Koine
 
 // The screen, and who shows one.
 
 extension Meeting {
-  /// Shows the machine's screen: what `KOINE_SCREEN` says in the words of cameras, else a moving pattern.
+  /// Shows the machine's screen: what the world's devices name as such (`KOINE_SCREEN`).
   nonisolated(nonsending) public func enableScreenShare() async { startScreen() }
   nonisolated(nonsending) public func disableScreenShare() async {
     state.withLock { state in
@@ -17,11 +16,10 @@ extension Meeting {
   public var activePresenterId: String? { state.withLock { $0.presenters.last } }
 
   private func startScreen() {
-    let words = ProcessInfo.processInfo.environment["KOINE_SCREEN"] ?? "pattern:1280x720@15"
     guard state.withLock({ $0.screen == nil }) else { return }
     start { session in
       try session.publish(
-        camera: try Devices.camera(words), as: .screen,
+        camera: try Devices.camera(session.world.devices.screen), as: .screen,
         options: VideoPublishOptions(maximumBitrate: 1_500_000, maximumFramesPerSecond: 15))
     } keep: { state, stream in
       guard state.screen == nil else { return false }

@@ -1,7 +1,6 @@
-import Foundation
 import Koine
 
-/// The machine's screen, to be shared: what `KOINE_SCREEN` says in the words of cameras, else a moving pattern.
+/// The machine's screen, to be shared: what the world's devices name as such (`KOINE_SCREEN`).
 public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Sendable {  // everything mutable in `state`
   private struct State {
     var hint = VideoContentHint.text
@@ -10,6 +9,7 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
 
   private let logger: any Logger
   private let lane: Lane
+  private let words: String
   private let sinks = Sinks()
   private let observers: Observers<any CaptureSourceObserver>
   private let state = Lock(State())
@@ -19,6 +19,7 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
   init(logger: any Logger, in place: Place) {
     self.logger = logger
     lane = place.lane.scheduler.lane("screen")
+    words = place.world.map(\.devices.screen) ?? DefaultDevices.environment.screen
     observers = Observers(place.delivery)
   }
 
@@ -35,7 +36,6 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
   public func start() {
     guard state.withLock({ $0.screen == nil }) else { return }
     do {
-      let words = ProcessInfo.processInfo.environment["KOINE_SCREEN"] ?? "pattern:1280x720@15"
       let screen = try Devices.camera(words)
       state.withLock { $0.screen = screen }
       try screen.start(on: lane) { [weak self] frame in self?.take(frame) }
