@@ -240,8 +240,8 @@ let package = Package(
       "ConformanceDrivers",
       leansOn: [
         "KoineConformanceKit", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
-        "Koine", "KoineTokens", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast", "AmazonChimeSDK",
-        "VideoSDKRTC", "WebRTC",
+        "Koine", "KoineTokens", "KoineUIKit", "KoineCoreVideo", "AzureCommunicationCalling", "AmazonIVSBroadcast",
+        "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ]),
 
     // Floor 11

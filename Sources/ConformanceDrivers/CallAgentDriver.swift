@@ -1,6 +1,7 @@
 import AzureCommunicationCalling
-import KoineConformanceKit
 import Koine
+import KoineConformanceKit
+import KoineCoreVideo
 import KoineUIKit
 
 /// Written in the call-agent style; meets the others in a room call.
@@ -11,12 +12,13 @@ final class CallAgentDriver: NSObject, KoineDriver {
   let name: String
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
-    .messages: "the data channel is not offered yet", .history: "the vendor's data channel keeps nothing",
-    .share: "screen share is not offered yet", .secondDevice: "a process has one agent for a user",
+    .messages: "data channels carry bytes under a header of their own, which no other style reads",
+    .history: "the vendor's data channel keeps nothing", .secondDevice: "a process has one agent for a user",
     .refusal: "sound comes mixed; one person's cannot be refused",
     .pausing: "the vendor has no pause; renderers are made and disposed of",
   ]
   private let room: String
+  private let world: World
   private var client: CallClient?
   private let credential: CommunicationTokenCredential
   private var agent: CallAgent?
@@ -24,6 +26,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
   private var incoming: IncomingCall?
   private var call: Call?
   private var camera: LocalVideoStream?
+  private var screen: HandedScreen?
   private var preview: VideoStreamRenderer?
   private var renderers: [Int32: VideoStreamRenderer] = [:]
   private var sightings: Sightings
@@ -35,6 +38,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
   init(_ casting: Casting) throws {
     name = casting.name
     room = casting.room
+    world = casting.world
     id = "8:acs:" + name.lowercased()
     recorder = casting.recorder
     sightings = Sightings(recorder)
@@ -128,6 +132,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
     incoming = nil
     call = nil
     camera = nil
+    screen = nil
     preview = nil
     renderers = [:]
   }
@@ -183,6 +188,16 @@ final class CallAgentDriver: NSObject, KoineDriver {
     let answer = recorder.asks(isOn ? "start video" : "stop video")
     recorder.calling {
       isOn ? call.startVideo(stream: camera) { answer($0) } : call.stopVideo(stream: camera) { answer($0) }
+    }
+  }
+
+  func setSharing(_ isOn: Bool) {
+    guard let call, let screen = isOn ? try? HandedScreen(world) : screen else { return }
+    self.screen = isOn ? screen : nil
+    let answer = recorder.asks(isOn ? "share" : "stop sharing")
+    recorder.calling {
+      isOn
+        ? call.startVideo(stream: screen.stream) { answer($0) } : call.stopVideo(stream: screen.stream) { answer($0) }
     }
   }
 
@@ -274,5 +289,37 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs) {
     if participant.isSpeaking { sightings.spoke(participant.identifier.rawId) }
+  }
+}
+
+/// The machine's screen, as an app of this style shows it: picture by picture.
+private final class HandedScreen: NSObject, ScreenShareOutgoingVideoStreamDelegate, Sendable {
+  let stream: ScreenShareOutgoingVideoStream
+  private let source: any VideoSource
+  private let lane: Lane
+
+  init(_ world: World) throws {
+    source = try Devices.camera(world.devices.screen)
+    lane = world.backend.scheduler.lane("handed screen")
+    let format = VideoStreamFormat()
+    format.resolution = .p360
+    let options = RawOutgoingVideoStreamOptions()
+    options.formats = [format]
+    stream = ScreenShareOutgoingVideoStream(videoStreamOptions: options)
+    super.init()
+    stream.delegate = self
+  }
+
+  deinit { source.stop() }
+
+  func screenShareOutgoingVideoStream(
+    _ stream: ScreenShareOutgoingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {
+    guard stream.state == .started else { return source.stop() }
+    try? source.start(on: lane) { [weak stream] picture in
+      let frame = RawVideoFrameBuffer()
+      frame.buffer = CVPixelBuffer(picture)
+      stream?.send(frame: frame) { _ in }  // one that comes too late is no trouble
+    }
   }
 }

@@ -12,15 +12,16 @@ final class ListenerDriver: KoineDriver {
   let name: String
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
-    .messages: "pub-sub is not offered yet", .history: "pub-sub is not offered yet",
-    .share: "screen share is not offered yet", .ringing: "the vendor has no calls between people, only meetings",
+    .ringing: "the vendor has no calls between people, only meetings",
     .tokenForm: "the app hands over any text; an embedded room takes what says nothing for no token",
   ]
+  private static let topic = "chat"
   private var meeting: Meeting?
   private var sightings: Sightings
   private let ownView = RTCMTLVideoView()
   private(set) var isConnected = false
   private(set) var isOver = false
+  private var told: [PubSubMessage] = []
 
   init(_ casting: Casting) throws {
     name = casting.name
@@ -50,6 +51,27 @@ final class ListenerDriver: KoineDriver {
 
   func setCameraOn(_ isOn: Bool) { recorder.calling { isOn ? meeting?.enableWebcam() : meeting?.disableWebcam() } }
 
+  func setSharing(_ isOn: Bool) {
+    guard let meeting else { return }
+    Task { @MainActor in
+      if isOn { await meeting.enableScreenShare() } else { await meeting.disableScreenShare() }
+    }
+  }
+
+  func say(_ text: String, lifetime: Int?) throws {
+    recorder.calling {
+      meeting?.pubsub.publish(topic: Self.topic, message: text, options: ["persist": lifetime != nil])
+    }
+  }
+
+  /// What the room had kept is asked for, what is said is told.
+  var heard: [Heard] {
+    let kept = meeting?.pubsub.getMessagesForTopic(Self.topic).filter { message in
+      message.senderId != id && !told.contains { $0.id == message.id }
+    }
+    return ((kept ?? []) + told).map { Heard(sender: $0.senderId, text: $0.message) }
+  }
+
   func want(_ interest: Interest, from id: String) {
     for stream in meeting?.participants[id].map({ Array($0.streams.values) }) ?? [] {
       let isAudio = stream.kind == .state(value: .audio)
@@ -66,6 +88,7 @@ extension ListenerDriver: @preconcurrency MeetingEventListener {
   func onMeetingJoined() {
     isConnected = true
     recorder.told(.connected)
+    meeting?.pubsub.subscribe(topic: Self.topic, forListener: self)
     meeting?.localParticipant.addEventListener(self)
   }
 
@@ -121,5 +144,14 @@ extension ListenerDriver: @preconcurrency ParticipantEventListener {
     case .state(value: .audio): sightings.muted(participant.id, true, agrees: agrees)
     case .share: if stream.track is RTCVideoTrack { sightings.shareOff(participant.id, agrees: agrees) }
     }
+  }
+}
+
+extension ListenerDriver: @preconcurrency PubSubMessageListener {
+  func onMessageReceived(_ message: PubSubMessage) {
+    guard message.senderId != id else { return }  // one hears oneself in this style
+    let agrees = meeting?.pubsub.getMessagesForTopic(Self.topic).contains { $0.id == message.id }
+    recorder.told(.message, of: message.senderId, message.message, agrees: agrees)
+    told.append(message)
   }
 }

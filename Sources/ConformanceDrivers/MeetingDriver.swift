@@ -21,7 +21,7 @@ final class MeetingDriver: KoineDriver {
   private var sightings: Sightings
   private var tiles: [Int: String] = [:]
   private var sources: [String: RemoteVideoSource] = [:]
-  private var shared: DefaultCameraCaptureSource?
+  private var screen: InAppScreenCaptureSource?
   private let ownView = DefaultVideoRenderView()
   private(set) var isConnected = false
   private(set) var isOver = false
@@ -85,15 +85,18 @@ final class MeetingDriver: KoineDriver {
   }
 
   func setSharing(_ isOn: Bool) {
-    guard isOn else { return recorder.calling { audioVideo?.stopContentShare() } }
-    let camera = World.$current.withValue(world) {
-      DefaultCameraCaptureSource(logger: ConsoleLogger(name: name, level: .OFF))
+    guard isOn else {
+      screen?.stop()
+      return recorder.calling { audioVideo?.stopContentShare() }
+    }
+    let screen = World.$current.withValue(world) {
+      InAppScreenCaptureSource(logger: ConsoleLogger(name: name, level: .OFF))
     }
     let source = ContentShareSource()
-    source.videoSource = camera
-    shared = camera
+    source.videoSource = screen
+    self.screen = screen
     recorder.calling {
-      camera.start()
+      screen.start()
       audioVideo?.startContentShare(source: source)
     }
   }
@@ -129,7 +132,7 @@ final class MeetingDriver: KoineDriver {
 
   func forget() {
     meeting = nil
-    shared = nil
+    screen = nil
   }
 }
 

@@ -87,7 +87,7 @@ final class NativeDriver: KoineDriver {
     if isOn {
       do {
         screen = try recorder.calling {
-          try own?.publish(camera: Devices.camera("stamp:Screen,160x90@10"), as: .screen)
+          try own?.publish(camera: Devices.camera(world.devices.screen), as: .screen)
         }
       } catch {
         recorder.failed(error)

@@ -6,6 +6,7 @@ extension Scenario {
       try ben.say("good morning", lifetime: nil)
       try await story.until("Ana hears it") { ana.heard == [Heard(sender: ben.id, text: "good morning")] }
       try await story.always("once", for: 300) { ana.heard.count == 1 }
+      try story.expect("as she was told", story.count(.message, to: ana, of: ben) == 1)
     },
     Scenario("message.order", "Fifty come in the order in which they were said.", proves: "law 2", needs: [.messages]) {
       story in
