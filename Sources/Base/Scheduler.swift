@@ -3,19 +3,20 @@ import Glibc
 /// The one clock of a world of calls, and the threads its work runs on.
 ///
 /// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs lanes
-/// on one pool of as many threads as there are cores; a virtual one runs everything inline on whoever advances it, and
+/// on one pool of as many threads as there are cores, and a few more while some are held up; a virtual one runs everything inline on whoever advances it, and
 /// time stands still while it does.
 public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
   public enum Kind: Sendable { case real, virtual }
 
   public let kind: Kind
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private let wake: UnsafeMutablePointer<pthread_cond_t>
-  private var jobs = TimedJobs()
+  let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  /// Wakes workers.
+  let wake: UnsafeMutablePointer<pthread_cond_t>
+  var jobs = TimedJobs()
   private var order: UInt64 = 0
   private var virtualNow = Tick(nanoseconds: 1_000_000_000)
-  private var busyLanes: Set<ObjectIdentifier> = []
-  private var workers = 0
+  /// Of the real clock's threads.
+  var pool = WorkerPool()
 
   /// The real clock, shared by the whole process: one pool of threads however many rooms there are.
   public static let real = Scheduler(kind: .real)
@@ -28,13 +29,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     pthread_mutex_init(mutex, nil)
-    wake = .allocate(capacity: 1)
-    wake.initialize(to: pthread_cond_t())
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(wake, &attributes)
-    pthread_condattr_destroy(&attributes)
+    wake = .monotonic()
   }
 
   deinit {  // only virtual schedulers end; the real one is static
@@ -108,58 +103,13 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     return true
   }
 
-  /// Called with the mutex held.
-  private func startWorkers() {
-    let cores = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-    while workers < cores {
-      workers += 1
-      var thread = pthread_t()
-      let this = Unmanaged.passUnretained(self)  // the real scheduler lives as long as the process
-      var attributes = pthread_attr_t()
-      pthread_attr_init(&attributes)
-      pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-      pthread_create(
-        &thread, &attributes,
-        { context in
-          if let context { Unmanaged<Scheduler>.fromOpaque(context).takeUnretainedValue().work() }
-          return nil
-        }, this.toOpaque())
-      pthread_attr_destroy(&attributes)
-    }
-  }
-
-  private func work() {
-    pthread_mutex_lock(mutex)
-    while true {
-      let now = Self.monotonicNow()
-      if let job = jobs.removeFirst(dueAt: now, notIn: busyLanes) {
-        let lane = ObjectIdentifier(job.lane)
-        busyLanes.insert(lane)
-        pthread_mutex_unlock(mutex)
-        job.work()
-        withExtendedLifetime(job) {}
-        pthread_mutex_lock(mutex)
-        busyLanes.remove(lane)
-        if jobs.waits(for: lane) { pthread_cond_signal(wake) }
-        continue
-      }
-      if let next = jobs.firstDeadline(after: now) {
-        var until = timespec(
-          tv_sec: Int(next.nanoseconds / 1_000_000_000), tv_nsec: Int(next.nanoseconds % 1_000_000_000))
-        pthread_cond_timedwait(wake, mutex, &until)
-      } else {
-        pthread_cond_wait(wake, mutex)
-      }
-    }
-  }
-
   private func locked<Result>(_ body: () -> Result) -> Result {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body()
   }
 
-  private static func monotonicNow() -> Tick {
+  static func monotonicNow() -> Tick {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Tick(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
@@ -196,7 +146,7 @@ public struct Alarm: Sendable {
 
 /// Jobs sorted by time, then by posting. A sorted array: a world has a handful of waiting jobs per participant, and the
 /// job due next is at the end.
-private struct TimedJobs {
+struct TimedJobs {
   struct Job {
     let at: Tick
     let order: UInt64
@@ -227,6 +177,14 @@ private struct TimedJobs {
       if !busy.contains(ObjectIdentifier(latestFirst[index].lane)) { return latestFirst.remove(at: index) }
     }
     return nil
+  }
+
+  func isDue(at now: Tick, notIn busy: Set<ObjectIdentifier>) -> Bool {
+    for job in latestFirst.reversed() {
+      if job.at > now { return false }
+      if !busy.contains(ObjectIdentifier(job.lane)) { return true }
+    }
+    return false
   }
 
   mutating func remove(order: UInt64) -> Job? {

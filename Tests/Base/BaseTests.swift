@@ -1,3 +1,4 @@
+import Dispatch
 import Testing
 
 @testable import KoineBase
@@ -50,6 +51,15 @@ import Testing
       lane.post { done.resume() }
     }
     #expect(seen.withLock { $0 } == Array(0..<1000))
+  }
+
+  /// As an app's effect that waits for something does.
+  @Test func lanesThatAreHeldUpDoNotHoldUpOthers() async {
+    let held = DispatchSemaphore(value: 0)
+    let count = WorkerPool.cores + 3
+    for number in 0..<count { Scheduler.real.lane("held up \(number)").post { held.wait() } }
+    await withCheckedContinuation { done in Scheduler.real.lane("free").post { done.resume() } }
+    for _ in 0..<count { held.signal() }
   }
 }
 
