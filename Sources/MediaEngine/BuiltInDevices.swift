@@ -24,6 +24,11 @@ enum BuiltInDevices {
       guard argument == nil else { throw .invalid("silence", reason: "takes no words") }
       return ToneSource(frequency: nil)
     },
+    "noise": { argument throws(DeviceError) in
+      guard let argument else { return NoiseSource(seed: 1) }
+      guard let seed = UInt64(argument) else { throw .invalid("noise:\(argument)", reason: "takes a whole number") }
+      return NoiseSource(seed: seed)
+    },
   ]
 
   static let loudspeakers: [String: Devices.MakeLoudspeaker] = [
@@ -66,6 +71,30 @@ final class ToneSource: AudioSource, @unchecked Sendable {  // `block` and `phas
       block.samples[index] = Int16(8_000 * sine(frequency * time))
     }
   }
+}
+
+/// White noise in bursts at the pace of syllables, 170 ms of 250: like speech it has pauses, and no wave of it repeats,
+/// so that an echo of it can be told from itself.
+final class NoiseSource: AudioSource, @unchecked Sendable {  // `random` is touched on the lane only
+  private static let (burst, period) = (17, 25)  // blocks
+
+  let channels = 1
+  private let ticks = SteadyTicks()
+  private var random: SeededRandom
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
+    ticks.start(every: AudioBlock.duration, on: lane) { [self] number, due in
+      var block = AudioBlock(captured: due)
+      if number % Self.period < Self.burst {
+        for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
+      }
+      deliver(block)
+    }
+  }
+
+  func stop() { ticks.stop() }
 }
 
 extension VideoFormat {

@@ -23,34 +23,6 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
   }
 }
 
-/// Bursts of noise at the pace of syllables.
-private final class Rattle: AudioSource, Sendable {
-  let channels = 1
-  private let isRunning = Lock(false)
-
-  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
-    isRunning.withLock { $0 = true }
-    tick(0, lane.scheduler.now, lane, SeededRandom(seed: 4), deliver)
-  }
-
-  func stop() { isRunning.withLock { $0 = false } }
-
-  private func tick(
-    _ number: Int, _ due: Tick, _ lane: Lane, _ random: SeededRandom,
-    _ deliver: @escaping @Sendable (AudioBlock) -> Void
-  ) {
-    guard isRunning.withLock({ $0 }) else { return }
-    var random = random
-    var block = AudioBlock(captured: due)
-    if number % 25 < 17 {
-      for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
-    }
-    deliver(block)
-    let next = due + AudioBlock.duration
-    lane.post(at: next) { [self, random] in tick(number + 1, next, lane, random, deliver) }
-  }
-}
-
 @Suite struct ProcessingTests {
   private func meanSquare(_ samples: [Int16]) -> Double {
     samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))
@@ -63,7 +35,7 @@ private final class Rattle: AudioSource, Sendable {
     let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: world, options: SessionOptions(loudspeaker: room))
     let anaHears = Watcher()
     anaHears.follow(ana)
-    try ana.publish(microphone: Rattle())
+    try ana.publish(microphone: Devices.microphone("noise"))
     let microphone = try ben.publish(microphone: room)
     for session in [ana, ben] { session.join { _ in } }
     await world.run(for: .seconds(4))

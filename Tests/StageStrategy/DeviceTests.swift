@@ -217,7 +217,7 @@ import Testing
     let ana = try place.app("Ana")
     try ana.stage.join()
     let (ben, eyes) = native("Ben", in: place.world)
-    try ben.publish(microphone: Rattle())
+    try ben.publish(microphone: Devices.microphone("noise"))
     await place.run(.seconds(4))
     _ = eyes.takePower()
     await place.run()
@@ -274,34 +274,6 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
     for index in heard.samples.indices { heard.samples[index] /= 2 }
     let ears = ears.withLock { $0 }
     ears?.lane.post(at: heard.captured) { [heard] in ears?.deliver(heard) }
-  }
-}
-
-/// Bursts of noise at the pace of syllables.
-private final class Rattle: AudioSource, Sendable {
-  let channels = 1
-  private let isRunning = Lock(false)
-
-  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
-    isRunning.withLock { $0 = true }
-    tick(0, lane.scheduler.now, lane, SeededRandom(seed: 4), deliver)
-  }
-
-  func stop() { isRunning.withLock { $0 = false } }
-
-  private func tick(
-    _ number: Int, _ due: Tick, _ lane: Lane, _ random: SeededRandom,
-    _ deliver: @escaping @Sendable (AudioBlock) -> Void
-  ) {
-    guard isRunning.withLock({ $0 }) else { return }
-    var random = random
-    var block = AudioBlock(captured: due)
-    if number % 25 < 17 {
-      for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
-    }
-    deliver(block)
-    let next = due + AudioBlock.duration
-    lane.post(at: next) { [self, random] in tick(number + 1, next, lane, random, deliver) }
   }
 }
 
