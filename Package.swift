@@ -77,6 +77,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
     // Floor 0: C libraries
@@ -268,11 +269,12 @@ let package = Package(
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),
 
     // Tests
+    room("TestSupport", in: "Tests", leansOn: [.product(name: "Subprocess", package: "swift-subprocess")]),
     tests("Base", of: ["KoineBase"]),
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
     tests("Codecs", of: ["KoineCodecs", "KoineBase"]),
-    tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs"]),
+    tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs", "KoineTestSupport"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
@@ -287,10 +289,13 @@ let package = Package(
       "MediaEngine",
       of: ["KoineMediaEngine", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens"]),
-    tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
+    tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport"]),
     tests(
       "Platform",
-      of: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend"]),
+      of: [
+        "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
+        "KoineTestSupport",
+      ]),
     tests(
       "EventListener",
       of: [
@@ -321,10 +326,12 @@ let package = Package(
       "Server",
       of: [
         "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
-        "KoineTransport", "Koine",
+        "KoineTransport", "Koine", "KoineTestSupport",
       ]
         + [.product(name: "Logging", package: "swift-log")] + nio),
-    tests("Composition", of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend"]),
+    tests(
+      "Composition",
+      of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport"]),
     tests(
       "Conformance",
       of: [

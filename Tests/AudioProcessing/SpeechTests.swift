@@ -1,6 +1,7 @@
 import Foundation
 import KoineAudioProcessing
 import KoineCodecs
+import KoineTestSupport
 import Testing
 
 /// Real speech through the processing, measured as a listener would.
@@ -16,15 +17,8 @@ import Testing
     """
 
   /// 48 kHz, mono, as loud as somebody near a microphone.
-  private static func speech(_ text: String, voice: String = "en") throws -> [Int16] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["espeak-ng", "--stdout", "-v", voice, "-a", "60", text]
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    try process.run()
-    let wave = Array(pipe.fileHandleForReading.readDataToEndOfFile())
-    process.waitUntilExit()
+  private static func speech(_ text: String, voice: String = "en") async throws -> [Int16] {
+    let wave = try await Command("espeak-ng", "--stdout", "-v", voice, "-a", "60", text).bytes()
     let rate = Int(wave[24]) | Int(wave[25]) << 8  // Hz, in a header of 44 bytes
     let samples = stride(from: 44, to: wave.count - 1, by: 2).map {
       Int16(bitPattern: UInt16(wave[$0]) | UInt16(wave[$0 + 1]) << 8)
@@ -98,8 +92,8 @@ import Testing
   }
 
   @Test(arguments: [Duration.milliseconds(100), .milliseconds(80), .zero])
-  func anEchoOfSpeechAfter100MillisecondsIsDown20Decibels(saying delay: Duration) throws {
-    let far = try Self.speech(Self.text)
+  func anEchoOfSpeechAfter100MillisecondsIsDown20Decibels(saying delay: Duration) async throws {
+    let far = try await Self.speech(Self.text)
     let captured = Self.echo(of: far).map { Int16(clamping: Int($0)) }
     let sent = try process(captured, rendered: far, AudioProcessing(noiseSuppression: nil), echoDelay: delay)
     let start = 3 * 48_000
@@ -107,8 +101,8 @@ import Testing
     #expect(reduction >= 20, "\(reduction) dB")
   }
 
-  @Test func speechInAFansNoiseStandsOutSixDecibelsMore() throws {
-    let speech = try Self.speech(Self.text)
+  @Test func speechInAFansNoiseStandsOutSixDecibelsMore() async throws {
+    let speech = try await Self.speech(Self.text)
     let start = 3 * 48_000
     let (spoken, silent) = blocks(of: speech, after: start)
     try #require(spoken.count > 300 && silent.count > 50)
@@ -129,8 +123,8 @@ import Testing
   }
 
   @Test(arguments: [AudioProcessing(), AudioProcessing(cancelsEcho: false)])
-  func cleanSpeechLosesNoMoreThanADecibel(settings: AudioProcessing) throws {
-    let speech = try Self.speech(Self.text)
+  func cleanSpeechLosesNoMoreThanADecibel(settings: AudioProcessing) async throws {
+    let speech = try await Self.speech(Self.text)
     let (spoken, _) = blocks(of: speech, after: 48_000)
     let sent = try process(speech, settings)
     let loss = Self.decibels(
@@ -140,9 +134,9 @@ import Testing
   }
 
   /// Both talk at once: the near voice goes through, the far one stays out.
-  @Test func whoeverIsNearIsHeardWhileTheFarSpeaks() throws {
-    let far = try Self.speech(Self.text)
-    let near = try Self.speech(Self.otherText, voice: "en+f3")
+  @Test func whoeverIsNearIsHeardWhileTheFarSpeaks() async throws {
+    let far = try await Self.speech(Self.text)
+    let near = try await Self.speech(Self.otherText, voice: "en+f3")
     let count = min(far.count, near.count + 4 * 48_000)
     let voice = Array(([Int16](repeating: 0, count: 4 * 48_000) + near).prefix(count))
     let echo = Self.echo(of: far)

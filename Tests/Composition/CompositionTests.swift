@@ -4,6 +4,7 @@ import Koine
 import KoineComposition
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineTestSupport
 import Testing
 
 /// Layout, mixing, and the file at the end.
@@ -153,7 +154,7 @@ import Testing
     await world.run(for: .seconds(3))
     try broadcast.stop()
     try broadcast.stop()
-    let probed = try probe(url.path)
+    let probed = try await probe(url.path)
     #expect(probed.contains("codec_name=vp8") && probed.contains("codec_name=opus"))
     #expect(probed.contains("width=640") && probed.contains("height=360"))
     #expect(probed.contains("nb_read_packets=9") || probed.contains("nb_read_packets=8"), "90 pictures in 3 s")
@@ -169,18 +170,10 @@ import Testing
     }
   }
 
-  private func probe(_ path: String) throws -> String {
-    let (process, pipe) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/ffprobe")
-    process.arguments = [
-      "-v", "error", "-count_packets", "-show_entries",
-      "stream=codec_name,width,height,nb_read_packets:format=duration",
-      "-of", "default=noprint_wrappers=1", path,
-    ]
-    process.standardOutput = pipe
-    try process.run()
-    let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return text
+  private func probe(_ path: String) async throws -> String {
+    try await Command(
+      "ffprobe", "-v", "error", "-count_packets", "-show_entries",
+      "stream=codec_name,width,height,nb_read_packets:format=duration", "-of", "default=noprint_wrappers=1", path
+    ).run()
   }
 }

@@ -3,49 +3,29 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineTestSupport
 import Testing
 
-/// A folder that is gone after the test, and the tools to fill it and look into it.
-private final class Folder {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    MediaFiles.register()
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  func file(_ name: String) -> String { "\(path)/\(name)" }
-  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-
+/// The tools to fill a folder and look into it.
+extension Folder {
+  /// - Parameter command: `@` stands for the folder.
   @discardableResult
-  func run(_ command: String) throws -> String {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command.split(separator: " ").map {
-      $0.replacingOccurrences(of: "@", with: path + "/")
-    }
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(command)")
-    return text
+  fileprivate func run(_ command: String) async throws -> String {
+    try await Command(command.split(separator: " ").map { $0.replacingOccurrences(of: "@", with: path + "/") }).run()
   }
 
   /// Two seconds of both.
-  func makeClip() throws -> String {
-    try run(
+  fileprivate func makeClip() async throws -> String {
+    try await run(
       "ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=2 -f lavfi -i sine=frequency=440:duration=2 "
         + "-c:v libvpx -deadline realtime -cpu-used 8 -c:a libopus @clip.webm")
     return file("clip.webm")
   }
 
-  func probe(_ name: String, _ entries: String) throws -> [String] {
-    try run("ffprobe -v error -count_packets -show_entries \(entries) -of csv=p=0 @\(name)").split(separator: "\n").map(
+  fileprivate func probe(_ name: String, _ entries: String) async throws -> [String] {
+    try await run("ffprobe -v error -count_packets -show_entries \(entries) -of csv=p=0 @\(name)").split(
+      separator: "\n"
+    ).map(
       String.init)
   }
 }
@@ -58,9 +38,9 @@ private final class Kept<Value: Sendable>: Sendable {
 }
 
 @Suite struct FileSourceTests {
-  @Test func picturesComeAtTheirTimesAndTheFileBeginsAgain() throws {
+  @Test func picturesComeAtTheirTimesAndTheFileBeginsAgain() async throws {
     let folder = try Folder()
-    let source = try Devices.camera("file:\(folder.makeClip())")
+    let source = try Devices.camera("file:\(await folder.makeClip())")
     #expect(source.format == VideoFormat(width: 640, height: 360, framesPerSecond: 30))
     let scheduler = Scheduler.virtual()
     let kept = Kept<(frame: VideoFrame, at: Tick)>()
@@ -86,9 +66,9 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect((179...181).contains(kept.all.count), "started again it is there at once")
   }
 
-  @Test func soundComesInTenMillisecondsAndTheFileBeginsAgain() throws {
+  @Test func soundComesInTenMillisecondsAndTheFileBeginsAgain() async throws {
     let folder = try Folder()
-    try folder.run("ffmpeg -v error -f lavfi -i sine=frequency=440:duration=2:sample_rate=44100 -ac 2 @tone.wav")
+    try await folder.run("ffmpeg -v error -f lavfi -i sine=frequency=440:duration=2:sample_rate=44100 -ac 2 @tone.wav")
     let source = try Devices.microphone("file:\(folder.file("tone.wav"))")
     let scheduler = Scheduler.virtual()
     let kept = Kept<(samples: [Int16], captured: Tick)>()
@@ -107,10 +87,10 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func whatCannotBeReadIsUnreadable() throws {
+  @Test func whatCannotBeReadIsUnreadable() async throws {
     let folder = try Folder()
-    try folder.run("ffmpeg -v error -f lavfi -i sine=duration=1 @sound.wav")
-    try folder.run("ffmpeg -v error -f lavfi -i testsrc2=duration=1 -pix_fmt yuv420p @pictures.y4m")
+    try await folder.run("ffmpeg -v error -f lavfi -i sine=duration=1 @sound.wav")
+    try await folder.run("ffmpeg -v error -f lavfi -i testsrc2=duration=1 -pix_fmt yuv420p @pictures.y4m")
     #expect(FileManager.default.createFile(atPath: folder.file("empty.webm"), contents: nil))
     #expect(FileManager.default.createFile(atPath: folder.file("junk.webm"), contents: Data(repeating: 7, count: 999)))
     for name in ["missing.webm", "sound.wav", "empty.webm", "junk.webm", ""] {
@@ -128,9 +108,9 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func aFileThatIsCutOffStillPlays() throws {
+  @Test func aFileThatIsCutOffStillPlays() async throws {
     let folder = try Folder()
-    let whole = try Data(contentsOf: URL(fileURLWithPath: folder.makeClip()))
+    let whole = try Data(contentsOf: URL(fileURLWithPath: await folder.makeClip()))
     try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: folder.file("half.webm")))
     let source = try Devices.camera("file:\(folder.file("half.webm"))")
     let scheduler = Scheduler.virtual()
@@ -153,7 +133,7 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func aWAVFileComesBackAsItWas() throws {
+  @Test func aWAVFileComesBackAsItWas() async throws {
     let folder = try Folder()
     let recorder = try WAVRecorder(folder.file("deep/er/sound.wav"))
     var sent: [Int16] = []
@@ -169,7 +149,7 @@ private final class Kept<Value: Sendable>: Sendable {
     recorder.play(AudioBlock(captured: .zero))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("deep/er")) == ["sound.wav"])
     #expect(
-      try folder.probe("deep/er/sound.wav", "stream=codec_name,sample_rate,channels,duration") == [
+      try await folder.probe("deep/er/sound.wav", "stream=codec_name,sample_rate,channels,duration") == [
         "pcm_s16le,48000,1,1.000000"
       ])
     let source = try Devices.microphone("file:\(folder.file("deep/er/sound.wav"))")
@@ -180,7 +160,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(kept.all.flatMap { $0 } == sent)
   }
 
-  @Test func y4MFilesHaveEachPictureOnceInOneSize() throws {
+  @Test func y4MFilesHaveEachPictureOnceInOneSize() async throws {
     let folder = try Folder()
     let recorder = try Y4MRecorder(folder.file("seen.y4m"))
     for _ in 0..<5 { recorder.render(picture(65, 37)) }
@@ -189,7 +169,7 @@ private final class Kept<Value: Sendable>: Sendable {
     try recorder.close()
     recorder.render(picture(65, 37))
     #expect(folder.names == ["seen.y4m"])
-    #expect(try folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["65,37,10"])
+    #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["65,37,10"])
   }
 
   @Test func recordingsThatFailOrAreForgottenLeaveNothing() throws {
@@ -238,18 +218,19 @@ private final class Kept<Value: Sendable>: Sendable {
   @Test func aCallIsRecordedAsItCame() async throws {
     let folder = try Folder()
     try await record(folder, camera: true)
-    let lines = try folder.probe("call.webm", "stream=codec_name,width,height,sample_rate,nb_read_packets")
+    let lines = try await folder.probe("call.webm", "stream=codec_name,width,height,sample_rate,nb_read_packets")
     let pictures = try #require(lines.first { $0.hasPrefix("vp8,320,180,") }).split(separator: ",")
     let sound = try #require(lines.first { $0.hasPrefix("opus,48000,") }).split(separator: ",")
     #expect(pictures.last.flatMap { Int($0) }.map { (75...90).contains($0) } == true)
     #expect(sound.last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
-    #expect(try folder.run("ffmpeg -v error -xerror -i @call.webm -f null -").isEmpty, "every frame can be decoded")
+    #expect(
+      try await folder.run("ffmpeg -v error -xerror -i @call.webm -f null -").isEmpty, "every frame can be decoded")
   }
 
   @Test func soundWithoutPicturesIsRecordedToo() async throws {
     let folder = try Folder()
     try await record(folder, camera: false)
-    let lines = try folder.probe("call.webm", "stream=codec_name,nb_read_packets")
+    let lines = try await folder.probe("call.webm", "stream=codec_name,nb_read_packets")
     #expect(lines.count == 1 && lines[0].hasPrefix("opus,"))
     #expect(lines[0].split(separator: ",").last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
   }

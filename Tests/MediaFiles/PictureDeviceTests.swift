@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Koine
+import KoineTestSupport
 import Testing
 
 @testable import KoineMediaFiles
@@ -34,52 +35,55 @@ import Testing
   private let green = (y: 145, u: 54, v: 34)
 
   @Test func aScreenIsSeenAsItChanges() async throws {
-    let server = try ScreenServer()
-    try server.paint("#ff0000")
-    let screen = try Devices.camera("x11:\(server.display),160x120@20")
-    #expect(screen.format == VideoFormat(width: 160, height: 120, framesPerSecond: 20))
-    let before = Scheduler.real.now
-    let first = try #require(await wait(for: red, in: try pictures(of: screen)))
-    #expect(
-      first.width == 160 && first.height == 120 && first.captured > before && first.captured <= Scheduler.real.now)
-    try server.paint("#00ff00")
-    #expect(await wait(for: green, in: try pictures(of: screen)) != nil, "started again")
+    try await ScreenServer.with { server in
+      try await server.paint("#ff0000")
+      let screen = try Devices.camera("x11:\(server.display),160x120@20")
+      #expect(screen.format == VideoFormat(width: 160, height: 120, framesPerSecond: 20))
+      let before = Scheduler.real.now
+      let first = try #require(await wait(for: red, in: try pictures(of: screen)))
+      #expect(
+        first.width == 160 && first.height == 120 && first.captured > before && first.captured <= Scheduler.real.now)
+      try await server.paint("#00ff00")
+      #expect(await wait(for: green, in: try pictures(of: screen)) != nil, "started again")
+    }
   }
 
   @Test func aScreenAsItIs() async throws {
-    let server = try ScreenServer()
-    let screen = try Devices.camera("x11:\(server.display)")
-    #expect(screen.format == VideoFormat(width: 320, height: 240, framesPerSecond: 15))
-    try server.paint("#ff0000")
-    #expect(await wait(for: red, in: try pictures(of: screen))?.width == 320)
-    #expect(throws: DeviceError.self, "a virtual clock") {
-      try screen.start(on: Scheduler.virtual().lane("x")) { _ in }
+    try await ScreenServer.with { server in
+      let screen = try Devices.camera("x11:\(server.display)")
+      #expect(screen.format == VideoFormat(width: 320, height: 240, framesPerSecond: 15))
+      try await server.paint("#ff0000")
+      #expect(await wait(for: red, in: try pictures(of: screen))?.width == 320)
+      #expect(throws: DeviceError.self, "a virtual clock") {
+        try screen.start(on: Scheduler.virtual().lane("x")) { _ in }
+      }
     }
   }
 
   @Test func aLaneThatIsBusyMissesPictures() async throws {
-    let server = try ScreenServer()
-    let screen = try Devices.camera("x11:\(server.display),32x24@60")
-    let lane = Scheduler.real.lane("busy")
-    let open = DispatchSemaphore(value: 0)
-    let (stream, continuation) = AsyncStream.makeStream(of: Tick.self)
-    lane.post { open.wait() }
-    try screen.start(on: lane) { continuation.yield($0.captured) }
-    // Another reader of the same screen sees twenty pictures pass meanwhile.
-    var passed = 0
-    for await _ in try pictures(of: Devices.camera("x11:\(server.display),32x24@60")) {
-      passed += 1
-      if passed == 20 { break }
+    try await ScreenServer.with { server in
+      let screen = try Devices.camera("x11:\(server.display),32x24@60")
+      let lane = Scheduler.real.lane("busy")
+      let open = DispatchSemaphore(value: 0)
+      let (stream, continuation) = AsyncStream.makeStream(of: Tick.self)
+      lane.post { open.wait() }
+      try screen.start(on: lane) { continuation.yield($0.captured) }
+      // Another reader of the same screen sees twenty pictures pass meanwhile.
+      var passed = 0
+      for await _ in try pictures(of: Devices.camera("x11:\(server.display),32x24@60")) {
+        passed += 1
+        if passed == 20 { break }
+      }
+      let opened = Scheduler.real.now
+      open.signal()
+      var early = 0
+      for await captured in stream {
+        if captured >= opened { break }
+        early += 1
+      }
+      screen.stop()
+      #expect((1...2).contains(early), "the one that waited, and perhaps one that was being read")
     }
-    let opened = Scheduler.real.now
-    open.signal()
-    var early = 0
-    for await captured in stream {
-      if captured >= opened { break }
-      early += 1
-    }
-    screen.stop()
-    #expect((1...2).contains(early), "the one that waited, and perhaps one that was being read")
   }
 
   @Test func wordsWithoutADeviceAreErrors() {
@@ -92,9 +96,8 @@ import Testing
   }
 
   @Test func camerasThatComeAndGoAreTold() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let home = try Folder()
+    let folder = home.path
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     var events = machine.events().makeAsyncIterator()
     func plug(_ name: String) { _ = FileManager.default.createFile(atPath: "\(folder)/\(name)", contents: nil) }

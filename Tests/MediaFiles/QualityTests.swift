@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineTestSupport
 import Testing
 
 /// Keeps every picture, or every sample, with its time of capture.
@@ -34,16 +35,9 @@ private final class KeptSource: AudioSource, Sendable {
 }
 
 @Suite struct QualityTests {
-  private func make(_ name: String, _ command: [String]) throws -> String {
+  private func make(_ name: String, _ command: [String]) async throws -> String {
     let path = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)-\(name)").path
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = command.map { $0 == "OUT" ? path : $0 }
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(command[0]) made \(name)")
+    try await Command(command.map { $0 == "OUT" ? path : $0 }).run()
     return path
   }
 
@@ -53,7 +47,7 @@ private final class KeptSource: AudioSource, Sendable {
   }
 
   @Test func aFileIsSeenWholeAndWell() async throws {
-    let clip = try make(
+    let clip = try await make(
       "clip.y4m",
       [
         "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30:duration=6", "-pix_fmt", "yuv420p",
@@ -99,7 +93,7 @@ private final class KeptSource: AudioSource, Sendable {
   @Test func speechIsHeardAsItWasSaid() async throws {
     let text =
       "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background. It is easy to tell the depth of a well."
-    let speech = try make("speech.wav", ["espeak-ng", "-w", "OUT", text])
+    let speech = try await make("speech.wav", ["espeak-ng", "-w", "OUT", text])
     defer { unlink(speech) }
     let world = world()
     let (ana, ben) = (

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func whatTheLoudspeakerPlaysItsMonitorHears() async throws {
-    let server = try SoundServer()
+    let server = try await SoundServer()
     let loudspeaker = try Devices.loudspeaker("pulse:nothing@\(server.address)")
     let microphone = try Devices.microphone("pulse:nothing.monitor@\(server.address)")
     #expect(microphone.channels == 1 && microphone.usualProcessing?.cancelsEcho == true)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aCallIsHeardOnTheWorldsLoudspeaker() async throws {
-    let server = try SoundServer()
+    let server = try await SoundServer()
     let world = World(
       backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
       devices: DefaultDevices(loudspeaker: "pulse:nothing@\(server.address)"))
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func aServerThatComesBackIsHeardAgain() async throws {
-    let server = try SoundServer()
+    let server = try await SoundServer()
     let microphone = try Devices.microphone("pulse:nothing.monitor@\(server.address)")
     let loudspeaker = try Devices.loudspeaker("pulse:nothing@\(server.address)")
     let tone = try Devices.microphone("tone:500")
@@ -83,13 +83,13 @@ import Testing
     microphone.stop()
     server.stop()
     #expect(throws: DeviceError.self) { try microphone.start(on: Scheduler.real.lane("x")) { _ in } }
-    try server.start()
+    try await server.start()
     let again = await self.tone(in: try blocks(of: microphone))
     #expect(abs(again.frequency - 500) < 30)
   }
 
   @Test func devicesThatComeAndGoAreTold() async throws {
-    let server = try SoundServer()
+    let server = try await SoundServer()
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     var events = machine.events().makeAsyncIterator()
     func next(_ isRight: (Machine.Event) -> Bool) async {
@@ -100,30 +100,30 @@ import Testing
       if case .routeChanged(.loudspeaker, _, let to?, .plugged) = $0 { to.id == "sink nothing" } else { false }
     }
     #expect(machine.devices(.microphone).isEmpty, "what a loudspeaker plays is no microphone")
-    let module = try server.control(
+    let module = try await server.control(
       "load-module", "module-null-source", "source_name=desk", "description=Desk")
     await next { if case .routeChanged(.microphone, _, let to?, _) = $0 { to.id == "source desk" } else { false } }
     let desk = try #require(machine.current(.microphone))
     #expect(desk.source == "pulse:desk@\(server.address)")
     let microphone = try machine.makeMicrophone()
     for await block in try blocks(of: microphone) where block.samples.allSatisfy({ $0 == 0 }) { break }
-    try server.control("load-module", "module-null-sink", "sink_name=second")
+    try await server.control("load-module", "module-null-sink", "sink_name=second")
     await next { if case .plugged(let device) = $0 { device.id == "sink second" } else { false } }
-    try server.control("set-default-sink", "second")
+    try await server.control("set-default-sink", "second")
     await next { _ in machine.current(.loudspeaker)?.id == "sink second" }
-    try server.control("unload-module", module.trimmingCharacters(in: .whitespacesAndNewlines))
+    try await server.control("unload-module", module.trimmingCharacters(in: .whitespacesAndNewlines))
     await next { $0 == .unplugged(desk) }
     server.stop()
     await next { _ in machine.devices.isEmpty }
     withExtendedLifetime(watch) {}
   }
 
-  @Test func wordsWithoutADeviceAreErrors() throws {
+  @Test func wordsWithoutADeviceAreErrors() async throws {
     for text in ["pulse:@unix:/nowhere/at/all", "pulse:x@unix:/nowhere"] {
       #expect(throws: DeviceError.self) { try Devices.microphone(text) }
       #expect(throws: DeviceError.self) { try Devices.loudspeaker(text) }
     }
-    let server = try SoundServer()
+    let server = try await SoundServer()
     #expect(throws: DeviceError.self) { try Devices.microphone("pulse:nobody@\(server.address)") }
     let microphone = try Devices.microphone("pulse:@\(server.address)")
     #expect(throws: DeviceError.self, "a virtual clock") {

@@ -1,6 +1,7 @@
 import Foundation
 import Koine
 import KoineUIKit
+import KoineTestSupport
 import Testing
 
 /// A picture of one brightness on the left and another on the right: black is 16, white 235.
@@ -112,7 +113,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(ink() > 20)
   }
 
-  @Test func aPNGHasThePixels() throws {
+  @Test func aPNGHasThePixels() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -120,14 +121,8 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     root.addSubview(box(0, 0, 3, 4, .red))
     let path = folder.appendingPathComponent("screen.png").path
     try root.writePNG(to: path)
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
-    process.standardOutput = output
-    try process.run()
-    let pixels = Array(output.fileHandleForReading.readDataToEndOfFile())
-    process.waitUntilExit()
+    let pixels = try await Command("ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+      .bytes()
     let row: [UInt8] = [255, 0, 0, 255, 0, 0, 255, 0, 0, 0, 0, 255, 0, 0, 255, 0, 0, 255]
     #expect(pixels == row + row + row + row)
     #expect(throws: PictureError.self) { try root.writePNG(to: folder.path + "/missing/screen.png") }

@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineServer
 import KoineServerBackend
+import KoineTestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct TLSTests {
@@ -10,22 +11,15 @@ import Testing
   private struct Identity {
     let files: ServerConfiguration.TLSFiles
 
-    init() throws {
-      let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      files = .init(
-        certificate: folder.appendingPathComponent("certificate.pem").path,
-        key: folder.appendingPathComponent("key.pem").path)
-      let openssl = Process()
-      openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-      openssl.arguments = [
-        "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-        "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate,
-      ]
-      openssl.standardError = FileHandle.nullDevice
-      try openssl.run()
-      openssl.waitUntilExit()
-      #expect(openssl.terminationStatus == 0)
+    private let folder: Folder
+
+    init() async throws {
+      folder = try Folder()
+      files = .init(certificate: folder.file("certificate.pem"), key: folder.file("key.pem"))
+      try await Command(
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", files.key, "-out", files.certificate
+      ).run()
     }
   }
 
@@ -47,22 +41,22 @@ import Testing
   }
 
   @Test func signallingGoesThroughTLS() async throws {
-    let identity = try Identity()
+    let identity = try await Identity()
     let server = try await serve(identity)
     #expect(try await join(server, trusting: identity) == nil)
     await server.stop()
   }
 
   @Test func whoeverIsNotTrustedIsNotSpokenTo() async throws {
-    let server = try await serve(try Identity())
+    let server = try await serve(Identity())
     #expect(try await join(server, trusting: nil)?.code == .unreachable)
-    #expect(try await join(server, trusting: try Identity())?.code == .unreachable)
+    #expect(try await join(server, trusting: try await Identity())?.code == .unreachable)
     #expect(try await join(server, trusting: nil, scheme: "ws")?.code == .unreachable)
     await server.stop()
   }
 
   @Test func aCertificateIsRenewedWhileTheServerRuns() async throws {
-    let (old, new) = (try Identity(), try Identity())
+    let (old, new) = (try await Identity(), try await Identity())
     let server = try await serve(old)
     try server.renewCertificate(new.files)
     #expect(try await join(server, trusting: new) == nil)

@@ -12,31 +12,53 @@ private final class Listener: UDPLoopClient {
     case endOfTurn
   }
 
-  private let entries = Lock<[Entry]>([])
+  private struct State {
+    var entries: [Entry] = []
+    var waiting: [(until: ([Entry]) -> Bool, goOn: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = Lock(State())
   let whenHeard: @Sendable () -> Void
 
   init(whenHeard: @escaping @Sendable () -> Void = {}) { self.whenHeard = whenHeard }
 
-  var heard: [Entry] { entries.withLock { $0 } }
-  var datagrams: [[UInt8]] { heard.compactMap { if case .datagram(let bytes, _, _) = $0 { bytes } else { nil } } }
+  var heard: [Entry] { state.withLock { $0.entries } }
+  var datagrams: [[UInt8]] { Self.datagrams(heard) }
   var timeouts: [Tick] { heard.compactMap { if case .timeout(let tick) = $0 { tick } else { nil } } }
 
+  static func datagrams(_ entries: [Entry]) -> [[UInt8]] {
+    entries.compactMap { if case .datagram(let bytes, _, _) = $0 { bytes } else { nil } }
+  }
+
+  /// Returns once it is so of what has been heard.
+  func hears(_ condition: @escaping @Sendable ([Entry]) -> Bool) async {
+    await withCheckedContinuation { goOn in
+      let isSo = state.withLock { state in
+        if condition(state.entries) { return true }
+        state.waiting.append((condition, goOn))
+        return false
+      }
+      if isSo { goOn.resume() }
+    }
+  }
+
+  private func add(_ entry: Entry) {
+    let ready = state.withLock { state in
+      state.entries.append(entry)
+      let entries = state.entries
+      defer { state.waiting.removeAll { $0.until(entries) } }
+      return state.waiting.filter { $0.until(entries) }.map(\.goOn)
+    }
+    for goOn in ready { goOn.resume() }
+  }
+
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
-    entries.withLock { $0.append(.datagram(datagram.array, from: source, to: destination)) }
+    add(.datagram(datagram.array, from: source, to: destination))
     whenHeard()
   }
 
-  func handleTimeout(at now: Tick) { entries.withLock { $0.append(.timeout(now)) } }
-  func endTurn(at now: Tick) { entries.withLock { $0.append(.endOfTurn) } }
-}
-
-/// Looks again every millisecond until it is so, for ten seconds at most.
-private func eventually(_ condition: () -> Bool) async -> Bool {
-  for _ in 0..<10_000 {
-    if condition() { return true }
-    try? await Task.sleep(for: .milliseconds(1))
-  }
-  return condition()
+  func handleTimeout(at now: Tick) { add(.timeout(now)) }
+  func endTurn(at now: Tick) { add(.endOfTurn) }
 }
 
 /// What `body` gives when it has run on the loop's thread.
@@ -56,12 +78,26 @@ private func link(_ path: String) -> String? {
 
 /// What a loop holds of the process: its thread and its descriptors, with what they are.
 private struct Holdings: Sendable {
-  let thread: String
+  /// Yields once when the thread ends, after the loop has left it.
+  let endOfThread: AsyncStream<Void>
   let descriptors: [String: String]
+
+  /// The value that a thread keeps is let go of by the thread itself, when it ends.
+  private final class Farewell: Sendable {
+    let end: AsyncStream<Void>.Continuation
+    init(_ end: AsyncStream<Void>.Continuation) { self.end = end }
+    deinit { end.finish() }
+  }
 
   /// To be made on the loop's thread.
   init(_ loop: UDPLoop, sockets: [Int32]) {
-    thread = "/proc/" + (link("/proc/thread-self") ?? "")
+    let (stream, end) = AsyncStream.makeStream(of: Void.self)
+    endOfThread = stream
+    var key = pthread_key_t()
+    pthread_key_create(&key) { value in
+      if let value { Unmanaged<Farewell>.fromOpaque(value).release() }
+    }
+    pthread_setspecific(key, Unmanaged.passRetained(Farewell(end)).toOpaque())
     var descriptors: [String: String] = [:]
     for number in [loop.epoll, loop.event] + sockets {
       let path = "/proc/self/fd/\(number)"
@@ -70,7 +106,7 @@ private struct Holdings: Sendable {
     self.descriptors = descriptors
   }
 
-  var isGone: Bool { access(thread, F_OK) != 0 && !descriptors.contains { link($0.key) == $0.value } }
+  var areClosed: Bool { !descriptors.contains { link($0.key) == $0.value } }
 }
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct UDPLoopTests {
@@ -84,7 +120,7 @@ private struct Holdings: Sendable {
     let local = try await on(loop) { try loop.open(address, for: id) }
     let other = try UDPSocket(bindingTo: address)
     other.send([[1, 2, 3]], to: local)
-    #expect(await eventually { listener.heard.last == .endOfTurn })
+    await listener.hears { $0.last == .endOfTurn }
     #expect(listener.heard.first == .datagram([1, 2, 3], from: other.localAddress, to: local))
   }
 
@@ -116,7 +152,7 @@ private struct Holdings: Sendable {
       let other = try UDPSocket(bindingTo: .loopback())
       other.send((0..<100).map { numbered($0, count: 30) }, to: local)
     }
-    #expect(await eventually { listener.datagrams.count == 100 && listener.heard.last == .endOfTurn })
+    await listener.hears { Listener.datagrams($0).count == 100 && $0.last == .endOfTurn }
     #expect(listener.datagrams == (0..<100).map { numbered($0, count: 30) })
     // One turn, unless the kernel delivered late.
     #expect(listener.heard.count { $0 == .endOfTurn } <= 3)
@@ -132,7 +168,7 @@ private struct Holdings: Sendable {
       let local = try await on(loop) { try loop.open(.loopback(), for: id) }
       other.send([[UInt8(number)]], to: local)
     }
-    #expect(await eventually { listeners.allSatisfy { $0.heard.last == .endOfTurn } })
+    for listener in listeners { await listener.hears { $0.last == .endOfTurn } }
     #expect(listeners.map(\.datagrams) == [[[0]], [[1]], [[2]]])
     for id in ids { UDPLoop.leave(id, in: keeper) }
   }
@@ -156,7 +192,7 @@ private struct Holdings: Sendable {
     try await on(loop) { loop.close(first) }
     other.send([[1]], to: first)
     other.send([[2]], to: second)
-    #expect(await eventually { listener.heard.last == .endOfTurn })
+    await listener.hears { $0.last == .endOfTurn }
     #expect(listener.datagrams == [[2]])
     #expect(throws: Never.self) { try UDPSocket(bindingTo: first) }
   }
@@ -173,7 +209,7 @@ private struct Holdings: Sendable {
       loop.wake(second, at: due + .milliseconds(20))
       loop.wake(first, at: due)
     }
-    #expect(await eventually { !late.timeouts.isEmpty })
+    await late.hears { !$0.isEmpty }
     #expect(early.timeouts.count == 1 && late.timeouts.count == 1, "the early one is not told again")
     let (one, other) = (try #require(early.timeouts.first), try #require(late.timeouts.first))
     #expect(one >= due && other >= due + .milliseconds(20))
@@ -190,7 +226,7 @@ private struct Holdings: Sendable {
       loop.wake(second, at: now + .milliseconds(20))
       loop.wake(first, at: nil)
     }
-    #expect(await eventually { !kept.timeouts.isEmpty })
+    await kept.hears { !$0.isEmpty }
     #expect(cancelled.timeouts.isEmpty)
   }
 
@@ -204,9 +240,10 @@ private struct Holdings: Sendable {
         _ = try loop.open(.loopback(), for: id)
         return Holdings(loop, sockets: loop.openDescriptors)
       }
-      #expect(holdings.descriptors.count == 3 && !holdings.isGone)
+      #expect(holdings.descriptors.count == 3 && !holdings.areClosed)
       try await leaving(loop, id)
-      if await eventually({ holdings.isGone }) { return true }
+      for await _ in holdings.endOfThread {}
+      if holdings.areClosed { return true }
     }
     return false
   }
@@ -233,7 +270,7 @@ private struct Holdings: Sendable {
       return (local, Holdings(loop, sockets: loop.openDescriptors))
     }
     other.send([[1]], to: local)
-    #expect(await eventually { access(holdings.thread, F_OK) != 0 })
+    for await _ in holdings.endOfThread {}
     #expect(listener.datagrams == [[1]])
   }
 
@@ -250,7 +287,7 @@ private struct Holdings: Sendable {
     try await on(loop) {}  // after the leaving
     other.send([[1]], to: gone)
     other.send([[2]], to: here)
-    #expect(await eventually { stayer.heard.last == .endOfTurn })
+    await stayer.hears { $0.last == .endOfTurn }
     #expect(stayer.datagrams == [[2]] && leaver.heard.isEmpty)
     UDPLoop.leave(second, in: keeper)
   }
