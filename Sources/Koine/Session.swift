@@ -169,10 +169,16 @@ public struct VideoPublishOptions: Sendable, Hashable {
   /// 1...3: for receivers with a poor path the room can leave out every second picture, or three of four. Costs some
   /// quality. VP8 only.
   public var temporalLayers: Int
+  /// In bit/s: as much is sent even where the path seems to carry less.
+  public var minimumBitrate: Int
+  public var content: VideoContent
+  /// What is given up first where the path carries too little; nil: what suits the content.
+  public var degradation: VideoDegradation?
 
   public init(
     codec: Codec = .vp8, maximumBitrate: Int = 1_000_000, maximumFramesPerSecond: Double = 30, maximumWidth: Int = 1920,
-    maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = [], temporalLayers: Int = 1
+    maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = [], temporalLayers: Int = 1, minimumBitrate: Int = 50_000,
+    content: VideoContent = .motion, degradation: VideoDegradation? = nil
   ) {
     self.codec = codec
     self.maximumBitrate = maximumBitrate
@@ -181,6 +187,9 @@ public struct VideoPublishOptions: Sendable, Hashable {
     self.maximumHeight = maximumHeight
     self.lowerLayers = lowerLayers
     self.temporalLayers = temporalLayers
+    self.minimumBitrate = minimumBitrate
+    self.content = content
+    self.degradation = degradation
   }
 }
 

@@ -16,6 +16,9 @@ extension SessionCore {
     settings.maxHeight = options.maximumHeight
     settings.lowerLayers = options.lowerLayers
     settings.temporalLayers = options.codec == .vp8 ? min(max(options.temporalLayers, 1), 3) : 1
+    settings.minBitrate = options.minimumBitrate
+    settings.content = options.content
+    settings.degradation = options.degradation
     let pipeline = VideoSendPipeline(
       source: source, settings: settings, scheduler: world.backend.scheduler, output: output, stamps: world.stamps)
     return start(
@@ -144,7 +147,7 @@ extension SessionCore {
     }
     let all = pictures.reduce(0) { $0 + $1.maximum }
     for (video, maximum) in pictures {
-      video.setTargetBitrate(max(Int(Double(max(rest, 0)) * Double(maximum) / Double(all)), 50_000))
+      video.setTargetBitrate(Int(Double(max(rest, 0)) * Double(maximum) / Double(all)))
     }
   }
 

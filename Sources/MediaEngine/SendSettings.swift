@@ -18,8 +18,36 @@ package struct VideoSendSettings: Sendable, Hashable {
   package var lowerLayers: [VideoLayer] = []
   /// 1...3, of each encoding.
   package var temporalLayers = 1
+  /// In bit/s: what the path is said to carry is not believed below this.
+  package var minBitrate = 50_000
+  package var content = VideoContent.motion
+  /// Nil: what suits the content.
+  package var degradation: VideoDegradation?
 
   package init() {}
+}
+
+/// What pictures are of, as the W3C's content hints call it (mst-content-hint, 3.2).
+public enum VideoContent: Sendable, Hashable, CaseIterable {
+  /// People and things that move: better small than jerky.
+  case motion
+  /// What is looked at closely, such as a painting: better jerky than small.
+  case detail
+  /// Lines and letters that mostly stand still, such as a screen: the same, with an encoder that is set to it.
+  case text
+
+  /// What the hints' authors call the default for each.
+  var degradation: VideoDegradation { self == .motion ? .keepsFrameRate : .keepsSize }
+}
+
+/// What pictures lose first, where there are too few bits for them.
+public enum VideoDegradation: Sendable, Hashable, CaseIterable {
+  /// Size, down to half the width.
+  case keepsFrameRate
+  /// Frames, down to a third of them.
+  case keepsSize
+  /// Some of both, in turn.
+  case balanced
 }
 
 /// One of a stream's smaller encodings.

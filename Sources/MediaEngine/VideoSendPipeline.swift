@@ -25,7 +25,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private struct Layer {
     let limits: VideoLayer
     var encoder: VideoEncoderBox?
-    var plan: SizePlan
+    var plan: EncodingPlan
     var nextDue: Tick?
   }
 
@@ -52,7 +52,10 @@ package final class VideoSendPipeline: @unchecked Sendable {
     let main = VideoLayer(
       maximumWidth: settings.maxWidth, maximumHeight: settings.maxHeight, maximumBitrate: settings.maxBitrate,
       maximumFramesPerSecond: settings.maxFramesPerSecond)
-    layers = (settings.lowerLayers + [main]).map { Layer(limits: $0, plan: SizePlan(limits: $0)) }
+    let degradation = settings.degradation ?? settings.content.degradation
+    layers = (settings.lowerLayers + [main]).map { limits in
+      Layer(limits: limits, plan: EncodingPlan(limits: limits, degradation: degradation))
+    }
     shared = Lock(
       Shared(
         keysWanted: layers.map { _ in true }, wanted: layers.map { _ in true },
@@ -98,8 +101,10 @@ package final class VideoSendPipeline: @unchecked Sendable {
     }
   }
 
-  /// In bit/s, all layers together; what goes beyond the settings' maxima is ignored.
-  package func setTargetBitrate(_ bitrate: Int) { shared.withLock { $0.target = bitrate } }
+  /// In bit/s, all layers together; what goes beyond the settings' maxima, or below their minimum, is ignored.
+  package func setTargetBitrate(_ bitrate: Int) {
+    shared.withLock { $0.target = max(bitrate, settings.minBitrate) }
+  }
 
   /// Shows one's own pictures as they are taken, muted or not.
   package func addSink(_ sink: any VideoSink) {
@@ -212,7 +217,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   /// Leaves frames out above the allowed rate, evenly.
   private func isDue(_ frame: VideoFrame, _ layer: Int) -> Bool {
-    let interval = Duration.nanoseconds(Int64(1e9 / layers[layer].limits.maximumFramesPerSecond))
+    let interval = Duration.nanoseconds(Int64(1e9 / layers[layer].plan.framesPerSecond))
     guard let due = layers[layer].nextDue, frame.captured < due + interval * 4 else {
       layers[layer].nextDue = frame.captured + interval
       return true
@@ -233,7 +238,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
         VideoEncoderSettings(
           codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
           framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
-          bitrate: bitrate, temporalLayers: settings.temporalLayers))
+          bitrate: bitrate, temporalLayers: settings.temporalLayers, screenContent: settings.content == .text))
       layers[layer].encoder = encoder
     }
     try encoder.adapt(width: width, height: height, bitrate: bitrate)
@@ -257,47 +262,6 @@ private final class VideoEncoderBox {
 
   func encode(_ frame: VideoFrame, key: Bool) throws(CodecError) -> CodedPicture? {
     try encoder.encode(frame, forceKey: key)
-  }
-}
-
-/// How large to encode: as the camera gives it, unless the settings or the bitrate ask for less.
-private struct SizePlan {
-  private let limits: VideoLayer
-  /// In quarters of the full width and height.
-  private var quarters = 4
-  /// Bits per pixel below which pictures get smaller, and above which they may grow again.
-  private static let tooFew = 0.022
-  private static let plenty = 0.05
-
-  init(limits: VideoLayer) { self.limits = limits }
-
-  mutating func size(for frame: VideoFrame, bitrate: Int) -> (width: Int, height: Int) {
-    let fit = min(
-      1, Double(limits.maximumWidth) / Double(frame.width), Double(limits.maximumHeight) / Double(frame.height))
-    let (width, height) = (Double(frame.width) * fit, Double(frame.height) * fit)
-    func bitsPerPixel(_ quarters: Int) -> Double {
-      let scale = Double(quarters) / 4
-      return Double(bitrate) / (width * height * scale * scale * limits.maximumFramesPerSecond)
-    }
-    if quarters > 2, bitsPerPixel(quarters) < Self.tooFew {
-      quarters -= 1
-    } else if quarters < 4, bitsPerPixel(quarters + 1) > Self.plenty {
-      quarters += 1
-    }
-    return size(for: frame, scale: fit * Double(quarters) / 4)
-  }
-
-  /// What the settings allow, whatever the bitrate.
-  func fullSize(for frame: VideoFrame) -> (width: Int, height: Int) {
-    size(
-      for: frame,
-      scale: min(
-        1, Double(limits.maximumWidth) / Double(frame.width), Double(limits.maximumHeight) / Double(frame.height)))
-  }
-
-  private func size(for frame: VideoFrame, scale: Double) -> (width: Int, height: Int) {
-    if scale == 1 { return (frame.width, frame.height) }
-    return (max(2, Int(Double(frame.width) * scale) & ~1), max(2, Int(Double(frame.height) * scale) & ~1))
   }
 }
 

@@ -129,6 +129,49 @@ private final class Screen: VideoSink, AudioSink, Sendable {
   }
 }
 
+@Suite struct EncodingPlanTests {
+  /// Where a plan settles at so many bits a second.
+  private func settled(_ degradation: VideoDegradation, bitrate: Int) -> String {
+    let limits = VideoLayer(maximumWidth: 640, maximumHeight: 360, maximumBitrate: 1_000_000)
+    var plan = EncodingPlan(limits: limits, degradation: degradation)
+    let frame = FramePool().make(width: 640, height: 360, captured: .zero) { _ in }
+    var size = (width: 0, height: 0)
+    for _ in 0..<10 { size = plan.size(for: frame, bitrate: bitrate) }
+    for _ in 0..<10 { #expect(plan.size(for: frame, bitrate: bitrate) == size, "it does not waver") }
+    let result = "\(size.width)x\(size.height)@\(Int(plan.framesPerSecond.rounded()))"
+    for _ in 0..<10 { size = plan.size(for: frame, bitrate: 1_000_000) }
+    #expect(size == (640, 360) && plan.framesPerSecond == 30, "all comes back")
+    return result
+  }
+
+  @Test func whatIsGivenUpIsWhatWasSaid() {
+    #expect(settled(.keepsFrameRate, bitrate: 100_000) == "480x270@30")
+    #expect(settled(.keepsFrameRate, bitrate: 50_000) == "320x180@30")
+    #expect(settled(.keepsSize, bitrate: 140_000) == "640x360@20")
+    #expect(settled(.keepsSize, bitrate: 50_000) == "640x360@10")
+    #expect(settled(.balanced, bitrate: 100_000) == "480x270@30")
+    #expect(settled(.balanced, bitrate: 70_000) == "480x270@20")
+    #expect(settled(.balanced, bitrate: 40_000) == "320x180@20")
+    for degradation in VideoDegradation.allCases {
+      #expect(settled(degradation, bitrate: 500_000) == "640x360@30")
+    }
+  }
+
+  @Test func nothingBelowTheMinimumIsBelieved() throws {
+    let scheduler = Scheduler.virtual()
+    let wire = Wire(scheduler) { _ in }
+    var settings = VideoSendSettings()
+    settings.minBitrate = 300_000
+    let send = VideoSendPipeline(
+      source: try Devices.camera("pattern:640x360@30"), settings: settings, scheduler: scheduler, output: wire)
+    try send.start()
+    send.setTargetBitrate(10_000)
+    scheduler.advance(to: scheduler.now + .seconds(4))
+    #expect(send.statistics.width == 640 && wire.bytes * 8 / 4 > 150_000)
+    send.stop()
+  }
+}
+
 @Suite struct SoundPipelineTests {
   private func call(_ trouble: Wire.Trouble, seconds: Int) throws -> (Screen, AudioReceiveStatistics) {
     let scheduler = Scheduler.virtual()

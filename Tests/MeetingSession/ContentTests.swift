@@ -81,6 +81,40 @@ import Testing
     #expect(ana.lines.contains("leave ben#content Ben") && ana.tile(of: "ben#content") == nil)
   }
 
+  @Test func aHintSaysWhatIsGivenUpFirst() async throws {
+    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
+    for app in [ana, ben] {
+      try app.audioVideo.start()
+      app.audioVideo.startRemoteVideo()
+    }
+    let screen = World.$current.withValue(place.world) {
+      InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF))
+    }
+    screen.start()
+    let source = ContentShareSource()
+    source.videoSource = screen
+    var seen: [VideoContentHint: (width: Int, frames: Int)] = [:]
+    for hint in [VideoContentHint.none, .motion, .detail, .text] {
+      screen.videoContentHint = hint
+      // Too little for 320×180 at its rate.
+      ana.audioVideo.startContentShare(source: source, config: LocalVideoConfiguration(maxBitRateKbps: 12))
+      await place.run(.seconds(2))
+      let view = try #require(ben.view(of: "ana#content"))
+      let before = view.frames
+      await place.run(.seconds(2))
+      seen[hint] = (view.last?.width ?? 0, view.frames - before)
+      ana.audioVideo.stopContentShare()
+      await place.run()
+    }
+    for hint in [VideoContentHint.none, .motion] {
+      #expect(seen[hint].map { $0.width < 320 && (18...21).contains($0.frames) } == true, "smaller")
+    }
+    for hint in [VideoContentHint.detail, .text] {
+      #expect(seen[hint].map { $0.width == 320 && (8...16).contains($0.frames) } == true, "fewer")
+    }
+    screen.stop()
+  }
+
   /// Takes pictures and hands them on darker: a processing step as the vendor's guide shows it.
   private final class Darkener: AmazonChimeSDK.VideoSource, AmazonChimeSDK.VideoSink, @unchecked Sendable {
     var videoContentHint = VideoContentHint.none

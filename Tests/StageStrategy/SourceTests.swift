@@ -4,6 +4,7 @@ import Koine
 import KoineAVFoundation
 import KoineCoreMedia
 import KoineEmbeddedBackend
+import KoineUIKit
 import Testing
 
 /// Sound of an app's own, and what a broadcast session does with devices.
@@ -92,6 +93,40 @@ import Testing
     session.attach(sound, toSlotWithName: "default")
     session.detach(attached)
     #expect(session.mixer.devicesBoundToSlot(withName: "default") == [sound.descriptor().urn])
+  }
+
+  @Test func thePreferenceSaysWhatIsGivenUpFirst() async throws {
+    let place = Place(camera: "pattern:640x360@30")
+    typealias Preference = IVSLocalStageStreamVideoConfiguration.DegradationPreference
+    var seen: [Preference: (width: Int, frames: Int)] = [:]
+    let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: place.world)
+    let view = VideoView()
+    ben.observe { [weak ben] event in
+      if case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind == .camera {
+        ben?.attach(view, to: stream.id)
+      }
+    }
+    ben.join { _ in }
+    for preference in [Preference.maintainFramerate, .maintainResolution, .balanced] {
+      let app = try place.app("Ana")
+      let configuration = IVSLocalStageStreamConfiguration()
+      try configuration.video.setMaxBitrate(100_000)  // too little for the size and rate asked for
+      try configuration.video.setSize(CGSize(width: 640, height: 360))
+      try configuration.video.setTargetFramerate(30)
+      configuration.video.simulcast.enabled = false
+      configuration.video.degradationPreference = preference
+      for stream in app.streams { stream.setConfig(configuration) }
+      try app.stage.join()
+      await place.run(.seconds(2))
+      let before = view.framesRendered
+      await place.run(.seconds(2))
+      seen[preference] = (view.lastFrame?.width ?? 0, view.framesRendered - before)
+      app.stage.leave()
+      await place.run()
+    }
+    #expect(seen[.maintainFramerate].map { $0.width < 640 && $0.frames > 55 } == true)
+    #expect(seen[.maintainResolution].map { $0.width == 640 && (15...35).contains($0.frames) } == true)
+    #expect(seen[.balanced].map { $0.width < 640 } == true)
   }
 
   @Test func whatStylesTellEachOtherIsNoAttribute() async throws {

@@ -77,7 +77,8 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     do {
       let limit = configuration.meetingFeatures.contentMaxResolution
       var options = VideoPublishOptions(
-        maximumBitrate: 2_500_000, maximumFramesPerSecond: 15, maximumWidth: limit.width, maximumHeight: limit.height)
+        maximumBitrate: 2_500_000, maximumFramesPerSecond: 15, maximumWidth: limit.width, maximumHeight: limit.height,
+        content: sharing.source.hint.content)
       if sharing.config.maxBitRateKbps > 0 {
         options.maximumBitrate = Int(min(sharing.config.maxBitRateKbps, 50_000)) * 1_000
       }

@@ -7,6 +7,7 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     let source: EngineSource
     let bitRateKbps: UInt32
     let isSimulcast: Bool
+    let hint: VideoContentHint
   }
   private struct State {
     /// Of this meeting and of how it was started, whichever is smaller.
@@ -68,7 +69,8 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   private func send(_ source: any VideoSource, _ config: LocalVideoConfiguration, in session: Session?) {
     guard let session else { return logger.fault(msg: "local video is not sent before the meeting has started") }
     let old = state.withLock { $0.sending }
-    if let old, old.bitRateKbps == config.maxBitRateKbps, old.isSimulcast == config.simulcastEnabled {
+    let hint = source.videoContentHint
+    if let old, old.bitRateKbps == config.maxBitRateKbps, old.isSimulcast == config.simulcastEnabled, old.hint == hint {
       return old.source.replace(source)
     }
     old?.stream.unpublish()
@@ -78,7 +80,7 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
       state.withLock { state in
         state.sending = Sending(
           stream: stream, source: engineSource, bitRateKbps: config.maxBitRateKbps,
-          isSimulcast: config.simulcastEnabled)
+          isSimulcast: config.simulcastEnabled, hint: hint)
       }
     } catch {
       state.withLock { $0.sending = nil }
@@ -91,7 +93,8 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     let limit = state.withLock { $0.limit }
     let height = min((source as? DefaultCameraCaptureSource)?.expectedHeight ?? 540, limit.height)
     var options = VideoPublishOptions(
-      maximumBitrate: Self.bitrate(height), maximumWidth: max(limit.width, 2), maximumHeight: max(limit.height, 2))
+      maximumBitrate: Self.bitrate(height), maximumWidth: max(limit.width, 2), maximumHeight: max(limit.height, 2),
+      content: source.videoContentHint.content)
     if config.simulcastEnabled, height > Self.lowerLayer.maximumHeight { options.lowerLayers = [Self.lowerLayer] }
     if config.maxBitRateKbps > 0 { options.maximumBitrate = Int(min(config.maxBitRateKbps, 50_000)) * 1_000 }
     return options

@@ -59,6 +59,8 @@ final class EngineSource: Koine.VideoSource, VideoSink, @unchecked Sendable {  /
     upstream?.removeVideoSink(sink: self)
   }
 
+  var hint: VideoContentHint { state.withLock { $0.upstream }?.videoContentHint ?? .none }
+
   func replace(_ source: any VideoSource) {
     let (old, runs) = state.withLock { state in
       defer { state.upstream = source }

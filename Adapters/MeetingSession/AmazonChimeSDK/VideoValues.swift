@@ -9,6 +9,7 @@ public protocol VideoSink: AnyObject {
 
 /// Gives its pictures to every sink it has. A processing step is a source and a sink in one.
 public protocol VideoSource: AnyObject {
+  /// Asked for when sending begins.
   var videoContentHint: VideoContentHint { get set }
   func addVideoSink(sink: any VideoSink)
   /// Once it has returned, the sink gets no more.
@@ -77,6 +78,15 @@ public enum VideoRotation: Int, CustomStringConvertible, Sendable {
 public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
   case none, motion, detail, text
   public var description: String { ["none", "motion", "detail", "text"][rawValue] }
+
+  /// None: what is usual, which is motion.
+  var content: VideoContent {
+    switch self {
+    case .none, .motion: .motion
+    case .detail: .detail
+    case .text: .text
+    }
+  }
 }
 
 public final class LocalVideoConfiguration {

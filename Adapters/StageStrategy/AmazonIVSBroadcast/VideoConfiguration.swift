@@ -9,7 +9,7 @@ public class IVSLocalStageStreamConfiguration: NSObject {
 
 /// How pictures are published. Setters take what lies in their range, or throw and change nothing.
 public class IVSLocalStageStreamVideoConfiguration: NSObject {
-  /// Kept. Ignored by the vendor, too, while simulcast is on.
+  /// What pictures lose first where the path carries too little. Ignored, as by the vendor, while simulcast is on.
   public enum DegradationPreference: Int, Sendable {
     case maintainFramerate = 1
     case maintainResolution = 2
@@ -18,16 +18,14 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
 
   /// In bit/s.
   public private(set) var maxBitrate = 900_000
-  /// In bit/s. Kept: the engine goes as low as the path asks for.
+  /// In bit/s. As much is sent even where the path seems to carry less.
   public private(set) var minBitrate = 100_000
   /// In frames per second.
   public private(set) var targetFramerate = 15
   /// In pixels, the camera held upright: larger pictures are scaled down to fit, and for a camera that lies on its side
   /// width and height change places.
   public private(set) var size = CGSize(width: 360, height: 640)
-  public var degradationPreference = DegradationPreference.balanced {
-    didSet { Recorded.degradation.log() }
-  }
+  public var degradationPreference = DegradationPreference.balanced
   public var simulcast = IVSSimulcastConfiguration()
 
   /// - Parameter maxBitrate: 100,000...2,500,000 bit/s.
@@ -69,7 +67,7 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
     let (width, height) = isUpright ? (short, long) : (long, short)
     var options = VideoPublishOptions(
       maximumBitrate: maxBitrate, maximumFramesPerSecond: Double(targetFramerate), maximumWidth: width,
-      maximumHeight: height)
+      maximumHeight: height, minimumBitrate: min(minBitrate, maxBitrate))
     if simulcast.enabled, max(min(camera.width, width), min(camera.height, height)) > 480 {
       options.lowerLayers = [
         VideoLayer(
@@ -77,7 +75,18 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
           maximumBitrate: min(100_000, maxBitrate), maximumFramesPerSecond: Double(min(15, targetFramerate)))
       ]
     }
+    if !simulcast.enabled { options.degradation = degradationPreference.degradation }
     return options
+  }
+}
+
+extension IVSLocalStageStreamVideoConfiguration.DegradationPreference {
+  fileprivate var degradation: VideoDegradation {
+    switch self {
+    case .maintainFramerate: .keepsFrameRate
+    case .maintainResolution: .keepsSize
+    case .balanced: .balanced
+    }
   }
 }
 
