@@ -215,7 +215,11 @@ import VideoSDKRTC
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     let (ana, told, ben, others) = try await two()
-    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    let look = RecordingConfig(
+      layout: ConfigLayout(type: .GRID, priority: .SPEAKER, gridSize: 4), theme: .DARK, mode: .video_and_audio,
+      quality: .high, orientation: .landscape)
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path, config: look)
+    #expect(Recorded.recordingLook.isLogged, "whoever asks for a look is told")
     await place.run(.seconds(3))
     let begun = ["RECORDING_STARTING", "RECORDING_STARTED", "recording started"]
     #expect(told.told == begun && others.told.suffix(2) == begun.suffix(2))

@@ -1,4 +1,5 @@
 public import Foundation
+import Koine
 
 public final class VideoOptions: NSObject {
   public let localVideoStreams: [LocalVideoStream]

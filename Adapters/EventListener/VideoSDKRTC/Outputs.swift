@@ -29,6 +29,8 @@ extension Meeting {
   ///   - webhookUrl: kept; nobody is called.
   ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder.
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
+    if config != nil { Recorded.recordingLook.log() }
+    if !webhookUrl.isEmpty { Recorded.webhook.log() }
     let name = "\(id)-\(Int(Date().timeIntervalSince1970 * 1_000)).webm"
     begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
@@ -48,6 +50,7 @@ extension Meeting {
 
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
+    if config != nil { Recorded.recordingLook.log() }
     let folder = Self.folder(nil).appendingPathComponent("\(id)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }

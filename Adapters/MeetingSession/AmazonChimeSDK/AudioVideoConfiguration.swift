@@ -1,5 +1,8 @@
+import Koine
+
 /// How the meeting's media shall be. Devices and the largest picture are heeded; the mode of sound (always Opus at 48 kHz,
-/// mono), redundancy, CallKit and the time for reconnecting (the room's own) are kept to be read.
+/// mono), redundancy, CallKit and the time for reconnecting (the room's own) are kept to be read;
+/// an app that sets them otherwise than by default is told so, once.
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   public static let defaultAudioMode = AudioMode.stereo48K
   public static let defaultAudioDeviceCapabilities = AudioDeviceCapabilities.inputAndOutput
@@ -26,6 +29,10 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     self.enableAudioRedundancy = enableAudioRedundancy
     self.videoMaxResolution = videoMaxResolution
     self.reconnectTimeoutMs = reconnectTimeoutMs
+    if audioMode != Self.defaultAudioMode { Recorded.audioMode.log() }
+    if callKitEnabled != Self.defaultCallKitEnabled { Recorded.callKit.log() }
+    if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { Recorded.redundancy.log() }
+    if reconnectTimeoutMs != Self.defaultReconnectTimeoutMs { Recorded.reconnectTimeout.log() }
   }
 
   /// All forms with fewer arguments.

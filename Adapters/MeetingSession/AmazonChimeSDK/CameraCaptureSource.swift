@@ -70,7 +70,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
   public var torchAvailable: Bool { false }
   public var torchEnabled: Bool {
     get { false }
-    set { if newValue { logger.error(msg: "this camera has no torch") } }
+    set { if newValue { Recorded.torch.log() } }
   }
 
   public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }

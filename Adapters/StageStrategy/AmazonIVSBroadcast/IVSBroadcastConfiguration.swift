@@ -1,4 +1,5 @@
 public import Foundation
+import Koine
 public import KoineUIKit
 
 /// How a broadcast looks, sounds and is laid out. Copied when a session is made.

@@ -73,7 +73,10 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
   /// Held weakly; nothing goes wrong here that it could hear of.
   public var errorDelegate: (any IVSErrorDelegate)? {
     get { state.withLock { $0.errorDelegate } }
-    set { state.withLock { $0.errorDelegate = newValue } }
+    set {
+      if newValue != nil { Recorded.audioErrors.log() }
+      state.withLock { $0.errorDelegate = newValue }
+    }
   }
 
   public var isEchoCancellationEnabled: Bool {

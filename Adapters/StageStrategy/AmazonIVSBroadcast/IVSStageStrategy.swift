@@ -1,4 +1,5 @@
 public import Foundation
+import Koine
 
 /// What the app wants of a stage. Asked on the delivery queue (main unless the app chose otherwise), once the stage is
 /// connected and again on each `refreshStrategy()`; the stage then does what is needed to get there.

@@ -1,0 +1,9 @@
+package import Koine
+
+extension Recorded {
+  private init(_ what: String, why: String) { self.init("VideoSDKRTC", what, why: why) }
+
+  package static let recordingLook = Recorded(
+    "RecordingConfig, but for the size of the grid", why: "recordings are a grid of 1280×720")
+  package static let webhook = Recorded("startRecording's webhookUrl", why: "nobody is called; listeners are told")
+}
