@@ -1,0 +1,106 @@
+import Koine
+
+/// What the session tells, in this style's words. On the delivery queue.
+extension Call {
+  func handle(_ event: SessionEvent) {
+    switch event {
+    case .stateChanged(.connected):
+      if current.withLock({ $0.invitations.isEmpty }) { change(to: .connected) }
+    case .stateChanged(.ended(let reason)): ended(reason)
+    case .stateChanged: break
+    case .participantJoined(let participant): joined(participant)
+    case .participantLeft(let participant, let reason): left(participant, reason)
+    case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
+      if !owner.isLocal {
+        update(stream, of: owner, isThere: true)
+        receive(stream)
+      }
+    case .streamRemoved(let stream, let owner):
+      if !owner.isLocal { update(stream, of: owner, isThere: false) }
+    case .attributesChanged(let participant): held(participant)
+    case .levelsChanged(let levels):
+      for remote in remoteParticipants {
+        if let level = levels[remote.identifier.rawId] { remote.setSpeaking(level > Self.speechLevel) }
+      }
+    case .messageReceived(let message): heard(message)
+    case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
+      .waitingForAdmission, .entryRequested, .entryRequestEnded:
+      break  // for features, or not in this style's vocabulary
+    }
+    for feature in current.withLock({ $0.features.values.sorted { $0.name < $1.name } }) { feature.handle(event) }
+  }
+
+  /// In dBov.
+  private static let speechLevel = -45
+
+  private func joined(_ participant: Participant) {
+    if let remote = remote(participant.id) {
+      remote.rename(participant.name)
+      remote.change(to: .connected)
+    } else {
+      let remote = RemoteParticipant(
+        createCommunicationIdentifier(fromRawId: participant.id), displayName: participant.name, state: .connected,
+        in: self)
+      current.withLock { $0.remotes.append(remote) }
+      tell(added: [remote])
+    }
+    tellCount()
+    if [.none, .connecting, .ringing].contains(state) { change(to: .connected) }
+    held(participant)
+  }
+
+  private func left(_ participant: Participant, _ reason: DepartureReason) {
+    guard let remote = remote(participant.id) else { return }
+    remove(remote, because: reason == .removed ? .removed : .normal)
+    tellCount()
+    if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { end(.normal) }
+  }
+
+  func remove(_ remote: RemoteParticipant, because reason: CallEndReason) {
+    for stream in remote.incomingVideoStreams { remote.remove(stream.source) }
+    remote.change(to: .disconnected, because: reason)
+    current.withLock { $0.remotes.removeAll { $0 === remote } }
+    tell(removed: [remote])
+  }
+
+  /// A muted picture is one that has been withdrawn, in this style.
+  private func update(_ stream: Koine.Stream, of owner: Participant, isThere: Bool) {
+    guard let remote = remote(owner.id) else { return }
+    if stream.kind == .microphone {
+      remote.setMuted(!isThere || stream.isMuted)
+    } else if stream.kind.isVideo {
+      let isShown = remote.incomingVideoStreams.contains { $0.source == stream.id }
+      if isThere, !stream.isMuted, !isShown {
+        let (id, isRaw) = current.withLock { current in
+          defer { current.nextStream += 1 }
+          return (current.nextStream, current.wantsRawVideo)
+        }
+        remote.add(
+          isRaw
+            ? RawIncomingVideoStream(stream, id: id, session: session, owner: remote)
+            : RemoteVideoStream(stream, id: id, session: session, owner: remote))
+      } else if !isThere || stream.isMuted {
+        remote.remove(stream.id)
+      }
+    }
+  }
+}
+
+extension CallEndReason {
+  convenience init(_ reason: EndReason) {
+    switch reason {
+    case .left, .roomClosed: self.init()
+    case .removed: self.init(subcode: 5000)
+    case .duplicate: self.init(code: 0, subcode: 5300)
+    case .lost: self.init(code: 490)
+    case .expired: self.init(code: 401)
+    case .refused(let error):
+      switch error.code {
+      case .invalidCredential: self.init(code: 401)
+      case .notPermitted, .roomFull: self.init(code: 403)
+      case .invalidRoom: self.init(code: 404)
+      default: self.init(code: 500)
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+public import Foundation
+import Koine
+import KoineCoreVideo
+
+public final class RawVideoFrameReceivedEventArgs: NSObject {
+  public let frame: RawVideoFrame
+  public let videoStreamId: Int32
+  init(_ frame: RawVideoFrame, _ videoStreamId: Int32) { (self.frame, self.videoStreamId) = (frame, videoStreamId) }
+}
+
+public protocol RawIncomingVideoStreamDelegate: NSObjectProtocol {
+  func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
+  func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didReceiveRawVideoFrame args: RawVideoFrameReceivedEventArgs)
+}
+
+extension RawIncomingVideoStreamDelegate {
+  public func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs
+  ) {}
+  public func rawIncomingVideoStream(
+    _ rawIncomingVideoStream: RawIncomingVideoStream, didReceiveRawVideoFrame args: RawVideoFrameReceivedEventArgs
+  ) {}
+}
+
+/// Another's pictures, one by one, between `start` and `stop`. The newest counts: frames that the app is too slow for are
+/// left out.
+public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
+  private let listener = Listener<any RawIncomingVideoStreamDelegate>()
+  private let sink = Lock<FrameHandler?>(nil)
+
+  init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
+    super.init(stream, id: id, type: .rawIncoming, session: session, owner: owner)
+  }
+
+  public weak var delegate: (any RawIncomingVideoStreamDelegate)? {
+    get { listener.it }
+    set { listener.it = newValue }
+  }
+
+  public func start() {
+    guard let session, isAvailable else { return }
+    let handler = FrameHandler { [weak self] frame in self?.take(frame) }
+    let isNew = sink.withLock { sink in
+      guard sink == nil else { return false }
+      sink = handler
+      return true
+    }
+    guard isNew else { return }
+    session.attach(handler, to: source)
+    delivery.deliver { [self] in change(to: .started) }
+  }
+
+  public func stop() {
+    guard
+      let handler = sink.withLock({ sink in
+        defer { sink = nil }
+        return sink
+      })
+    else { return }
+    session?.detach(handler, from: source)
+    delivery.deliver { [self] in
+      guard isAvailable else { return }
+      change(to: .stopping)
+      change(to: .stopped)
+    }
+  }
+
+  private let next = Lock<VideoFrame?>(nil)
+
+  private func take(_ frame: VideoFrame) {
+    let isFirst = next.withLock { next in
+      defer { next = frame }
+      return next == nil
+    }
+    guard isFirst else { return }
+    delivery.deliver { [weak self] in self?.tell() }
+  }
+
+  private func tell() {
+    let newest = next.withLock { next in
+      defer { next = nil }
+      return next
+    }
+    guard let newest, state == .started else { return }
+    let frame = RawVideoFrameBuffer()
+    frame.buffer = CVPixelBuffer(newest)
+    frame.timestampInTicks = newest.captured.nanoseconds / 1_000
+    frame.streamFormat.width = Int32(clamping: newest.width)
+    frame.streamFormat.height = Int32(clamping: newest.height)
+    delegate?.rawIncomingVideoStream(self, didReceiveRawVideoFrame: RawVideoFrameReceivedEventArgs(frame, id))
+  }
+
+  override func stateChanged(_ args: VideoStreamStateChangedEventArgs) {
+    delegate?.rawIncomingVideoStream(self, didChangeState: args)
+    super.stateChanged(args)
+  }
+}
+
+private final class FrameHandler: VideoSink, Sendable {
+  private let handle: @Sendable (VideoFrame) -> Void
+  init(_ handle: @escaping @Sendable (VideoFrame) -> Void) { self.handle = handle }
+  func render(_ frame: VideoFrame) { handle(frame) }
+}
