@@ -20,7 +20,7 @@ public final class TeamsCallAgentOptions {}
 public final class TeamsCall {}
 @available(*, unavailable, message: "Teams is not reached; use IncomingCall")
 public final class TeamsIncomingCall {}
-@available(*, unavailable, message: "rooms have no lobby yet")
+@available(*, unavailable, message: "Teams is not reached; a room's lobby is the common layer's: Session.admit")
 public final class CallLobby {}
 @available(*, unavailable, message: "rooms know no roles in this style")
 public final class CallParticipantRole {}
@@ -44,9 +44,9 @@ public final class CapabilitiesCallFeature {}
 public final class MediaStatisticsCallFeature {}
 @available(*, unavailable, message: "not built yet")
 public final class LocalUserDiagnosticsCallFeature {}
-@available(*, unavailable, message: "AVAudioBuffer is not on Linux; give the world a microphone of your own")
+@available(*, unavailable, message: "sound is the machine's: an AudioFeed may be its microphone")
 public final class RawOutgoingAudioStream {}
-@available(*, unavailable, message: "AVAudioBuffer is not on Linux; attach an AudioSink to the session")
+@available(*, unavailable, message: "sound is the machine's: attach an AudioTap to the session")
 public final class RawIncomingAudioStream {}
 @available(*, unavailable, message: "the microphone's filters are the world's choice")
 public final class OutgoingAudioFilters {}

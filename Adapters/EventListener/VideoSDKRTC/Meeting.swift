@@ -314,7 +314,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_VIDEO_MEDIA : VideoSDKError(error)) }
     case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .waitingForAdmission, .entryRequested,
       .entryRequestEnded:
-      break  // not in this style's vocabulary so far
+      break  // the style has no words for it, or none here (Docs/styles/event-listener.md)
     }
   }
 
