@@ -5,21 +5,22 @@ struct WorkerPool {
   static let cores = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   /// More are not started, however many lanes are held up.
   static let limit = cores + 64
-  /// For so long no job may end, while others are due, before one more thread is started.
+  /// A worker whose job takes longer is held up.
   static let patience = Duration.milliseconds(100)
 
   var workers = 0
   /// Of the workers, how many wait for a job.
   var idle = 0
-  var finished: UInt64 = 0
-  var busyLanes: Set<ObjectIdentifier> = []
+  /// The lanes that have a job running, and since when.
+  var busyLanes: [ObjectIdentifier: Tick] = [:]
   /// Wakes the watcher, which there is from the first job on.
   var strain: UnsafeMutablePointer<pthread_cond_t>?
   var isWatching = false
 }
 
-/// Lanes run what apps give them: effects, sources, sinks. One that blocks must not hold up everybody else's, so when no
-/// worker is free and none gets free, the watcher starts one more; when that finds nothing to do it ends.
+/// Lanes run what apps give them: effects, sources, sinks. One that blocks must not hold up everybody else's, so a watcher
+/// sees to it that there are always as many workers as cores that are not held up. Those too many end when they have
+/// nothing to do.
 extension Scheduler {
   /// Called with the mutex held.
   func startWorkers() {
@@ -67,17 +68,16 @@ extension Scheduler {
       if let job = jobs.removeFirst(dueAt: now, notIn: pool.busyLanes) {
         if pool.idle == 0, !pool.isWatching, let strain = pool.strain { pthread_cond_signal(strain) }
         let lane = ObjectIdentifier(job.lane)
-        pool.busyLanes.insert(lane)
+        pool.busyLanes[lane] = now
         pthread_mutex_unlock(mutex)
         job.work()
         withExtendedLifetime(job) {}
         pthread_mutex_lock(mutex)
-        pool.busyLanes.remove(lane)
-        pool.finished &+= 1
+        pool.busyLanes[lane] = nil
         if jobs.waits(for: lane) { pthread_cond_signal(wake) }
         continue
       }
-      if pool.workers > WorkerPool.cores {
+      if pool.idle >= WorkerPool.cores {
         pool.workers -= 1
         return
       }
@@ -95,12 +95,11 @@ extension Scheduler {
       pool.isWatching = true
       var quiet = 0
       while quiet < 10 {
-        let finished = pool.finished
         let next = Self.monotonicNow() + WorkerPool.patience
         while Self.monotonicNow() < next { wait(strain, until: next) }
         quiet = pool.idle > 0 ? quiet + 1 : 0
-        let isStuck = quiet == 0 && pool.finished == finished && pool.workers < WorkerPool.limit
-        if isStuck, jobs.isDue(at: Self.monotonicNow(), notIn: pool.busyLanes) { startWorker() }
+        let heldUp = pool.busyLanes.values.count { $0 + WorkerPool.patience <= next }
+        while pool.workers - heldUp < WorkerPool.cores, pool.workers < WorkerPool.limit { startWorker() }
       }
       pool.isWatching = false
     }

@@ -171,20 +171,12 @@ struct TimedJobs {
 
   mutating func removeFirst() -> Job { latestFirst.removeLast() }
 
-  mutating func removeFirst(dueAt now: Tick, notIn busy: Set<ObjectIdentifier>) -> Job? {
+  mutating func removeFirst(dueAt now: Tick, notIn busy: [ObjectIdentifier: Tick]) -> Job? {
     for index in latestFirst.indices.reversed() {
       if latestFirst[index].at > now { return nil }
-      if !busy.contains(ObjectIdentifier(latestFirst[index].lane)) { return latestFirst.remove(at: index) }
+      if busy[ObjectIdentifier(latestFirst[index].lane)] == nil { return latestFirst.remove(at: index) }
     }
     return nil
-  }
-
-  func isDue(at now: Tick, notIn busy: Set<ObjectIdentifier>) -> Bool {
-    for job in latestFirst.reversed() {
-      if job.at > now { return false }
-      if !busy.contains(ObjectIdentifier(job.lane)) { return true }
-    }
-    return false
   }
 
   mutating func remove(order: UInt64) -> Job? {

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Testing
 
 @testable import KoineBase
@@ -58,7 +59,15 @@ import Testing
     let held = DispatchSemaphore(value: 0)
     let count = WorkerPool.cores + 3
     for number in 0..<count { Scheduler.real.lane("held up \(number)").post { held.wait() } }
-    await withCheckedContinuation { done in Scheduler.real.lane("free").post { done.resume() } }
+    // One job after another, each at its time: the thread that does them stays for the next one.
+    let free = Scheduler.real.lane("free")
+    var threads: Set<pthread_t> = []
+    for _ in 0..<30 {
+      let due = Scheduler.real.now + .milliseconds(5)
+      threads.insert(
+        await withCheckedContinuation { done in free.post(at: due) { done.resume(returning: pthread_self()) } })
+    }
+    #expect(threads.count <= WorkerPool.cores + 2, "not a new one for each job: \(threads.count)")
     for _ in 0..<count { held.signal() }
   }
 }
