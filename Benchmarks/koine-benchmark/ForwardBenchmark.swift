@@ -5,14 +5,21 @@ import KoineSignaling
 import KoineSockets
 import KoineTransport
 
-/// One publisher, many receivers: what the router spends on a packet it passes on, beside the bare cost of encrypting
+/// Few publishers, many receivers: what the router spends on a packet it passes on, beside the bare cost of encrypting
 /// the same packet and sending it to the same sockets.
 ///
 /// Time is virtual, so that pacing and reports are those of a real stream while the CPU runs at full speed. Datagrams from
 /// the router cross real sockets; the receivers' own work is done between the measured stretches.
 final class ForwardBenchmark {
   struct Settings {
+    var publishers = 1
     var receivers = 40
+    /// Of how many publishers each receiver gets the pictures.
+    var tiles = 1
+    /// Packets to a picture, 30 pictures a second.
+    var packets = 8
+    /// Whether the bare cost is measured in turns with the router's.
+    var measuresFloor = true
     /// Of the datagram that leaves, header extensions and tag included.
     var packetSize = 1_112
     /// Virtual.
@@ -26,6 +33,9 @@ final class ForwardBenchmark {
     let address: SocketAddress
     let socket: Int32
     var isConnected = false
+    /// Of a publisher.
+    var camera: SenderID?
+    var frames = 0
   }
 
   private let settings: Settings
@@ -54,9 +64,8 @@ final class ForwardBenchmark {
   private var floorRuns = 0
   private var owedRun = 0.0
   private var isMeasuring = false
-  private var camera: SenderID?
   private var bare: OpaquePointer?
-  private var publisherDatagrams: [Bytes] = []
+  private var publisherDatagrams: [(from: SocketAddress, datagram: Bytes)] = []
 
   init(_ settings: Settings) throws {
     self.settings = settings
@@ -67,26 +76,37 @@ final class ForwardBenchmark {
     guard floorSocket >= 0 else { throw BenchmarkError("no UDP socket on 127.0.0.1") }
     let certificate = try Certificate.shared()
     var configuration = RouterConfiguration(certificate: certificate, addresses: [routerAddress])
-    configuration.limits.participants = settings.receivers + 1
+    configuration.limits.participants = settings.receivers + settings.publishers
     router = Router(configuration: configuration, random: SeededRandom(seed: 7), now: now)
-    for index in 0...settings.receivers { try join(index, certificate) }
-    bare = bare_forwarder_open(Int32(settings.receivers), clients.dropFirst().map(\.address.port), floorSocket)
+    for index in 0..<settings.publishers + settings.receivers { try join(index, certificate) }
+    bare = bare_forwarder_open(
+      Int32(settings.receivers), clients.dropFirst(settings.publishers).map(\.address.port), floorSocket)
     guard bare != nil else { throw BenchmarkError("no AES-128-GCM in libcrypto") }
   }
 
   deinit { if let bare { bare_forwarder_close(bare) } }
 
   func run() throws -> Report {
+    try measure()
+    return try report(meanSize: Double(sentBytes) / Double(max(sentPackets, 1)))
+  }
+
+  /// All of the router's CPU in seconds, its receivers' reports included, and what it has passed on for it.
+  func routerCost() throws -> (seconds: Double, packets: Int) {
+    try measure()
+    return (media.seconds + control.seconds, sentPackets)
+  }
+
+  private func measure() throws {
     try connect()
     try publish()
     for _ in 0..<settings.warmUp * 1_000 { step() }
     isMeasuring = true
     for _ in 0..<settings.seconds * 1_000 { step() }
-    let mean = Double(sentBytes) / Double(max(sentPackets, 1))
-    guard sentPackets > settings.seconds * 100 * settings.receivers else {
-      throw BenchmarkError("only \(sentPackets) packets were forwarded")
+    let expected = settings.seconds * 30 * settings.packets * settings.receivers * settings.tiles
+    guard sentPackets > expected * 95 / 100 else {
+      throw BenchmarkError("only \(sentPackets) packets of about \(expected) were forwarded")
     }
-    return try report(meanSize: mean)
   }
 
   private func report(meanSize: Double) throws -> Report {
@@ -145,7 +165,7 @@ final class ForwardBenchmark {
     router.handle(
       .join(
         Join(
-          room: "room", participantID: index == 0 ? "publisher" : "receiver\(index)", name: "\(index)",
+          room: "room", participantID: String(index), name: "\(index)",
           description: Description(peer.localDescription))),
       on: ConnectionID(index), at: now)
     takeMessages()
@@ -156,7 +176,7 @@ final class ForwardBenchmark {
       let client = clients[connection.value]
       switch message {
       case .joined(let joined): client.peer.setRemote(PeerDescription(joined.description), at: now)
-      case .published(let participant, let tracks) where connection.value > 0:
+      case .published(let participant, let tracks) where isWatching(connection.value, participant):
         let references = tracks.map { TrackReference(participant: participant, track: $0.id) }
         router.handle(.subscribe(Subscribe(request: 1, tracks: references)), on: connection, at: now)
       case .subscribed(let subscribed):
@@ -169,6 +189,13 @@ final class ForwardBenchmark {
     }
   }
 
+  /// Receivers divide the publishers among them, evenly.
+  private func isWatching(_ client: Int, _ publisher: String) -> Bool {
+    guard client >= settings.publishers, let publisher = Int(publisher) else { return false }
+    let first = (client - settings.publishers) * settings.tiles
+    return (publisher - first % settings.publishers + settings.publishers) % settings.publishers < settings.tiles
+  }
+
   private func connect() throws {
     for _ in 0..<5_000 where !clients.allSatisfy(\.peer.isConnected) { step() }
     guard clients.allSatisfy(\.peer.isConnected) else { throw BenchmarkError("the peers did not connect") }
@@ -178,8 +205,10 @@ final class ForwardBenchmark {
     let parameters = StreamParameters(
       mid: "camera", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
     let track = Track(id: "camera", kind: .camera, media: Media(parameters))
-    router.handle(.publish(Publish(request: 1, tracks: [track])), on: clients[0].connection, at: now)
-    camera = clients[0].peer.addSender(parameters)
+    for index in 0..<settings.publishers {
+      router.handle(.publish(Publish(request: 1, tracks: [track])), on: clients[index].connection, at: now)
+      clients[index].camera = clients[index].peer.addSender(parameters)
+    }
     for _ in 0..<100 { step() }
   }
 
@@ -188,21 +217,21 @@ final class ForwardBenchmark {
   /// Ten bytes of VP8 descriptor at most; what is not header, descriptor or tag is picture.
   private var headerLength: Int { 24 }
   private var floorPayload: Int { settings.packetSize - headerLength - 16 }
-  private var frames = 0
 
   private func step() {
     now += .milliseconds(1)
     takeMessages()
-    sendFrame()
+    for index in 0..<settings.publishers { sendFrame(of: index) }
     runClients()
     measureMedia()
-    if isMeasuring { measureFloor() }
+    if isMeasuring, settings.measuresFloor { measureFloor() }
   }
 
-  /// Eight packets every 33 ms: 2.1 Mbit/s.
-  private func sendFrame() {
-    guard let camera, now.nanoseconds / 1_000_000 % 33 == 0 else { return }
-    let size = 8 * (settings.packetSize - 43)
+  /// Every 33 ms, each publisher in another of them; eight packets are 2.1 Mbit/s.
+  private func sendFrame(of index: Int) {
+    guard let camera = clients[index].camera, now.nanoseconds / 1_000_000 % 33 == Int64(index % 33) else { return }
+    let frames = clients[index].frames
+    let size = settings.packets * (settings.packetSize - 43)
     let data = Bytes(capacity: size)
     data.count = size
     data.writable.initializeMemory(as: UInt8.self, repeating: 0x5A)
@@ -210,8 +239,8 @@ final class ForwardBenchmark {
     // RFC 6386, 9.1: the lowest bit of the first byte is 0 in a key frame, which then says its start code and size.
     let head: [UInt8] = isKey ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01] : [0x11]
     for (index, byte) in head.enumerated() { data.writable[index] = byte }
-    frames += 1
-    clients[0].peer.send(
+    clients[index].frames += 1
+    clients[index].peer.send(
       EncodedFrame(
         codec: .vp8, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: frames * 2_970), isKey: isKey),
       on: camera, at: now)
@@ -232,8 +261,8 @@ final class ForwardBenchmark {
       while let transmit = client.peer.poll(into: out.writable, at: now) {
         let datagram = inbox.take()
         datagram.append(UnsafeRawBufferPointer(start: out.base, count: transmit.count))
-        if index == 0 {
-          publisherDatagrams.append(datagram)
+        if index < settings.publishers {
+          publisherDatagrams.append((client.address, datagram))
         } else {
           if isMeasuring { control.begin() }
           router.handle(datagram, from: client.address, to: routerAddress, at: now)
@@ -247,10 +276,10 @@ final class ForwardBenchmark {
   /// All the CPU the router spends counts; heap blocks are told apart by what they are for.
   private func measureMedia() {
     if isMeasuring { media.begin() }
-    for datagram in publisherDatagrams {
+    for (address, datagram) in publisherDatagrams {
       let isMedia = datagram.count > 1_000
       let before = bare_allocations()
-      router.handle(datagram, from: clients[0].address, to: routerAddress, at: now)
+      router.handle(datagram, from: address, to: routerAddress, at: now)
       if isMedia { note(before) }
     }
     publisherDatagrams.removeAll(keepingCapacity: true)

@@ -1,14 +1,16 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | join-server | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | join-server | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | virtual-call | join-server | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | join-server | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
     forward      the router, one publisher and 40 receivers, against bare encryption and sending
+    scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
+    meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     join-server  from joining to the first picture, through a server's sockets
     --seconds N  how long each is measured (default 20)
@@ -26,6 +28,8 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
+  ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
+  ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
 ]
 
 var chosen: [String] = []
