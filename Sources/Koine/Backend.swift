@@ -66,12 +66,16 @@ public protocol Link: AnyObject, Sendable {
 
   func send(_ message: DataMessage)
   func setAttributes(_ attributes: [String: String])
+  /// Mutes somebody's stream, for everybody.
+  func mute(_ stream: Stream.ID)
   /// Puts somebody out of the room.
   func remove(_ participant: Participant.ID)
   /// Lets somebody in who waits, or does not.
   func answerKnock(of participant: Participant.ID, admitting: Bool)
   /// Ends the room for everybody.
   func closeRoom()
+  /// Takes another credential in the place of the one that let us in; of use on coming back, too.
+  func renew(credential: String)
   /// Statistics of both directions, taken where the packets are.
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void)
   /// Says goodbye and closes. `ended` follows, and nothing after it.
@@ -127,12 +131,13 @@ public enum LinkEvent: Sendable {
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Stream)
   case streamRemoved(Stream.ID)
+  /// Own ones too: somebody who may has muted it.
   case streamMuted(Stream.ID, Bool)
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)
   /// Of those whose path has become better or worse.
-  case quality([Participant.ID: SignalQuality])
+  case quality([Participant.ID: PathQuality])
   /// The media path stands, for the first time or again: what is sent from now on arrives.
   case mediaConnected
   /// The room or its media cannot be reached for now; whatever is asked for meanwhile is done later.
@@ -170,6 +175,18 @@ public enum SignalQuality: Int, Sendable, Hashable, Codable {
   /// Poorly: more than a twentieth is lost, or a round trip takes over 400 ms.
   case low
   case high
+}
+
+/// How well both ways of somebody's path carry.
+public struct PathQuality: Sendable, Hashable {
+  /// From them to the room, and from the room to them. A round trip takes both ways, and counts for both.
+  public var sending, receiving: SignalQuality
+
+  public var worse: SignalQuality { sending.rawValue < receiving.rawValue ? sending : receiving }
+
+  public init(sending: SignalQuality = .high, receiving: SignalQuality = .high) {
+    (self.sending, self.receiving) = (sending, receiving)
+  }
 }
 
 /// What a receiver would like of one stream.

@@ -10,9 +10,15 @@ final class OwnStream: @unchecked Sendable {
   let pipeline: Pipeline
   let options: PublishOptions
   let output: LinkOutput
+  /// What the app sees of it; written on the delivery queue where it was not the app itself.
+  let visiblyMuted: Lock<Bool>
 
-  init(stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput) {
+  init(
+    stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
+    visiblyMuted: Lock<Bool>
+  ) {
     self.stream = stream
+    self.visiblyMuted = visiblyMuted
     self.handle = handle
     self.pipeline = pipeline
     self.options = options

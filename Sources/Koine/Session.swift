@@ -31,6 +31,8 @@ public final class Session: Sendable {
   public var participants: [Participant] { visible.others }
   public var tiles: [Tile] { visible.tiles }
   public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
+  /// How well both ways of somebody's path carry, one's own too.
+  public func pathQuality(of participant: Participant.ID) -> PathQuality { visible.pathQuality(of: participant) }
 
   /// What happens from now on. Ends after the session has ended.
   public func events() -> AsyncStream<SessionEvent> {
@@ -122,6 +124,9 @@ public final class Session: Sendable {
   /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
   public func send(_ message: DataMessage) throws(SessionError) { try core.send(message) }
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
+  /// Mutes somebody else's stream: nothing of it goes to anybody until its owner unmutes it. Where the room does not let us,
+  /// `.failed` with `.notPermitted` is told.
+  public func mute(_ stream: Stream.ID) { core.mute(stream) }
   /// Puts somebody out. Where the room does not let us, `.failed` with `.notPermitted` is told.
   public func remove(_ participant: Participant.ID) { core.remove(participant) }
   /// Those who wait to be let in, where we may decide.
@@ -130,6 +135,9 @@ public final class Session: Sendable {
   public func admit(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: true) }
   /// Does not let somebody in who waits.
   public func deny(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: false) }
+  /// Stays by another credential of the same participant, before the one that let us in ends. What it does not grant any
+  /// more ends: streams are withdrawn from the room. Where the room refuses it, `.failed` is told and the old one holds on.
+  public func renew(credential: String) { core.renew(credential) }
   /// Ends the room for everybody, if the room lets us.
   public func closeRoom() { core.closeRoom() }
 
@@ -215,14 +223,15 @@ public final class LocalStream: Sendable {
   private let core: SessionCore
   private let muted: Lock<Bool>
 
-  init(id: Stream.ID, kind: Stream.Kind, muted: Bool, core: SessionCore) {
+  /// - Parameter muted: is set by the session, too, when somebody else has muted the stream.
+  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Bool>, core: SessionCore) {
     self.id = id
     self.kind = kind
-    self.muted = Lock(muted)
+    self.muted = muted
     self.core = core
   }
 
-  /// Muted: nothing is sent; the others are told.
+  /// Muted: nothing is sent; the others are told. Somebody who may moderate can mute it, too (`streamMuted`).
   public var isMuted: Bool { muted.withLock { $0 } }
 
   public func setMuted(_ isMuted: Bool) {

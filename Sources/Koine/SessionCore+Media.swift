@@ -64,10 +64,13 @@ extension SessionCore {
     _ pipeline: OwnStream.Pipeline, kind: Stream.Kind, options: PublishOptions, output: LinkOutput
   ) -> LocalStream {
     let track = makeTrackName(kind)
+    let muted = Lock(false)
     lane.post { [self] in
       guard !state.isEnded else { return }
       let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
-      let entry = OwnStream(stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output)
+      let entry = OwnStream(
+        stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output,
+        visiblyMuted: muted)
       do {
         switch pipeline {
         case .video(let video): try video.start()
@@ -80,7 +83,7 @@ extension SessionCore {
       local.streams.append(stream)
       if state == .connected || state == .reconnecting { announce(entry) }
     }
-    return LocalStream(id: .init(participant: visible.local.id, track: track), kind: kind, muted: false, core: self)
+    return LocalStream(id: .init(participant: visible.local.id, track: track), kind: kind, muted: muted, core: self)
   }
 
   /// Tells the room and the app of an own stream, and lets its frames out.
@@ -110,6 +113,16 @@ extension SessionCore {
       visible.tell(.streamMuted(entry.stream, local), local: local)
       changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
     }
+  }
+
+  /// Somebody who may has muted an own stream. What the app has set since, and has not reached us yet, comes after it.
+  func mutedByOther(_ track: String) {
+    guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
+    entry.setMuted(true)
+    if let index = local.streams.firstIndex(where: { $0.id.track == track }) { local.streams[index].isMuted = true }
+    visible.tell { entry.visiblyMuted.withLock { $0 = true } }
+    visible.tell(.streamMuted(entry.stream, local), local: local)
+    changeTile(of: entry.stream.id) { $0.pause = .muted }
   }
 
   func setProcessing(_ processing: AudioProcessing?, _ track: String) {

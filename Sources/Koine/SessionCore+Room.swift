@@ -29,7 +29,7 @@ extension SessionCore: LinkReceiver {
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.tell(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
-    case .quality(let changes): visible.tell(.qualityChanged(changes))
+    case .quality(let changes): visible.tell(.qualityChanged(changes.mapValues(\.worse)), qualities: changes)
     case .mediaConnected: for stream in own { stream.requestKeyFrames() }
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
@@ -81,6 +81,7 @@ extension SessionCore: LinkReceiver {
   }
 
   func muted(_ id: Stream.ID, _ isMuted: Bool) {
+    if id.participant == local.id, isMuted { return mutedByOther(id.track) }
     guard var owner = others[id.participant], let index = owner.streams.firstIndex(where: { $0.id == id }),
       owner.streams[index].isMuted != isMuted
     else { return }

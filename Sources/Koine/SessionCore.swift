@@ -188,6 +188,8 @@ final class SessionCore: @unchecked Sendable {
     }
   }
 
+  func mute(_ stream: Stream.ID) { lane.post { [self] in link?.mute(stream) } }
+  func renew(_ credential: String) { lane.post { [self] in link?.renew(credential: credential) } }
   func remove(_ participant: Participant.ID) { lane.post { [self] in link?.remove(participant) } }
   func answerKnock(of participant: Participant.ID, admitting: Bool) {
     lane.post { [self] in link?.answerKnock(of: participant, admitting: admitting) }

@@ -72,12 +72,13 @@ public enum SessionEvent: Sendable {
   /// Own streams come too, with the local participant.
   case streamAdded(Stream, Participant)
   case streamRemoved(Stream, Participant)
+  /// Own streams too, by oneself or by somebody who may.
   case streamMuted(Stream, Participant)
   case attributesChanged(Participant)
   case messageReceived(ReceivedMessage)
   case levelsChanged([Participant.ID: Int])
   case dominantSpeakerChanged(Participant.ID?)
-  /// Whose path has become better or worse, one's own too.
+  /// Whose path has become better or worse, one's own too; the worse of its two ways. `Session.pathQuality(of:)` has both.
   case qualityChanged([Participant.ID: SignalQuality])
   case tileAdded(Tile)
   /// The size of what it shows, or whether it is paused, has changed.

@@ -8,6 +8,7 @@ final class VisibleRoom: Sendable {
     var tiles: [Tile] = []
     var dominantSpeaker: Participant.ID?
     var entryRequests: [Participant] = []
+    var qualities: [Participant.ID: PathQuality] = [:]
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
     var nextObserver = 0
   }
@@ -29,6 +30,7 @@ final class VisibleRoom: Sendable {
   var tiles: [Tile] { room.withLock { $0.tiles } }
   var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
+  func pathQuality(of id: Participant.ID) -> PathQuality { room.withLock { $0.qualities[id] ?? PathQuality() } }
 
   func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation {
     let number = room.withLock { room in
@@ -47,11 +49,16 @@ final class VisibleRoom: Sendable {
     }
   }
 
-  /// Queues an event; `local` is the local participant as it is after the event. `then` runs right after the observers.
-  func tell(_ event: SessionEvent, local: Participant? = nil, then: (@Sendable () -> Void)? = nil) {
+  /// Queues an event; `local` is the local participant as it is after the event, `qualities` are those that it tells of.
+  /// `then` runs right after the observers.
+  func tell(
+    _ event: SessionEvent, local: Participant? = nil, qualities: [Participant.ID: PathQuality] = [:],
+    then: (@Sendable () -> Void)? = nil
+  ) {
     delivery.deliver { [self] in
       let observers = room.withLock { room in
         if let local { room.local = local }
+        room.qualities.merge(qualities) { $1 }
         room.apply(event)
         return room.observers
       }
@@ -82,7 +89,9 @@ extension VisibleRoom.Room {
     switch event {
     case .stateChanged(let new): state = new
     case .participantJoined(let participant): others.append(participant)
-    case .participantLeft(let participant, _): others.removeAll { $0.id == participant.id }
+    case .participantLeft(let participant, _):
+      others.removeAll { $0.id == participant.id }
+      qualities[participant.id] = nil
     case .streamAdded(_, let owner), .streamRemoved(_, let owner), .streamMuted(_, let owner),
       .attributesChanged(let owner):
       if owner.isLocal {

@@ -5,7 +5,8 @@ public import Koine
 
 /// Tells a machine of the real devices that come and go, for as long as it lives: PulseAudio's microphones and
 /// loudspeakers, and the cameras of Video4Linux. Whatever the sound server calls its default is in use. When the server, or
-/// this object, goes, its devices are unplugged; a server that comes back wants another watch.
+/// this object, goes, its devices are unplugged; those of a server that comes, or comes back, are plugged in within a
+/// second or two.
 ///
 ///     MediaFiles.register()
 ///     let watch = DeviceWatch(world.machine)

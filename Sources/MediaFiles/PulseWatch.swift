@@ -1,7 +1,8 @@
 import CKoinePulse
 import Koine
 
-/// Follows a sound server's devices over a connection and a thread of PulseAudio's own.
+/// Follows a sound server's devices over a connection and a thread of PulseAudio's own. While there is no server it looks for
+/// one every second.
 ///
 /// `@unchecked Sendable`: everything mutable is touched on that thread only, or while it is locked out.
 final class PulseWatch: @unchecked Sendable {
@@ -11,23 +12,18 @@ final class PulseWatch: @unchecked Sendable {
   private var context: OpaquePointer?
   private var isLooking = false
   private var looksAgain = false
+  /// For the next attempt to reach the server.
+  private var isWaiting = false
   private var found: [Machine.Device] = []
   private var defaults: Set<Machine.Device.ID> = []
 
-  /// - Returns: nil when no server answers to the address.
+  /// - Returns: nil when there can be no thread for it.
   init?(_ machine: Machine, server: String?) {
     self.server = server
     roster = DeviceRoster(machine)
     guard let loop = pa_threaded_mainloop_new() else { return nil }
     self.loop = loop
-    context = pa_context_new(pa_threaded_mainloop_get_api(loop), "Koine devices")
-    guard let context, pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) >= 0 else {
-      release()
-      return nil
-    }
-    let me = Unmanaged.passUnretained(self).toOpaque()
-    pa_context_set_state_callback(context, { _, me in PulseWatch.from(me)?.stateChanged() }, me)
-    pa_context_set_subscribe_callback(context, { _, _, _, me in PulseWatch.from(me)?.look() }, me)
+    connect()
     guard pa_threaded_mainloop_start(loop) >= 0 else {
       release()
       return nil
@@ -41,15 +37,49 @@ final class PulseWatch: @unchecked Sendable {
   }
 
   private func release() {
-    if let context {
-      pa_context_disconnect(context)
-      pa_context_unref(context)
-      self.context = nil
-      pa_threaded_mainloop_free(loop)
-    }
+    disconnect()
+    pa_threaded_mainloop_free(loop)
+  }
+
+  private func disconnect() {
+    guard let context else { return }
+    pa_context_set_state_callback(context, nil, nil)
+    pa_context_set_subscribe_callback(context, nil, nil)
+    pa_context_disconnect(context)
+    pa_context_unref(context)
+    self.context = nil
   }
 
   // MARK: On PulseAudio's thread
+
+  /// A connection that has failed is no use any more: each attempt takes a new one.
+  private func connect() {
+    disconnect()
+    (isLooking, looksAgain) = (false, false)
+    context = pa_context_new(pa_threaded_mainloop_get_api(loop), "Koine devices")
+    guard let context else { return connectLater() }
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    pa_context_set_state_callback(context, { _, me in PulseWatch.from(me)?.stateChanged() }, me)
+    pa_context_set_subscribe_callback(context, { _, _, _, me in PulseWatch.from(me)?.look() }, me)
+    // Where it fails at once the state says so, too, but nobody need have been told.
+    if pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) < 0 { connectLater() }
+  }
+
+  private func connectLater() {
+    guard !isWaiting, let api = pa_threaded_mainloop_get_api(loop) else { return }
+    isWaiting = true
+    var due = timeval()
+    pa_timeval_add(pa_gettimeofday(&due), 1_000_000)
+    let me = Unmanaged.passUnretained(self).toOpaque()
+    _ = api.pointee.time_new?(
+      api, &due,
+      { api, event, _, me in
+        api?.pointee.time_free?(event)
+        guard let watch = PulseWatch.from(me) else { return }
+        watch.isWaiting = false
+        watch.connect()
+      }, me)
+  }
 
   private static func from(_ pointer: UnsafeMutableRawPointer?) -> PulseWatch? {
     pointer.map { Unmanaged<PulseWatch>.fromOpaque($0).takeUnretainedValue() }
@@ -64,7 +94,9 @@ final class PulseWatch: @unchecked Sendable {
         | PA_SUBSCRIPTION_MASK_SERVER.rawValue
       forget(pa_context_subscribe(context, pa_subscription_mask_t(rawValue: kinds), nil, nil))
       look()
-    case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED: roster.update([])  // its devices are gone with it
+    case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED:
+      roster.update([])  // its devices are gone with it
+      connectLater()
     default: break
     }
   }

@@ -10,7 +10,7 @@ package final class ParticipantEnd: ClientEnd {
   package typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
   private let link: RoomLink
-  private let request: JoinRequest
+  private var request: JoinRequest
   private let receiver: any LinkReceiver
   private let media: ParticipantMedia
   private var levels: [String: Int] = [:]
@@ -103,7 +103,12 @@ package final class ParticipantEnd: ClientEnd {
     case .attributes(let attributes):
       self.attributes = attributes
       send(.attributes(attributes))
+    case .muteOther(let stream):
+      send(.muteOther(TrackReference(participant: stream.participant, track: stream.track)))
     case .remove(let participant): send(.remove(participant: participant))
+    case .renew(let credential):
+      request.credential = credential  // on coming back it is what lets us in
+      if local != nil { send(.renew(credential: credential)) }
     case .answerKnock(let participant, let admitted): send(.answerKnock(participant: participant, admitted: admitted))
     case .closeRoom: send(.close)
     case .statistics(let completion): completion(media.statistics(at: now))
@@ -157,7 +162,7 @@ package final class ParticipantEnd: ClientEnd {
     join()
     for message in unheard {
       switch message {
-      case .remove, .close: send(message)
+      case .remove, .close, .muteOther: send(message)
       case .leave: return send(message)
       default: break
       }
@@ -285,7 +290,7 @@ package final class ParticipantEnd: ClientEnd {
       for (id, level) in speakers.levels { levels[id] = Int(level) }
       receiver.linkDidChange(.speakers(Koine.Speakers(levels: levels, dominant: speakers.dominant)))
     case .quality(let changes):
-      receiver.linkDidChange(.quality(changes.compactMapValues { SignalQuality(rawValue: $0) }))
+      receiver.linkDidChange(.quality(changes.mapValues { PathQuality($0) }))
     case .wanted(let track, let layers):
       if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
     case .mediaRestarted(let description): media.restarted(description, at: now)

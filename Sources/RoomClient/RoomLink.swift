@@ -15,7 +15,9 @@ package final class RoomLink: Link, Sendable {
     case prefer(MediaHandle, ReceivePreference)
     case message(DataMessage)
     case attributes([String: String])
+    case muteOther(Stream.ID)
     case remove(Participant.ID)
+    case renew(credential: String)
     case answerKnock(Participant.ID, admitted: Bool)
     case closeRoom
     case statistics(@Sendable (LinkStatistics) -> Void)
@@ -46,6 +48,8 @@ package final class RoomLink: Link, Sendable {
   }
   package func send(_ message: DataMessage) { add(.message(message)) }
   package func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
+  package func mute(_ stream: Stream.ID) { add(.muteOther(stream)) }
+  package func renew(credential: String) { add(.renew(credential: credential)) }
   package func remove(_ participant: Participant.ID) { add(.remove(participant)) }
   package func answerKnock(of participant: Participant.ID, admitting: Bool) {
     add(.answerKnock(participant, admitted: admitting))

@@ -94,6 +94,13 @@ extension SessionError {
   }
 }
 
+extension PathQuality {
+  init(_ report: PathReport) {
+    func quality(_ step: Int) -> SignalQuality { SignalQuality(rawValue: min(max(step, 0), 2)) ?? .high }
+    self.init(sending: quality(report.sending), receiving: quality(report.receiving))
+  }
+}
+
 extension LinkStatistics.Outgoing {
   init(_ figures: PeerStatistics.Outgoing) {
     self.init()

@@ -8,7 +8,8 @@ final class Member {
   let name: String
   let externalID: String?
   let order: UInt64
-  let grants: Grants
+  /// Others once its credential has been renewed.
+  var grants: Grants
   /// Another one after its media path broke.
   var seat: Seat
   var dialect: Dialect
@@ -24,7 +25,7 @@ final class Member {
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
   /// When what let it in ends.
-  let expires: Tick?
+  var expires: Tick?
   var dataBudget: Budget
   var dataByteBudget: Budget
   /// The path's estimate in bit/s.
@@ -32,7 +33,7 @@ final class Member {
   /// 0...1, as the sender of the way out finds it.
   var lossOnWayOut = 0.0
   var meter = PathMeter()
-  var quality = PathQuality.good
+  var quality = PathQualities()
   /// From this participant's clock to ours, as its sender reports show.
   var clock = SenderClockOffset()
   private var nextMid = 0

@@ -69,6 +69,16 @@ extension Room {
     tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
   }
 
+  /// Nothing of the track goes to anybody until its owner unmutes it, who is told as everybody is.
+  func muteOther(_ reference: TrackReference, by member: Member, at now: Tick) {
+    guard member.grants.canModerate else { return refuseModeration(to: member) }
+    guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
+    guard !track.track.muted else { return }
+    track.track.muted = true
+    silence(track, at: now)
+    tellOthers(.muted(participant: reference.participant, trackID: reference.track, muted: true), than: nil)
+  }
+
   /// What a muted track still sends goes to nobody.
   private func silence(_ track: PublishedTrack, at now: Tick) {
     track.interrupt()

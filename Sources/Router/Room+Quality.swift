@@ -10,9 +10,9 @@ extension Room {
   func checkQuality(at now: Tick) {
     guard let due = nextQualityCheck, due <= now else { return }
     nextQualityCheck = members.isEmpty ? nil : now + Self.qualityInterval
-    var changes: [String: Int] = [:]
+    var changes: [String: PathReport] = [:]
     for member in members where member.measureQuality(at: now) && !member.grants.isHidden {
-      changes[member.id] = member.quality.rawValue
+      changes[member.id] = member.quality.report
     }
     guard !changes.isEmpty else { return }
     tellOthers(.quality(changes), than: nil)
@@ -20,10 +20,10 @@ extension Room {
 
   /// Who comes later learns whose path is poor.
   func tellQuality(to member: Member) {
-    let poor = members.filter { $0.quality != .good && $0 !== member && !$0.grants.isHidden }
+    let poor = members.filter { $0.quality != PathQualities() && $0 !== member && !$0.grants.isHidden }
     guard !poor.isEmpty else { return }
     outbox.post(
-      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality.rawValue) })), to: member.connection)
+      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality.report) })), to: member.connection)
   }
 }
 
@@ -32,9 +32,9 @@ enum PathQuality: Int {
   case bad, poor, good
 
   /// - Parameters:
-  ///   - loss: the worse way's, 0...1.
+  ///   - loss: 0...1.
   ///   - roundTrip: nil before the first measurement.
-  ///   - jitter: the worse way's, in milliseconds (RFC 3550, 6.4.1); what comes so late is waited for.
+  ///   - jitter: in milliseconds (RFC 3550, 6.4.1); what comes so late is waited for.
   init(loss: Double, roundTrip: Duration?, jitter: Double = 0) {
     let wait = roundTrip ?? .zero
     if loss > 0.2 || wait > .seconds(1) || jitter > 200 {
@@ -45,6 +45,14 @@ enum PathQuality: Int {
       self = .good
     }
   }
+}
+
+/// Of a participant's way to the room, and of its way from there. A round trip takes both, and counts for both.
+struct PathQualities: Equatable {
+  var sending = PathQuality.good
+  var receiving = PathQuality.good
+
+  var report: PathReport { PathReport(sending: sending.rawValue, receiving: receiving.rawValue) }
 }
 
 /// A second's worth of counting on a participant's way in, and what became of it.
@@ -68,7 +76,7 @@ extension Member {
     guard isConnected else { return false }
     let figures = seat.peer.statistics(at: now)
     var (packets, lost) = (0, 0)
-    var jitter = figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }
+    var jitter = 0.0
     for stream in figures.incoming.values {
       jitter = max(jitter, stream.jitter)
       packets += stream.packets
@@ -76,7 +84,11 @@ extension Member {
       lost += stream.lost + stream.recovered
     }
     meter.count(packets: packets, lost: lost)
-    let new = PathQuality(loss: max(meter.loss, lossOnWayOut), roundTrip: figures.roundTrip, jitter: jitter)
+    let new = PathQualities(
+      sending: PathQuality(loss: meter.loss, roundTrip: figures.roundTrip, jitter: jitter),
+      receiving: PathQuality(
+        loss: lossOnWayOut, roundTrip: figures.roundTrip,
+        jitter: figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }))
     defer { quality = new }
     return new != quality
   }

@@ -155,7 +155,7 @@ final class Room {
   func handle(_ message: ClientMessage, of member: Member, at now: Tick) {
     switch message {
     case .join, .ping, .register, .ring, .cancelRing, .answerRing, .resumeConversation, .heard, .restartMedia, .bye,
-      .answerKnock:
+      .answerKnock, .renew:
       break  // the router's own
     case .publish(let publish): self.publish(publish, of: member, at: now)
     case .unpublish(let trackIDs): unpublish(trackIDs, of: member, at: now)
@@ -170,6 +170,7 @@ final class Room {
       member.attributes = attributes
       if !member.grants.isHidden { tellOthers(.attributes(participant: member.id, attributes), than: member) }
     case .leave: remove(member, told: .left, others: .left, at: now)
+    case .muteOther(let reference): muteOther(reference, by: member, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
     case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
     }
@@ -185,8 +186,21 @@ final class Room {
     remove(other, told: .removed, others: .removed, at: now)
   }
 
-  private func refuseModeration(to member: Member) {
+  func refuseModeration(to member: Member) {
     outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.connection)
+  }
+
+  /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
+  func renew(_ member: Member, _ grants: Grants, at now: Tick) {
+    member.grants = grants
+    member.expires = grants.validFor.map { now + $0 }
+    nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
+    withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
+    if !grants.canSubscribe {
+      let references = member.subscriptions.map(\.track.reference)
+      if !references.isEmpty { unsubscribe(references, of: member, at: now) }
+    }
+    needsSettling = true
   }
 
   /// Puts out those whose time has come.

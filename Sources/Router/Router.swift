@@ -157,10 +157,10 @@ package final class Router {
       return outbox.post(.failed(request: message.request, Failure(.wrongState, "join first")), to: connection.id)
     }
     let room = member.room
-    if case .restartMedia(let description) = message {
-      restartMedia(of: member, description, at: now)
-    } else {
-      room.handle(message, of: member, at: now)
+    switch message {
+    case .restartMedia(let description): restartMedia(of: member, description, at: now)
+    case .renew(let credential): renew(credential, of: member, at: now)
+    default: room.handle(message, of: member, at: now)
     }
     settle(room, at: now)
   }
@@ -370,6 +370,30 @@ package final class Router {
     } catch {
       outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
     }
+  }
+
+  /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
+  private func renew(_ credential: String, of member: Member, at now: Tick) {
+    let join = Join(
+      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
+      externalID: member.externalID, attributes: member.attributes,
+      description: Description(member.seat.peer.localDescription))
+    let failure: Failure
+    switch configuration.authorization.check(join) {
+    case .failure(let reason): failure = reason
+    case .success(let grants):
+      let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
+      if !isSame {
+        failure = Failure(.forbidden, "the credential is another participant's")
+      } else if !grants.canJoin {
+        failure = Failure(.forbidden, "not allowed to enter rooms")
+      } else if let validFor = grants.validFor, validFor <= .zero {
+        failure = Failure(.unauthorized, "what lets it in has expired")
+      } else {
+        return member.room.renew(member, grants, at: now)
+      }
+    }
+    outbox.post(.failed(request: nil, failure), to: member.connection)
   }
 
   private func makeSeat(for description: Description, _ dialect: Dialect, at now: Tick) throws -> Seat {

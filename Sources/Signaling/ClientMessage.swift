@@ -21,12 +21,16 @@ public enum ClientMessage: Hashable, Sendable {
   /// The participant's whole new set of attributes.
   case attributes([String: String])
   case leave(reason: String?)
+  /// Mutes another participant's track, whatever its owner says: nothing of it goes to anybody until its owner unmutes it.
+  case muteOther(TrackReference)
   /// Puts another participant out.
   case remove(participant: String)
   /// Puts everybody out.
   case close
   /// Lets somebody in who waits, or does not.
   case answerKnock(participant: String, admitted: Bool)
+  /// Another credential takes the place of the one that let this participant in. What it does not grant any more ends.
+  case renew(credential: String)
   /// Answered by `pong` with the same number.
   case ping(Int)
   /// Takes up a conversation that another connection began. The first message of a connection; answered by `resumed`, or by
@@ -45,12 +49,12 @@ extension ClientMessage: Codable {
   enum Kind: String, CaseIterable {
     case join, register, ring, cancelRing, answerRing, publish, unpublish, mute, subscribe, unsubscribe, pause, resume,
       prefer, data, attributes, leave, remove
-    case close, ping, resumeConversation, heard, restartMedia, bye, answerKnock
+    case close, ping, resumeConversation, heard, restartMedia, bye, answerKnock, muteOther, renew
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, answer, tracks, track, muted, attributes, reason, participant, number, key, heard, description,
-      admitted
+      admitted, reference, credential
   }
 
   public init(from decoder: any Decoder) throws {
@@ -76,6 +80,8 @@ extension ClientMessage: Codable {
     case .attributes: self = .attributes(try fields.attributes(.attributes))
     case .leave: self = .leave(reason: try fields.textIfPresent(.reason))
     case .remove: self = .remove(participant: try fields.text(.participant))
+    case .muteOther: self = .muteOther(try fields.decode(TrackReference.self, forKey: .reference))
+    case .renew: self = .renew(credential: try fields.text(.credential, limit: SignalingLimits.credential))
     case .close: self = .close
     case .answerKnock:
       self = .answerKnock(
@@ -112,6 +118,8 @@ extension ClientMessage: Codable {
     case .attributes(let attributes): try fields.encode(attributes, forKey: .attributes)
     case .leave(let reason): try fields.encodeIfPresent(reason, forKey: .reason)
     case .remove(let participant): try fields.encode(participant, forKey: .participant)
+    case .muteOther(let reference): try fields.encode(reference, forKey: .reference)
+    case .renew(let credential): try fields.encode(credential, forKey: .credential)
     case .close, .bye: break
     case .answerKnock(let participant, let admitted):
       try fields.encode(participant, forKey: .participant)
@@ -151,6 +159,8 @@ extension ClientMessage: Codable {
     case .heard: .heard
     case .restartMedia: .restartMedia
     case .bye: .bye
+    case .muteOther: .muteOther
+    case .renew: .renew
     }
   }
 }

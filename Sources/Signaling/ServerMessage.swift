@@ -26,6 +26,7 @@ public enum ServerMessage: Hashable, Sendable {
   case published(participant: String, tracks: [Track])
   /// Ends every subscription to them.
   case withdrawn(participant: String, trackIDs: [String])
+  /// One's own track, too: somebody who may has muted it.
   case muted(participant: String, trackID: String, muted: Bool)
   case subscribed(Subscribed)
   /// The answer to `unsubscribe`: no packets of these tracks follow, save those already under way.
@@ -34,8 +35,8 @@ public enum ServerMessage: Hashable, Sendable {
   case dataReceipt(DataReceipt)
   case attributes(participant: String, [String: String])
   case speakers(Speakers)
-  /// How well the paths of those who changed carry: 0 hardly, 1 poorly, 2 well. The receiver's own among them.
-  case quality([String: Int])
+  /// How well the paths of those who changed carry. The receiver's own among them.
+  case quality([String: PathReport])
   /// Which simulcast layers of one's own track anybody wants, 0 the smallest; others need not be sent. Before the first such
   /// message all are wanted.
   case wanted(trackID: String, layers: [Int])
@@ -54,6 +55,16 @@ public enum ServerMessage: Hashable, Sendable {
   case mediaRestarted(Description)
 }
 
+/// How well both ways of a participant's path carry: 0 hardly, 1 poorly, 2 well.
+public struct PathReport: Hashable, Sendable {
+  /// From the participant to the room, and from the room to the participant.
+  public var sending, receiving: Int
+
+  public var worse: Int { min(sending, receiving) }
+
+  public init(sending: Int, receiving: Int) { (self.sending, self.receiving) = (sending, receiving) }
+}
+
 extension ServerMessage: Codable {
   enum Kind: String, CaseIterable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
@@ -64,7 +75,7 @@ extension ServerMessage: Codable {
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
-      participants, number, layers, key, graceSeconds, heard, description
+      participants, number, layers, key, graceSeconds, heard, description, sending, receiving
   }
 
   public init(from decoder: any Decoder) throws {
@@ -103,7 +114,15 @@ extension ServerMessage: Codable {
     case .attributes:
       self = .attributes(participant: try fields.text(.participant), try fields.attributes(.attributes))
     case .speakers: self = .speakers(try Speakers(from: decoder))
-    case .quality: self = .quality(try fields.decode([String: Int].self, forKey: .participants))
+    case .quality:
+      let worse = try fields.decode([String: Int].self, forKey: .participants)
+      let sending = try fields.decodeIfPresent([String: Int].self, forKey: .sending) ?? worse
+      let receiving = try fields.decodeIfPresent([String: Int].self, forKey: .receiving) ?? worse
+      self = .quality(
+        Dictionary(
+          uniqueKeysWithValues: worse.map { id, both in
+            (id, PathReport(sending: sending[id] ?? both, receiving: receiving[id] ?? both))
+          }))
     case .wanted:
       self = .wanted(
         trackID: try fields.text(.track), layers: try fields.list(.layers, limit: SignalingLimits.encodings))
@@ -159,7 +178,10 @@ extension ServerMessage: Codable {
       try fields.encode(participant, forKey: .participant)
       try fields.encode(attributes, forKey: .attributes)
     case .speakers(let speakers): try speakers.encode(to: encoder)
-    case .quality(let qualities): try fields.encode(qualities, forKey: .participants)
+    case .quality(let reports):
+      try fields.encode(reports.mapValues(\.worse), forKey: .participants)
+      try fields.encode(reports.mapValues(\.sending), forKey: .sending)
+      try fields.encode(reports.mapValues(\.receiving), forKey: .receiving)
     case .wanted(let track, let layers):
       try fields.encode(track, forKey: .track)
       try fields.encode(layers, forKey: .layers)

@@ -61,6 +61,7 @@ extension Peer {
   private func take(_ blocks: [ReportBlock], at now: Tick) {
     for block in blocks {
       guard let (sender, layer) = sendersBySSRC[block.source] else { continue }
+      estimator.heard(at: now)
       guard let sample = senders[sender]?.streams[layer].reported(block, at: now) else { continue }
       roundTrip = roundTrip.map { ($0 * 7 + sample) / 8 } ?? sample
     }
@@ -113,7 +114,10 @@ extension Peer {
 
   func handleMediaTimeout(at now: Tick) {
     guard isOpen else { return }
-    if let due = nextReport, now >= due { addReports(at: now) }
+    if let due = nextReport, now >= due {
+      addReports(at: now)
+      if estimator.checkSilence(at: now) { tellEstimate(at: now) }
+    }
     collectFeedback(at: now)
     while let feedback = arrivals.feedback(sender: localSSRC, media: receivers.first?.encoding.ssrc ?? 0, at: now) {
       pendingControl.append(.transportFeedback(feedback))

@@ -75,6 +75,46 @@ struct LobbyTests {
     #expect(host.participants.map(\.id) == ["guest"])
   }
 
+  @Test func aModeratorMutesAndTheOwnerUnmutes() async throws {
+    let (host, hostSees) = try enter("host", [.publish, .subscribe, .moderate])
+    let (guest, guestSees) = try enter("guest", [.publish, .subscribe])
+    await world.run(for: .milliseconds(300))
+    let voice = try guest.publish(microphone: Devices.microphone("tone"))
+    try host.publish(microphone: Devices.microphone("tone"))
+    await world.run(for: .seconds(1))
+    let seen = Lock<[Bool]>([])
+    guest.observe { event in
+      if case .streamMuted(let stream, let owner) = event, owner.isLocal {
+        seen.withLock { $0.append(stream.isMuted && voice.isMuted) }
+      }
+    }
+    host.mute(voice.id)
+    await world.run(for: .milliseconds(500))
+    #expect(seen.withLock { $0 } == [true] && guest.localParticipant.streams.map(\.isMuted) == [true])
+    #expect(host.participants.first?.streams.first?.isMuted == true)
+    voice.setMuted(false)
+    await world.run(for: .milliseconds(500))
+    #expect(host.participants.first?.streams.first?.isMuted == false)
+    let other = try #require(guest.participants.first?.streams.first?.id)
+    guest.mute(other)
+    await world.run(for: .milliseconds(500))
+    #expect(guestSees.now.events.last?.hasSuffix("(not-permitted)") == true)
+    #expect(hostSees.now.events.contains { $0.hasPrefix("failed") } == false)
+  }
+
+  @Test func aStayGoesOnWithARenewedPass() async throws {
+    let (guest, _) = try enter("guest", [.publish], seconds: 5)
+    await world.run(for: .seconds(2))
+    let pass = RoomPass(participantID: "guest", rights: [.publish], issued: now, expires: now + 600)
+    guest.renew(credential: try pass.signed(with: SigningKey(generating: .p256)))
+    await world.run(for: .seconds(10))
+    #expect(guest.state == .connected)
+    // A router that has forgotten everything is shown the new one, too.
+    (world.backend as? EmbeddedBackend)?.restartRouter()
+    await world.run(for: .seconds(30))
+    #expect(guest.state == .connected)
+  }
+
   @Test func whatLetsInEnds() async throws {
     let (guest, _) = try enter("guest", [.publish], seconds: 5)
     await world.run(for: .seconds(2))

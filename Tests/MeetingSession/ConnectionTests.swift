@@ -38,6 +38,8 @@ private final class ScriptedLink: Link {
   func setAttributes(_ attributes: [String: String]) {}
   func remove(_ participant: Participant.ID) {}
   func answerKnock(of participant: Participant.ID, admitting: Bool) {}
+  func mute(_ stream: Koine.Stream.ID) {}
+  func renew(credential: String) {}
   func closeRoom() {}
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { completion(LinkStatistics()) }
   func leave() { left() }
@@ -118,11 +120,11 @@ private final class ScriptedLink: Link {
   @Test func connectionHealthAlternatesAndSignalsAreDifferences() async {
     let first = await told(after: entered)
     #expect(first.contains("signal ana high") && first.contains("signal ben high"))
-    #expect(await told(after: .quality(["ben": .low])) == ["signal ben low"])
-    #expect(await told(after: .quality(["ana": .low])) == ["poor", "signal ana low"])
-    #expect(await told(after: .quality(["ana": .none])) == ["signal ana none"])
-    #expect(await told(after: .quality(["ana": .high, "ben": .high])).first == "recovered")
-    #expect(await told(after: .quality(["ana": .high])) == [])
+    #expect(await told(after: .quality(["ben": PathQuality(sending: .low)])) == ["signal ben low"])
+    #expect(await told(after: .quality(["ana": PathQuality(receiving: .low)])) == ["poor", "signal ana low"])
+    #expect(await told(after: .quality(["ana": PathQuality(sending: .none)])) == ["signal ana none"])
+    #expect(await told(after: .quality(["ana": PathQuality(), "ben": PathQuality()])).first == "recovered")
+    #expect(await told(after: .quality(["ana": PathQuality()])) == [])
   }
 
   @Test func volumesAreDifferences() async {

@@ -96,13 +96,76 @@ struct GrantTests {
 
   @Test func onlyModeratorsPutOutCloseAndLetIn() throws {
     let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
-    for message in [ClientMessage.remove(participant: "ben"), .close, .answerKnock(participant: "x", admitted: true)] {
+    ben.publish(.microphone)
+    for message in [
+      ClientMessage.remove(participant: "ben"), .close, .answerKnock(participant: "x", admitted: true),
+      .muteOther(TrackReference(participant: "ben", track: "microphone")),
+    ] {
       ana.tell(message)
       #expect(ana.messages.last?.code == .forbidden && reason(ana)?.hasPrefix("not allowed") == true)
     }
     ben.tell(.remove(participant: "ana"))
     #expect(ana.messages.last == .ended(.removed))
     #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
+  }
+
+  /// Ben's program goes on sending; the room does not.
+  @Test func whoIsMutedByAModeratorIsHeardByNobody() throws {
+    let (ana, ben, cyd) = (try enter("ana"), try enter("ben", "no-moderate"), try enter("cyd"))
+    ben.publish(.microphone)
+    cyd.subscribe(to: "ben", "microphone")
+    ben.sendSound("microphone", seconds: 4)
+    world.run(.seconds(1))
+    let before = cyd.frames("ben", "microphone").count
+    #expect(before > 40)
+    ana.tell(.muteOther(TrackReference(participant: "ben", track: "microphone")))
+    let told = ServerMessage.muted(participant: "ben", trackID: "microphone", muted: true)
+    for client in [ana, ben, cyd] { #expect(client.messages.last == told) }
+    world.run(.seconds(1))
+    #expect(cyd.frames("ben", "microphone").count <= before + 5)
+    ben.tell(.mute(trackID: "microphone", muted: false))
+    world.run(.seconds(1))
+    #expect(cyd.frames("ben", "microphone").count > before + 30)
+    ana.tell(.muteOther(TrackReference(participant: "ben", track: "nothing")))
+    #expect(ana.messages.last?.code == .unknownTrack)
+  }
+
+  @Test func aStayGoesOnWithARenewedCredential() throws {
+    let ana = try enter("ana", "10s")
+    world.run(.seconds(5))
+    ana.tell(.renew(credential: "10s"))
+    world.run(.seconds(8))
+    #expect(!ana.messages.contains(.ended(.expired)))
+    ana.tell(.renew(credential: "nonsense"))
+    #expect(ana.messages.last?.code == .unauthorized)
+    ana.tell(.renew(credential: "0s"))
+    #expect(ana.messages.last?.code == .unauthorized)
+    ana.tell(.renew(credential: "hidden"))
+    #expect(ana.messages.last?.code == .forbidden)
+    ana.tell(.renew(credential: "no-join"))
+    #expect(ana.messages.last?.code == .forbidden)
+    world.run(.seconds(3))
+    #expect(ana.messages.last == .ended(.expired), "the last one that was good has ended")
+    let ben = try enter("ben", "10s")
+    ben.tell(.renew(credential: ""))
+    world.run(.seconds(30))
+    #expect(!ben.messages.contains(.ended(.expired)), "the new one has no end")
+  }
+
+  @Test func whatARenewedCredentialDoesNotGrantEnds() throws {
+    let (ana, ben) = (try enter("ana"), try enter("ben"))
+    for client in [ana, ben] { client.publish(.microphone) }
+    ana.subscribe(to: "ben", "microphone")
+    ben.sendSound("microphone", seconds: 3)
+    world.run(.seconds(1))
+    ana.tell(.renew(credential: "no-microphone no-subscribe no-send"))
+    #expect(ben.messages.last == .withdrawn(participant: "ana", trackIDs: ["microphone"]))
+    let before = ana.frames("ben", "microphone").count
+    #expect(before > 40)
+    world.run(.seconds(1))
+    #expect(ana.frames("ben", "microphone").count <= before + 5)
+    ana.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
+    #expect(ana.messages.last?.code == .forbidden)
   }
 
   @Test func whoIsHiddenSeesAndIsNotSeen() throws {

@@ -1,5 +1,7 @@
 import Glibc
 import KoineBase
+import KoineSignaling
+import KoineSimulatedNetwork
 import Testing
 
 @testable import KoineRouter
@@ -170,5 +172,19 @@ struct PathQualityTests {
     #expect(PathQuality(loss: 0, roundTrip: .milliseconds(1_001)) == .bad)
     #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 61) == .poor)
     #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 201) == .bad)
+  }
+
+  @Test func eachWayHasItsOwn() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    for client in clients { client.publish(.microphone) }
+    clients[0].subscribe(to: "ben", "microphone")
+    clients[1].subscribe(to: "ana", "microphone")
+    for client in clients { client.sendSound("microphone", seconds: 20) }
+    clients[1].wayDown = LinkConditioner(spec: try NetworkSpec("loss=15%,delay=20ms"), seed: 3, start: world.now)
+    world.run(.seconds(10))
+    let reports = clients[0].messages.compactMap { if case .quality(let reports) = $0 { reports } else { nil } }
+    #expect(reports.contains { $0["ben"] == PathReport(sending: 2, receiving: 1) })
+    #expect(!reports.contains { $0["ana"] != nil || ($0["ben"]?.sending ?? 2) < 2 })
   }
 }

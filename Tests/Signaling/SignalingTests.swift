@@ -41,6 +41,7 @@ enum Examples {
     .join(Join(room: "r", name: "", description: description, returningTo: "e1")),
     .resumeConversation(key: "k", heard: 12), .heard(0), .restartMedia(description),
     .bye, .answerKnock(participant: "eva", admitted: true),
+    .muteOther(TrackReference(participant: "ben", track: "mic")), .renew(credential: "newer"),
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -59,7 +60,8 @@ enum Examples {
     .incomingRing(
       IncomingRing(id: "r1", room: "call", from: "ana", fromName: "Ana", to: ["ben"], hasVideo: false)),
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
-    .quality(["ana": 2, "ben": 0]), .joined(Joined(local: participant, description: description, epoch: "e1")),
+    .quality(["ana": PathReport(sending: 2, receiving: 2), "ben": PathReport(sending: 0, receiving: 1)]),
+    .joined(Joined(local: participant, description: description, epoch: "e1")),
     .waiting, .knock(participant), .knockEnded(participant: "eva"), .ended(.expired),
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
   ]

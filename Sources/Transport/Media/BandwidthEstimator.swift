@@ -29,6 +29,10 @@ struct BandwidthEstimator {
   private var lastIncrease: Tick?
   private var lastDecrease: Tick?
   private var lastFeedback: Tick?
+  /// Of the first packet since the other end last said anything.
+  private var silentSince: Tick?
+  /// Set while nothing is said: what the estimate was before, and when it was last lowered.
+  private var silence: (before: Double, lowered: Tick)?
   private var lastQueue = Duration.zero
   /// Where the path was found full, smoothed.
   private var fullRate: Double?
@@ -54,6 +58,9 @@ struct BandwidthEstimator {
   private static let longQueue = Duration.milliseconds(80)
   /// From here on less is sent until the queue is gone.
   private static let drainFrom = Duration.milliseconds(25)
+  /// After so long without a word something is wrong with the path; each further stretch halves what is sent.
+  private static let silenceLimit = Duration.milliseconds(1_500)
+  private static let silenceStep = Duration.seconds(1)
   /// If sending less for so long has not made the queue shorter, it is not ours.
   private static let drainLimit = Duration.milliseconds(1_500)
 
@@ -93,7 +100,8 @@ struct BandwidthEstimator {
   /// Gives a packet its transport-wide number.
   /// - Parameter probe: the cluster under way, or 0.
   mutating func number(forPacketOf size: Int, probe: UInt16 = 0, at now: Tick) -> UInt16 {
-    sent.add(size: size, probe: probe, at: now)
+    if silentSince == nil { silentSince = now }
+    return sent.add(size: size, probe: probe, at: now)
   }
 
   /// Should a cluster be sent?
@@ -109,13 +117,38 @@ struct BandwidthEstimator {
 
   // MARK: Feedback
 
+  /// The other end has said something that only somebody says who receives.
+  mutating func heard(at now: Tick) {
+    silentSince = nil
+    guard let (before, _) = silence else { return }
+    silence = nil
+    // What it carried may have been what it cannot any more: half of that, and the rest is found out.
+    delayEstimate = max(delayEstimate, before / 2)
+    lastIncrease = now
+  }
+
+  /// Packets go out, and nothing comes back: what the path still carries is not known, so less and less is sent.
+  /// - Returns: whether the estimate has changed.
+  mutating func checkSilence(at now: Tick) -> Bool {
+    guard let silentSince, now - silentSince >= Self.silenceLimit else { return false }
+    if let silence, now - silence.lowered < Self.silenceStep { return false }
+    let old = delayEstimate
+    silence = (silence?.before ?? old, now)
+    delayEstimate = max(old / 2, Double(limits.minimum))
+    remoteEstimate = remoteEstimate.map { min($0, delayEstimate) }
+    probeEnd = nil
+    return delayEstimate < old
+  }
+
   /// What the receiver estimates; of use only where it does not report arrivals.
   mutating func handleRemoteEstimate(_ bitrate: UInt64, at now: Tick) {
+    heard(at: now)
     if let lastFeedback, now - lastFeedback < .seconds(2) { return }
     remoteEstimate = min(Double(bitrate), Double(limits.maximum))
   }
 
   mutating func handle(_ feedback: TransportFeedback, at now: Tick) {
+    heard(at: now)
     lastFeedback = now
     remoteEstimate = nil
     var arrival = unwrapped(feedback.referenceTime) &* 64_000_000

@@ -129,6 +129,17 @@ struct RateStepTests {
     #expect(run.throughput(17, 22) > 0.85 * 2e6)
   }
 
+  /// The path goes on carrying everything, but nobody says so.
+  @Test func whoHearsNothingSendsLess() throws {
+    let run = try RateRun("rate=2M,delay=20ms", back: "delay=20ms;8s:loss=100%;14s:loss=0%")
+    run.run(until: .seconds(20))
+    let before = run.estimate(at: 7.9)
+    #expect(before > 1_500_000)
+    #expect(run.estimate(at: 11) <= before / 2)
+    #expect(run.estimate(at: 13.8) <= before / 8)
+    #expect(run.estimate(at: 17) >= before * 8 / 10, "and soon as much as before")
+  }
+
   @Test func whatTheSenderDoesNotWantToSendIsNotProbed() throws {
     let run = try RateRun("delay=20ms")
     run.run(until: .seconds(10), maximum: 600_000)
