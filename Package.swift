@@ -166,7 +166,7 @@ let package = Package(
 
     // Floor 7
     room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
-    room("Composition", leansOn: ["Koine", "KoineMediaEngine"]),
+    room("Composition", leansOn: ["Koine", "KoineMediaEngine", "KoineTokens"]),
 
     // Floor 8
     adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
@@ -331,7 +331,9 @@ let package = Package(
         + [.product(name: "Logging", package: "swift-log")] + nio),
     tests(
       "Composition",
-      of: ["KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport"]),
+      of: [
+        "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport", "KoineTokens",
+      ]),
     tests(
       "Conformance",
       of: [

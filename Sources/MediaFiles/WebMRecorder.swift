@@ -5,7 +5,8 @@ public import Koine
 /// Writes received Opus and VP8 or VP9 frames to WebM as they came, without coding them anew.
 ///
 /// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
-/// the first sound, if pictures have not come within a second). Nothing is left of a recording that fails.
+/// the first sound, if pictures have not come within a second). Nothing is left of a recording that fails. While it is
+/// written it has the ending `.part`; what a killed process leaves so can be played up to its last second or two.
 public final class WebMRecorder: BroadcastOutput {
   private let state: Lock<WebMFile>
 
@@ -80,7 +81,13 @@ private struct WebMFile {
     if let key { pictureTrack = addPictures(context, key) }
     if hasSound { soundTrack = addSound(context) }
     status = avio_open(&context.pointee.pb, path + ".part", AVIO_FLAG_WRITE)
-    if status >= 0 { status = avformat_write_header(context, nil) }
+    // Clusters of half a second, each written out when it is whole, whichever track is silent for how long.
+    context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
+    context.pointee.max_interleave_delta = 500_000
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    av_dict_set(&options, "cluster_time_limit", "500", 0)
+    if status >= 0 { status = avformat_write_header(context, &options) }
     if status < 0 { fail(status) }
   }
 

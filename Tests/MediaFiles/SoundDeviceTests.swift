@@ -115,7 +115,7 @@ import Testing
     await next { $0 == .unplugged(desk) }
     server.stop()
     await next { _ in machine.devices.isEmpty }
-    try server.start()
+    try await server.start()
     await next {
       if case .routeChanged(.loudspeaker, _, let to?, .plugged) = $0 { to.id == "sink nothing" } else { false }
     }
@@ -123,12 +123,12 @@ import Testing
   }
 
   @Test func aWatchWaitsForItsServer() async throws {
-    let server = try SoundServer()
+    let server = try await SoundServer()
     server.stop()
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     var events = machine.events().makeAsyncIterator()
     let watch = DeviceWatch(sound: PulseWatch(machine, server: server.address), cameras: nil)
-    try server.start()
+    try await server.start()
     while machine.current(.loudspeaker)?.id != "sink nothing", await events.next() != nil {}
     withExtendedLifetime(watch) {}
   }
