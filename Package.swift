@@ -249,8 +249,8 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineConformanceDrivers", "KoineConformanceKit", "KoineSampleSupport", "KoineServer",
-        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit", "KoineEmbeddedBackend",
+        "KoineMediaFiles", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

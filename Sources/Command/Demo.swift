@@ -28,10 +28,21 @@ struct Demo: AsyncParsableCommand {
     help: "Whose apps meet, one person each: \(Style.allCases.map(\.rawValue).joined(separator: ", ")).")
   var styles: [Style] = [.callAgent, .listener, .stage, .meeting]
 
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "Instead of the call, show what else the engine can do, or all of it: "
+        + (["all"] + Act.allCases.map(\.rawValue)).joined(separator: ", ")
+        + ". People of the common layer show it, on a virtual clock; --network and --record hold for them, too."))
+  var show: [String] = []
+
   @OptionGroup var media: MediaOptions
 
   func validate() throws {
     guard seconds >= 1, seconds <= 86_400 else { throw ValidationError("--seconds takes 1 to 86400") }
+    for word in show where word != "all" && Act(rawValue: word) == nil {
+      throw ValidationError("--show knows no '\(word)'")
+    }
     guard (2...Self.names.count).contains(styles.count) else {
       throw ValidationError("--styles takes 2 to \(Self.names.count) styles")
     }
@@ -40,6 +51,11 @@ struct Demo: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
+      guard show.isEmpty else {
+        try media.prepareOutputs()
+        let acts = show.contains("all") ? Act.allCases : show.compactMap { Act(rawValue: $0) }
+        return try await Act.play(acts, network: media.network, recordingTo: media.record)
+      }
       let world = try media.makeWorld()
       try media.prepareOutputs()
       try await call(in: world)

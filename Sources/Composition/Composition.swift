@@ -131,6 +131,6 @@ public final class Composition: Sendable {
       placed.sound.add(to: &sums, gain: placed.slot(at: now).gain)
     }
     for index in sums.indices { block.samples[index] = Int16(clamping: sums[index]) }
-    block.captured = now
+    block.captured = now - SoundInput.wait  // when it came: pictures do not wait
   }
 }

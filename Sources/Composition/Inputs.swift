@@ -28,6 +28,8 @@ final class SoundInput: SoundInlet, Sendable {
     var isPrimed = false
   }
   private static let most = 5, reserve = 2
+  /// For so long sound is kept.
+  static let wait = AudioBlock.duration * reserve
   private let waiting = Lock(Waiting())
 
   func play(_ block: AudioBlock) {

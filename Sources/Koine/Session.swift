@@ -175,7 +175,7 @@ public struct VideoPublishOptions: Sendable, Hashable {
   /// Simulcast: smaller encodings beside the main one, the smallest first.
   public var lowerLayers: [VideoLayer]
   /// 1...3: for receivers with a poor path the room can leave out every second picture, or three of four. Costs some
-  /// quality. VP8 only.
+  /// quality, and is off unless asked for; with VP9 it is meant for Koine's own receivers.
   public var temporalLayers: Int
   /// In bit/s: as much is sent even where the path seems to carry less.
   public var minimumBitrate: Int

@@ -15,7 +15,7 @@ extension SessionCore {
     settings.maxWidth = options.maximumWidth
     settings.maxHeight = options.maximumHeight
     settings.lowerLayers = options.lowerLayers
-    settings.temporalLayers = options.codec == .vp8 ? min(max(options.temporalLayers, 1), 3) : 1
+    settings.temporalLayers = min(max(options.temporalLayers, 1), 3)
     settings.minBitrate = options.minimumBitrate
     settings.content = options.content
     settings.degradation = options.degradation

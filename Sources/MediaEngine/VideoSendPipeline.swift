@@ -207,12 +207,13 @@ package final class VideoSendPipeline: @unchecked Sendable {
       }
       if picture.isKey { shared.statistics.keyFrames += 1 }
     }
-    output.send(
-      EncodedFrame(
-        codec: settings.codec, data: picture.data, captured: frame.captured,
-        rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
-        layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
-        quarterTurns: frame.quarterTurns))
+    var encoded = EncodedFrame(
+      codec: settings.codec, data: picture.data, captured: frame.captured,
+      rtpTimestamp: UInt32(truncatingIfNeeded: frame.captured.nanoseconds / 100_000 * 9), isKey: picture.isKey,
+      layer: UInt8(layer), temporalLayer: UInt8(picture.temporalLayer), isDiscardable: picture.isDiscardable,
+      quarterTurns: frame.quarterTurns)
+    encoded.temporalLayers = UInt8(settings.temporalLayers)
+    output.send(encoded)
   }
 
   /// Leaves frames out above the allowed rate, evenly.

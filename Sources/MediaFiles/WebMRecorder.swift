@@ -115,8 +115,9 @@ private struct WebMFile {
     parameters.pointee.codec_id = AV_CODEC_ID_OPUS
     parameters.pointee.sample_rate = 48_000
     av_channel_layout_default(&parameters.pointee.ch_layout, 1)
-    // RFC 7845, 5.1: the identification header.
-    let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0, 0, 0x80, 0xBB, 0, 0, 0, 0, 0]
+    // RFC 7845, 5.1: the identification header, with the 312 samples by which libopus delays sound.
+    parameters.pointee.initial_padding = 312
+    let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
     guard let extra = av_mallocz(header.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return nil }
     extra.copyMemory(from: header, byteCount: header.count)
     parameters.pointee.extradata = extra.assumingMemoryBound(to: UInt8.self)

@@ -9,6 +9,8 @@ struct PictureFacts {
   var temporalLayer = 0
   /// Needs only lower layers from here on: a receiver may be given this layer from this picture.
   var syncsLayer = false
+  /// Later pictures need none of an upper layer from before it: a receiver may be given more layers from here on.
+  var opensLayers = false
 
   /// - Parameter numbers: gets those that the payload holds.
   init(_ packet: SharedPacket, of codec: Codec, numbers: inout SourceNumbers) {
@@ -32,7 +34,7 @@ struct PictureFacts {
       startsPicture = descriptor.startsFrame && descriptor.spatialLayer == 0
       startsKeyFrame = startsPicture && !descriptor.isInterPicturePredicted
       temporalLayer = Int(descriptor.temporalLayer ?? 0)
-      syncsLayer = descriptor.switchingUp
+      opensLayers = descriptor.switchingUp
     }
   }
 
@@ -66,6 +68,7 @@ struct TemporalFilter {
       if facts.temporalLayer > limit, facts.temporalLayer <= wanted, facts.syncsLayer {
         change(to: facts.temporalLayer, from: numbers.sequence)
       }
+      if facts.opensLayers, facts.temporalLayer <= limit, wanted > limit { change(to: wanted, from: numbers.sequence) }
       picture = numbers.pictureID
       admitsPicture = facts.temporalLayer <= limit
       return admitsPicture

@@ -25,6 +25,8 @@ public struct EncodedFrame: Sendable {
   /// Simulcast layer, 0 the smallest.
   public var layer: UInt8
   public var temporalLayer: UInt8
+  /// How many of them the stream has, as its encoder makes it; of use when sending.
+  public var temporalLayers: UInt8 = 1
   /// VP8/VP9: may be dropped without harm to later frames.
   public var isDiscardable: Bool
   /// Clockwise quarter turns a renderer must apply, 0...3 (3GPP TS 26.114 video orientation).

@@ -103,6 +103,22 @@ struct LayerTests {
     #expect(call.ben.state == .connected)
   }
 
+  @Test(arguments: [Codec.vp8, .vp9]) func aNarrowPathCarriesFewerPicturesInTime(codec: Codec) async throws {
+    let call = try await call(
+      network: "delay=10ms;5s:rate=200k;20s:rate=4M",
+      options: VideoPublishOptions(codec: codec, maximumBitrate: 400_000, temporalLayers: 3))
+    await call.world.run(for: .seconds(9))
+    let before = call.seen.count
+    await call.world.run(for: .seconds(5))
+    let numbers = call.seen.numbers
+    #expect(numbers == numbers.sorted())
+    #expect(call.seen.count > before + 30, "\(call.seen.count - before) in 5 s")
+    await call.world.run(for: .seconds(12))
+    let later = call.seen.count
+    await call.world.run(for: .seconds(2))
+    #expect(call.seen.count >= later + 56, "all of them again: \(call.seen.count - later) in 2 s")
+  }
+
   @Test func threeLayersInSizeAndTime() async throws {
     let layers = [
       VideoLayer(maximumWidth: 160, maximumHeight: 90, maximumBitrate: 80_000),

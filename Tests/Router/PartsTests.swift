@@ -241,6 +241,26 @@ struct TemporalFilterTests {
   }
 }
 
+extension TemporalFilterTests {
+  /// VP9 says it of the pictures before, not of the first one of the upper layer.
+  @Test func moreBehindAPictureThatOpensTheLayers() {
+    var filter = TemporalFilter(wanted: 0)
+    filter.begin()
+    func admits(_ layer: Int, _ number: Int, opens: Bool) -> Bool {
+      var facts = PictureFacts()
+      (facts.startsPicture, facts.temporalLayer, facts.opensLayers) = (true, layer, opens)
+      return filter.admits(
+        facts,
+        SourceNumbers(sequence: Int64(number), timestamp: 0, pictureID: UInt16(number), tl0PictureIndex: 0))
+    }
+    let few = [0, 2, 1, 2].enumerated().map { admits($1, $0, opens: true) }
+    #expect(few == [true, false, false, false])
+    filter.wanted = TemporalFilter.all
+    let many = [2, 1, 2, 0, 2, 1, 2].enumerated().map { admits($1, 4 + $0, opens: true) }
+    #expect(many == [false, false, false, true, true, true, true])
+  }
+}
+
 struct LayerCautionTests {
   @Test func whoComesDownSoonAfterGoingUpWaitsLongerEachTime() {
     var caution = LayerCaution()

@@ -19,7 +19,7 @@ struct Packetizer {
     let names = min(parameters.mid.utf8.count, 16) + min(parameters.encodings[layer].rid?.utf8.count ?? 0, 16) + 2
     // Transport-wide number, times of sending and of capture, orientation, names; each with its head.
     let extensions = (3 + 4 + 9 + 2 + names + 3) & ~3
-    let descriptor = 6
+    let descriptor = codec == .vp9 ? 4 + Self.groups[2].byteCount : 6
     let tag = 16
     payloadLimit =
       Self.datagramLimit - RTPPacket.fixedHeaderLength - 4 - extensions - 2 - descriptor - tag
@@ -55,13 +55,29 @@ struct Packetizer {
       descriptor.isInterPicturePredicted = !frame.isKey
       descriptor.temporalLayer = frame.temporalLayer
       descriptor.tl0PictureIndex = tl0PictureIndex
+      // Later pictures of our patterns need none of an upper layer from before this one.
+      descriptor.switchingUp = frame.temporalLayers > 1
       cut(data) { part, isFirst, isLast in
         descriptor.startsFrame = isFirst
+        descriptor.scalability =
+          frame.isKey && isFirst ? Self.groups[min(max(Int(frame.temporalLayers), 1), 3) - 1].structure : nil
         descriptor.endsFrame = isLast
         payloads.append(payload(part, pool: &pool) { descriptor.write(to: &$0) })
       }
     }
     pictureID = (pictureID &+ 1) & 0x7FFF
+  }
+
+  /// Our patterns of one, two and three temporal layers in VP9's words (RFC 9628, 4.2.1), and how many bytes they take.
+  private static let groups: [(structure: VP9Descriptor.Scalability, byteCount: Int)] = [
+    ([(0, [1])], 4), ([(0, [2]), (1, [1])], 6), ([(0, [4]), (2, [1]), (1, [2]), (2, [1, 3])], 11),
+  ].map { (pictures: [(UInt8, VP9Descriptor.References)], byteCount: Int) in
+    (
+      VP9Descriptor.Scalability(
+        layerCount: 1,
+        group: pictures.map { .init(temporalLayer: $0.0, switchingUp: pictures.count > 1, references: $0.1) }),
+      byteCount
+    )
   }
 
   /// Parts of nearly equal size, so that a batch of them can leave in one system call.

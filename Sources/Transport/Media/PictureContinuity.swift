@@ -39,10 +39,10 @@ struct PictureContinuity {
 
   mutating func decode(_ picture: VideoPacket.Picture) {
     if picture.isKey { self = PictureContinuity(marksSyncs: marksSyncs) }
-    if picture.syncsLayer { marksSyncs = true }
+    if picture.syncsLayer || picture.opensLayers { marksSyncs = true }
     if picture.temporalLayer == 0 {
       tl0Index = picture.tl0Index
-      if broken == .untilBase { broken = .nothing }
+      if broken == .untilBase || picture.opensLayers { broken = .nothing }
     } else if picture.syncsLayer {
       broken = .nothing
     }

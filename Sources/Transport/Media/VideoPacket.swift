@@ -21,8 +21,10 @@ struct VideoPacket {
     var isKey = false
     var isDiscardable = false
     var temporalLayer: UInt8 = 0
-    /// Needs only the lowest layer's picture before it (VP8: Y; VP9: switching up point).
+    /// Needs only the lowest layer's picture before it (VP8: Y).
     var syncsLayer = false
+    /// One of the lowest layer, behind which no picture needs one of an upper layer from before it (VP9: U).
+    var opensLayers = false
     var id: UInt16?
     var tl0Index: UInt8?
     /// VP9 in flexible mode: how many pictures back those are that it needs; zeros are none.
@@ -30,7 +32,7 @@ struct VideoPacket {
 
     static func == (a: Picture, b: Picture) -> Bool {
       a.isKey == b.isKey && a.isDiscardable == b.isDiscardable && a.temporalLayer == b.temporalLayer
-        && a.syncsLayer == b.syncsLayer && a.id == b.id && a.tl0Index == b.tl0Index
+        && a.syncsLayer == b.syncsLayer && a.opensLayers == b.opensLayers && a.id == b.id && a.tl0Index == b.tl0Index
         && (a.references ?? (0, 0, 0)) == (b.references ?? (0, 0, 0))
     }
   }
@@ -75,7 +77,7 @@ struct VideoPacket {
       range = (range.lowerBound + length)..<range.upperBound
       picture.isKey = starts && !descriptor.isInterPicturePredicted
       picture.temporalLayer = descriptor.temporalLayer ?? 0
-      picture.syncsLayer = descriptor.switchingUp
+      picture.opensLayers = descriptor.switchingUp && descriptor.temporalLayer == 0
       picture.id = descriptor.pictureID
       if descriptor.isFlexible {
         let far = descriptor.references
