@@ -67,9 +67,11 @@ extension Room {
     var pictures: [Forwarder] = []
     var rest = (member.bitrate.map(Double.init) ?? .infinity) * Self.usable
     var wishes = 0.0
+    var voices = 0.0
     for forwarder in member.subscriptions where !forwarder.isPaused {
-      if forwarder.track.codec.isAudio { rest -= Self.voiceRate } else { pictures.append(forwarder) }
+      if forwarder.track.codec.isAudio { voices += Self.voiceRate } else { pictures.append(forwarder) }
     }
+    rest -= voices
     pictures.sort { $0.preference.priority > $1.preference.priority }  // stable
     var next = pictures[...]
     while let priority = next.first?.preference.priority {
@@ -77,7 +79,8 @@ extension Room {
       next = next.dropFirst(equals.count)
       wishes += allocate(&rest, among: equals, at: now)
     }
-    member.seat.peer.wantedBitrate = Int(wishes * Self.room / Self.usable)
+    // As much as going up to the last choice takes: with less the estimate could stop growing just below it.
+    member.seat.peer.wantedBitrate = Int((wishes * Self.room + voices) / Self.usable)
     for forwarder in pictures where !forwarder.track.layers[forwarder.target].isOn {
       tellWanted(of: forwarder.track, at: now)
     }
