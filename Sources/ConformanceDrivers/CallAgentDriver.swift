@@ -13,7 +13,9 @@ final class CallAgentDriver: NSObject, KoineDriver {
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
     .messages: "data channels carry bytes under a header of their own, which no other style reads",
-    .history: "the vendor's data channel keeps nothing", .secondDevice: "a process has one agent for a user",
+    .layers: "the vendor chooses how large pictures come", .attributes: "people have names, and nothing else",
+    .tokenRoom: "tokens are people's, not rooms'", .history: "the vendor's data channel keeps nothing",
+    .secondDevice: "a process has one agent for a user",
     .refusal: "sound comes mixed; one person's cannot be refused",
     .pausing: "the vendor has no pause; renderers are made and disposed of",
   ]
@@ -29,7 +31,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
   private var screen: HandedScreen?
   private var preview: VideoStreamRenderer?
   private var renderers: [Int32: VideoStreamRenderer] = [:]
-  private var sightings: Sightings
+  private let sightings: Sightings
   private var hasLeft = false
   private var isBusy = false
   private(set) var mirror: VideoView?
@@ -158,17 +160,18 @@ final class CallAgentDriver: NSObject, KoineDriver {
     guard let incoming else { return }
     guard isAccepted else {
       let answer = recorder.asks("reject")
+      self.incoming = nil
       return recorder.calling { incoming.reject { answer($0) } }
     }
     isBusy = true
+    self.incoming = nil
     let options = AcceptCallOptions()
     options.videoOptions = makeVideo()
     let answer = recorder.asks("accept")
     recorder.calling {
       incoming.accept(options: options) { [weak self] call, error in
         answer(error)
-        self?.incoming = nil
-        self?.take(call)
+        if let call { self?.take(call) }
       }
     }
   }
@@ -181,6 +184,17 @@ final class CallAgentDriver: NSObject, KoineDriver {
     guard let call else { return }
     let answer = recorder.asks(isMuted ? "mute" : "unmute")
     recorder.calling { isMuted ? call.mute { answer($0) } : call.unmute { answer($0) } }
+  }
+
+  func muteFromAnotherThread(_ isMuted: Bool) async {
+    guard let call else { return }
+    let answer = recorder.asks(isMuted ? "mute" : "unmute")
+    await onAnotherThread {
+      let done: @Sendable ((any Error)?) -> Void = { error in
+        MainActor.assumeIsolated { answer(error) }
+      }
+      isMuted ? call.mute(completionHandler: done) : call.unmute(completionHandler: done)
+    }
   }
 
   func setCameraOn(_ isOn: Bool) {
@@ -231,7 +245,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
 
 extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency IncomingCallDelegate {
   func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
-    guard let ended = args.removedCalls.first else { return }
+    guard let ended = args.removedCalls.first, call == nil || ended === call else { return }
     isOver = true
     sightings.clear()
     recorder.told(.ended, of: nil, "\(ended.callEndReason.code)", agrees: !callAgent.calls.contains { $0 === ended })
@@ -246,7 +260,7 @@ extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency In
   }
 
   func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {
-    incoming = nil
+    if incoming === incomingCall { incoming = nil }
     recorder.told(.ringingEnded, of: incomingCall.callerInfo.identifier.rawId)
   }
 }

@@ -11,15 +11,21 @@ enum Credentials {
   static func room(_ papers: Papers) throws -> String {
     guard papers != .mangled else { return "no token" }
     let (issued, expires) = times(papers)
-    return try RoomToken(apiKey: "koine", permissions: [.join, .moderate], issued: issued, expires: expires)
-      .signed(with: SigningKey(secret: Array("a secret of thirty-two bytes or more".utf8)))
+    return try RoomToken(
+      apiKey: "koine", permissions: [.join, .moderate], roomID: room(of: papers), issued: issued, expires: expires
+    )
+    .signed(with: SigningKey(secret: Array("a secret of thirty-two bytes or more".utf8)))
   }
+
+  /// The only room that the papers are for; nil: all.
+  private static func room(of papers: Papers) -> String? { papers == .elsewhere ? "elsewhere" : nil }
 
   static func meeting(_ meeting: String, _ id: String, _ name: String, _ papers: Papers) throws -> String {
     guard papers != .mangled else { return "no token" }
     let (issued, expires) = times(papers)
     let pass = try MeetingPass.create(
-      .init(meetingID: meeting, mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: id,
+      .init(meetingID: room(of: papers) ?? meeting, mediaPlacement: .at("embedded:"), mediaRegion: "here"),
+      attendeeID: id,
       externalUserID: name, issued: issued, expires: expires,
       with: SigningKey(secret: Array("a secret of thirty-two bytes or more".utf8)))
     return pass.attendee.joinToken
@@ -36,7 +42,8 @@ enum Credentials {
     guard papers != .mangled else { return "no token" }
     let (issued, expires) = times(papers)
     return try StageToken(
-      participantID: id, stage: stage, userID: name, attributes: ["name": name], issued: issued, expires: expires
+      participantID: id, stage: stage, userID: name,
+      attributes: Roster.attributes(of: name).merging(["name": name]) { $1 }, issued: issued, expires: expires
     ).signed(with: SigningKey(generating: .p384))
   }
 }

@@ -12,12 +12,13 @@ final class ListenerDriver: KoineDriver {
   let name: String
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
+    .attributes: "participants have names, and nothing else of the app's",
     .ringing: "the vendor has no calls between people, only meetings",
     .tokenForm: "the app hands over any text; an embedded room takes what says nothing for no token",
   ]
   private static let topic = "chat"
   private var meeting: Meeting?
-  private var sightings: Sightings
+  private let sightings: Sightings
   private let ownView = RTCMTLVideoView()
   private(set) var isConnected = false
   private(set) var isOver = false
@@ -47,6 +48,11 @@ final class ListenerDriver: KoineDriver {
 
   func setMicrophoneMuted(_ isMuted: Bool) {
     recorder.calling { isMuted ? meeting?.muteMic() : meeting?.unmuteMic() }
+  }
+
+  func muteFromAnotherThread(_ isMuted: Bool) async {
+    let meeting = meeting
+    await onAnotherThread { isMuted ? meeting?.muteMic() : meeting?.unmuteMic() }
   }
 
   func setCameraOn(_ isOn: Bool) { recorder.calling { isOn ? meeting?.enableWebcam() : meeting?.disableWebcam() } }
@@ -79,6 +85,12 @@ final class ListenerDriver: KoineDriver {
       recorder.calling { isWanted ? stream.resume() : stream.pause() }
     }
   }
+
+  func want(rows: Int?, of id: String) {
+    recorder.calling { meeting?.participants[id]?.setQuality(rows == nil ? .high : .low) }
+  }
+
+  var largestMessage: Int { 65_536 }
 
   func setPicturePaused(_ isPaused: Bool, of id: String) { want(isPaused ? .sound : .everything, from: id) }
   func forget() { meeting = nil }

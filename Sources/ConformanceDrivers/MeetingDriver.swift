@@ -12,13 +12,14 @@ final class MeetingDriver: KoineDriver {
   let name: String
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
+    .attributes: "attendees have an id of the app's, and nothing else",
     .refusal: "sound comes mixed; one person's cannot be refused",
     .ringing: "the vendor has no calls between people, only meetings",
     .tokenForm: "the app hands over any text; an embedded room takes what says nothing for no token",
   ]
   private let world: World
   private var meeting: DefaultMeetingSession?
-  private var sightings: Sightings
+  private let sightings: Sightings
   private var tiles: [Int: String] = [:]
   private var sources: [String: RemoteVideoSource] = [:]
   private var screen: InAppScreenCaptureSource?
@@ -78,6 +79,11 @@ final class MeetingDriver: KoineDriver {
     recorder.calling { _ = isMuted ? audioVideo?.realtimeLocalMute() : audioVideo?.realtimeLocalUnmute() }
   }
 
+  func muteFromAnotherThread(_ isMuted: Bool) async {
+    nonisolated(unsafe) let audioVideo = audioVideo
+    await onAnotherThread { _ = isMuted ? audioVideo?.realtimeLocalMute() : audioVideo?.realtimeLocalUnmute() }
+  }
+
   func setCameraOn(_ isOn: Bool) {
     recorder.calling {
       if isOn { try? audioVideo?.startLocalVideo() } else { audioVideo?.stopLocalVideo() }
@@ -116,6 +122,15 @@ final class MeetingDriver: KoineDriver {
       } else {
         audioVideo?.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [source])
       }
+    }
+  }
+
+  func want(rows: Int?, of id: String) {
+    guard let source = sources[id] else { return }
+    let configuration = VideoSubscriptionConfiguration()
+    configuration.targetResolution = rows == nil ? .high : .low
+    recorder.calling {
+      audioVideo?.updateVideoSourceSubscriptions(addedOrUpdated: [source: configuration], removed: [])
     }
   }
 

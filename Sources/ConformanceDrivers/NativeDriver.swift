@@ -15,14 +15,15 @@ final class NativeDriver: KoineDriver {
   ]
   private let world: World
   private var own: Session?
-  private var sightings: Sightings
+  private let sightings: Sightings
   private var microphone, camera, screen: LocalStream?
   private let ownView = VideoView()
   private(set) var heard: [Heard] = []
   private(set) var isOver = false
   // Calls.
   private var endpoint: Endpoint?
-  private var call: Invitation?
+  /// Somebody's that rings here, and one's own.
+  private var incoming, outgoing: Invitation?
 
   init(_ casting: Casting) throws {
     name = casting.name
@@ -34,7 +35,10 @@ final class NativeDriver: KoineDriver {
   }
 
   private func makeSession(room: String, credential: String? = nil) -> Session {
-    let session = Session(JoinRequest(room: room, credential: credential, participantID: id, name: name), in: world)
+    let session = Session(
+      JoinRequest(
+        room: room, credential: credential, participantID: id, name: name, attributes: Roster.attributes(of: name)),
+      in: world)
     session.observe { [weak self, weak session] event in
       MainActor.assumeIsolated { if let session { self?.handle(event, of: session) } }
     }
@@ -78,7 +82,10 @@ final class NativeDriver: KoineDriver {
 
   private func turnCameraOn() throws {
     guard camera == nil, let own else { return }
-    let stream = try own.publish(camera: Devices.camera(world.devices.camera))
+    let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000)
+    let source = try Devices.camera(world.devices.camera)
+    let stream = try own.publish(
+      camera: source, options: VideoPublishOptions(lowerLayers: source.format.height > 180 ? [small] : []))
     own.attach(ownView, to: stream.id)
     camera = stream
   }
@@ -112,6 +119,19 @@ final class NativeDriver: KoineDriver {
     }
   }
 
+  func want(rows: Int?, of id: String) {
+    for stream in own?.participants.first(where: { $0.id == id })?.streams ?? [] where stream.kind == .camera {
+      recorder.calling { own?.setPreference(ReceivePreference(maximumHeight: rows), for: stream.id) }
+    }
+  }
+
+  func muteFromAnotherThread(_ isMuted: Bool) async {
+    let microphone = microphone
+    await onAnotherThread { microphone?.setMuted(isMuted) }
+  }
+
+  var largestMessage: Int { 65_536 }
+
   func setPicturePaused(_ isPaused: Bool, of id: String) {
     guard let own,
       let stream = own.participants.first(where: { $0.id == id })?.streams.first(where: { $0.kind == .camera })
@@ -134,7 +154,7 @@ final class NativeDriver: KoineDriver {
     case .stateChanged(let state): changed(to: state, agrees: session.state == state)
     case .participantJoined(let other):
       let agrees = session.participants.contains { $0.id == other.id }
-      sightings.joined(other.id, name: other.name, isMuted: true, agrees: agrees)
+      sightings.joined(other.id, name: other.name, isMuted: true, attributes: other.attributes, agrees: agrees)
     case .participantLeft(let other, _):
       sightings.left(other.id, agrees: !session.participants.contains { $0.id == other.id })
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
@@ -201,7 +221,7 @@ final class NativeDriver: KoineDriver {
 
 extension NativeDriver {
   var isReachable: Bool { endpoint?.state == .registered }
-  var isRung: Bool { call?.isIncoming == true && call?.answers[id] != .accepted }
+  var isRung: Bool { incoming != nil }
 
   func signIn() {
     let endpoint = Endpoint(identity: id, name: name, in: world)
@@ -215,15 +235,17 @@ extension NativeDriver {
     }
   }
 
-  func ring(_ ids: [String]) { recorder.calling { call = endpoint?.invite(ids, hasVideo: true) } }
+  func ring(_ ids: [String]) { recorder.calling { outgoing = endpoint?.invite(ids, hasVideo: true) } }
 
   func answer(_ isAccepted: Bool) {
-    guard let call else { return }
-    recorder.calling { endpoint?.reply(isAccepted ? .accept : .decline, to: call.id) }
-    if isAccepted { enter(call.room) } else { self.call = nil }
+    guard let call = incoming else { return }
+    incoming = nil
+    let isBusy = own?.state == .connected
+    recorder.calling { endpoint?.reply(isAccepted ? isBusy ? .busy : .accept : .decline, to: call.id) }
+    if isAccepted, !isBusy { enter(call.room) }
   }
 
-  func cancel() { if let call { recorder.calling { endpoint?.cancel(call.id) } } }
+  func cancel() { if let outgoing { recorder.calling { endpoint?.cancel(outgoing.id) } } }
 
   private func enter(_ room: String) {
     own = makeSession(room: room)
@@ -233,14 +255,15 @@ extension NativeDriver {
   private func handle(_ event: EndpointEvent) {
     switch event {
     case .invited(let invitation):
-      call = invitation
+      incoming = invitation
       recorder.told(.rung, of: invitation.caller)
     case .answered(let invitation, _, let answer):
-      guard invitation.id == call?.id else { return }
-      if invitation.isIncoming {
-        recorder.told(.ringingEnded, of: invitation.caller, answer.rawValue)
-        call = nil
-      } else if answer == .accepted, own?.state == .idle {
+      if invitation.id == incoming?.id {
+        incoming = nil
+        return recorder.told(.ringingEnded, of: invitation.caller, answer.rawValue)
+      }
+      guard invitation.id == outgoing?.id else { return }
+      if answer == .accepted, own?.state == .idle {
         enter(invitation.room)
       } else if invitation.callees.allSatisfy({ invitation.answers[$0]?.isOver ?? false }),
         !invitation.answers.values.contains(.accepted)

@@ -2,14 +2,16 @@ import Koine
 import KoineConformanceKit
 import KoineUIKit
 
-/// Whom an app knows of, as its callbacks told it; every change is a line of the trace.
+/// Whom an app knows of, as its callbacks told it; every change is a line of the trace, the last thing that happens: apps
+/// act when they are told.
 @MainActor
-struct Sightings {
+final class Sightings {
   private struct Sighting {
     var name: String
     var isMicrophoneMuted: Bool?
     var hasPicture = false
     var isSharing = false
+    var attributes: [String: String]
     /// Where the camera was drawn, the newest last.
     var views: [VideoView] = []
     var screens: [VideoView] = []
@@ -29,7 +31,7 @@ struct Sightings {
           id: id, name: person.name, isMicrophoneMuted: person.isMicrophoneMuted, hasPicture: person.hasPicture,
           pictures: person.views.reduce(0) { $0 + $1.framesRendered }, width: frame?.width ?? 0,
           height: frame?.height ?? 0, isSharing: person.isSharing,
-          sharedPictures: person.screens.reduce(0) { $0 + $1.framesRendered })
+          sharedPictures: person.screens.reduce(0) { $0 + $1.framesRendered }, attributes: person.attributes)
       }
     }
   }
@@ -40,54 +42,57 @@ struct Sightings {
   /// - Parameters:
   ///   - isMuted: nil where the style does not tell.
   ///   - agrees: whether what the app can read agrees; nil where there is nothing to be read.
-  mutating func joined(_ id: String, name: String, isMuted: Bool?, agrees: Bool? = nil) {
-    recorder.told(.joined, of: id, agrees: agrees)
+  func joined(
+    _ id: String, name: String, isMuted: Bool?, attributes: [String: String] = [:], agrees: Bool? = nil
+  ) {
     if people[id] == nil { order.append(id) }
-    people[id] = Sighting(name: name, isMicrophoneMuted: isMuted)
+    let own = attributes.filter { Roster.attributes(of: name)[$0.key] != nil }
+    people[id] = Sighting(name: name, isMicrophoneMuted: isMuted, attributes: own)
+    recorder.told(.joined, of: id, agrees: agrees)
   }
 
-  mutating func left(_ id: String, agrees: Bool? = nil) {
-    recorder.told(.left, of: id, agrees: agrees)
+  func left(_ id: String, agrees: Bool? = nil) {
     order.removeAll { $0 == id }
     people[id] = nil
+    recorder.told(.left, of: id, agrees: agrees)
   }
 
   /// Everybody is gone because the app itself is out.
-  mutating func clear() {
+  func clear() {
     order = []
     people = [:]
   }
 
   /// - Parameter view: where it is drawn; nil: where it was before.
-  mutating func pictureOn(_ id: String, in view: VideoView?, agrees: Bool? = nil) {
-    recorder.told(.pictureOn, of: id, agrees: agrees)
+  func pictureOn(_ id: String, in view: VideoView?, agrees: Bool? = nil) {
     people[id]?.hasPicture = true
     if let view, people[id]?.views.last !== view { people[id]?.views.append(view) }
+    recorder.told(.pictureOn, of: id, agrees: agrees)
   }
 
   /// Drawn elsewhere from now on.
-  mutating func moved(_ id: String, to view: VideoView) { people[id]?.views.append(view) }
+  func moved(_ id: String, to view: VideoView) { people[id]?.views.append(view) }
 
-  mutating func pictureOff(_ id: String, agrees: Bool? = nil) {
-    recorder.told(.pictureOff, of: id, agrees: agrees)
+  func pictureOff(_ id: String, agrees: Bool? = nil) {
     people[id]?.hasPicture = false
+    recorder.told(.pictureOff, of: id, agrees: agrees)
   }
 
-  mutating func shareOn(_ id: String, in view: VideoView, agrees: Bool? = nil) {
-    recorder.told(.shareOn, of: id, agrees: agrees)
+  func shareOn(_ id: String, in view: VideoView, agrees: Bool? = nil) {
     people[id]?.isSharing = true
     people[id]?.screens.append(view)
+    recorder.told(.shareOn, of: id, agrees: agrees)
   }
 
-  mutating func shareOff(_ id: String, agrees: Bool? = nil) {
-    recorder.told(.shareOff, of: id, agrees: agrees)
+  func shareOff(_ id: String, agrees: Bool? = nil) {
     people[id]?.isSharing = false
+    recorder.told(.shareOff, of: id, agrees: agrees)
   }
 
-  mutating func muted(_ id: String, _ isMuted: Bool, agrees: Bool? = nil) {
+  func muted(_ id: String, _ isMuted: Bool, agrees: Bool? = nil) {
     guard people[id]?.isMicrophoneMuted != isMuted else { return }
-    recorder.told(isMuted ? .muted : .unmuted, of: id, agrees: agrees)
     people[id]?.isMicrophoneMuted = isMuted
+    recorder.told(isMuted ? .muted : .unmuted, of: id, agrees: agrees)
   }
 
   func spoke(_ id: String) { recorder.told(.speaking, of: id) }

@@ -14,6 +14,8 @@ final class StageDriver: NSObject, KoineDriver {
   let inexpressible: [Ability: String] = [
     .messages: "a stage of this generation carries no messages",
     .history: "a stage of this generation carries no messages",
+    .layers: "the room chooses the layer by the receiver's path",
+    .tokenRoom: "the token is what says which stage",
     .share: "a stage knows no screen beside a camera",
     .pausing: "the vendor has no pause; the strategy says what is wanted",
     .ringing: "the vendor has no calls between people, only stages",
@@ -26,7 +28,7 @@ final class StageDriver: NSObject, KoineDriver {
   private var interests: [String: Interest] = [:]
   /// Each participant's camera: whatever other pictures there are beside it, are a screen.
   private var cameras: [String: String] = [:]
-  private var sightings: Sightings
+  private let sightings: Sightings
   private(set) var mirror: VideoView?
   private(set) var isConnected = false
   private(set) var isOver = false
@@ -67,6 +69,11 @@ final class StageDriver: NSObject, KoineDriver {
     recorder.calling { streams.first { $0.device is any IVSMicrophone }?.setMuted(isMuted) }
   }
 
+  func muteFromAnotherThread(_ isMuted: Bool) async {
+    let microphone = streams.first { $0.device is any IVSMicrophone }
+    await onAnotherThread { microphone?.setMuted(isMuted) }
+  }
+
   func setCameraOn(_ isOn: Bool) {
     isPublishingPicture = isOn
     recorder.calling { stage?.refreshStrategy() }
@@ -105,8 +112,9 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?) {
     switch connectionState {
     case .connected:
-      recorder.told(isConnected ? .reconnected : .connected)
+      let isBack = isConnected
       isConnected = true
+      recorder.told(isBack ? .reconnected : .connected)
     case .disconnected:
       isConnected = false
       isOver = true
@@ -120,7 +128,7 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
     guard !participant.isLocal else { return }
     let name = participant.attributes["name"] ?? participant.userId
-    sightings.joined(participant.participantId, name: name, isMuted: true)
+    sightings.joined(participant.participantId, name: name, isMuted: true, attributes: participant.attributes)
   }
 
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
@@ -131,7 +139,7 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
     guard !participant.isLocal else { return }
     let id = participant.participantId
-    for stream in streams {
+    for stream in streams where !isOver {  // what is told of the first may have been the moment to leave
       if let image = stream.device as? any IVSImageDevice {
         if cameras[id] != nil {
           sightings.shareOn(id, in: image.previewView())

@@ -8,7 +8,7 @@ public import KoineSimulatedNetwork
 /// Where the suite's people meet in Koine.
 @MainActor
 public final class Venue: Place {
-  private let world: World
+  private var world: World
   private let start: Tick
   private let isVirtual: Bool
   /// Keeps rooms apart from others' of the same name, at a server that has many.
@@ -46,7 +46,18 @@ public final class Venue: Place {
     case .gap(let id, let milliseconds): backend.cutNetwork(of: id, for: .milliseconds(milliseconds))
     case .addressChange(let id): backend.changeAddress(of: id)
     case .routerRestart: backend.restartRouter()
+    case .limit(let people): backend.limitParticipants(to: people)
+    case .narrowPath(let id, let kilobits):
+      if let spec = try? NetworkSpec(kilobits.map { "rate=\($0)k" } ?? "") { backend.setNetwork(spec, of: id) }
     }
+  }
+
+  public func useLargeCameras() -> Bool {
+    var devices = world.devices
+    devices.camera = "pattern:640x360@15"
+    devices.backCamera = devices.camera
+    world = World(backend: world.backend, delivery: world.delivery, devices: devices)
+    return true
   }
 
   public func close() async {}

@@ -50,6 +50,9 @@ final class DefectiveDriver: Driver {
   func setSharing(_ isOn: Bool) { driver.setSharing(isOn) }
   func say(_ text: String, lifetime: Int?) throws { try driver.say(text, lifetime: lifetime) }
   func want(_ interest: Interest, from id: String) { driver.want(interest, from: id) }
+  func want(rows: Int?, of id: String) { driver.want(rows: rows, of: id) }
+  func muteFromAnotherThread(_ isMuted: Bool) async { await driver.muteFromAnotherThread(isMuted) }
+  var largestMessage: Int { driver.largestMessage }
   func setPicturePaused(_ isPaused: Bool, of id: String) { driver.setPicturePaused(isPaused, of: id) }
   func signIn() { driver.signIn() }
   func ring(_ ids: [String]) { driver.ring(ids) }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// One person in a room whose app is written in one style.
 ///
 /// What the person does is said here in canonical terms and done in the style's own; what the person sees is read from
@@ -14,7 +16,8 @@ public protocol Driver: AnyObject {
   /// What the style has no words for, each with the reason. Scenarios that need it are not played.
   var inexpressible: [Ability: String] { get }
 
-  /// Enters the room with microphone and camera on. Throws where the style says at once that it cannot be.
+  /// Enters the room with microphone and camera on, and with `Roster.attributes(of:)` where the style has attributes.
+  /// Throws where the style says at once that it cannot be.
   func join() throws
   func leave()
   func setMicrophoneMuted(_ isMuted: Bool)
@@ -28,6 +31,10 @@ public protocol Driver: AnyObject {
   func want(_ interest: Interest, from id: String)
   /// Needs `.pausing`.
   func setPicturePaused(_ isPaused: Bool, of id: String)
+  /// Asks for somebody's picture at no more than so many rows; nil: as large as it comes. Needs `.layers`.
+  func want(rows: Int?, of id: String)
+  /// `setMicrophoneMuted`, said on another thread than the main one; returns once that is done.
+  func muteFromAnotherThread(_ isMuted: Bool) async
   /// Signs in, so that calls can begin and arrive. Needs `.ringing`.
   func signIn()
   /// Begins a call, with microphone and camera. Needs `.ringing`.
@@ -50,6 +57,13 @@ public protocol Driver: AnyObject {
   var others: [Seen] { get }
   /// What others have said, in the order in which it came.
   var heard: [Heard] { get }
+  /// How many bytes of text one message takes. Needs `.messages`.
+  var largestMessage: Int { get }
+}
+
+/// What the suite's people are known by in the room besides their names.
+public enum Roster {
+  public static func attributes(of name: String) -> [String: String] { ["seat": "by the window, " + name] }
 }
 
 /// What not every style can say.
@@ -64,6 +78,10 @@ public enum Ability: String, CaseIterable, Codable, Sendable {
   case interest
   /// To take nothing of somebody.
   case refusal
+  /// To say how large somebody's picture is wanted.
+  case layers
+  /// To be in the room with words of the app's own.
+  case attributes
   /// To let somebody's picture rest without giving it up.
   case pausing
   /// Calls between identities.
@@ -72,6 +90,8 @@ public enum Ability: String, CaseIterable, Codable, Sendable {
   case secondDevice
   /// To be let in by a token that may be out of date.
   case tokens
+  /// To be let in by a token that is good for one room, while asking for another.
+  case tokenRoom
   /// To be refused because the token is none.
   case tokenForm
 }
@@ -95,11 +115,13 @@ public struct Seen: Sendable, Hashable {
   public var isSharing: Bool
   /// Pictures drawn of the screen that is shared, so far.
   public var sharedPictures: Int
+  /// Those of `Roster`; empty where the style does not tell.
+  public var attributes: [String: String]
 
   public init(
     id: String, name: String, isMicrophoneMuted: Bool? = nil, hasPicture: Bool = false, pictures: Int = 0,
-    width: Int = 0,
-    height: Int = 0, isSharing: Bool = false, sharedPictures: Int = 0
+    width: Int = 0, height: Int = 0, isSharing: Bool = false, sharedPictures: Int = 0,
+    attributes: [String: String] = [:]
   ) {
     self.id = id
     self.name = name
@@ -110,6 +132,7 @@ public struct Seen: Sendable, Hashable {
     self.height = height
     self.isSharing = isSharing
     self.sharedPictures = sharedPictures
+    self.attributes = attributes
   }
 }
 
@@ -137,6 +160,7 @@ extension Driver {
   public func setSharing(_ isOn: Bool) { recorder.failed(Speechless(.share, style)) }
   public func say(_ text: String, lifetime: Int?) throws { throw Speechless(.messages, style) }
   public func want(_ interest: Interest, from id: String) { recorder.failed(Speechless(.interest, style)) }
+  public func want(rows: Int?, of id: String) { recorder.failed(Speechless(.layers, style)) }
   public func setPicturePaused(_ isPaused: Bool, of id: String) { recorder.failed(Speechless(.pausing, style)) }
   public func signIn() { recorder.failed(Speechless(.ringing, style)) }
   public func ring(_ ids: [String]) { recorder.failed(Speechless(.ringing, style)) }
@@ -145,4 +169,15 @@ extension Driver {
   public var isReachable: Bool { false }
   public var isRung: Bool { false }
   public var heard: [Heard] { [] }
+  public var largestMessage: Int { 2_048 }
+
+  /// For drivers: runs `call` on a thread of its own.
+  public func onAnotherThread(_ call: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { done in
+      Thread {
+        call()
+        done.resume()
+      }.start()
+    }
+  }
 }

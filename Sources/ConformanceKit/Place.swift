@@ -10,6 +10,8 @@ public protocol Place: AnyObject {
   /// Why this trouble cannot be made here; nil: it can.
   func obstacle(to trouble: Trouble) -> String?
   func cause(_ trouble: Trouble)
+  /// From now on cameras give 640×360; false: there is no way to have that here.
+  func useLargeCameras() -> Bool
   /// Ends whatever belongs to the place.
   func close() async
 }
@@ -18,6 +20,8 @@ public protocol Place: AnyObject {
 public enum Papers: String, Codable, Sendable {
   case valid
   case expired
+  /// For another room.
+  case elsewhere
   /// Not a token at all.
   case mangled
 }
@@ -30,6 +34,14 @@ public enum Trouble: Sendable, Hashable {
   case addressChange(of: String)
   /// All state lost, at the same address.
   case routerRestart
+  /// No room takes more people than so many.
+  case limit(people: Int)
+  /// This person's path carries so many kbit/s from now on; nil: whatever comes.
+  case narrowPath(of: String, kilobits: Int?)
+}
+
+extension Place {
+  public func useLargeCameras() -> Bool { false }
 }
 
 /// A kind of place, made anew for each scenario.

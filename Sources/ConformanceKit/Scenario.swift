@@ -14,6 +14,8 @@ public struct Scenario: Sendable, Identifiable {
   public let isAlone: Bool
   /// Takes more time than anybody waits for in real time.
   public let isLong: Bool
+  /// Cameras give 640×360: layers are too small to tell otherwise.
+  public let hasLargeCameras: Bool
   public let troubles: [Trouble]
   let play: @MainActor @Sendable (Story) async throws -> Void
 
@@ -23,7 +25,8 @@ public struct Scenario: Sendable, Identifiable {
   ///   - second: of Ben's, besides.
   public init(
     _ id: String, _ title: String, proves: String, needs: Set<Ability> = [], first: Set<Ability> = [],
-    second: Set<Ability> = [], isAlone: Bool = false, isLong: Bool = false, troubles: [Trouble] = [],
+    second: Set<Ability> = [], isAlone: Bool = false, isLong: Bool = false, hasLargeCameras: Bool = false,
+    troubles: [Trouble] = [],
     play: @escaping @MainActor @Sendable (Story) async throws -> Void
   ) {
     self.id = id
@@ -33,14 +36,15 @@ public struct Scenario: Sendable, Identifiable {
     self.second = needs.union(second)
     self.isAlone = isAlone
     self.isLong = isLong
+    self.hasLargeCameras = hasLargeCameras
     self.troubles = troubles
     self.play = play
   }
 
   /// All that the kit has, in the order of a call's life.
   public static let all =
-    joining + pictures + muting + speaking + interests + messages + shares + ringing + network
-    + leaving + misuse
+    joining + pictures + layers + muting + speaking + interests + messages + shares + ringing + network
+    + leaving + misuse + reentrance
 }
 
 /// What became of one scenario, between two styles, at one place.

@@ -93,6 +93,7 @@ public struct Suite {
 
   /// Why a case cannot be played.
   private func obstacle(to item: Case, at place: any Place) -> Verdict? {
+    if item.scenario.hasLargeCameras, !place.useLargeCameras() { return .notHere("its cameras have one size") }
     for trouble in item.scenario.troubles { if let reason = place.obstacle(to: trouble) { return .notHere(reason) } }
     for (style, needs) in [(item.first, item.scenario.first), (item.second, item.scenario.second)] where !needs.isEmpty
     {

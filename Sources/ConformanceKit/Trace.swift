@@ -80,6 +80,8 @@ public final class Recorder {
   public private(set) var entries: [TraceEntry] = []
   /// Callbacks that the style's vendor documents as coming from inside a call.
   public var mayComeInside: Set<Told> = []
+  /// What the app does inside each callback.
+  var whenTold: (Told) -> Void = { _ in }
   private let clock: @MainActor () -> Int
   private var calls = 0
   private var questions = 0
@@ -96,6 +98,7 @@ public final class Recorder {
     entries.append(
       TraceEntry(
         at: clock(), who: who, told: told, whom: whom, detail: detail, agrees: agrees, isInsideCall: isInsideCall))
+    whenTold(told)
   }
 
   /// Takes an entry over from elsewhere.

@@ -57,6 +57,37 @@ extension Scenario {
       try await story.until("Ben sees the new one") { ben.others.count == 1 && ben.sees(again)?.isMoving == true }
     },
     Scenario(
+      "join.full", "A full room refuses, once, and takes somebody again when there is a seat.", proves: "laws 3 and 6",
+      troubles: [.limit(people: 2)]
+    ) { story in
+      story.place.cause(.limit(people: 2))
+      let (ana, ben) = try await story.two()
+      let cleo = try story.person("Cleo")
+      try cleo.join()
+      try await story.until("Cleo is refused") { cleo.isOver }
+      try story.expect("she never was connected", story.count(.connected, to: cleo) == 0)
+      try story.expect("nobody heard of her", story.count(.joined, to: ana) == 1)
+      ben.leave()
+      try await story.until("Ben is out") { ben.isOver && ana.others.isEmpty }
+      let dan = try await story.joined("Dan")
+      try await story.until("Ana sees Dan") { ana.sees(dan)?.isMoving == true }
+    },
+    Scenario(
+      "roster.attributes", "What somebody came in with is known to those who are there and to those who come.",
+      proves: "law 7", needs: [.attributes]
+    ) { story in
+      let (ana, ben) = try await story.two()
+      for (viewer, other) in [(ana, ben), (ben, ana)] {
+        try await story.until("\(viewer.name) reads it of \(other.name)") {
+          viewer.sees(other)?.attributes == Roster.attributes(of: other.name)
+        }
+      }
+    },
+    Scenario(
+      "join.other-rooms-token", "A token for another room is refused, with an error, once.", proves: "laws 3 and 6",
+      first: [.tokenRoom], isAlone: true
+    ) { story in try await refused(.elsewhere, story) },
+    Scenario(
       "join.expired-token", "An expired token is refused, with an error, once.", proves: "laws 3 and 6",
       first: [.tokens], isAlone: true
     ) { story in try await refused(.expired, story) },

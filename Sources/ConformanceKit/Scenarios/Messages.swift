@@ -59,6 +59,37 @@ extension Scenario {
       try await story.always("Ben hears nothing", for: 800) { ben.heard.isEmpty }
     },
     Scenario(
+      "message.largest", "What is as large as the sender's style takes arrives whole, and one byte more does not.",
+      proves: "law 6", needs: [.messages]
+    ) { story in
+      let (ana, ben) = try await story.two()
+      let text = String(repeating: "abcdefgh", count: ben.largestMessage / 8)
+      do {
+        try ben.say(text + "x", lifetime: nil)
+        await story.run(milliseconds: 300)
+      } catch {}
+      try ben.say(text, lifetime: nil)
+      try await story.until("Ana hears what fits") { ana.heard == [Heard(sender: ben.id, text: text)] }
+    },
+    Scenario(
+      "message.flood", "A thousand in a second: some may be refused, the rest come in order, and the call goes on.",
+      proves: "laws 2 and 6", needs: [.messages]
+    ) { story in
+      let (ana, ben) = try await story.two()
+      for number in 0..<1_000 {
+        try? ben.say("\(number)", lifetime: nil)
+        if number.isMultiple(of: 20) { await story.run(milliseconds: 20) }
+      }
+      await story.run(milliseconds: 6_000)  // until the room takes of him again
+      try ben.say("1000", lifetime: nil)
+      try await story.until("Ana hears the last") { ana.heard.last?.text == "1000" }
+      let numbers = ana.heard.compactMap { Int($0.text) }
+      try story.expect("a hundred at least", numbers.count > 100)
+      try story.expect("in order, once", zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+      let pictures = ana.sees(ben)?.pictures ?? 0
+      try await story.until("she still sees him") { (ana.sees(ben)?.pictures ?? 0) > pictures + 5 }
+    },
+    Scenario(
       "message.too-large", "What is too large is refused, and the next one is not.", proves: "law 6", needs: [.messages]
     ) { story in
       let (ana, ben) = try await story.two()

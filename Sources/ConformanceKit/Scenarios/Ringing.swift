@@ -58,6 +58,42 @@ extension Scenario {
       try await story.until("Ana's call is over", within: 120_000) { ana.isOver }
       try await story.until("it no longer rings") { !ben.isRung }
     },
+    Scenario(
+      "ring.busy", "Who is in a call and takes another one is busy, and their call goes on.", proves: "call-agent 13",
+      needs: [.ringing]
+    ) { story in
+      let (ana, ben) = try await signedIn(story)
+      let cleo = try story.person("Cleo")
+      cleo.signIn()
+      try await story.until("Cleo is signed in") { cleo.isReachable }
+      ana.ring([ben.id])
+      try await story.until("it rings") { ben.isRung }
+      ben.answer(true)
+      try await story.until("they see each other") {
+        ana.sees(ben)?.isMoving == true && ben.sees(ana)?.isMoving == true
+      }
+      cleo.ring([ben.id])
+      try await story.until("it rings again") { ben.isRung }
+      ben.answer(true)
+      try await story.until("Cleo's call is over") { cleo.isOver }
+      let pictures = ana.sees(ben)?.pictures ?? 0
+      try await story.until("theirs goes on") { (ana.sees(ben)?.pictures ?? 0) > pictures + 5 }
+      try story.expect("nobody was told of an end", story.count(.ended, to: ben) == 0)
+    },
+    Scenario(
+      "ring.crossed-declined", "Two ring each other at once, and both say no.", proves: "call-agent 13",
+      needs: [.ringing]
+    ) { story in
+      let (ana, ben) = try await signedIn(story)
+      ana.ring([ben.id])
+      ben.ring([ana.id])
+      try await story.until("it rings at both") { ana.isRung && ben.isRung }
+      ana.answer(false)
+      ben.answer(false)
+      try await story.until("both calls are over") { ana.isOver && ben.isOver }
+      try story.expect(
+        "nobody was in a call", story.count(.connected, to: ana) + story.count(.connected, to: ben) == 0)
+    },
     Scenario("ring.hang-up", "Ben hangs up, and Ana sees him go.", proves: "call-agent 13", needs: [.ringing]) {
       story in
       let (ana, ben) = try await signedIn(story)
