@@ -338,7 +338,8 @@ let package = Package(
       "Conformance",
       of: [
         "KoineConformanceKit", "KoineConformanceDrivers", "KoineSimulatedNetwork", "Koine", "KoineBackends",
-        "KoineServer", .product(name: "Logging", package: "swift-log"),
+        "KoineEmbeddedBackend", "KoineTokens", "AzureCommunicationCalling", "KoineServer",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "Testing",

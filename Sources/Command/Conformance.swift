@@ -1,8 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
 import Koine
 import KoineConformanceDrivers
-import KoineConformanceKit
+public import KoineConformanceKit
 import KoineSampleSupport
 import KoineSimulatedNetwork
 
@@ -34,6 +34,9 @@ struct Conformance: AsyncParsableCommand {
 
   @Option(help: "Virtual time repeats from it.")
   var seed: UInt64 = 1
+
+  @Option(help: "usual, or shuffled:SEED: what a vendor promises no order of comes in any.")
+  var order = Order.usual
 
   @Option(help: "How many processes share the work.")
   var jobs = 1
@@ -77,7 +80,7 @@ struct Conformance: AsyncParsableCommand {
 
   @MainActor
   private func play() async throws {
-    var suite = Suite(styles: style.map(\.rawValue), grounds: try grounds(), seed: seed)
+    var suite = Suite(styles: style.map(\.rawValue), grounds: try grounds(), seed: seed, order: order)
     if !scenario.isEmpty { suite.scenarios.removeAll { one in !scenario.contains { one.id.hasPrefix($0) } } }
     if list { return suite.scenarios.forEach { Swift.print("\($0.id): \($0.title) (\($0.proves))") } }
 
@@ -217,4 +220,9 @@ private final class Progress {
     let line = "\(done)/\(total) played, \(failed) failed"
     FileHandle.standardError.write(Data((isTerminal ? "\r\u{1B}[K" + line : line + "\n").utf8))
   }
+}
+
+extension Order: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+  public var defaultValueDescription: String { description }
 }

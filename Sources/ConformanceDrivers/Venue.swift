@@ -73,8 +73,8 @@ struct UnknownStyle: Error, CustomStringConvertible {
 extension Ground {
   /// Whatever a backend's address leads to, in real time.
   public static func at(_ address: String) -> Ground {
-    Ground(name: address, isVirtual: false) { _ in
-      let world = World(backend: try Backends.backend(at: address), devices: devices)
+    Ground(name: address, isVirtual: false) { _, order in
+      let world = World(backend: try Backends.backend(at: address), delivery: delivery(order), devices: devices)
       return Venue(world, isVirtual: false, suffix: "-" + UUID().uuidString.lowercased())
     }
   }
@@ -83,17 +83,26 @@ extension Ground {
   private static let devices = DefaultDevices(
     camera: "stamp:Somebody,160x90@15", microphone: "tone", screen: "pattern:160x90@10")
 
+  private static func delivery(_ order: Order) -> Delivery {
+    switch order {
+    case .usual: .main
+    case .shuffled(let seed): Delivery(queue: .main, order: .shuffled(seed: seed))
+    }
+  }
+
   /// A router in this process, in virtual time.
   public static func virtual(network: NetworkSpec? = nil) -> Ground {
-    Ground(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed in
-      Venue(World(backend: EmbeddedBackend(virtual: seed, network: network), devices: devices), isVirtual: true)
+    Ground(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed, order in
+      let backend = EmbeddedBackend(virtual: seed, network: network)
+      return Venue(World(backend: backend, delivery: delivery(order), devices: devices), isVirtual: true)
     }
   }
 
   /// A router in this process, over loopback UDP.
   public static func loopback(network: NetworkSpec? = nil) -> Ground {
-    Ground(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _ in
-      Venue(World(backend: EmbeddedBackend(network: network), devices: devices), isVirtual: false)
+    Ground(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _, order in
+      let backend = EmbeddedBackend(network: network)
+      return Venue(World(backend: backend, delivery: delivery(order), devices: devices), isVirtual: false)
     }
   }
 }

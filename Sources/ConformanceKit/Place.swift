@@ -44,16 +44,44 @@ extension Place {
   public func useLargeCameras() -> Bool { false }
 }
 
+/// In which order apps hear of what their vendors promise no order of.
+public enum Order: Codable, Sendable, Hashable, CustomStringConvertible {
+  case usual
+  /// Permuted: an app, or a driver, that relies on luck is found out. The same seed gives the same order.
+  case shuffled(UInt64)
+
+  /// As `description` has it.
+  public init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    switch (parts.first, parts.count) {
+    case ("usual", 1): self = .usual
+    case ("shuffled", 2):
+      guard let seed = UInt64(parts[1]) else { return nil }
+      self = .shuffled(seed)
+    default: return nil
+    }
+  }
+
+  /// `usual` or `shuffled:SEED`.
+  public var description: String {
+    switch self {
+    case .usual: "usual"
+    case .shuffled(let seed): "shuffled:\(seed)"
+    }
+  }
+}
+
 /// A kind of place, made anew for each scenario.
 public struct Ground: Sendable {
   /// As it is called in reports, such as `virtual` or `loopback`.
   public var name: String
   /// A scenario that only waits may be long here.
   public var isVirtual: Bool
-  public var makePlace: @MainActor @Sendable (_ seed: UInt64) throws -> any Place
+  public var makePlace: @MainActor @Sendable (_ seed: UInt64, _ order: Order) throws -> any Place
 
   public init(
-    name: String, isVirtual: Bool, makePlace: @escaping @MainActor @Sendable (_ seed: UInt64) throws -> any Place
+    name: String, isVirtual: Bool,
+    makePlace: @escaping @MainActor @Sendable (_ seed: UInt64, _ order: Order) throws -> any Place
   ) {
     self.name = name
     self.isVirtual = isVirtual

@@ -5,16 +5,18 @@ public struct Suite {
   public var styles: [String]
   public var grounds: [Ground]
   public var seed: UInt64
+  public var order: Order
   /// Stands between a driver and the suite: for the suite's own tests.
   var meddle: @MainActor (any Driver) -> any Driver = { $0 }
 
   public init(
-    scenarios: [Scenario] = Scenario.all, styles: [String], grounds: [Ground], seed: UInt64 = 1
+    scenarios: [Scenario] = Scenario.all, styles: [String], grounds: [Ground], seed: UInt64 = 1, order: Order = .usual
   ) {
     self.scenarios = scenarios
     self.styles = styles
     self.grounds = grounds
     self.seed = seed
+    self.order = order
   }
 
   /// One cell of the matrix.
@@ -62,7 +64,7 @@ public struct Suite {
     }
     let place: any Place
     do {
-      place = try item.ground.makePlace(seed)
+      place = try item.ground.makePlace(seed, order)
     } catch {
       outcome.verdict = .failed(["the place could not be made: \(error)"])
       return outcome

@@ -97,10 +97,30 @@ public final class Delivery: Sendable {
   /// may wait at the same time: none may take another's news for run before it has.
   private let count = Lock((posted: 0, fenced: 0))
   private let mark: Mark
+  public let order: Order
+  private let dice: Lock<SeededRandom>
 
-  public init(queue: DispatchQueue) {
+  /// In which order an app hears of what nobody promises an order of.
+  public enum Order: Sendable, Hashable {
+    /// Always in the same.
+    case usual
+    /// In any, so that an app that relies on luck is found out; in virtual time the same seed gives the same order.
+    case shuffled(seed: UInt64)
+  }
+
+  public init(queue: DispatchQueue, order: Order = .usual) {
     self.queue = queue
+    self.order = order
     mark = Mark.of(queue)
+    let seed: UInt64 = if case .shuffled(let seed) = order { seed } else { 0 }
+    dice = Lock(SeededRandom(seed: seed))
+  }
+
+  /// For adapters: things whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
+  /// array that was made from a set.
+  package func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
+    guard order != .usual, elements.count > 1 else { return elements }
+    return dice.withLock { dice in elements.indices.shuffled(using: &dice) }.map { elements[$0] }
   }
 
   /// Whether the caller runs on the queue, as everything that is delivered does. (Not `Thread.isMainThread`: the main

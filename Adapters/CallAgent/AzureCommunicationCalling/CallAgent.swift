@@ -165,8 +165,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     let handler = Handler(completionHandler)
     world.delivery.deliver { [self] in
       state.withLock { $0.calls.append(call) }
-      handler(call, nil)
-      tell(CallsUpdatedEventArgs(added: [call]))
+      let news: [() -> Void] = [{ handler(call, nil) }, { self.tell(CallsUpdatedEventArgs(added: [call])) }]
+      for one in world.delivery.inAnyOrder(news) { one() }
     }
     call.begin(ringing: callees, options: options)
   }

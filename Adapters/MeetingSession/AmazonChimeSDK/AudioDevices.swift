@@ -29,9 +29,10 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   // MARK: Which there are
 
-  /// The speaker is always the second, as with the vendor's.
+  /// The speaker is always the second, as with the vendor's; the order of the others is nobody's promise.
   func list() -> [MediaDevice] {
-    var devices = place.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? []
+    var devices = place.delivery.inAnyOrder(
+      place.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? [])
     devices.insert(.speaker, at: min(1, devices.count))
     return devices
   }

@@ -36,8 +36,9 @@ extension DefaultAudioVideoFacade {
     case .reconnecting:
       state.withLock { $0.isReconnecting = true }
       audioVideoObservers.tell { $0.audioSessionDidDrop() }
-      audioVideoObservers.tell { $0.audioSessionDidStartConnecting(reconnecting: true) }
-      audioVideoObservers.tell { $0.videoSessionDidStartConnecting() }
+      audioVideoObservers.tell(inAnyOrder: [
+        { $0.audioSessionDidStartConnecting(reconnecting: true) }, { $0.videoSessionDidStartConnecting() },
+      ])
     case .ended(let reason): ended(reason)
     }
   }
@@ -49,9 +50,10 @@ extension DefaultAudioVideoFacade {
       defer { state.unsent = [] }
       return (state.connections > 1, state.unsent)
     }
-    audioVideoObservers.tell { $0.audioSessionDidStart(reconnecting: isAgain) }
     let status = MeetingSessionStatus(statusCode: .ok)
-    audioVideoObservers.tell { $0.videoSessionDidStartWithStatus(sessionStatus: status) }
+    audioVideoObservers.tell(inAnyOrder: [
+      { $0.audioSessionDidStart(reconnecting: isAgain) }, { $0.videoSessionDidStartWithStatus(sessionStatus: status) },
+    ])
     if !isAgain {
       audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: true) }
       roster.join(session.localParticipant.id, externalUserId: configuration.credentials.externalUserId)

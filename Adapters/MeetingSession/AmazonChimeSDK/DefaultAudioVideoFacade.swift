@@ -138,7 +138,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     case .running(let session):
       contentShare.meetingEnds()
       session.leave {}
-    case .endedByRoom: tellVideoStopped(.ok)
+    case .endedByRoom: audioVideoObservers.tell(Self.videoStopped(.ok))
     case .idle, .stopping: break
     }
     localVideo.camera.stop()
@@ -160,18 +160,19 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     roster.clear()
     if wasReconnecting { audioVideoObservers.tell { $0.audioSessionDidCancelReconnect() } }
     let status = MeetingSessionStatus(statusCode: wasStopping ? .ok : MeetingSessionStatusCode(reason))
-    audioVideoObservers.tell { $0.audioSessionDidStopWithStatus(sessionStatus: status) }
+    var stops: [(any AudioVideoObserver) -> Void] = [{ $0.audioSessionDidStopWithStatus(sessionStatus: status) }]
     if wasStopping {
-      tellVideoStopped(.ok)
+      stops.append(Self.videoStopped(.ok))
     } else if reason == .lost {
       state.withLock { $0.phase = .idle }
-      tellVideoStopped(.videoServiceUnavailable)
+      stops.append(Self.videoStopped(.videoServiceUnavailable))
     }
+    audioVideoObservers.tell(inAnyOrder: stops)
   }
 
-  private func tellVideoStopped(_ code: MeetingSessionStatusCode) {
+  private static func videoStopped(_ code: MeetingSessionStatusCode) -> (any AudioVideoObserver) -> Void {
     let status = MeetingSessionStatus(statusCode: code)
-    audioVideoObservers.tell { $0.videoSessionDidStopWithStatus(sessionStatus: status) }
+    return { $0.videoSessionDidStopWithStatus(sessionStatus: status) }
   }
 
   // MARK: Observers

@@ -40,7 +40,7 @@ final class Place: Sendable {
 /// Who observes something: each object once, held strongly. What is told reaches those who are in the set when it is
 /// their turn, on the delivery queue, never from inside a call.
 final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded; observers are called on one queue
-  private let delivery: Delivery
+  let delivery: Delivery
   private let entries = Lock<[Observer]>([])
 
   init(_ delivery: Delivery) { self.delivery = delivery }
@@ -68,11 +68,17 @@ final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded;
     withExtendedLifetime(removed) {}
   }
 
+  /// In no promised order among observers.
   func tell(_ call: @escaping (Observer) -> Void) {
     nonisolated(unsafe) let call = call  // handed over to the queue, run there once
     delivery.deliver { [self] in
-      for observer in entries.withLock({ $0 }) where contains(observer) { call(observer) }
+      for observer in delivery.inAnyOrder(entries.withLock { $0 }) where contains(observer) { call(observer) }
     }
+  }
+
+  /// What happens at one moment, in no promised order: the audio and the video side know nothing of each other.
+  func tell(inAnyOrder calls: [(Observer) -> Void]) {
+    for call in delivery.inAnyOrder(calls) { tell(call) }
   }
 
   private func contains(_ observer: Observer) -> Bool {

@@ -138,8 +138,9 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       state.toldSources = state.sources
       return (new.sorted { $0.key < $1.key }.map(\.value), gone.sorted { $0.key < $1.key }.map(\.value))
     }
-    if !gone.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeUnavailable(sources: gone) } }
-    if !new.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeAvailable(sources: new) } }
+    let (lost, found) = (place.delivery.inAnyOrder(gone), place.delivery.inAnyOrder(new))
+    if !lost.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeUnavailable(sources: lost) } }
+    if !found.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeAvailable(sources: found) } }
   }
 
   // MARK: Both together

@@ -104,6 +104,7 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded, because an
   }
 
   private func tell<Item>(_ items: [Item], _ call: @escaping (any RealtimeObserver, [Item]) -> Void) {
+    let items = observers.delivery.inAnyOrder(items)  // the vendor's come from sets
     if !items.isEmpty { observers.tell { call($0, items) } }
   }
 }

@@ -113,8 +113,14 @@ final class StageRun: @unchecked Sendable {
   /// Asks everything again: oneself first, then the others in the order in which they came.
   func refresh() {
     guard !isOver, connection == .connected else { return }
-    refreshPublication()
-    for remote in remotes where remote.isAnnounced && !isOver {
+    // Nil is oneself. In what order a strategy is asked, the vendor does not say.
+    let everybody: [RemoteParticipant?] = [nil] + remotes
+    for remote in session.world.delivery.inAnyOrder(everybody) {
+      guard let remote else {
+        refreshPublication()
+        continue
+      }
+      guard remote.isAnnounced, !isOver else { continue }
       ask(about: remote)
       settle(remote)
     }
