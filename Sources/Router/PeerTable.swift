@@ -67,7 +67,9 @@ final class PeerTable {
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
   func bind(_ seat: Seat, to source: SocketAddress) {
-    guard seat.boundTo.last != source, byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
+    guard byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
+    // Another peer may have had the address meanwhile: it is the latest again.
+    seat.boundTo.removeAll { $0 == source }
     if seat.boundTo.count == Self.addressLimit {
       let old = seat.boundTo.removeFirst()
       if byAddress[old] === seat { byAddress[old] = nil }

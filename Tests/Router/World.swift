@@ -20,6 +20,8 @@ final class World {
   private var random: SeededRandom
   /// Whatever a client sends comes through here first.
   var tap: ((Client, Bytes) -> Void)?
+  /// Where the router sees a client's datagrams come from, where that is not its own address.
+  var redirect: ((Client) -> SocketAddress)?
   /// What comes last first.
   private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
@@ -135,9 +137,10 @@ final class World {
           isQuiet = false
           guard !client.isUnplugged else { continue }
           tap?(client, Bytes(scratch.writable[..<transmit.count]))
+          let source = redirect?(client) ?? transmit.source
           send(transmit) { [weak self] datagram in
             guard let self else { return }
-            self.router.handle(datagram, from: transmit.source, to: transmit.destination, at: self.now)
+            self.router.handle(datagram, from: source, to: transmit.destination, at: self.now)
           }
         }
       }
