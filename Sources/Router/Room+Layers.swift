@@ -79,8 +79,10 @@ extension Room {
       next = next.dropFirst(equals.count)
       wishes += allocate(&rest, among: equals, at: now)
     }
-    // As much as going up to the last choice takes: with less the estimate could stop growing just below it.
-    member.seat.peer.wantedBitrate = Int((wishes * Self.room + voices) / Self.usable)
+    // As much as going up to the last choice takes: with less the estimate could stop growing just below it. A number that
+    // no path carries is as good as any larger one.
+    let wanted = (wishes * Self.room + voices) / Self.usable
+    member.seat.peer.wantedBitrate = Int(min(wanted, Double(SignalingLimits.bitrate)))
     for forwarder in pictures where !forwarder.track.layers[forwarder.target].isOn {
       tellWanted(of: forwarder.track, at: now)
     }

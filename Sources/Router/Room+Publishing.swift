@@ -134,6 +134,9 @@ extension Room {
     guard (1...(stream.codec.isAudio ? 1 : SignalingLimits.encodings)).contains(media.encodings.count) else {
       throw Failure(.badMedia, "\(media.encodings.count) encodings of track “\(track.id)”")
     }
+    guard media.encodings.allSatisfy(\.isWithinLimits) else {
+      throw Failure(.badMedia, "bitrates or heights of track “\(track.id)” that cannot be")
+    }
     // RFC 5761 section 4: 64 to 95 look like RTCP on one port.
     let types = [media.payloadType, media.rtxPayloadType].compactMap(\.self)
     guard types.allSatisfy({ $0 < 128 && !(64...95).contains($0) }), Set(types).count == types.count else {

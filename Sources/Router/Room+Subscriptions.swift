@@ -10,6 +10,9 @@ extension Room {
     guard member.subscriptions.count + subscribe.tracks.count <= limits.subscriptions else {
       return fail(subscribe, Failure(.tooMany, "at most \(limits.subscriptions) subscriptions"), member)
     }
+    guard !subscribe.tracks.contains(where: { $0.participant == member.id }) else {
+      return fail(subscribe, Failure(.forbidden, "nobody gets tracks of their own"), member)
+    }
     var answer = Subscribed(request: subscribe.request, tracks: [])
     for reference in subscribe.tracks {
       guard let track = track(reference) else {

@@ -9,6 +9,14 @@ extension KeyedDecodingContainer {
     return try bounded(text, key, limit)
   }
 
+  /// A number from zero on.
+  func numberIfPresent(_ key: Key, limit: Int) throws -> Int? {
+    guard let number = try decodeIfPresent(Int.self, forKey: key) else { return nil }
+    guard number >= 0 else { throw SignalingError.malformed("“\(key.stringValue)” is negative") }
+    guard number <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
+    return number
+  }
+
   /// A list that may be missing, which means empty. Stops reading as soon as it is too long.
   func list<Element: Decodable>(_ key: Key, limit: Int) throws -> [Element] {
     guard contains(key), try !decodeNil(forKey: key) else { return [] }

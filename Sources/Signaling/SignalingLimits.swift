@@ -15,6 +15,10 @@ public enum SignalingLimits {
   public static let references = 256
   /// Simulcast layers of one track.
   public static let encodings = 4
+  /// What one encoding may be said to take, in bit/s.
+  public static let bitrate = 1_000_000_000
+  /// How high one encoding's pictures may be said to be, in pixels.
+  public static let rows = 16_384
   public static let candidates = 32
   /// Entries of a participant's attributes.
   public static let attributes = 64

@@ -62,6 +62,11 @@ public struct Media: Hashable, Sendable {
     /// In pixels, as far as the publisher knows.
     public var maxHeight: Int?
 
+    /// Whether the numbers can be reckoned with: not negative, and within `SignalingLimits`.
+    public var isWithinLimits: Bool {
+      (0...SignalingLimits.bitrate).contains(maxBitrate ?? 0) && (0...SignalingLimits.rows).contains(maxHeight ?? 0)
+    }
+
     public init(
       rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maxBitrate: Int? = nil, maxHeight: Int? = nil
     ) {
@@ -107,7 +112,7 @@ extension Media.Encoding: Codable {
     self.init(
       rid: try fields.textIfPresent(.rid), ssrc: try fields.decode(UInt32.self, forKey: .ssrc),
       rtxSSRC: try fields.decodeIfPresent(UInt32.self, forKey: .rtxSSRC),
-      maxBitrate: try fields.decodeIfPresent(Int.self, forKey: .maxBitrate),
-      maxHeight: try fields.decodeIfPresent(Int.self, forKey: .maxHeight))
+      maxBitrate: try fields.numberIfPresent(.maxBitrate, limit: SignalingLimits.bitrate),
+      maxHeight: try fields.numberIfPresent(.maxHeight, limit: SignalingLimits.rows))
   }
 }

@@ -74,6 +74,58 @@ struct HarmTests {
     #expect(clients[1].numbers("ana", "camera") == Array(0..<30))
   }
 
+  @Test func numbersThatCannotBeAreRefused() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    for (bitrate, height) in [(Int.max, 1), (.min, 1), (-1, 1), (1, .max), (1, .min)] {
+      var media = clients[0].makeMedia(.camera)
+      (media.encodings[0].maxBitrate, media.encodings[0].maxHeight) = (bitrate, height)
+      let publish = Publish(request: 1, tracks: [Track(id: "c", kind: .camera, media: media)])
+      #expect(throws: SignalingError.self) {
+        try ClientMessage.publish(publish).json().withUnsafeBytes { try ClientMessage(json: $0) }
+      }
+      // As by SDP, which is read elsewhere.
+      world.router.handle(.publish(publish), on: clients[0].connection, at: world.now)
+      world.drain()
+      #expect(clients[0].messages.last?.code == .badMedia)
+    }
+    for id in ["c", "d", "e"] {
+      var media = clients[0].makeMedia(.camera)
+      media.mid = id
+      media.encodings[0].maxBitrate = SignalingLimits.bitrate
+      clients[0].publish(Track(id: id, kind: .camera, media: media))
+    }
+    clients[1].subscribe(to: "ana", "c", "d", "e")
+    world.run(.seconds(1))
+    #expect(world.router.statistics.participants == 2)
+  }
+
+  @Test func nobodyGetsTracksOfTheirOwn() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    ana.publish(.camera)
+    ana.subscribe(to: "ana", "camera")
+    #expect(ana.messages.last?.code == .forbidden)
+  }
+
+  @Test func anAddressComesBackToItsPeer() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    let (ana, ben) = (clients[0], clients[1])
+    clients[1].publish(.camera)
+    clients[0].subscribe(to: "ben", "camera")
+    // Ben's datagrams come from Ana's address for a while: he takes it over, as his checks have the right password.
+    world.run(.milliseconds(500))
+    world.redirect = { client in client.number == 1 ? ana.address : client.address }
+    world.run(.seconds(8))
+    world.redirect = nil
+    world.run(.seconds(8))
+    ben.sendPictures("camera", seconds: 1)
+    world.run(.seconds(2))
+    #expect(ana.failure == nil && ben.failure == nil)
+    #expect(ana.numbers("ben", "camera").count == 30)
+  }
+
   @Test func messagesOutOfPlaceAreAnswered() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
