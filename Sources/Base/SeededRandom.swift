@@ -1,6 +1,9 @@
-/// Repeatable randomness (xoshiro256**, seeded through SplitMix64), so that a failing run repeats from its seed.
+/// Randomness of one world: repeatable where time is virtual (xoshiro256**, seeded through SplitMix64), so that a failing run
+/// repeats from its seed; the system's where calls are real, because credentials and keys come from here.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
   private var s0, s1, s2, s3: UInt64
+  /// Nothing is seeded: each number is the system's own, and says nothing of any other.
+  private let isOfSystem: Bool
 
   public init(seed: UInt64) {
     var state = seed
@@ -12,15 +15,22 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
       return z ^ (z >> 31)
     }
     (s0, s1, s2, s3) = (splitMix(), splitMix(), splitMix(), splitMix())
+    isOfSystem = false
   }
 
-  /// A generator seeded by the system, for keys of real calls.
-  public static func system() -> SeededRandom {
-    var generator = SystemRandomNumberGenerator()
-    return SeededRandom(seed: generator.next())
+  private init() {
+    (s0, s1, s2, s3) = (0, 0, 0, 0)
+    isOfSystem = true
   }
+
+  /// The system's generator, for real calls: whoever sees numbers of it can tell neither the next nor the last.
+  public static func system() -> SeededRandom { SeededRandom() }
 
   public mutating func next() -> UInt64 {
+    if isOfSystem {
+      var generator = SystemRandomNumberGenerator()
+      return generator.next()
+    }
     func rotated(_ x: UInt64, _ k: UInt64) -> UInt64 { (x << k) | (x >> (64 - k)) }
     let result = rotated(s1 &* 5, 7) &* 9
     let t = s1 << 17
@@ -34,5 +44,11 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 
   /// A generator of its own for one part, so that parts do not disturb each other's sequence.
-  public mutating func fork() -> SeededRandom { SeededRandom(seed: next()) }
+  public mutating func fork() -> SeededRandom { isOfSystem ? self : SeededRandom(seed: next()) }
+
+  /// A name that others may see, told by a generator of its own: it gives nothing of this one's state away.
+  public mutating func makeID() -> String {
+    var own = fork()
+    return String(own.next(), radix: 36)
+  }
 }

@@ -348,7 +348,7 @@ package final class Router {
 
   private func unusedID(in room: String) -> String {
     while true {
-      let id = "p" + String(random.next(), radix: 36)
+      let id = "p" + random.makeID()
       if rooms[room]?.member(id) == nil { return id }
     }
   }

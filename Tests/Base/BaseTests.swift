@@ -77,3 +77,27 @@ import Testing
     #expect(try #require(SocketAddress(host, port: 9)).host == host)
   }
 }
+
+@Suite struct RandomnessTests {
+  @Test func aSeededGeneratorRepeatsAndTheSystemsDoesNot() {
+    var seeded = SeededRandom(seed: 7), system = SeededRandom.system()
+    var (sameSeed, sameSystem) = (seeded, system)
+    #expect((0..<8).allSatisfy { _ in seeded.next() == sameSeed.next() })
+    #expect((0..<8).allSatisfy { _ in system.next() != sameSystem.next() })
+    #expect(seeded.makeID() == sameSeed.makeID())
+  }
+
+  /// Whoever knows all that a router has told must not know what the next one in the room is given.
+  @Test func whatTheSystemForksCannotBeForetold() {
+    var system = SeededRandom.system()
+    var (fork, copy) = (system.fork(), system)
+    var other = copy.fork()
+    #expect(fork.next() != other.next())
+  }
+
+  @Test func anIDIsNoOutputOfItsGenerator() {
+    var (random, same) = (SeededRandom(seed: 7), SeededRandom(seed: 7))
+    let id = random.makeID()
+    #expect((0..<8).allSatisfy { _ in String(same.next(), radix: 36) != id })
+  }
+}
