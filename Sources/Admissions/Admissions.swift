@@ -18,6 +18,13 @@ extension Authorization {
           if let room = admission.room, room != join.room {
             return .failure(Failure(.forbidden, "the token is for another room"))
           }
+          // A token's bearer is who the token says, whatever it asks to be called.
+          if let own = admission.participantID ?? admission.identity, let asked = join.participantID, asked != own {
+            return .failure(Failure(.forbidden, "the token is another participant's than “\(asked)”"))
+          }
+          if let own = admission.externalID, let asked = join.externalID, asked != own {
+            return .failure(Failure(.forbidden, "the token is another user's than “\(asked)”"))
+          }
           return .success(Grants(admission))
         }
       },
@@ -75,7 +82,8 @@ extension Grants {
       }
     }
     self.init(
-      participantID: admission.participantID, name: admission.displayName,
+      participantID: admission.participantID ?? admission.identity, name: admission.displayName,
+      externalID: admission.externalID,
       attributes: admission.attributes.isEmpty ? nil : admission.attributes,
       publish: admission.canPublish ? Set(kinds) : [], canSubscribe: admission.canSubscribe,
       canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: !admission.mustAsk)

@@ -5,7 +5,9 @@ package struct Grants: Hashable, Sendable {
   /// Overrides what the join asked for; nil leaves it.
   package var participantID: String?
   package var name: String?
+  /// Empty: none.
   package var externalID: String?
+  /// Its bearer cannot change these, whatever others it has.
   package var attributes: [String: String]?
   /// Kinds of tracks it may publish.
   package var publish: Set<Track.Kind>
@@ -36,6 +38,12 @@ package struct Grants: Hashable, Sendable {
   }
 
   package static let everything = Grants()
+
+  /// The external id of somebody who asked for `wish`.
+  func externalID(instead wish: String?) -> String? {
+    guard let externalID else { return wish }
+    return externalID.isEmpty ? nil : externalID
+  }
 }
 
 /// An identity as its credential gives it.

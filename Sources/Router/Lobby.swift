@@ -15,7 +15,7 @@ struct Lobby {
     /// As those see it who decide.
     var participant: Participant {
       Participant(
-        id: id, name: grants.name ?? join.name, externalID: grants.externalID ?? join.externalID,
+        id: id, name: grants.name ?? join.name, externalID: grants.externalID(instead: join.externalID),
         attributes: grants.attributes ?? join.attributes)
     }
   }

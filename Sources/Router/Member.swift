@@ -45,7 +45,7 @@ final class Member {
   ) {
     self.id = id
     name = grants.name ?? join.name
-    externalID = grants.externalID ?? join.externalID
+    externalID = grants.externalID(instead: join.externalID)
     attributes = grants.attributes ?? join.attributes
     (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
     (self.connection, line, dialect) = (connection.id, connection, connection.dialect)

@@ -46,7 +46,7 @@ final class Room {
   ) {
     (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
     self.random = random
-    epoch = String(self.random.next(), radix: 36)
+    epoch = self.random.makeID()
     (created, recovers) = (now, now)
     speakers = SpeakerBoard(limit: limits.forwardedVoices)
     history = DataHistory(limits: .init(count: limits.historyCount, bytes: limits.historyBytes))
@@ -166,14 +166,23 @@ final class Room {
     case .resume(let tracks): resume(tracks, of: member, at: now)
     case .prefer(let preferences): prefer(preferences, of: member, at: now)
     case .data(let message): take(message, of: member, at: now)
-    case .attributes(let attributes):
-      member.attributes = attributes
-      if !member.grants.isHidden { tellOthers(.attributes(participant: member.id, attributes), than: member) }
+    case .attributes(let attributes): take(attributes, of: member)
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .muteOther(let reference): muteOther(reference, by: member, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
     case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
     }
+  }
+
+  /// Replaces its attributes, but for those that its credential gave it.
+  private func take(_ attributes: [String: String], of member: Member) {
+    let given = member.grants.attributes ?? [:]
+    if let key = attributes.keys.sorted().first(where: { key in given[key].map { $0 != attributes[key] } ?? false }) {
+      let failure = Failure(.forbidden, "“\(key)” is what the token says")
+      return outbox.post(.failed(request: nil, failure), to: member.connection)
+    }
+    member.attributes = attributes.merging(given) { _, given in given }
+    if !member.grants.isHidden { tellOthers(.attributes(participant: member.id, member.attributes), than: member) }
   }
 
   private func putOut(_ id: String, by member: Member, at now: Tick) {

@@ -4,6 +4,8 @@ public struct Admission: Hashable, Sendable {
   public var identity: String?
   /// The id it must bear in the room; nil if the token leaves it open.
   public var participantID: String?
+  /// The vendor's name for the person behind the participant; nil if the token leaves it open, empty if there is none.
+  public var externalID: String?
   /// What others are shown, where the token says so.
   public var displayName: String?
   /// The only room it may enter; nil for any.
@@ -29,11 +31,12 @@ public struct Admission: Hashable, Sendable {
   public var expiry: NumericDate?
 
   public init(
-    identity: String? = nil, participantID: String? = nil, displayName: String? = nil, room: String? = nil,
-    canPublish: Bool = true, canSubscribe: Bool = true, canModerate: Bool = false, mustAsk: Bool = false,
-    attributes: [String: String] = [:], expiry: NumericDate? = nil
+    identity: String? = nil, participantID: String? = nil, externalID: String? = nil, displayName: String? = nil,
+    room: String? = nil, canPublish: Bool = true, canSubscribe: Bool = true, canModerate: Bool = false,
+    mustAsk: Bool = false, attributes: [String: String] = [:], expiry: NumericDate? = nil
   ) {
-    (self.identity, self.participantID, self.displayName) = (identity, participantID, displayName)
+    (self.identity, self.participantID, self.externalID) = (identity, participantID, externalID)
+    self.displayName = displayName
     (self.room, self.canPublish, self.canSubscribe) = (room, canPublish, canSubscribe)
     (self.canModerate, self.mustAsk) = (canModerate, mustAsk)
     (self.attributes, self.expiry) = (attributes, expiry)

@@ -20,7 +20,7 @@ public struct MeetingJoinToken: AccessToken {
   public var admission: Admission {
     let directions = capabilities?.directions
     return Admission(
-      identity: externalUserID, participantID: attendeeID, room: meetingID,
+      identity: externalUserID, participantID: attendeeID, externalID: externalUserID, room: meetingID,
       canPublish: directions?.contains { $0.sends } ?? true,
       canSubscribe: directions?.contains { $0.receives } ?? true, expiry: expires)
   }

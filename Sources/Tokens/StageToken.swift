@@ -85,8 +85,9 @@ public struct StageToken: AccessToken {
 
   public var admission: Admission {
     Admission(
-      identity: userID.flatMap { $0.isEmpty ? nil : $0 } ?? participantID, participantID: participantID, room: topic,
-      canPublish: capabilities.canPublish, canSubscribe: capabilities.canSubscribe, attributes: attributes,
+      identity: userID.flatMap { $0.isEmpty ? nil : $0 } ?? participantID, participantID: participantID,
+      externalID: userID ?? "", room: topic, canPublish: capabilities.canPublish,
+      canSubscribe: capabilities.canSubscribe, attributes: attributes,
       expiry: expires)
   }
 

@@ -19,6 +19,7 @@ struct GrantTests {
       case "no-moderate": (grants.canModerate, grants.canAdmit) = (false, false)
       case "hidden": grants.isHidden = true
       case "ask": (grants.mustAsk, grants.canAdmit) = (true, false)
+      case "viewer": grants.attributes = ["role": "viewer"]
       case "10s": grants.validFor = .seconds(10)
       case "0s": grants.validFor = .zero
       default: return .failure(Failure(.unauthorized, "what is “\(word)”?"))
@@ -50,6 +51,16 @@ struct GrantTests {
     case .dataReceipt(let receipt): receipt.failure?.message
     default: nil
     }
+  }
+
+  @Test func whatTheTokenSaysCannotBeOverwritten() throws {
+    let (ana, ben) = (try enter("ana", "viewer"), try enter("ben"))
+    ben.forgetMessages()
+    ana.tell(.attributes(["role": "host", "hand": "up"]))
+    #expect(ana.messages.last?.code == .forbidden && reason(ana)?.contains("role") == true)
+    #expect(ben.messages.isEmpty)
+    ana.tell(.attributes(["hand": "up"]))
+    #expect(ben.messages == [.attributes(participant: "ana", ["role": "viewer", "hand": "up"])])
   }
 
   @Test func whoMayNotEnterIsToldWhy() throws {

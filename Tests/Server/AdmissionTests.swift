@@ -44,6 +44,34 @@ import Testing
     await rooms.server.stop()
   }
 
+  /// A token's bearer is who it says, whatever the join asks for.
+  @Test func noTokenLetsItsBearerBeSomebodyElse() async throws {
+    let keys = try KeySet(newKey: "a")
+    let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
+    let eve = try CommunicationUserToken(identity: "8:acs:eve", issued: now, expires: now + 60)
+      .signed(with: keys.signingKey)
+    let meeting = try MeetingPass.create(
+      .init(meetingID: "tea", mediaPlacement: .at("ws://127.0.0.1")), attendeeID: "a", externalUserID: "intern#Ivo",
+      issued: now, with: keys.signingKey)
+    let stage = try StageToken(participantID: "a", stage: "tea", userID: "u1", issued: now, expires: now + 60)
+      .signed(with: keys.signingKey)
+    let unnamed = try StageToken(participantID: "a", stage: "tea", issued: now, expires: now + 60)
+      .signed(with: keys.signingKey)
+    for (credential, id, externalID) in [
+      (eve, "8:acs:ben", nil), (meeting.attendee.joinToken, "b", nil), (meeting.attendee.joinToken, "a", "ceo#Carla"),
+      (stage, "a", "u-admin"), (unnamed, "a", "u-admin"),
+    ] as [(String, String, String?)] {
+      let request = JoinRequest(
+        room: "tea", credential: credential, participantID: id, name: "Eve", externalUserID: externalID)
+      await #expect(throws: SessionError.self) { try await Session(request, in: rooms.world()).join() }
+    }
+    let session = Session(JoinRequest(room: "tea", credential: stage, name: "S"), in: rooms.world())
+    try await session.join()
+    #expect(session.localParticipant.id == "a" && session.localParticipant.externalUserID == "u1")
+    await session.leave()
+    await rooms.server.stop()
+  }
+
   @Test func keysCanBeChangedWhileTheServerRuns() async throws {
     var keys = try KeySet(newKey: "old")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))

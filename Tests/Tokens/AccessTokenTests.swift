@@ -93,8 +93,8 @@ import Testing
     #expect(
       token.admission
         == Admission(
-          identity: "alice", participantID: "p-1", room: "lounge", canPublish: false, attributes: ["name": "Alice"],
-          expiry: now + 43_200))
+          identity: "alice", participantID: "p-1", externalID: "alice", room: "lounge", canPublish: false,
+          attributes: ["name": "Alice"], expiry: now + 43_200))
   }
 
   @Test func aStagesLimitsHold() {
@@ -184,7 +184,8 @@ import Testing
     let trust = Trust.keys([try VerificationKey(secret: secret)])
     #expect(
       try pair.admission(trusting: trust, at: now)
-        == Admission(identity: "1#Alice", participantID: "a-1", room: "m-1", expiry: now + 86_400))
+        == Admission(
+          identity: "1#Alice", participantID: "a-1", externalID: "1#Alice", room: "m-1", expiry: now + 86_400))
   }
 
   @Test func capabilitiesBecomeGrants() throws {
