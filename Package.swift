@@ -328,7 +328,8 @@ let package = Package(
         "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
         "KoineTransport", "Koine", "KoineTestSupport",
       ]
-        + [.product(name: "Logging", package: "swift-log")] + nio),
+        + [.product(name: "Logging", package: "swift-log")] + [.product(name: "NIOEmbedded", package: "swift-nio")]
+        + nio),
     tests(
       "Composition",
       of: [

@@ -9,7 +9,7 @@ import Logging
 
 /// Where a connection's messages go. Called on the network loop: must return at once.
 protocol SignalOutlet: AnyObject, Sendable {
-  func send(_ message: ServerMessage)
+  func send(_ message: SharedMessage)
   func send(_ answer: BrowserAnswer)
 }
 
@@ -172,7 +172,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       switch action {
       case .route(let message): route(message, on: connection, at: now)
       case .speak(let dialect): router?.speak(dialect, on: connection)
-      case .tell(let message): outlets[connection]?.send(message)
+      case .tell(let message): outlets[connection]?.send(SharedMessage(message))
       case .answer(let answer): outlets[connection]?.send(answer)
       }
     }
@@ -196,12 +196,16 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   func endTurn(at now: Tick) {
     guard let router else { return }
+    // What everybody is told comes out once for each, one after the other.
+    var last: SharedMessage?
     while let (connection, message) = router.pollMessage() {
       note(message, on: connection)
       if let browser = browsers[connection] {
         carryOut(browser.hear(message), on: connection, at: now)
       } else {
-        outlets[connection]?.send(message)
+        let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
+        last = shared
+        outlets[connection]?.send(shared)
       }
     }
     while let transmit = router.poll(into: datagram.writable, at: now) {
@@ -217,16 +221,16 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
     guard case .join(let join) = message else { return }
-    stays[connection] = logger.with(["connection": "\(connection.value)", "room": "\(join.room)"])
+    stays[connection] = logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"])
   }
 
   private func note(_ message: ServerMessage, on connection: ConnectionID) {
     switch message {
     case .joined(let joined):
-      stays[connection]?.info("joined", metadata: ["participant": "\(joined.participantID)"])
+      stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure):
       stays.removeValue(forKey: connection)?.notice(
-        "refused", metadata: ["reason": "\(failure.code.rawValue)", "message": "\(failure.message)"])
+        "refused", metadata: ["reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))"])
     case .ended(let reason):
       stays.removeValue(forKey: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
     default: break

@@ -51,22 +51,21 @@ final class SignalHandler: ChannelInboundHandler {
 
   private func ping(_ context: ChannelHandlerContext) {
     guard .now() - lastHeard < Self.silenceLimit else { return context.close(promise: nil) }
-    let frame = WebSocketFrame(fin: true, opcode: .ping, data: context.channel.allocator.buffer(capacity: 0))
-    context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    outlet?.write(ByteBuffer(), as: .ping)
+    outlet?.closeIfStalled()
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
+    guard let outlet, !outlet.isClosing else { return }
     lastHeard = .now()
-    guard budget.take(), admission.takeMessage() else { return close(context, .policyViolation) }
+    guard budget.take(), admission.takeMessage() else { return outlet.close(.policyViolation) }
     switch frame.opcode {
     case .text: take(frame.unmaskedData)
-    case .ping:
-      let pong = WebSocketFrame(fin: true, opcode: .pong, data: frame.unmaskedData)
-      context.writeAndFlush(wrapOutboundOut(pong), promise: nil)
+    case .ping: outlet.write(frame.unmaskedData, as: .pong)
     case .pong: break
-    case .connectionClose: close(context, .normalClosure)
-    default: close(context, .unacceptableData)
+    case .connectionClose: outlet.close(.normalClosure)
+    default: outlet.close(.unacceptableData)
     }
   }
 
@@ -81,14 +80,6 @@ final class SignalHandler: ChannelInboundHandler {
     }
   }
 
-  private func close(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
-    var data = context.channel.allocator.buffer(capacity: 2)
-    data.write(webSocketErrorCode: code)
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-    context.writeAndFlush(wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)))
-      .whenComplete { _ in bound.value.close(promise: nil) }
-  }
-
   func channelInactive(context: ChannelHandlerContext) { leave() }
   func handlerRemoved(context: ChannelHandlerContext) { leave() }
 
@@ -100,52 +91,5 @@ final class SignalHandler: ChannelInboundHandler {
     if let connection { host.close(connection) }
     connection = nil
     admission.giveBack()
-  }
-}
-
-/// Writes messages to a channel, from the network loop.
-final class ChannelOutlet: SignalOutlet {
-  private let channel: any Channel
-  private let limit: Int
-  /// Bytes that have been handed over and not yet been read by the other end's kernel.
-  private let waiting = Lock(0)
-
-  init(channel: any Channel, limit: Int) {
-    self.channel = channel
-    self.limit = limit
-  }
-
-  // Written out on the channel's own thread, so that the network loop has only to hand it over.
-  func send(_ message: ServerMessage) { channel.eventLoop.execute { [self] in write(try? message.json()) } }
-  func send(_ answer: BrowserAnswer) { channel.eventLoop.execute { [self] in write(try? JSONCodec.encode(answer)) } }
-
-  private func write(_ json: [UInt8]?) {
-    guard let json else { return }
-    let count = json.count
-    let isTooMuch = waiting.withLock { waiting in
-      waiting += count
-      return waiting > limit
-    }
-    guard !isTooMuch else { return channel.close(promise: nil) }
-    let frame = WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer(bytes: json))
-    channel.writeAndFlush(frame).whenComplete { [self] _ in waiting.withLock { $0 -= count } }
-  }
-}
-
-/// So many at once, then so many a second.
-struct MessageBudget {
-  private let burst: Double
-  private let perSecond: Double
-  private var left: Double
-  private var filled = NIODeadline.now()
-
-  init(burst: Double, perSecond: Double) { (self.burst, self.perSecond, left) = (burst, perSecond, burst) }
-
-  mutating func take(at now: NIODeadline = .now()) -> Bool {
-    left = min(burst, left + perSecond * max(Double((now - filled).nanoseconds) / 1e9, 0))
-    filled = now
-    guard left >= 1 else { return false }
-    left -= 1
-    return true
   }
 }

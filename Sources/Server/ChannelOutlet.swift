@@ -1,0 +1,114 @@
+import KoineBase
+import KoineJSONCodec
+import KoineSignaling
+import NIOCore
+import NIOWebSocket
+
+/// Writes messages to a WebSocket's channel, from the network loop, and keeps watch over what waits there.
+final class ChannelOutlet: SignalOutlet {
+  /// What a frame takes while it waits, besides its payload.
+  private static let frameOverhead = 128
+  /// For the other end to read the goodbye.
+  private static let goodbye = TimeAmount.seconds(2)
+  /// So long nothing that waits may be read.
+  private static let stallLimit = TimeAmount.seconds(30)
+
+  private struct State {
+    /// Bytes that have been handed over and not yet been read by the other end's kernel.
+    var waiting = 0
+    /// When something was last read, or began to wait.
+    var lastProgress = NIODeadline.now()
+    var isClosing = false
+  }
+
+  private let channel: any Channel
+  private let limit: Int
+  private let state = Lock(State())
+
+  init(channel: any Channel, limit: Int) {
+    self.channel = channel
+    self.limit = limit
+  }
+
+  var isClosing: Bool { state.withLock { $0.isClosing } }
+
+  // Written out on the channel's own thread, so that the network loop has only to hand it over.
+  func send(_ message: SharedMessage) { channel.eventLoop.execute { [self] in write(message.json, message.message) } }
+
+  func send(_ answer: BrowserAnswer) {
+    channel.eventLoop.execute { [self] in write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil) }
+  }
+
+  private func write(_ json: ByteBuffer?, _ message: ServerMessage?) {
+    if let json, json.readableBytes + Self.frameOverhead <= limit { return write(json, as: .text) }
+    // Without it the client's view of the room would have a hole.
+    let failure = Failure(.tooLarge, "what the room holds does not fit into a message")
+    let answer: ServerMessage =
+      if case .joined = message { .refused(failure) } else { .failed(request: nil, failure) }
+    if let json = try? answer.json() { write(ByteBuffer(bytes: json), as: .text) }
+    close(.messageTooLarge)
+  }
+
+  /// On the channel's thread. Every frame counts, whoever wanted it.
+  func write(_ data: ByteBuffer, as opcode: WebSocketOpcode) {
+    let count = data.readableBytes + Self.frameOverhead
+    let (isClosing, isTooMuch) = state.withLock { state in
+      guard !state.isClosing, state.waiting + count <= limit else { return (state.isClosing, true) }
+      if state.waiting == 0 { state.lastProgress = .now() }
+      state.waiting += count
+      return (false, false)
+    }
+    guard !isClosing else { return }
+    guard !isTooMuch else { return close(.policyViolation) }
+    channel.writeAndFlush(WebSocketFrame(fin: true, opcode: opcode, data: data)).whenComplete { [self] _ in
+      state.withLock { state in
+        state.waiting -= count
+        state.lastProgress = .now()
+      }
+    }
+  }
+
+  /// On the channel's thread.
+  func closeIfStalled(at now: NIODeadline = .now()) {
+    let isStalled = state.withLock { $0.waiting > 0 && now - $0.lastProgress > Self.stallLimit }
+    if isStalled { close(.policyViolation) }
+  }
+
+  /// On the channel's thread. Says why, hears nothing more, and waits only a moment for the other end to read it.
+  func close(_ code: WebSocketErrorCode) {
+    let isFirst = state.withLock { state in
+      defer { state.isClosing = true }
+      return !state.isClosing
+    }
+    guard isFirst else { return }
+    let channel = channel
+    channel.setOption(.autoRead, value: false).whenFailure { _ in channel.close(promise: nil) }
+    var data = channel.allocator.buffer(capacity: 2)
+    data.write(webSocketErrorCode: code)
+    let cut = channel.eventLoop.scheduleTask(in: Self.goodbye) { channel.close(promise: nil) }
+    channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)).whenComplete { _ in
+      cut.cancel()
+      channel.close(promise: nil)
+    }
+  }
+}
+
+/// A message on its way to some or all of a room: written as JSON once, by whichever thread is first.
+final class SharedMessage: Sendable {
+  private enum Writing { case notYet, done(ByteBuffer?) }
+
+  let message: ServerMessage
+  private let writing = Lock(Writing.notYet)
+
+  init(_ message: ServerMessage) { self.message = message }
+
+  /// nil where it cannot be written, as it is too large.
+  var json: ByteBuffer? {
+    writing.withLock { writing in
+      if case .done(let json) = writing { return json }
+      let json = (try? message.json()).map(ByteBuffer.init(bytes:))
+      writing = .done(json)
+      return json
+    }
+  }
+}
