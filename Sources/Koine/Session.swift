@@ -104,6 +104,10 @@ public final class Session: Sendable {
     core.setPreference(preference, stream)
   }
 
+  /// How loud others' sound is played; what is attached to it gets it as it was sent. Holds as `setPreference` does.
+  /// - Parameter gain: 0, silent, to 2, twice as loud; 1 unless said otherwise.
+  public func setGain(_ gain: Double, of stream: Stream.ID) { core.setGain(Float(gain), stream) }
+
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
   public func detach(_ sink: any VideoSink, from stream: Stream.ID) { core.detach(sink, from: stream) }
@@ -166,6 +170,8 @@ public struct SessionOptions: Sendable {
 }
 
 public struct VideoPublishOptions: Sendable, Hashable {
+  /// Nothing is sent until it is unmuted.
+  public var startsMuted = false
   public var codec: Codec
   /// In bit/s.
   public var maximumBitrate: Int
@@ -202,6 +208,8 @@ public struct VideoPublishOptions: Sendable, Hashable {
 }
 
 public struct AudioPublishOptions: Sendable, Hashable {
+  /// Nothing is sent until it is unmuted.
+  public var startsMuted = false
   /// In bit/s.
   public var bitrate: Int
   /// Sends next to nothing while nobody speaks (RFC 7587, 3.1.3).

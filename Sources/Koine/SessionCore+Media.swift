@@ -30,7 +30,7 @@ extension SessionCore {
         } + [
           .init(maximumBitrate: options.maximumBitrate, maximumHeight: min(source.format.height, options.maximumHeight))
         ]),
-      output: output)
+      output: output, startsMuted: options.startsMuted)
   }
 
   func publish(_ source: any AudioSource, kind: Stream.Kind, options: AudioPublishOptions) throws(SessionError)
@@ -49,7 +49,7 @@ extension SessionCore {
     return start(
       .audio(pipeline), kind: kind,
       options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),
-      output: output)
+      output: output, startsMuted: options.startsMuted)
   }
 
   private func checkPublishing(_ kind: Stream.Kind, is right: (Stream.Kind) -> Bool) throws(SessionError) {
@@ -61,16 +61,18 @@ extension SessionCore {
 
   /// The stream has its name at once; the source starts, and the room hears of it, on the lane.
   private func start(
-    _ pipeline: OwnStream.Pipeline, kind: Stream.Kind, options: PublishOptions, output: LinkOutput
+    _ pipeline: OwnStream.Pipeline, kind: Stream.Kind, options: PublishOptions, output: LinkOutput,
+    startsMuted: Bool
   ) -> LocalStream {
     let track = makeTrackName(kind)
-    let muted = Lock(false)
+    let muted = Lock(startsMuted)
     lane.post { [self] in
       guard !state.isEnded else { return }
       let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
       let entry = OwnStream(
         stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output,
         visiblyMuted: muted)
+      if startsMuted { entry.setMuted(true) }
       do {
         switch pipeline {
         case .video(let video): try video.start()
@@ -80,7 +82,7 @@ extension SessionCore {
         return visible.tell(.failed(SessionError(.device, "the \(kind.rawValue) did not start: \(error)")))
       }
       own.append(entry)
-      local.streams.append(stream)
+      local.streams.append(entry.stream)
       if state == .connected || state == .reconnecting { announce(entry) }
     }
     return LocalStream(id: .init(participant: visible.local.id, track: track), kind: kind, muted: muted, core: self)
@@ -204,6 +206,14 @@ extension SessionCore {
     }
   }
 
+  func setGain(_ gain: Float, _ id: Stream.ID) {
+    lane.post { [self] in
+      guard !state.isEnded, !gain.isNaN else { return }
+      gains[id] = gain
+      if case .audio(let audio)? = received[id]?.pipeline { audio.gain = gain }
+    }
+  }
+
   func receive(_ stream: Stream) {
     guard received[stream.id] == nil, let link else { return }
     let handle = makeHandle()
@@ -217,6 +227,7 @@ extension SessionCore {
         })
     } else {
       let audio = AudioReceivePipeline(scheduler: world.backend.scheduler, sync: sync, stamps: world.stamps)
+      if let gain = gains[stream.id] { audio.gain = gain }
       mixer.add(audio)
       pipeline = .audio(audio)
     }

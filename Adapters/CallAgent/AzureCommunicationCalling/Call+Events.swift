@@ -27,7 +27,7 @@ extension Call {
       .waitingForAdmission, .entryRequested, .entryRequestEnded:
       break  // for features, or not in this style's vocabulary
     }
-    for feature in current.withLock({ $0.features.values.sorted { $0.name < $1.name } }) { feature.handle(event) }
+    if state != .disconnected { for feature in features { feature.handle(event) } }
   }
 
   /// In dBov.

@@ -43,6 +43,7 @@ extension Call {
   private func publishOptions(of stream: OutgoingVideoStream) -> VideoPublishOptions {
     let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
     var options = VideoPublishOptions(lowerLayers: stream.sourceType == .video ? [small] : [])
+    options.startsMuted = current.withLock { $0.isHeld }
     guard let constraints = current.withLock({ $0.constraints }) else { return options }
     if constraints.maxWidth > 0 { options.maximumWidth = Int(constraints.maxWidth) }
     if constraints.maxHeight > 0 { options.maximumHeight = Int(constraints.maxHeight) }
@@ -112,6 +113,7 @@ extension Call {
   }
 
   func setMuted(_ isMuted: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
+    guard state != .disconnected else { return answer(completionHandler, over) }
     let (microphone, isHeld, hasChanged) = current.withLock { current in
       defer { current.isMuted = isMuted }
       return (current.microphone, current.isHeld, current.isMuted != isMuted)
@@ -161,7 +163,10 @@ extension Call {
     try await completion { setDeaf(false, $0) }
   }
 
+  private var over: NSError { CallingCommunicationErrors([]).error("the call is over") }
+
   private func setDeaf(_ isDeaf: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
+    guard state != .disconnected else { return answer(completionHandler, over) }
     let hasChanged = current.withLock { current in
       defer { current.isDeaf = isDeaf }
       return current.isDeaf != isDeaf

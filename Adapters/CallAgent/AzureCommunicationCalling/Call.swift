@@ -29,7 +29,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var startTime = Date()
     /// Has not been connected yet.
     var isFresh = true
-    var invitations: [Invitation.ID] = []
+    /// Whom each of them rings.
+    var invitations: [Invitation.ID: [Participant.ID]] = [:]
     /// Between two: it is over when the other one goes.
     var isOneToOne = false
     var nextStream: Int32 = 1
@@ -48,13 +49,13 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   private weak let agent: CallAgent?
   let current = Lock(State())
 
-  init(room: String, direction: CallDirection, agent: CallAgent, from invitation: Invitation?) {
+  init(room: String, direction: CallDirection, agent: CallAgent, token: String, from invitation: Invitation?) {
     self.direction = direction
     self.agent = agent
     endpoint = agent.endpoint
     session = Session(
       JoinRequest(
-        room: room, credential: agent.token, participantID: endpoint.identity,
+        room: room, credential: token, participantID: endpoint.identity,
         name: endpoint.name.isEmpty ? endpoint.identity : endpoint.name), in: endpoint.world)
     callerInfo = CallerInfo(
       displayName: invitation?.callerName ?? endpoint.name,
@@ -91,9 +92,10 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] in self?.handle($0) }
     let keypad = (try? session.world.machine.makeMicrophone()).map { Keypad(beside: $0) }
-    let microphone = keypad.flatMap { try? session.publish(microphone: $0) }
     let isMuted = options?.startsMuted ?? false
-    if isMuted { microphone?.setMuted(true) }
+    var published = AudioPublishOptions()
+    published.startsMuted = isMuted
+    let microphone = keypad.flatMap { try? session.publish(microphone: $0, options: published) }
     current.withLock { current in
       (current.microphone, current.keypad) = (microphone, keypad)
       current.isMuted = isMuted
@@ -116,13 +118,19 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       current.withLock { $0.remotes += remotes }
       tell(added: remotes)
     }
+    guard endpoint.state == .registered else {
+      return delivery.deliver { [self] in
+        for remote in remotes { remove(remote, because: .networkTrouble) }
+        end(.networkTrouble)
+      }
+    }
     let invitation = endpoint.invite(callees.map(\.rawId), to: session.request.room, hasVideo: hasVideo)
-    current.withLock { $0.invitations.append(invitation.id) }
+    current.withLock { $0.invitations[invitation.id] = invitation.callees }
   }
 
   /// On the delivery queue.
   func answered(_ id: Invitation.ID, by callee: String, _ answer: Invitation.Answer) {
-    guard current.withLock({ $0.invitations.contains(id) }), let remote = remote(callee) else { return }
+    guard current.withLock({ $0.invitations[id] != nil }), let remote = remote(callee) else { return }
     let reason: CallEndReason
     switch answer {
     case .ringing:
@@ -159,7 +167,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       tell(added: [remote])
     }
     let invitation = endpoint.invite([participant.rawId], to: session.request.room, hasVideo: false)
-    current.withLock { $0.invitations.append(invitation.id) }
+    current.withLock { $0.invitations[invitation.id] = invitation.callees }
     return remote
   }
 
@@ -172,11 +180,25 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   }
 
   public func remove(participant: RemoteParticipant, completionHandler: @escaping ((any Error)?) -> Void) {
-    let isThere = remote(participant.identifier.rawId) === participant
-    if isThere { session.remove(participant.identifier.rawId) }
-    answer(
-      completionHandler,
-      isThere ? nil : CallingCommunicationErrors.removeParticipantOperationFailure.error("no such participant"))
+    let id = participant.identifier.rawId
+    func fail(_ why: String) {
+      answer(completionHandler, CallingCommunicationErrors.removeParticipantOperationFailure.error(why))
+    }
+    guard remote(id) === participant else { return fail("no such participant") }
+    guard [.connecting, .ringing].contains(participant.state) else {
+      session.remove(id)
+      return answer(completionHandler)
+    }
+    guard let invitation = current.withLock({ $0.invitations.first { $0.value == [id] }?.key }) else {
+      return fail("\(id) is rung together with others: hang up, or wait for the answer")
+    }
+    endpoint.cancel(invitation)
+    let handler = Handler(completionHandler)
+    delivery.deliver { [self] in
+      if remote(id) === participant { remove(participant, because: .cancelled) }
+      handler(nil)
+      if remoteParticipants.isEmpty, [.none, .connecting, .ringing].contains(state) { end(.cancelled) }
+    }
   }
 
   nonisolated(nonsending) public func remove(participant: RemoteParticipant) async throws {
@@ -211,7 +233,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     guard state != .disconnecting, state != .disconnected else { return }
     let invitations = current.withLock { current in
       current.endReason = reason
-      return current.invitations
+      return current.invitations.keys.sorted()
     }
     for id in invitations { endpoint.cancel(id) }
     change(to: .disconnecting)
@@ -223,6 +245,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   func ended(_ reason: EndReason) {
     if state != .disconnecting { change(to: .disconnecting) }
     for remote in remoteParticipants { remove(remote, because: .normal) }
+    for feature in features { feature.end() }
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
       current.endReason = current.endReason ?? CallEndReason(reason)
       defer { current.hangUps = [] }

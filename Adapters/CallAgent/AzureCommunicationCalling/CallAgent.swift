@@ -1,3 +1,4 @@
+public import AzureCommunicationCommon
 public import Foundation
 import Koine
 
@@ -21,29 +22,39 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     weak var delegate: (any CallAgentDelegate)?
     var calls: [Call] = []
     var ringing: [Invitation.ID: IncomingCall] = [:]
+    var endpoint: Endpoint
     var isDisposed = false
   }
 
+  /// How long after being lost, or refused, it signs in again.
+  private static let pause = Duration.seconds(5)
+
   public let type = CommunicationCallType.call
   public let events = CallAgentEvents()
-  let endpoint: Endpoint
-  let token: String
+  let world: World
+  /// Asked for a token, which may be a new one, for each call and each time the agent signs in.
+  private let credential: CommunicationTokenCredential
   private let key: Signature
-  private let state = Lock(State())
+  private let state: Lock<State>
+  private let lane: Lane
 
-  private init(_ endpoint: Endpoint, token: String, key: Signature) {
-    self.endpoint = endpoint
-    self.token = token
+  private init(_ endpoint: Endpoint, credential: CommunicationTokenCredential, key: Signature) {
+    world = endpoint.world
+    self.credential = credential
     self.key = key
+    state = Lock(State(endpoint: endpoint))
+    lane = world.backend.scheduler.lane("agent \(endpoint.identity)")
   }
 
   deinit { key.release() }
 
-  var world: World { endpoint.world }
+  /// The present registration.
+  var endpoint: Endpoint { state.withLock { $0.endpoint } }
   var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   static func create(
-    token: String, displayName: String, in world: World, _ handler: Handler<CallAgent?, (any Error)?>
+    token: String, of credential: CommunicationTokenCredential, displayName: String, in world: World,
+    _ handler: Handler<CallAgent?, (any Error)?>
   ) {
     let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
     let world = World.holding(identity: identity) ?? world
@@ -54,7 +65,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       return world.delivery.deliver { handler(nil, error) }
     }
     let endpoint = Endpoint(identity: identity, name: displayName, credential: token, in: world)
-    let agent = CallAgent(endpoint, token: token, key: key)
+    let agent = CallAgent(endpoint, credential: credential, key: key)
     endpoint.observe { [weak agent] in agent?.handle($0) }
     endpoint.register { outcome in
       switch outcome {
@@ -140,15 +151,13 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   func accept(
     _ invitation: Invitation, options: AcceptCallOptions, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
-    guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
+    guard isRinging(invitation.id) else {
       return fail(completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over"))
     }
     guard !calls.contains(where: { [.connecting, .ringing, .connected].contains($0.state) }) else {
-      endpoint.reply(.busy, to: invitation.id)
       return fail(
         completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("another call is under way"))
     }
-    endpoint.reply(.accept, to: invitation.id)
     begin(
       room: invitation.room, direction: .incoming, ringing: [], options: options, from: invitation, completionHandler)
   }
@@ -161,8 +170,29 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       return fail(completionHandler, CallingCommunicationErrors([]).error("the agent is disposed"))
     }
     if let missing = missingPermission(options) { return fail(completionHandler, missing) }
-    let call = Call(room: room, direction: direction, agent: self, from: invitation)
     let handler = Handler(completionHandler)
+    credential.token { [self] token, error in
+      if let token {
+        begin(room: room, direction, callees, options, from: invitation, with: token.token, handler)
+      } else {
+        world.delivery.deliver { handler(nil, error) }
+      }
+    }
+  }
+
+  /// Whatever can fail has not: only now somebody who rings is answered.
+  private func begin(
+    room: String, _ direction: CallDirection, _ callees: [any CommunicationIdentifier], _ options: CallOptions?,
+    from invitation: Invitation?, with token: String, _ handler: Handler<Call?, (any Error)?>
+  ) {
+    if let invitation {
+      guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
+        let error = CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over")
+        return world.delivery.deliver { handler(nil, error) }
+      }
+      endpoint.reply(.accept, to: invitation.id)
+    }
+    let call = Call(room: room, direction: direction, agent: self, token: token, from: invitation)
     world.delivery.deliver { [self] in
       state.withLock { $0.calls.append(call) }
       let news: [() -> Void] = [{ handler(call, nil) }, { self.tell(CallsUpdatedEventArgs(added: [call])) }]
@@ -205,6 +235,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
 
   private func handle(_ event: EndpointEvent) {
     switch event {
+    case .stateChanged(.ended(.lost)): if !isDisposed { signInAgain(after: .zero) }
     case .stateChanged, .failed: break  // registering is told by its handler; a failed ring by its call
     case .invited(let invitation):
       let incoming = IncomingCall(invitation, agent: self)
@@ -218,6 +249,28 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
         state.withLock { $0.ringing.removeValue(forKey: invitation.id) }?.ended(answer)
       } else {
         for call in calls { call.answered(invitation.id, by: callee, answer) }
+      }
+    }
+  }
+
+  /// The network was gone for so long that the registration is. The vendor's agent comes back by itself.
+  private func signInAgain(after pause: Duration) {
+    lane.post(at: world.backend.scheduler.now + pause) { [weak self] in
+      self?.credential.token { token, _ in self?.signInAgain(with: token?.token) }
+    }
+  }
+
+  private func signInAgain(with token: String?) {
+    guard !isDisposed else { return }
+    guard let token else { return signInAgain(after: Self.pause) }
+    let last = endpoint
+    let next = Endpoint(identity: last.identity, name: last.name, credential: token, in: world)
+    next.observe { [weak self] in self?.handle($0) }
+    next.register { [weak self] outcome in
+      guard let self, !isDisposed else { return next.unregister {} }
+      switch outcome {
+      case .success: state.withLock { $0.endpoint = next }
+      case .failure: signInAgain(after: Self.pause)
       }
     }
   }

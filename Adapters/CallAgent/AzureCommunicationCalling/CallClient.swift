@@ -42,7 +42,7 @@ public final class CallClient: NSObject, Sendable {
       }
       userCredential.token { token, error in
         if let token {
-          CallAgent.create(token: token.token, displayName: name, in: world, handler)
+          CallAgent.create(token: token.token, of: userCredential, displayName: name, in: world, handler)
         } else {
           world.delivery.deliver { handler(nil, error) }
         }

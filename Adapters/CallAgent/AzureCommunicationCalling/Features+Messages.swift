@@ -163,7 +163,20 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
     DataChannelSender(options, in: call?.session)
   }
 
+  override func end() { close { _ in true } }
+
+  /// No more will come.
+  private func close(_ isOver: (Koine.Participant.ID) -> Bool) {
+    let over = receivers.withLock { receivers in
+      let over = receivers.filter { isOver($0.key.sender) }
+      for key in over.keys { receivers[key] = nil }
+      return over.sorted { ($0.key.sender, $0.key.channel) < ($1.key.sender, $1.key.channel) }.map(\.value)
+    }
+    for receiver in over { receiver.close() }
+  }
+
   override func handle(_ event: SessionEvent) {
+    if case .participantLeft(let participant, _) = event { close { $0 == participant.id } }
     guard case .messageReceived(let message) = event, message.topic.hasPrefix(RoomWord.channel),
       let channel = Int32(message.topic.dropFirst(RoomWord.channel.count)), message.payload.count >= 9
     else { return }

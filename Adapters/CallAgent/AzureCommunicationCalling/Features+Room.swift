@@ -213,7 +213,9 @@ extension CallFeature {
   /// Does something in the room and calls the handler, on the delivery queue, with what came of it.
   func tell(_ completionHandler: @escaping ((any Error)?) -> Void, _ work: (Call) throws -> Void) {
     guard let call else {
-      return completionHandler(CallingCommunicationErrors.callFeatureExtensionNotFound.error("the call is gone"))
+      let handler = Handler(completionHandler)
+      let error = CallingCommunicationErrors.callFeatureExtensionNotFound.error("the call is gone")
+      return delivery.deliver { handler(error) }
     }
     do {
       guard [.connected, .localHold, .remoteHold].contains(call.state) else {

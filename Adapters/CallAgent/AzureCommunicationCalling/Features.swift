@@ -5,9 +5,11 @@ import Koine
 public class CallFeature: NSObject, @unchecked Sendable {  // what is mutable in a feature is locked there
   public let name: String
   weak let call: Call?
+  let delivery: Delivery
 
   required init(_ call: Call) {
     self.call = call
+    delivery = call.delivery
     name = String(describing: Self.self)
     super.init()
     begin()
@@ -16,11 +18,17 @@ public class CallFeature: NSObject, @unchecked Sendable {  // what is mutable in
   /// Reads what is so already.
   func begin() {}
 
-  /// On the delivery queue.
+  /// On the delivery queue, until the call is over.
   func handle(_ event: SessionEvent) {}
+
+  /// On the delivery queue, before the call is told to be over.
+  func end() {}
 }
 
 extension Call {
+  /// In the order of their names.
+  var features: [CallFeature] { current.withLock { $0.features.values.sorted { $0.name < $1.name } } }
+
   /// The call's feature of this kind; the same one each time.
   public func feature<F: CallFeature>(_ feature: F.Type) -> F {
     if let made = current.withLock({ $0.features[ObjectIdentifier(feature)] }) as? F { return made }

@@ -44,11 +44,13 @@ extension CallAgent {
   }
 
   public func unregisterPushNotification(completionHandler: @escaping ((any Error)?) -> Void) {
+    Recorded.push.log()
     answer(completionHandler)
   }
 
   /// A call that is pushed rings here by itself; what is left to say is whether the payload was one.
   public func handlePush(notification: PushNotificationInfo, completionHandler: @escaping ((any Error)?) -> Void) {
+    Recorded.push.log()
     answer(
       completionHandler,
       notification.isValid

@@ -50,10 +50,12 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   private let current: Lock<State>
   /// Where to ask for things to be done to this participant; nil while it is only rung.
   private weak let call: Call?
+  private let delivery: Delivery
 
   init(_ identifier: any CommunicationIdentifier, displayName: String, state: ParticipantState, in call: Call) {
     self.identifier = identifier
     self.call = call
+    delivery = call.delivery
     current = Lock(State(displayName: displayName, state: state))
   }
 
@@ -139,7 +141,8 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   /// Asks them to mute; they are if their style knows how.
   public func mute(completionHandler: @escaping ((any Error)?) -> Void) {
     guard let call else {
-      return completionHandler(CallingCommunicationErrors.muteOthersNotFound.error("the call is gone"))
+      let handler = Handler(completionHandler)
+      return delivery.deliver { handler(CallingCommunicationErrors.muteOthersNotFound.error("the call is gone")) }
     }
     call.mute([identifier.rawId], completionHandler)
   }

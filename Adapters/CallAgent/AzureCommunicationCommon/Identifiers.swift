@@ -50,9 +50,7 @@ public final class PhoneNumberIdentifier: NSObject, CommunicationIdentifier, Sen
   public var isAnonymous: Bool { phoneNumber == "anonymous" }
   /// What tells several legs of one number apart: the text after the last `_`, unless that begins or ends the number.
   public var assertedId: String? {
-    guard !isAnonymous, let mark = rawId.lastIndex(of: "_"), mark != rawId.index(rawId.startIndex, offsetBy: 2) else {
-      return nil
-    }
+    guard !isAnonymous, let mark = rawId.lastIndex(of: "_"), rawId[..<mark] != "4:" else { return nil }
     let id = rawId[rawId.index(after: mark)...]
     return id.isEmpty ? nil : String(id)
   }
