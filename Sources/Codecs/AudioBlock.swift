@@ -36,3 +36,14 @@ extension AudioBlock {
     return block
   }
 }
+
+extension AudioBlock {
+  /// Each sample multiplied, cut off where it would be too loud.
+  package func amplified(by gain: Float) -> AudioBlock {
+    var block = self
+    for index in block.samples.indices {
+      block.samples[index] = Int16(clamping: Int((Float(samples[index]) * gain).rounded()))
+    }
+    return block
+  }
+}

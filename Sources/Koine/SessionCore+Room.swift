@@ -73,6 +73,7 @@ extension SessionCore: LinkReceiver {
     suspended.remove(id)
     waitingSinks[id] = nil
     preferences[id] = nil
+    gains[id] = nil
     paused.remove(id)
     removeTile(of: id)
     owner.streams.removeAll { $0.id == id }

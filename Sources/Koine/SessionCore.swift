@@ -20,6 +20,7 @@ final class SessionCore: @unchecked Sendable {
   /// Sinks of streams that are not received, for when they are.
   var waitingSinks: [Stream.ID: StreamSinks] = [:]
   var preferences: [Stream.ID: ReceivePreference] = [:]
+  var gains: [Stream.ID: Float] = [:]
   var paused: Set<Stream.ID> = []
   var tiles: [Stream.ID: Tile] = [:]
   var dominantSpeaker: Participant.ID?
@@ -122,6 +123,7 @@ final class SessionCore: @unchecked Sendable {
     received = [:]
     waitingSinks = [:]
     preferences = [:]
+    gains = [:]
     paused = []
     syncs = [:]
     mixer.stop()

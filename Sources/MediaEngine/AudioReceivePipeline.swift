@@ -13,6 +13,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   private let sync: StreamSync?
   private let stamps: StampedMedia?
   private let lane: Lane
+  private let playout = Lock((gain: Float(1), loudspeaker: (any AudioSink)?.none))
 
   /// - Parameter stamps: nil: sound is decoded, and played on the mixer's clock. Otherwise it is played as it comes.
   package init(
@@ -37,8 +38,19 @@ package final class AudioReceivePipeline: @unchecked Sendable {
       var block = block
       block.captured = frame.captured
       for sink in sinks.withLock({ $0 }) { sink.play(block) }
+      let (gain, loudspeaker) = playout.withLock { $0 }
+      loudspeaker?.play(gain == 1 ? block : block.amplified(by: gain))
     }
   }
+
+  /// What the loudspeaker gets is multiplied by; sinks of its own get what was sent. 0...2.
+  package var gain: Float {
+    get { playout.withLock { $0.gain } }
+    set { playout.withLock { $0.gain = min(max(newValue, 0), 2) } }
+  }
+
+  /// Where it plays if it `playsByItself`.
+  func play(on loudspeaker: (any AudioSink)?) { playout.withLock { $0.loudspeaker = loudspeaker } }
 
   package func addSink(_ sink: any AudioSink) {
     sinks.withLock { sinks in if !sinks.contains(where: { $0 === sink }) { sinks.append(sink) } }

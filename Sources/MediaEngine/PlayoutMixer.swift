@@ -29,7 +29,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
 
   package func add(_ talker: AudioReceivePipeline) {
     if talker.playsByItself {
-      if let sink, !shared.withLock({ $0.isStopped }) { talker.addSink(sink) }
+      if !shared.withLock({ $0.isStopped }) { talker.play(on: sink) }
       return
     }
     let begins = shared.withLock { shared in
@@ -42,7 +42,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   }
 
   package func remove(_ talker: AudioReceivePipeline) {
-    if talker.playsByItself, let sink { talker.removeSink(sink) }
+    talker.play(on: nil)
     shared.withLock { $0.talkers.removeAll { $0 === talker } }
   }
 
@@ -74,7 +74,12 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
   private func play(_ talkers: [AudioReceivePipeline], at now: Tick) {
     for index in sums.indices { sums[index] = 0 }
     for talker in talkers where talker.pull(into: &voice, at: now) {
-      for index in sums.indices { sums[index] &+= Int32(voice.samples[index]) }
+      let gain = talker.gain
+      if gain == 1 {
+        for index in sums.indices { sums[index] &+= Int32(voice.samples[index]) }
+      } else {
+        for index in sums.indices { sums[index] &+= Int32(Float(voice.samples[index]) * gain) }
+      }
     }
     guard let sink, (sink as? any IntermittentSink)?.isListening != false else { return }
     for index in sums.indices { mix.samples[index] = Int16(clamping: sums[index]) }

@@ -209,6 +209,42 @@ import Testing
     #expect(listener.names.withLock { $0 } == ["USB microphone", "Built-in Microphone", "none"])
   }
 
+  @Test func aRemoteDevicesGainIsHowLoudItIsPlayed() async throws {
+    let ear = PeakEar()
+    Devices.register(loudspeaker: "ear of gain") { _ throws(DeviceError) in ear }
+    let place = Place(loudspeaker: "ear of gain")
+    let ana = try place.app("Ana")
+    try ana.stage.join()
+    let (ben, eyes) = native("Ben", in: place.world)
+    try ben.publish(microphone: Devices.microphone("tone"))
+    await place.run(.seconds(2))
+    let device = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
+    let whole = ear.takePeak()
+    #expect(whole > 6_000)
+    for (gain, range) in [(Float(0), 0...0), (0.5, whole / 3...whole * 2 / 3), (2, whole * 3 / 2...32_767)] {
+      device.setGain(gain)
+      await place.run(.milliseconds(200))
+      _ = ear.takePeak()
+      await place.run()
+      #expect(range.contains(ear.takePeak()), "\(gain)")
+    }
+    withExtendedLifetime((ben, eyes)) {}
+  }
+
+  private final class PeakEar: AudioSink, Sendable {
+    private let peak = Lock(0)
+    func play(_ block: AudioBlock) {
+      let loudest = block.samples.reduce(0) { max($0, Int($1.magnitude)) }
+      peak.withLock { $0 = max($0, loudest) }
+    }
+    func takePeak() -> Int {
+      peak.withLock { peak in
+        defer { peak = 0 }
+        return peak
+      }
+    }
+  }
+
   @Test func aMicrophoneCancelsTheEchoOfItsLoudspeaker() async throws {
     let echoing = EchoingRoom()
     Devices.register(microphone: "echoing room") { _ throws(DeviceError) in echoing }

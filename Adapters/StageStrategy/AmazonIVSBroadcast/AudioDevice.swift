@@ -104,6 +104,12 @@ final class RemoteAudioDevice: AudioDevice, @unchecked Sendable {  // constant
     super.init(
       IVSDeviceDescriptor(urn: "koine:\(stream)", friendlyName: "\(stream)", type: .userAudio), in: session.world,
       gain: gain)
+    session.setGain(Double(self.gain()), of: stream)
+  }
+
+  override func setGain(_ gain: Float) {
+    super.setGain(gain)
+    session?.setGain(Double(self.gain()), of: stream)
   }
 
   override func attach(_ sink: any AudioSink) { session?.attach(sink, to: stream) }

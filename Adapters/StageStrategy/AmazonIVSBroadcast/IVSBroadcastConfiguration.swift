@@ -38,8 +38,8 @@ public class IVSAutoReconnectConfiguration: NSObject {
 public class IVSVideoConfiguration: NSObject {
   /// In bit/s.
   public private(set) var initialBitrate = 2_100_000
+  /// Kept, as `minBitrate`: the output is not sent over a network that could ask for more or less.
   public private(set) var maxBitrate = 6_000_000
-  /// Kept: the output is not sent over a network that could ask for less.
   public private(set) var minBitrate = 300_000
   /// In frames per second.
   public private(set) var targetFramerate = 30
@@ -67,11 +67,13 @@ public class IVSVideoConfiguration: NSObject {
 
   public func setMaxBitrate(_ maxBitrate: Int) throws {
     try check((100_000...8_500_000).contains(maxBitrate), .configurationInvalidVideoMaxBitrate, maxBitrate)
+    Recorded.videoEncoding.log()
     self.maxBitrate = maxBitrate
   }
 
   public func setMinBitrate(_ minBitrate: Int) throws {
     try check((100_000...8_500_000).contains(minBitrate), .configurationInvalidVideoMinBitrate, minBitrate)
+    Recorded.videoEncoding.log()
     self.minBitrate = minBitrate
   }
 

@@ -18,6 +18,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
 
   let composition: Composition
   private let isTransparencyEnabled: Bool
+  private let canvasAspectMode: IVSBroadcastConfiguration.AspectMode
   private let state: Lock<State>
 
   init(_ configuration: IVSBroadcastConfiguration, in world: World) {
@@ -26,6 +27,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
       width: Int(size.width), height: Int(size.height), framesPerSecond: Double(configuration.video.targetFramerate),
       in: world)
     isTransparencyEnabled = configuration.video.enableTransparency
+    canvasAspectMode = configuration.mixer.canvasAspectMode
     state = Lock(State(slots: []))
     super.init()
     for slot in configuration.mixer.slots { addSlot(slot) }
@@ -164,7 +166,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     place.opacity = isTransparencyEnabled ? 1 - Double(slot.transparency) : 1
     place.fill = slot.fillColor.map { Color(red: $0.red, green: $0.green, blue: $0.blue) }
     place.aspect =
-      switch slot.aspect {
+      switch slot.matchCanvasAspectMode ? canvasAspectMode : slot.aspect {
       case .none: .stretch
       case .fit: .fit
       case .fill: .fill
@@ -186,15 +188,5 @@ private final class DeviceGain: AudioSink, @unchecked Sendable {  // constant
   func play(_ block: AudioBlock) {
     let gain = device?.gain() ?? 1
     next.play(gain == 1 ? block : block.amplified(by: gain))
-  }
-}
-
-extension AudioBlock {
-  func amplified(by gain: Float) -> AudioBlock {
-    var block = self
-    for index in block.samples.indices {
-      block.samples[index] = Int16(clamping: Int((Float(samples[index]) * gain).rounded()))
-    }
-    return block
   }
 }

@@ -273,7 +273,9 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   init(_ participant: Koine.Participant, _ capabilities: IVSParticipantCapability) {
     id = participant.id
     info = IVSParticipantInfo(
-      id: participant.id, userId: participant.externalUserID ?? participant.name,
+      // Whoever has no name is called by the id: that is no user's.
+      id: participant.id,
+      userId: participant.externalUserID ?? (participant.name == participant.id ? "" : participant.name),
       attributes: StageRun.own(participant.attributes), isLocal: false,
       capabilities: capabilities)
   }

@@ -67,7 +67,7 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
     let (width, height) = isUpright ? (short, long) : (long, short)
     var options = VideoPublishOptions(
       maximumBitrate: maxBitrate, maximumFramesPerSecond: Double(targetFramerate), maximumWidth: width,
-      maximumHeight: height, minimumBitrate: min(minBitrate, maxBitrate))
+      maximumHeight: height)
     if simulcast.enabled, max(min(camera.width, width), min(camera.height, height)) > 480 {
       options.lowerLayers = [
         VideoLayer(
@@ -75,7 +75,10 @@ public class IVSLocalStageStreamVideoConfiguration: NSObject {
           maximumBitrate: min(100_000, maxBitrate), maximumFramesPerSecond: Double(min(15, targetFramerate)))
       ]
     }
-    if !simulcast.enabled { options.degradation = degradationPreference.degradation }
+    if !simulcast.enabled {
+      options.degradation = degradationPreference.degradation
+      options.minimumBitrate = min(minBitrate, maxBitrate)
+    }
     return options
   }
 }
