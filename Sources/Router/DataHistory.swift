@@ -6,7 +6,7 @@ import KoineSignaling
 struct DataHistory {
   struct Limits: Hashable, Sendable {
     var count = 1024
-    /// Of payloads.
+    /// As they are written to those who come, and those they are for.
     var bytes = 2 * 1024 * 1024
     /// No message is kept longer, whatever its lifetime says.
     var lifetime: Duration = .seconds(3600)
@@ -21,6 +21,8 @@ struct DataHistory {
     let recipients: [String]?
     /// Only those get it who were in the room before and come back.
     let isForReturning: Bool
+
+    var size: Int { message.writtenSize + (recipients?.reduce(0) { $0 + $1.utf8.count + 16 } ?? 0) }
   }
 
   /// In the order in which they came.
@@ -30,16 +32,16 @@ struct DataHistory {
 
     mutating func add(_ item: Kept, _ limits: Limits, at now: Tick) {
       items.append(item)
-      bytes += item.message.payload.count
+      bytes += item.size
       if isOver(limits) { expire(at: now) }
-      while isOver(limits) { bytes -= items.removeFirst().message.payload.count }
+      while isOver(limits) { bytes -= items.removeFirst().size }
     }
 
     private func isOver(_ limits: Limits) -> Bool { items.count > limits.count || bytes > limits.bytes }
 
     mutating func expire(at now: Tick) {
       items.removeAll { $0.expires.map { $0 <= now } ?? false }
-      bytes = items.reduce(0) { $0 + $1.message.payload.count }
+      bytes = items.reduce(0) { $0 + $1.size }
     }
   }
 
@@ -56,17 +58,13 @@ struct DataHistory {
     _ message: ReceivedData, lifetime: Double? = nil, for recipients: [String]? = nil, isForReturning: Bool = false,
     at now: Tick
   ) {
-    guard limits.count > 0, message.payload.count <= limits.bytes else { return }
-    guard let lifetime else {
-      let item = Kept(
-        message: message, received: now, expires: nil, recipients: recipients, isForReturning: isForReturning)
-      return persistent.add(item, limits, at: now)
-    }
-    guard lifetime > 0 else { return }
+    let age = lifetime.map { min($0, limits.lifetime.inSeconds) }
+    guard limits.count > 0, age.map({ $0 > 0 }) ?? true else { return }
     let item = Kept(
-      message: message, received: now, expires: now + .seconds(min(lifetime, limits.lifetime.inSeconds)),
-      recipients: recipients, isForReturning: isForReturning)
-    passing.add(item, limits, at: now)
+      message: message, received: now, expires: age.map { now + .seconds($0) }, recipients: recipients,
+      isForReturning: isForReturning)
+    guard item.size <= limits.bytes else { return }
+    if age == nil { persistent.add(item, limits, at: now) } else { passing.add(item, limits, at: now) }
   }
 
   /// What is still alive and for this participant, oldest first, with its age.

@@ -4,7 +4,7 @@ import KoineBase
 ///
 /// Moving a deadline away costs nothing: an owner pushes only when it wants to wake sooner than its entry in the heap
 /// says, and looks at its real deadline when that entry is due. So a deadline that changes with every packet does not
-/// touch the heap with every packet, and no owner has more than a few entries.
+/// touch the heap with every packet, and no owner has more entries than it had deadlines, each sooner than the one before.
 struct TimerHeap {
   enum Owner: Hashable {
     case peer(Int)
@@ -15,6 +15,7 @@ struct TimerHeap {
   private var entries: [Entry] = []
   private var order: UInt64 = 0
 
+  var count: Int { entries.count }
   var soonest: Tick? { entries.first?.at }
 
   mutating func push(_ owner: Owner, at: Tick) {
@@ -51,20 +52,21 @@ struct TimerHeap {
 
 /// An owner's view of its entries in the heap.
 struct HeapAlarm {
-  private var armed: Tick?
+  /// The soonest last. A far deadline stays here while nearer ones come and go, and is not pushed again.
+  private var armed: [Tick] = []
 
   /// Asks to be woken at `deadline` or sooner.
   mutating func arm(_ deadline: Tick?, _ owner: TimerHeap.Owner, in heap: inout TimerHeap) {
     guard let deadline else { return }
-    if let armed, armed <= deadline { return }
-    armed = deadline
+    if let soonest = armed.last, soonest <= deadline { return }
+    armed.append(deadline)
     heap.push(owner, at: deadline)
   }
 
-  /// - Returns: whether the entry is the one that counts; an older one is stale.
+  /// - Returns: whether the entry is this owner's, and not one of a former owner of its number.
   mutating func fired(_ entry: TimerHeap.Entry) -> Bool {
-    guard armed == entry.at else { return false }
-    armed = nil
+    guard armed.last == entry.at else { return false }
+    armed.removeLast()
     return true
   }
 }

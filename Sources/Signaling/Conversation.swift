@@ -104,25 +104,3 @@ public protocol CountedMessage: Sendable {
   /// In bytes, about.
   var weight: Int { get }
 }
-
-extension ClientMessage: CountedMessage {
-  public var isCounted: Bool {
-    switch self {
-    case .resumeConversation, .heard, .ping, .bye: false
-    default: true
-    }
-  }
-
-  public var weight: Int { if case .data(let data) = self { data.payload.count + 256 } else { 256 } }
-}
-
-extension ServerMessage: CountedMessage {
-  public var isCounted: Bool {
-    switch self {
-    case .resumed, .heard, .pong, .refused: false
-    default: true
-    }
-  }
-
-  public var weight: Int { if case .data(let data) = self { data.payload.count + 256 } else { 256 } }
-}

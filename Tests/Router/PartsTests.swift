@@ -38,7 +38,22 @@ struct TimerHeapTests {
     alarm.arm(ms(5), .peer(0), in: &heap)
     var entries: [Bool] = []
     while let entry = heap.popDue(at: ms(100)) { entries.append(alarm.fired(entry)) }
-    #expect(entries == [true, false])
+    #expect(entries == [true, true], "the later one is remembered, and need not be asked for again")
+  }
+
+  /// A far deadline, and near ones that come and go before it.
+  @Test func aFarDeadlineIsPushedOnce() {
+    var heap = TimerHeap()
+    var alarm = HeapAlarm()
+    for round in 0..<1_000 {
+      alarm.arm(ms(100_000), .peer(0), in: &heap)
+      alarm.arm(ms(round), .peer(0), in: &heap)
+      while let entry = heap.popDue(at: ms(round)) {
+        let isItsOwn = alarm.fired(entry)
+        #expect(isItsOwn)
+      }
+    }
+    #expect(heap.count == 1)
   }
 }
 
@@ -92,13 +107,20 @@ struct DataHistoryTests {
   }
 
   @Test func isBoundedByCountAndBytes() {
-    var history = DataHistory(limits: .init(count: 3, bytes: 100))
+    var history = DataHistory(limits: .init(count: 3, bytes: 810))
     for id in 0..<5 { history.keep(message(id), lifetime: 10, at: ms(0)) }
     #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["2", "3", "4"])
-    history.keep(message(9, bytes: 99), lifetime: 10, at: ms(0))
+    history.keep(message(9, bytes: 300), lifetime: 10, at: ms(0))
     #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["4", "9"])
-    history.keep(message(10, bytes: 101), lifetime: 10, at: ms(0))
+    history.keep(message(10, bytes: 500), lifetime: 10, at: ms(0))
     #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["4", "9"])
+  }
+
+  @Test func addresseesCount() {
+    var history = DataHistory(limits: .init(count: 100, bytes: 10_000))
+    let names = (0..<50).map { "somebody with a name \($0)" }
+    for id in 0..<20 { history.keep(message(id), for: names, at: ms(0)) }
+    #expect(history.messages(for: names[0], at: ms(0)).count < 6)
   }
 
   @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func anyLifetimeIsHarmless(

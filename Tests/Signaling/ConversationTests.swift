@@ -91,6 +91,41 @@ struct ConversationTests {
     #expect(conversation.takenUp(heard: 990)?.count == 10)
   }
 
+  @Test func whatIsKeptIsBoundedByItsRealSize() {
+    let text = String(repeating: "x", count: 4_000)
+    let attributes = Dictionary(uniqueKeysWithValues: (0..<64).map { ("\($0)", text) })
+    let tracks = (0..<32).map { Track(id: "\($0)" + String(text.prefix(200)), kind: .camera) }
+    let participant = Participant(id: "a", name: text, attributes: attributes, tracks: tracks)
+    for (message, size) in [
+      (.attributes(participant: "a", attributes), 256_000), (.participantJoined(participant), 266_000),
+      (.knock(participant), 266_000), (.published(participant: "a", tracks: tracks), 6_400),
+      (.failed(request: nil, Failure(.internal, text)), 4_000),
+    ] as [(ServerMessage, Int)] {
+      var conversation = Conversation<ServerMessage>(isTold: true)
+      for _ in 0..<2_000 { conversation.say(message) }
+      #expect(conversation.unheard.count * size <= 8 * 1024 * 1024)
+    }
+    var conversation = Conversation<ClientMessage>(isTold: true)
+    for _ in 0..<200 { conversation.say(.attributes(attributes)) }
+    #expect(conversation.unheard.count <= 32)
+  }
+
+  /// Limits are reckoned by it.
+  @Test func theWrittenSizeIsNeverLess() throws {
+    let odd = "\u{1}\u{1F}\"\\/é\u{2028}😀" + String(repeating: "\u{2}", count: 100)
+    let participant = Participant(
+      id: odd, name: odd, externalID: odd, attributes: [odd: odd, "a": odd],
+      tracks: [Track(id: odd, kind: .screenSound)],
+      joinedOrder: .max)
+    #expect(try ServerMessage.participantJoined(participant).json().count <= participant.writtenSize)
+    for count in 0..<10 {
+      let data = ReceivedData(
+        from: odd, topic: odd, payload: .init(repeating: 255, count: count), id: odd, order: .max,
+        ageMilliseconds: .max, isDirected: true)
+      #expect(try ServerMessage.data(data).json().count <= data.writtenSize)
+    }
+  }
+
   @Test func numbersThatCannotBeAreNotBelieved() {
     var conversation = Conversation<ServerMessage>()
     conversation.say(tell(1))
