@@ -69,6 +69,10 @@ extension Room {
     }
   }
 
+  func requestKeyFrame(for forwarder: Forwarder, at now: Tick) {
+    if forwarder.needsKeyFrame { requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now) }
+  }
+
   func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
     guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer) else { return }
     // A layer that has just been asked for begins with a key frame by itself.

@@ -41,10 +41,10 @@ extension Room {
   }
 
   func prefer(_ preferences: [LayerPreference], of member: Member, at now: Tick) {
+    let forwarders = Dictionary(
+      member.subscriptions.map { ($0.track.reference, $0) }, uniquingKeysWith: { first, _ in first })
     for wish in preferences {
-      guard let forwarder = member.subscriptions.first(where: { $0.track.reference == wish.reference }) else {
-        continue
-      }
+      guard let forwarder = forwarders[wish.reference] else { continue }
       forwarder.preference = .init(layer: wish.layer, maxHeight: wish.maxHeight, priority: wish.priority)
       forwarder.caution.forget()
     }

@@ -13,6 +13,9 @@ extension Room {
     guard !subscribe.tracks.contains(where: { $0.participant == member.id }) else {
       return fail(subscribe, Failure(.forbidden, "nobody gets tracks of their own"), member)
     }
+    var forwarders = Dictionary(
+      member.subscriptions.map { ($0.track.reference, $0) }, uniquingKeysWith: { first, _ in first })
+    var hasNewPictures = false
     var answer = Subscribed(request: subscribe.request, tracks: [])
     for reference in subscribe.tracks {
       guard let track = track(reference) else {
@@ -23,14 +26,17 @@ extension Room {
         answer.missing.append(reference)  // it could not be understood
         continue
       }
-      let forwarder =
-        track.forwarders.first { $0.receiver === member } ?? attach(track, to: member, types, at: now)
+      let forwarder = forwarders[reference] ?? attach(track, to: member, types)
+      if forwarders.updateValue(forwarder, forKey: reference) == nil, !track.codec.isAudio { hasNewPictures = true }
       answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
+    }
+    if hasNewPictures {
+      allocate(to: member, at: now)
+      watchLayers(at: now)
     }
     outbox.post(.subscribed(answer), to: member.connection)
     for reference in subscribe.tracks {
-      guard let track = track(reference) else { continue }
-      requestKeyFrames(of: track, at: now)
+      if let forwarder = forwarders[reference] { requestKeyFrame(for: forwarder, at: now) }
     }
   }
 
@@ -39,7 +45,7 @@ extension Room {
   }
 
   private func attach(
-    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes, at now: Tick
+    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes
   ) -> Forwarder {
     let media = outgoing(track, to: member, types)
     let forwarder = Forwarder(
@@ -47,10 +53,6 @@ extension Room {
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)
-    if !track.codec.isAudio {
-      allocate(to: member, at: now)
-      watchLayers(at: now)
-    }
     return forwarder
   }
 
@@ -69,10 +71,10 @@ extension Room {
   }
 
   func unsubscribe(_ tracks: [TrackReference], of member: Member, at now: Tick) {
-    for forwarder in subscriptions(tracks, of: member) {
-      member.subscriptions.removeAll { $0 === forwarder }
-      detach(forwarder)
-    }
+    let given = Set(tracks)
+    let gone = member.subscriptions.filter { given.contains($0.track.reference) }
+    member.subscriptions.removeAll { given.contains($0.track.reference) }
+    for forwarder in gone { detach(forwarder) }
     outbox.post(.unsubscribed(tracks), to: member.connection)
   }
 
@@ -98,10 +100,11 @@ extension Room {
       forwarder.resume()
     }
     allocate(to: member, at: now)
-    for forwarder in subscriptions(tracks, of: member) { requestKeyFrames(of: forwarder.track, at: now) }
+    for forwarder in subscriptions(tracks, of: member) { requestKeyFrame(for: forwarder, at: now) }
   }
 
   private func subscriptions(_ tracks: [TrackReference], of member: Member) -> [Forwarder] {
-    member.subscriptions.filter { tracks.contains($0.track.reference) }
+    let wanted = Set(tracks)
+    return member.subscriptions.filter { wanted.contains($0.track.reference) }
   }
 }

@@ -32,6 +32,8 @@ struct Switchboard {
 
   private struct Call {
     let ring: Ring
+    /// Counts the calls in the order in which they began.
+    let number: Int
     let caller: Device
     let deadline: Tick
     var callees: [Callee]
@@ -45,142 +47,153 @@ struct Switchboard {
 
   private let limits: Limits
   private let outbox: Outbox
-  private var devices: [Device] = []
-  /// In the order in which they began.
-  private var calls: [Call] = []
+  private var devices: [ConnectionID: Device] = [:]
+  /// In the order in which they registered.
+  private var connections: [String: [ConnectionID]] = [:]
+  /// By the rings' ids.
+  private var calls: [String: Call] = [:]
+  /// The ids of calls under way, in the order in which they began.
+  private var callsFrom: [ConnectionID: [String]] = [:]
+  private var callsTo: [String: [String]] = [:]
+  private var nextNumber = 0
+  /// When `handleTimeout` next has work to do; it may turn out to have none.
+  private(set) var deadline: Tick?
 
   init(limits: Limits = Limits(), outbox: Outbox) { (self.limits, self.outbox) = (limits, outbox) }
-
-  /// When `handleTimeout` next has work to do.
-  var deadline: Tick? { calls.reduce(nil) { ($0 as Tick?).sooner($1.deadline) } }
 
   // MARK: Devices
 
   mutating func register(_ identity: String, name: String, on connection: ConnectionID) {
-    devices.removeAll { $0.connection == connection }
-    devices.append(Device(connection: connection, identity: identity, name: name))
+    if let older = devices[connection], older.identity != identity { close(connection) }
+    if devices.updateValue(Device(connection: connection, identity: identity, name: name), forKey: connection) == nil {
+      connections[identity, default: []].append(connection)
+    }
     outbox.post(.registered(identity: identity), to: connection)
-    for index in calls.indices {
-      for callee in calls[index].callees.indices
-      where calls[index].callees[callee].identity == identity && !calls[index].callees[callee].isOver {
-        calls[index].callees[callee].ringing.append(connection)
-        outbox.post(.incomingRing(calls[index].notice), to: connection)
-      }
+    for id in callsTo[identity] ?? [] {
+      guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.identity == identity }),
+        !call.callees[callee].isOver, !call.callees[callee].ringing.contains(connection)
+      else { continue }
+      calls[id]?.callees[callee].ringing.append(connection)
+      outbox.post(.incomingRing(call.notice), to: connection)
     }
   }
 
   /// The device is gone: its own rings end; where it was the last that rang, the caller is told.
   mutating func close(_ connection: ConnectionID) {
-    guard devices.contains(where: { $0.connection == connection }) else { return }
-    devices.removeAll { $0.connection == connection }
-    for call in calls where call.caller.connection == connection { cancel(call.ring.id, by: connection) }
-    for index in calls.indices {
-      for callee in calls[index].callees.indices where calls[index].callees[callee].ringing.contains(connection) {
-        calls[index].callees[callee].ringing.removeAll { $0 == connection }
-        if calls[index].callees[callee].ringing.isEmpty { finish(callee, of: index, as: .unreachable) }
-      }
+    guard let device = devices.removeValue(forKey: connection) else { return }
+    connections[device.identity]?.removeAll { $0 == connection }
+    if connections[device.identity]?.isEmpty == true { connections[device.identity] = nil }
+    for id in callsFrom[connection] ?? [] { end(id, as: .cancelled) }
+    for id in callsTo[device.identity] ?? [] {
+      guard let callee = calls[id]?.callees.firstIndex(where: { $0.ringing.contains(connection) }) else { continue }
+      calls[id]?.callees[callee].ringing.removeAll { $0 == connection }
+      if calls[id]?.callees[callee].ringing.isEmpty == true { finish(callee, of: id, as: .unreachable) }
+      forgetIfOver(id)
     }
-    forgetFinished()
   }
 
-  func identity(of connection: ConnectionID) -> String? { device(connection)?.identity }
-
-  private func device(_ connection: ConnectionID) -> Device? { devices.first { $0.connection == connection } }
+  func identity(of connection: ConnectionID) -> String? { devices[connection]?.identity }
 
   // MARK: Rings
 
   mutating func ring(_ ring: Ring, from connection: ConnectionID, at now: Tick) -> Failure? {
-    guard let caller = device(connection) else { return Failure(.wrongState, "register before ringing") }
+    guard let caller = devices[connection] else { return Failure(.wrongState, "register before ringing") }
     guard !ring.to.isEmpty, !ring.id.isEmpty, !ring.room.isEmpty else {
       return Failure(.malformed, "a ring names itself, a room and somebody")
     }
-    guard !calls.contains(where: { $0.ring.id == ring.id }) else {
-      return Failure(.wrongState, "this ring is under way")
-    }
-    guard calls.count(where: { $0.caller.connection == connection }) < limits.ringsPerCaller else {
+    guard calls[ring.id] == nil else { return Failure(.wrongState, "this ring is under way") }
+    guard callsFrom[connection]?.count ?? 0 < limits.ringsPerCaller else {
       return Failure(.tooMany, "at most \(limits.ringsPerCaller) rings at once")
     }
     let seconds = ring.timeoutSeconds.isFinite ? max(0, ring.timeoutSeconds) : 0
     let patience = min(Duration.seconds(min(seconds, 86_400)), limits.longest)
     var seen: Set<String> = []
     let callees = ring.to.filter { seen.insert($0).inserted }.map { Callee(identity: $0) }
-    calls.append(Call(ring: ring, caller: caller, deadline: now + patience, callees: callees))
-    let index = calls.count - 1
-    for callee in callees.indices {
-      let ringing = devices.filter { $0.identity == callees[callee].identity && $0.connection != connection }
+    calls[ring.id] = Call(ring: ring, number: nextNumber, caller: caller, deadline: now + patience, callees: callees)
+    nextNumber += 1
+    deadline = deadline.sooner(now + patience)
+    callsFrom[connection, default: []].append(ring.id)
+    for (index, callee) in callees.enumerated() {
+      callsTo[callee.identity, default: []].append(ring.id)
+      let ringing = (connections[callee.identity] ?? []).filter { $0 != connection }
       guard !ringing.isEmpty || ring.isRepeated else {
-        finish(callee, of: index, as: .unreachable)
+        finish(index, of: ring.id, as: .unreachable)
         continue
       }
-      calls[index].callees[callee].ringing = ringing.map(\.connection)
-      for device in ringing { outbox.post(.incomingRing(calls[index].notice), to: device.connection) }
-      tell(callees[callee].identity, of: index, .ringing)
+      calls[ring.id]?.callees[index].ringing = ringing
+      guard let call = calls[ring.id] else { continue }
+      for device in ringing { outbox.post(.incomingRing(call.notice), to: device) }
+      tell(callee.identity, of: call, .ringing)
     }
-    forgetFinished()
+    forgetIfOver(ring.id)
     return nil
   }
 
   mutating func cancel(_ id: String, by connection: ConnectionID) {
-    guard let index = calls.firstIndex(where: { $0.ring.id == id && $0.caller.connection == connection }) else {
-      return
-    }
-    end(index, as: .cancelled)
-    forgetFinished()
+    if calls[id]?.caller.connection == connection { end(id, as: .cancelled) }
   }
 
   /// A late or foreign answer is told that it is over.
   mutating func answer(_ id: String, _ answer: RingState, by connection: ConnectionID) {
     guard [.accepted, .declined, .busy].contains(answer) else { return }
-    guard let index = calls.firstIndex(where: { $0.ring.id == id }),
-      let callee = calls[index].callees.firstIndex(where: { $0.ringing.contains(connection) })
-    else {
+    guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.ringing.contains(connection) }) else {
       return outbox.post(.ringEnded(id: id, .cancelled), to: connection)
     }
-    calls[index].callees[callee].ringing.removeAll { $0 == connection }
     outbox.post(.ringEnded(id: id, answer), to: connection)
-    for other in calls[index].callees[callee].ringing { outbox.post(.ringEnded(id: id, .handledElsewhere), to: other) }
-    calls[index].callees[callee].ringing = []
-    let (caller, own) = (calls[index].caller.identity, device(connection)?.identity)
-    finish(callee, of: index, as: answer)
-    if answer == .accepted, let own { endOwnRing(of: own, to: caller) }
-    forgetFinished()
+    for other in call.callees[callee].ringing where other != connection {
+      outbox.post(.ringEnded(id: id, .handledElsewhere), to: other)
+    }
+    calls[id]?.callees[callee].ringing = []
+    finish(callee, of: id, as: answer)
+    if answer == .accepted, let own = identity(of: connection) { endOwnRing(of: own, to: call.caller.identity) }
+    forgetIfOver(id)
   }
 
   /// Both rang each other, and one has accepted: the other call is not needed any more.
   private mutating func endOwnRing(of identity: String, to other: String) {
-    for index in calls.indices where calls[index].caller.identity == identity {
-      for callee in calls[index].callees.indices where calls[index].callees[callee].identity == other {
-        finish(callee, of: index, as: .cancelled)
-      }
+    for id in callsTo[other] ?? [] where calls[id]?.caller.identity == identity {
+      guard let callee = calls[id]?.callees.firstIndex(where: { $0.identity == other }) else { continue }
+      finish(callee, of: id, as: .cancelled)
+      forgetIfOver(id)
     }
   }
 
   mutating func handleTimeout(at now: Tick) {
-    for index in calls.indices where calls[index].deadline <= now { end(index, as: .unanswered) }
-    forgetFinished()
+    guard let deadline, deadline <= now else { return }
+    let due = calls.values.filter { $0.deadline <= now }.sorted { $0.number < $1.number }
+    for call in due { end(call.ring.id, as: .unanswered) }
+    self.deadline = calls.values.reduce(nil) { ($0 as Tick?).sooner($1.deadline) }
   }
 
   // MARK: Ends
 
-  private mutating func end(_ index: Int, as state: RingState) {
-    for callee in calls[index].callees.indices { finish(callee, of: index, as: state) }
+  private mutating func end(_ id: String, as state: RingState) {
+    for callee in calls[id]?.callees.indices ?? 0..<0 { finish(callee, of: id, as: state) }
+    forgetIfOver(id)
   }
 
-  private mutating func finish(_ callee: Int, of index: Int, as state: RingState) {
-    guard !calls[index].callees[callee].isOver else { return }
-    for connection in calls[index].callees[callee].ringing {
-      outbox.post(.ringEnded(id: calls[index].ring.id, state), to: connection)
-    }
-    calls[index].callees[callee].ringing = []
-    calls[index].callees[callee].isOver = true
-    tell(calls[index].callees[callee].identity, of: index, state)
+  private mutating func finish(_ callee: Int, of id: String, as state: RingState) {
+    guard let call = calls[id], !call.callees[callee].isOver else { return }
+    for connection in call.callees[callee].ringing { outbox.post(.ringEnded(id: id, state), to: connection) }
+    calls[id]?.callees[callee].ringing = []
+    calls[id]?.callees[callee].isOver = true
+    tell(call.callees[callee].identity, of: call, state)
   }
 
-  private func tell(_ identity: String, of index: Int, _ state: RingState) {
+  private func tell(_ identity: String, of call: Call, _ state: RingState) {
     outbox.post(
-      .ringProgress(RingProgress(id: calls[index].ring.id, identity: identity, state: state)),
-      to: calls[index].caller.connection)
+      .ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: call.caller.connection)
   }
 
-  private mutating func forgetFinished() { calls.removeAll { $0.callees.allSatisfy(\.isOver) } }
+  private mutating func forgetIfOver(_ id: String) {
+    guard let call = calls[id], call.callees.allSatisfy(\.isOver) else { return }
+    calls[id] = nil
+    Self.remove(id, from: &callsFrom[call.caller.connection])
+    for callee in call.callees { Self.remove(id, from: &callsTo[callee.identity]) }
+  }
+
+  private static func remove(_ id: String, from list: inout [String]?) {
+    list?.removeAll { $0 == id }
+    if list?.isEmpty == true { list = nil }
+  }
 }
