@@ -11,6 +11,8 @@ final class Connection {
   /// When it is given up, while it is lost.
   fileprivate(set) var deadline: Tick?
   var member: Member?
+  /// Made with its first stay.
+  var spread: SpreadBudget?
   /// How its client's peer names things.
   var dialect = Dialect.koine
   var conversation = Conversation<ServerMessage>()
@@ -57,7 +59,7 @@ struct ConnectionTable {
 
   /// Whatever began on that line gives way; the line it had before, which may still seem to stand, is nobody's.
   mutating func move(_ connection: Connection, to line: ConnectionID) {
-    if let other = lines[line] { connections[other.id] = nil }
+    if let other = lines[line] { remove(other) }
     if let old = connection.line { lines[old] = nil }
     lost.removeAll { $0 === connection }
     connection.deadline = nil

@@ -13,11 +13,7 @@ struct Lobby {
     let since: Tick
 
     /// As those see it who decide.
-    var participant: Participant {
-      Participant(
-        id: id, name: grants.name ?? join.name, externalID: grants.externalID(instead: join.externalID),
-        attributes: grants.attributes ?? join.attributes)
-    }
+    var participant: Participant { Participant(join, id: id, grants) }
   }
 
   private var knocks: [Knock] = []
@@ -35,4 +31,13 @@ struct Lobby {
   }
 
   func isWaiting(_ connection: ConnectionID) -> Bool { knocks.contains { $0.connection == connection } }
+}
+
+extension Participant {
+  /// As it will be with what it is granted.
+  init(_ join: Join, id: String, _ grants: Grants) {
+    self.init(
+      id: id, name: grants.name ?? join.name, externalID: grants.externalID(instead: join.externalID),
+      attributes: grants.attributes ?? join.attributes)
+  }
 }

@@ -26,8 +26,13 @@ final class Member {
   var deadline: Tick?
   /// When what let it in ends.
   var expires: Tick?
-  var dataBudget: Budget
-  var dataByteBudget: Budget
+  /// Its connection's: leaving and coming again forgives nothing.
+  let spread: SpreadBudget
+  /// Its part of the room's `rosterBytes`.
+  var rosterBytes = 0
+  /// When the others were last told its attributes, and whether they have changed since.
+  var attributesTold: Tick?
+  var owesAttributes = false
   /// The path's estimate in bit/s.
   var bitrate: Int?
   /// 0...1, as the sender of the way out finds it.
@@ -49,9 +54,8 @@ final class Member {
     attributes = grants.attributes ?? join.attributes
     (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
     (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
-    dataBudget = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    spread = connection.spread ?? SpreadBudget(limits, now: now)
     expires = grants.validFor.map { now + $0 }
-    dataByteBudget = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
     deadline = now + limits.connectTimeout
   }
 
@@ -86,6 +90,21 @@ final class Member {
   func takeMid() -> String {
     defer { nextMid += 1 }
     return "s\(nextMid)"
+  }
+}
+
+/// What one connection may say that others are told of.
+final class SpreadBudget {
+  private var messages: Budget
+  private var bytes: Budget
+
+  init(_ limits: RouterLimits, now: Tick) {
+    messages = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    bytes = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
+  }
+
+  func take(bytes count: Int, at now: Tick) -> Bool {
+    messages.take(at: now) && bytes.take(Double(count), at: now)
   }
 }
 

@@ -31,10 +31,7 @@ extension Room {
     guard message.payload.count <= SignalingLimits.payload else {
       throw Failure(.tooLarge, "at most \(SignalingLimits.payload) bytes")
     }
-    guard sender.dataBudget.take(at: now), sender.dataByteBudget.take(Double(message.payload.count), at: now) else {
-      throw Failure(
-        .tooMany, "at most \(Int(limits.dataPerSecond)) messages and \(Int(limits.dataBytesPerSecond)) bytes a second")
-    }
+    try spend(bytes: message.payload.count + message.topic.utf8.count, of: sender, at: now)
     guard let names = message.to.map(Set.init) else { return members.filter { $0 !== sender || message.echo } }
     let receivers = members.filter { names.contains($0.id) || ($0 === sender && message.echo) }
     let isKept = message.isPersistent || (message.lifetimeSeconds ?? 0) > 0

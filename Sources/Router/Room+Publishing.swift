@@ -8,6 +8,11 @@ extension Room {
     var streams: [StreamParameters] = []
     do throws(Failure) {
       streams = try check(publish.tracks, of: member)
+      let size = publish.tracks.reduce(0) { $0 + $1.writtenSize }
+      guard rosterBytes + size <= limits.rosterBytes else {
+        throw Failure(.tooMany, "the room holds \(limits.rosterBytes) bytes of names and attributes")
+      }
+      if !publish.tracks.isEmpty { try spend(bytes: size, of: member, at: now) }
     } catch {
       return outbox.post(.failed(request: publish.request, error), to: member.connection)
     }
@@ -21,6 +26,7 @@ extension Room {
       return published
     }
     member.tracks += tracks
+    weigh(member)
     if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
     peers.touch(member.seat)
     outbox.post(.accepted(request: publish.request), to: member.connection)
@@ -58,12 +64,16 @@ extension Room {
       }
     }
     member.tracks.removeAll { track in tracks.contains { $0 === track } }
+    weigh(member)
     tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.track.id)), than: member)
   }
 
   func mute(_ trackID: String, _ muted: Bool, of member: Member, at now: Tick) {
     guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
     guard track.track.muted != muted else { return }
+    do throws(Failure) { try spend(bytes: track.track.writtenSize, of: member, at: now) } catch {
+      return outbox.post(.failed(request: nil, error), to: member.connection)
+    }
     track.track.muted = muted
     if muted { silence(track, at: now) } else { requestKeyFrames(of: track, at: now) }
     tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)

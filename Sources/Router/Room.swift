@@ -34,6 +34,9 @@ final class Room {
   var listed: [PublishedTrack] = []
   var nextLayerCheck: Tick?
   var nextQualityCheck: Tick?
+  var nextAttributes: Tick?
+  /// Names, attributes and tracks of all its members, as they are written.
+  var rosterBytes = 0
   private var nextExpiry: Tick?
   var alarm = HeapAlarm()
   /// Whether something has happened that its router must look at.
@@ -76,6 +79,7 @@ final class Room {
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.append(member)
     membersByID[id] = member
+    weigh(member)
     watch(member)
     let joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
@@ -130,6 +134,7 @@ final class Room {
     member.subscriptions.removeAll()
     members.removeAll { $0 === member }
     membersByID[member.id] = nil
+    rosterBytes -= member.rosterBytes
     watched.removeAll { $0 === member }
     peers.remove(member.seat)
     member.seat.member = nil
@@ -137,6 +142,24 @@ final class Room {
     needsSettling = true
     outbox.post(.ended(told), to: member.connection)
     if !member.grants.isHidden { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
+  }
+
+  /// Puts everybody out. Nobody needs to be told of the others: they all go.
+  func close(told reason: EndReason) {
+    for member in members {
+      for forwarder in member.subscriptions { forwarder.end() }
+      member.subscriptions.removeAll()
+    }
+    for member in members {
+      for track in member.tracks { track.forwarders.removeAll() }
+      member.tracks.removeAll()
+      peers.remove(member.seat)
+      member.seat.member = nil
+      outbox.post(.ended(reason), to: member.connection)
+    }
+    departed += members
+    (members, membersByID, watched, listed, voices, rosterBytes) = ([], [:], [], [], [], 0)
+    needsSettling = true
   }
 
   /// Lets go of everybody without a word: a member and its seat hold each other.
@@ -166,23 +189,12 @@ final class Room {
     case .resume(let tracks): resume(tracks, of: member, at: now)
     case .prefer(let preferences): prefer(preferences, of: member, at: now)
     case .data(let message): take(message, of: member, at: now)
-    case .attributes(let attributes): take(attributes, of: member)
+    case .attributes(let attributes): take(attributes, of: member, at: now)
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .muteOther(let reference): muteOther(reference, by: member, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
     case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
     }
-  }
-
-  /// Replaces its attributes, but for those that its credential gave it.
-  private func take(_ attributes: [String: String], of member: Member) {
-    let given = member.grants.attributes ?? [:]
-    if let key = attributes.keys.sorted().first(where: { key in given[key].map { $0 != attributes[key] } ?? false }) {
-      let failure = Failure(.forbidden, "“\(key)” is what the token says")
-      return outbox.post(.failed(request: nil, failure), to: member.connection)
-    }
-    member.attributes = attributes.merging(given) { _, given in given }
-    if !member.grants.isHidden { tellOthers(.attributes(participant: member.id, member.attributes), than: member) }
   }
 
   private func putOut(_ id: String, by member: Member, at now: Tick) {
@@ -264,7 +276,8 @@ final class Room {
 
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
-    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry)
+    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry).sooner(
+      nextAttributes)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in listed { soonest = soonest.sooner(track.deadline) }
     return soonest
@@ -276,6 +289,7 @@ final class Room {
     checkLayers(at: now)
     checkQuality(at: now)
     checkExpiry(at: now)
+    tellAttributes(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }
       remove(member, told: .dropped, others: .dropped, at: now)

@@ -56,17 +56,17 @@ package struct RouterStatistics: Hashable, Sendable {
 /// shard that has a receiver). The way back is narrow: a key frame wanted for (track, layer), an estimate for a member.
 /// `Room`, `SpeakerBoard` and all messages stay with one owner.
 package final class Router {
-  private var configuration: RouterConfiguration
-  private var random: SeededRandom
-  private var connections = ConnectionTable()
-  private var rooms: [String: Room] = [:]
-  private var roomsByNumber: [Int: Room] = [:]
-  private var nextRoom = 0
-  private let peers = PeerTable()
-  private let outbox = Outbox()
+  var configuration: RouterConfiguration
+  var random: SeededRandom
+  var connections = ConnectionTable()
+  var rooms: [String: Room] = [:]
+  var roomsByNumber: [Int: Room] = [:]
+  var nextRoom = 0
+  let peers = PeerTable()
+  let outbox = Outbox()
   private var timers = TimerHeap()
-  private var switchboard: Switchboard
-  private var lobby = Lobby()
+  var switchboard: Switchboard
+  var lobby = Lobby()
   private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
@@ -83,14 +83,6 @@ package final class Router {
 
   /// Begins a connection on a line of the same name. What is said on a line that is not open is dropped.
   package func open(_ line: ConnectionID, at now: Tick) { connections.open(line) }
-
-  /// The line broke. If the client can come back, its participant stays in the room for the grace, and what it is told
-  /// waits for it; if not, the connection is closed.
-  package func lose(_ line: ConnectionID, at now: Tick) {
-    guard let connection = connections.connection(on: line) else { return }
-    guard connection.isResumable else { return close(line, at: now) }
-    connections.lose(connection, until: now + configuration.limits.resumeGrace)
-  }
 
   /// The connection is over. Its participant is dropped after a moment, during which its media goes on.
   package func close(_ line: ConnectionID, at now: Tick) {
@@ -165,32 +157,6 @@ package final class Router {
     settle(room, at: now)
   }
 
-  private func heard(from connection: Connection, isCounted: Bool) {
-    if let told = connection.conversation.hear(isCounted: isCounted) { outbox.post(.heard(told), to: connection.id) }
-  }
-
-  /// A client is back, on a new line.
-  private func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
-    let connection = connections.connection(withKey: key)
-    if let connection {
-      for message in outbox.withdraw(for: connection.id) { connection.conversation.say(message) }
-    }
-    guard new.member == nil, let connection, connection !== new,
-      let unheard = connection.conversation.takenUp(heard: heard)
-    else {
-      return outbox.post(
-        .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
-    }
-    connections.move(connection, to: line)
-    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard, to: connection.id)
-  }
-
-  /// Before the answer that first makes a connection worth coming back to.
-  private func offerResumption(on connection: Connection) {
-    guard let key = connections.makeKey(for: connection) else { return }
-    outbox.post(.resumable(key: key, graceSeconds: configuration.limits.resumeGrace.inSeconds), to: connection.id)
-  }
-
   private func handleRinging(_ message: ClientMessage, on connection: Connection, at now: Tick) {
     var failure: Failure?
     let id = connection.id
@@ -226,7 +192,7 @@ package final class Router {
   /// Puts everybody out of a room.
   package func close(room name: String, at now: Tick) {
     guard let room = rooms[name] else { return }
-    for member in room.members { room.remove(member, told: .closed, others: .removed, at: now) }
+    room.close(told: .closed)
     settle(room, at: now)
   }
 
@@ -243,169 +209,6 @@ package final class Router {
       if let line = connection.line { return (line, item.message) }
     }
     return nil
-  }
-
-  // MARK: Joining
-
-  private func admit(_ join: Join, on connection: Connection, at now: Tick) {
-    switch admission(join, at: now) {
-    case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
-    case .success(let grants):
-      let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
-      guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
-      let knock = Lobby.Knock(
-        room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
-      lobby.add(knock)
-      offerResumption(on: connection)
-      outbox.post(.waiting, to: connection.id)
-      tellDeciders(.knock(knock.participant), in: join.room)
-    }
-  }
-
-  private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
-    let room = room(named: join.room, at: now)
-    defer { settle(room, at: now) }
-    do {
-      let seat = try makeSeat(for: join.description, connection.dialect, at: now)
-      offerResumption(on: connection)
-      connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
-    } catch {
-      return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
-    }
-    guard grants.canAdmit else { return }
-    for knock in lobby.knocks(at: join.room) { outbox.post(.knock(knock.participant), to: connection.id) }
-  }
-
-  // MARK: Those who have to ask
-
-  private func tellDeciders(_ message: ServerMessage, in room: String) {
-    for member in rooms[room]?.members ?? [] where member.grants.canAdmit {
-      outbox.post(message, to: member.connection)
-    }
-  }
-
-  private func stopWaiting(_ connection: Connection) {
-    guard let knock = lobby.take(connection.id) else { return }
-    tellDeciders(.knockEnded(participant: knock.id), in: knock.room)
-  }
-
-  private func answerKnock(of id: String, _ admitted: Bool, by member: Member, at now: Tick) {
-    let room = member.room.name
-    guard member.grants.canAdmit else {
-      return outbox.post(
-        .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.connection)
-    }
-    guard let knock = lobby.take(id, at: room) else {
-      return outbox.post(
-        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
-    }
-    tellDeciders(.knockEnded(participant: id), in: room)
-    guard let connection = connections[knock.connection] else { return }
-    var grants = knock.grants
-    // What it was let in with goes on running out while it waits.
-    if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
-      grants.validFor = rest
-      guard rest > .zero else {
-        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: connection.id)
-      }
-    }
-    if admitted {
-      enter(knock.join, id: id, grants, on: connection, at: now)
-    } else {
-      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: connection.id)
-    }
-  }
-
-  private func admission(_ join: Join, at now: Tick) -> Result<Grants, Failure> {
-    guard join.version == SignalingVersion.current else {
-      return .failure(SignalingError.unknownVersion(join.version).failure)
-    }
-    guard !join.room.isEmpty, join.participantID != "" else {
-      return .failure(Failure(.malformed, "a room and a participant need a name"))
-    }
-    let answer = configuration.authorization.check(join)
-    guard case .success(let grants) = answer else { return answer }
-    guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
-    if let validFor = grants.validFor, validFor <= .zero {
-      return .failure(Failure(.unauthorized, "what lets it in has expired"))
-    }
-    if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
-      return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
-    }
-    guard let room = rooms[join.room] else {
-      guard rooms.count < configuration.limits.rooms else {
-        return .failure(Failure(.roomFull, "no more than \(configuration.limits.rooms) rooms at a time"))
-      }
-      return answer
-    }
-    let id = grants.participantID ?? join.participantID
-    let replaces = id.map { room.member($0) != nil } ?? false
-    guard replaces || room.members.count < configuration.limits.participants else {
-      return .failure(Failure(.roomFull, "the room holds \(configuration.limits.participants) participants"))
-    }
-    return answer
-  }
-
-  private func unusedID(in room: String) -> String {
-    while true {
-      let id = "p" + random.makeID()
-      if rooms[room]?.member(id) == nil { return id }
-    }
-  }
-
-  private func room(named name: String, at now: Tick) -> Room {
-    if let room = rooms[name] { return room }
-    let room = Room(
-      name: name, number: nextRoom, limits: configuration.limits, peers: peers, outbox: outbox, random: random.fork(),
-      now: now)
-    nextRoom += 1
-    rooms[name] = room
-    roomsByNumber[room.number] = room
-    return room
-  }
-
-  private func restartMedia(of member: Member, _ description: Description, at now: Tick) {
-    do {
-      member.room.reseat(member, on: try makeSeat(for: description, member.dialect, at: now), at: now)
-    } catch {
-      outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
-    }
-  }
-
-  /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
-  private func renew(_ credential: String, of member: Member, at now: Tick) {
-    let join = Join(
-      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
-      externalID: member.externalID, attributes: member.attributes,
-      description: Description(member.seat.peer.localDescription))
-    let failure: Failure
-    switch configuration.authorization.check(join) {
-    case .failure(let reason): failure = reason
-    case .success(let grants):
-      let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
-      if !isSame {
-        failure = Failure(.forbidden, "the credential is another participant's")
-      } else if !grants.canJoin {
-        failure = Failure(.forbidden, "not allowed to enter rooms")
-      } else if let validFor = grants.validFor, validFor <= .zero {
-        failure = Failure(.unauthorized, "what lets it in has expired")
-      } else {
-        return member.room.renew(member, grants, at: now)
-      }
-    }
-    outbox.post(.failed(request: nil, failure), to: member.connection)
-  }
-
-  private func makeSeat(for description: Description, _ dialect: Dialect, at now: Tick) throws -> Seat {
-    var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
-    peerConfiguration.extensions = dialect.extensions
-    peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
-    let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
-    for address in configuration.addresses { peer.addLocalAddress(address) }
-    peer.setRemote(PeerDescription(description), at: now)
-    let seat = peers.add(peer)
-    peers.touch(seat)
-    return seat
   }
 
   // MARK: Datagrams
@@ -455,7 +258,7 @@ package final class Router {
   }
 
   /// After anything has happened to a room: frees who left, arms its timer, drops it when it is empty.
-  private func settle(_ room: Room, at now: Tick) {
+  func settle(_ room: Room, at now: Tick) {
     room.needsSettling = false
     for member in room.takeDeparted() {
       // The connection stays open, and may already carry another stay.

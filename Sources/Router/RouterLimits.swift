@@ -11,10 +11,15 @@ package struct RouterLimits: Hashable, Sendable {
   package var subscriptions = 256
   /// Of a room, where more speak; the rest are not forwarded until they are louder.
   package var forwardedVoices = 5
-  /// Data messages of one participant: a burst, then so many a second.
+  /// Of one participant, in bytes as they are written.
+  package var attributeBytes = 16 * 1024
+  /// Names, attributes and tracks of all in a room, in bytes as they are written: who comes is told them in one message.
+  package var rosterBytes = 2 * 1024 * 1024
+  /// Whatever one participant says that others are told of (data, attributes, tracks, mutes, its joining itself): a burst,
+  /// then so many a second.
   package var dataBurst = 400.0
   package var dataPerSecond = 200.0
-  /// The same in bytes of payload.
+  /// The same in bytes.
   package var dataByteBurst = 4.0 * 1024 * 1024
   package var dataBytesPerSecond = 1024.0 * 1024
   /// Data messages kept for late joiners, of one room; of those with a lifetime and of persistent ones each so many.

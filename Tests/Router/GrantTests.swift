@@ -236,6 +236,19 @@ struct GrantTests {
     #expect(ana.messages.count { if case .knock = $0 { true } else { false } } == 2)
   }
 
+  @Test func whoIsLetInFindsTheRoomFull() throws {
+    let world = try World {
+      $0.authorization = Authorization(check: Self.grants)
+      $0.limits.participants = 2
+    }
+    let (ana, eva) = (try world.joined("ana")[0], try world.makeClient())
+    eva.join("room", as: "eva", credential: "ask")
+    _ = try world.joined("ben")
+    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    #expect(eva.messages.last?.code == .roomFull)
+    #expect(world.router.statistics.participants == 2)
+  }
+
   @Test(arguments: ["leaves", "is lost"]) func whoGoesWaitsNoLonger(_ how: String) throws {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
     if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.router.close(eva.connection, at: world.now) }

@@ -1,0 +1,78 @@
+import KoineBase
+import KoineSignaling
+
+// What the room knows of its members, and what one member may make it tell the others.
+
+extension Room {
+  /// Whoever changes them more often is told of less often.
+  private static let attributesInterval: Duration = .milliseconds(100)
+
+  /// Pays for what the others are going to be told.
+  func spend(bytes: Int, of member: Member, at now: Tick) throws(Failure) {
+    guard member.spread.take(bytes: bytes, at: now) else {
+      throw Failure(
+        .tooMany, "at most \(Int(limits.dataPerSecond)) messages and \(Int(limits.dataBytesPerSecond)) bytes a second")
+    }
+  }
+
+  /// After its names, attributes or tracks have changed.
+  func weigh(_ member: Member) {
+    let size = member.participant.writtenSize
+    rosterBytes += size - member.rosterBytes
+    member.rosterBytes = size
+  }
+
+  // MARK: Attributes
+
+  /// Replaces its attributes, but for those that its credential gave it.
+  func take(_ attributes: [String: String], of member: Member, at now: Tick) {
+    do throws(Failure) {
+      let merged = try check(attributes, of: member)
+      try spend(bytes: Participant.writtenSize(of: merged), of: member, at: now)
+      member.attributes = merged
+      weigh(member)
+    } catch {
+      return outbox.post(.failed(request: nil, error), to: member.connection)
+    }
+    guard !member.grants.isHidden else { return }
+    if let told = member.attributesTold, now < told + Self.attributesInterval {
+      member.owesAttributes = true
+      nextAttributes = nextAttributes.sooner(told + Self.attributesInterval)
+      needsSettling = true
+    } else {
+      tellAttributes(of: member, at: now)
+    }
+  }
+
+  private func check(_ attributes: [String: String], of member: Member) throws(Failure) -> [String: String] {
+    let given = member.grants.attributes ?? [:]
+    if let key = attributes.keys.sorted().first(where: { key in given[key].map { $0 != attributes[key] } ?? false }) {
+      throw Failure(.forbidden, "“\(key)” is what the token says")
+    }
+    let merged = attributes.merging(given) { _, given in given }
+    let size = Participant.writtenSize(of: merged)
+    guard size <= limits.attributeBytes else {
+      throw Failure(.tooLarge, "at most \(limits.attributeBytes) bytes of attributes")
+    }
+    guard rosterBytes - Participant.writtenSize(of: member.attributes) + size <= limits.rosterBytes else {
+      throw Failure(.tooLarge, "the room holds \(limits.rosterBytes) bytes of names and attributes")
+    }
+    return merged
+  }
+
+  private func tellAttributes(of member: Member, at now: Tick) {
+    member.attributesTold = now
+    member.owesAttributes = false
+    tellOthers(.attributes(participant: member.id, member.attributes), than: member)
+  }
+
+  /// The latest of those who changed theirs too often.
+  func tellAttributes(at now: Tick) {
+    guard let due = nextAttributes, due <= now else { return }
+    nextAttributes = nil
+    for member in members where member.owesAttributes {
+      let moment = (member.attributesTold ?? now) + Self.attributesInterval
+      if moment <= now { tellAttributes(of: member, at: now) } else { nextAttributes = nextAttributes.sooner(moment) }
+    }
+  }
+}

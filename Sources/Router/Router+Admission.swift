@@ -1,0 +1,194 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+
+// Who comes into which room, and who has to wait before it.
+
+extension Router {
+  func admit(_ join: Join, on connection: Connection, at now: Tick) {
+    switch admission(join, at: now) {
+    case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
+    case .success(let grants):
+      let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
+      guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
+      let knock = Lobby.Knock(
+        room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
+      lobby.add(knock)
+      offerResumption(on: connection)
+      outbox.post(.waiting, to: connection.id)
+      tellDeciders(.knock(knock.participant), in: join.room)
+    }
+  }
+
+  private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
+    // Whoever has waited may find it full.
+    if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: connection.id) }
+    let spread = connection.spread ?? SpreadBudget(configuration.limits, now: now)
+    connection.spread = spread
+    guard spread.take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
+      return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: connection.id)
+    }
+    let room = room(named: join.room, at: now)
+    defer { settle(room, at: now) }
+    do {
+      let seat = try makeSeat(for: join.description, connection.dialect, at: now)
+      offerResumption(on: connection)
+      connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
+    } catch {
+      return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
+    }
+    guard grants.canAdmit else { return }
+    for knock in lobby.knocks(at: join.room) { outbox.post(.knock(knock.participant), to: connection.id) }
+  }
+
+  // MARK: Those who have to ask
+
+  private func tellDeciders(_ message: ServerMessage, in room: String) {
+    for member in rooms[room]?.members ?? [] where member.grants.canAdmit {
+      outbox.post(message, to: member.connection)
+    }
+  }
+
+  func stopWaiting(_ connection: Connection) {
+    guard let knock = lobby.take(connection.id) else { return }
+    tellDeciders(.knockEnded(participant: knock.id), in: knock.room)
+  }
+
+  func answerKnock(of id: String, _ admitted: Bool, by member: Member, at now: Tick) {
+    let room = member.room.name
+    guard member.grants.canAdmit else {
+      return outbox.post(
+        .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.connection)
+    }
+    guard let knock = lobby.take(id, at: room) else {
+      return outbox.post(
+        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
+    }
+    tellDeciders(.knockEnded(participant: id), in: room)
+    guard let connection = connections[knock.connection] else { return }
+    var grants = knock.grants
+    // What it was let in with goes on running out while it waits.
+    if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
+      grants.validFor = rest
+      guard rest > .zero else {
+        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: connection.id)
+      }
+    }
+    if admitted {
+      enter(knock.join, id: id, grants, on: connection, at: now)
+    } else {
+      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: connection.id)
+    }
+  }
+
+  // MARK: What is asked of those who come
+
+  private func admission(_ join: Join, at now: Tick) -> Result<Grants, Failure> {
+    guard join.version == SignalingVersion.current else {
+      return .failure(SignalingError.unknownVersion(join.version).failure)
+    }
+    guard !join.room.isEmpty, join.participantID != "" else {
+      return .failure(Failure(.malformed, "a room and a participant need a name"))
+    }
+    let answer = configuration.authorization.check(join)
+    guard case .success(let grants) = answer else { return answer }
+    guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
+    if let validFor = grants.validFor, validFor <= .zero {
+      return .failure(Failure(.unauthorized, "what lets it in has expired"))
+    }
+    if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
+      return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
+    }
+    if let failure = lackOfRoom(for: grants.participantID ?? join.participantID, join, grants) {
+      return .failure(failure)
+    }
+    return answer
+  }
+
+  /// - Parameter id: nil for one that will be new.
+  private func lackOfRoom(for id: String?, _ join: Join, _ grants: Grants) -> Failure? {
+    let participant = Participant(join, id: id ?? "", grants)
+    guard Participant.writtenSize(of: participant.attributes) <= configuration.limits.attributeBytes else {
+      return Failure(.tooLarge, "at most \(configuration.limits.attributeBytes) bytes of attributes")
+    }
+    guard let room = rooms[join.room] else {
+      guard rooms.count < configuration.limits.rooms else {
+        return Failure(.roomFull, "no more than \(configuration.limits.rooms) rooms at a time")
+      }
+      return nil
+    }
+    let older = id.flatMap { room.member($0) }
+    guard room.rosterBytes - (older?.rosterBytes ?? 0) + participant.writtenSize <= configuration.limits.rosterBytes
+    else {
+      return Failure(.roomFull, "the room holds \(configuration.limits.rosterBytes) bytes of names and attributes")
+    }
+    guard older != nil || room.members.count < configuration.limits.participants else {
+      return Failure(.roomFull, "the room holds \(configuration.limits.participants) participants")
+    }
+    return nil
+  }
+
+  /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
+  func renew(_ credential: String, of member: Member, at now: Tick) {
+    let join = Join(
+      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
+      externalID: member.externalID, attributes: member.attributes,
+      description: Description(member.seat.peer.localDescription))
+    let failure: Failure
+    switch configuration.authorization.check(join) {
+    case .failure(let reason): failure = reason
+    case .success(let grants):
+      let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
+      if !isSame {
+        failure = Failure(.forbidden, "the credential is another participant's")
+      } else if !grants.canJoin {
+        failure = Failure(.forbidden, "not allowed to enter rooms")
+      } else if let validFor = grants.validFor, validFor <= .zero {
+        failure = Failure(.unauthorized, "what lets it in has expired")
+      } else {
+        return member.room.renew(member, grants, at: now)
+      }
+    }
+    outbox.post(.failed(request: nil, failure), to: member.connection)
+  }
+
+  // MARK: Places
+
+  private func unusedID(in room: String) -> String {
+    while true {
+      let id = "p" + random.makeID()
+      if rooms[room]?.member(id) == nil { return id }
+    }
+  }
+
+  private func room(named name: String, at now: Tick) -> Room {
+    if let room = rooms[name] { return room }
+    let room = Room(
+      name: name, number: nextRoom, limits: configuration.limits, peers: peers, outbox: outbox, random: random.fork(),
+      now: now)
+    nextRoom += 1
+    rooms[name] = room
+    roomsByNumber[room.number] = room
+    return room
+  }
+
+  func restartMedia(of member: Member, _ description: Description, at now: Tick) {
+    do {
+      member.room.reseat(member, on: try makeSeat(for: description, member.dialect, at: now), at: now)
+    } catch {
+      outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
+    }
+  }
+
+  private func makeSeat(for description: Description, _ dialect: Dialect, at now: Tick) throws -> Seat {
+    var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
+    peerConfiguration.extensions = dialect.extensions
+    peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
+    let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
+    for address in configuration.addresses { peer.addLocalAddress(address) }
+    peer.setRemote(PeerDescription(description), at: now)
+    let seat = peers.add(peer)
+    peers.touch(seat)
+    return seat
+  }
+}

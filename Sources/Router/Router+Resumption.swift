@@ -1,0 +1,41 @@
+package import KoineBase
+import KoineSignaling
+
+// Connections that break and come back.
+
+extension Router {
+  /// The line broke. If the client can come back, its participant stays in the room for the grace, and what it is told
+  /// waits for it; if not, the connection is closed.
+  package func lose(_ line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    guard connection.isResumable else { return close(line, at: now) }
+    connections.lose(connection, until: now + configuration.limits.resumeGrace)
+  }
+
+  func heard(from connection: Connection, isCounted: Bool) {
+    if let told = connection.conversation.hear(isCounted: isCounted) { outbox.post(.heard(told), to: connection.id) }
+  }
+
+  /// A client is back, on a new line. Whatever it began there gives way.
+  func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
+    guard new.member == nil, let connection = connections.connection(withKey: key), connection !== new,
+      let unheard = connection.conversation.takenUp(heard: heard)
+    else {
+      return outbox.post(
+        .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
+    }
+    // Said, but not sent: it comes after what was sent and not heard.
+    let waiting = outbox.withdraw(for: connection.id)
+    for message in waiting { connection.conversation.say(message) }
+    stopWaiting(new)
+    switchboard.close(new.id)
+    connections.move(connection, to: line)
+    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard + waiting, to: connection.id)
+  }
+
+  /// Before the answer that first makes a connection worth coming back to.
+  func offerResumption(on connection: Connection) {
+    guard let key = connections.makeKey(for: connection) else { return }
+    outbox.post(.resumable(key: key, graceSeconds: configuration.limits.resumeGrace.inSeconds), to: connection.id)
+  }
+}

@@ -1,0 +1,106 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// What one participant may make the router tell the others.
+struct BudgetTests {
+  private func attributes(_ client: Client) -> [[String: String]] {
+    client.messages.compactMap { if case .attributes(_, let attributes) = $0 { attributes } else { nil } }
+  }
+
+  @Test func attributesAreToldTenTimesASecondAndTheLatestCounts() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    for number in 0..<150 {
+      clients[0].tell(.attributes(["number": "\(number)"]))
+      world.run(.milliseconds(2))
+    }
+    #expect((3...5).contains(attributes(clients[1]).count))
+    world.run(.milliseconds(200))
+    #expect(attributes(clients[1]).last == ["number": "149"])
+    #expect(attributes(clients[1]).count <= 5)
+  }
+
+  @Test func attributesAreBounded() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].tell(.attributes(["a": String(repeating: "x", count: 4_000)]))
+    #expect(attributes(clients[1]).count == 1)
+    let many = Dictionary(uniqueKeysWithValues: (0..<8).map { ("\($0)", String(repeating: "x", count: 4_000)) })
+    clients[0].tell(.attributes(many))
+    #expect(clients[0].messages.last?.code == .tooLarge)
+    let eve = try world.makeClient()
+    eve.tell(
+      .join(Join(room: "room", name: "eve", attributes: many, description: Description(eve.peer.localDescription))))
+    #expect(eve.messages.last?.code == .tooLarge)
+  }
+
+  /// A newcomer must be told all in one message, whatever those do who are there.
+  @Test func whatANewcomerIsToldIsBounded() throws {
+    let world = try World { ($0.limits.rosterBytes, $0.limits.participants) = (100_000, 1_000) }
+    let wide = String(repeating: "\u{1}", count: 2_500)
+    var refused = 0
+    for number in 0..<20 {
+      let client = try world.makeClient()
+      client.tell(
+        .join(
+          Join(
+            room: "room", name: "\(number)", attributes: ["a": wide],
+            description: Description(client.peer.localDescription))))
+      if client.messages.last?.code == .roomFull { refused += 1 }
+      if let room = client.room {
+        for other in room.members { #expect(other.rosterBytes == other.participant.writtenSize) }
+        #expect(room.rosterBytes == room.members.reduce(0) { $0 + $1.rosterBytes } && room.rosterBytes <= 100_000)
+      }
+    }
+    #expect(refused == 14)
+    let first = world.clients[0]
+    first.tell(.attributes([:]))
+    let late = try world.makeClient()
+    late.join("room", as: "late")
+    let joined = try #require(late.messages.first)
+    #expect(try joined.json().count < 110_000)
+    for index in 0..<5 { first.publish(.camera, id: String(repeating: "\u{1}", count: 200) + "\(index)") }
+    first.tell(
+      .unpublish(trackIDs: first.room?.member(first.room?.members.first?.id ?? "")?.tracks.map(\.track.id) ?? []))
+    #expect(first.room?.rosterBytes == first.room?.members.reduce(0) { $0 + $1.participant.writtenSize })
+  }
+
+  @Test(arguments: ["attributes", "mute", "publish", "join"]) func everythingThatSpreadsIsPaidFor(_ what: String) throws
+  {
+    let world = try World { ($0.limits.dataBurst, $0.limits.dataPerSecond) = (20, 1) }
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.microphone)
+    clients[0].forgetMessages()
+    for number in 0..<30 {
+      switch what {
+      case "attributes": clients[0].tell(.attributes(["a": "\(number)"]))
+      case "mute": clients[0].tell(.mute(trackID: "microphone", muted: number % 2 == 0))
+      case "publish":
+        clients[0].publish(.camera)
+        clients[0].tell(.unpublish(trackIDs: ["camera"]))
+      default:
+        clients[0].tell(.leave(reason: nil))
+        clients[0].join("room", as: "ana")
+      }
+    }
+    #expect(clients[0].messages.count { $0.code == .tooMany } >= 5)
+  }
+
+  @Test func aRoomThatClosesTellsOnlyThat() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cyd")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    for client in clients { client.forgetMessages() }
+    world.router.close(room: "room", at: world.now)
+    world.drain()
+    for client in clients { #expect(client.messages == [.ended(.closed)]) }
+    #expect(world.router.statistics.rooms == 0 && world.router.statistics.participants == 0)
+    clients[0].join("room", as: "ana")
+    #expect(clients[0].room?.members.count == 1)
+  }
+}
