@@ -11,11 +11,11 @@ final class OwnStream: @unchecked Sendable {
   let options: PublishOptions
   let output: LinkOutput
   /// What the app sees of it; written on the delivery queue where it was not the app itself.
-  let visiblyMuted: Lock<Bool>
+  let visiblyMuted: Lock<Muting>
 
   init(
     stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
-    visiblyMuted: Lock<Bool>
+    visiblyMuted: Lock<Muting>
   ) {
     self.stream = stream
     self.visiblyMuted = visiblyMuted

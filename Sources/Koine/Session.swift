@@ -224,15 +224,18 @@ public struct AudioPublishOptions: Sendable, Hashable {
   }
 }
 
+/// Whether an own stream is muted, and by whom.
+enum Muting { case off, on, byOther }
+
 /// A stream of one's own, while it is published.
 public final class LocalStream: Sendable {
   public let id: Stream.ID
   public let kind: Stream.Kind
   private let core: SessionCore
-  private let muted: Lock<Bool>
+  private let muted: Lock<Muting>
 
   /// - Parameter muted: is set by the session, too, when somebody else has muted the stream.
-  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Bool>, core: SessionCore) {
+  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Muting>, core: SessionCore) {
     self.id = id
     self.kind = kind
     self.muted = muted
@@ -240,10 +243,12 @@ public final class LocalStream: Sendable {
   }
 
   /// Muted: nothing is sent; the others are told. Somebody who may moderate can mute it, too (`streamMuted`).
-  public var isMuted: Bool { muted.withLock { $0 } }
+  public var isMuted: Bool { muted.withLock { $0 != .off } }
+  /// Whether it was somebody else who has muted it, and `setMuted` has not been called since.
+  public var isMutedByOther: Bool { muted.withLock { $0 == .byOther } }
 
   public func setMuted(_ isMuted: Bool) {
-    muted.withLock { $0 = isMuted }
+    muted.withLock { $0 = isMuted ? .on : .off }
     core.setMuted(isMuted, id.track)
   }
 

@@ -65,7 +65,7 @@ extension SessionCore {
     startsMuted: Bool
   ) -> LocalStream {
     let track = makeTrackName(kind)
-    let muted = Lock(startsMuted)
+    let muted = Lock(startsMuted ? Muting.on : .off)
     lane.post { [self] in
       guard !state.isEnded else { return }
       let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
@@ -122,7 +122,7 @@ extension SessionCore {
     guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
     entry.setMuted(true)
     if let index = local.streams.firstIndex(where: { $0.id.track == track }) { local.streams[index].isMuted = true }
-    visible.tell { entry.visiblyMuted.withLock { $0 = true } }
+    visible.tell { entry.visiblyMuted.withLock { $0 = .byOther } }
     visible.tell(.streamMuted(entry.stream, local), local: local)
     changeTile(of: entry.stream.id) { $0.pause = .muted }
   }

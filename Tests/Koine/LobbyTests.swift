@@ -85,7 +85,7 @@ struct LobbyTests {
     let seen = Lock<[Bool]>([])
     guest.observe { event in
       if case .streamMuted(let stream, let owner) = event, owner.isLocal {
-        seen.withLock { $0.append(stream.isMuted && voice.isMuted) }
+        seen.withLock { $0.append(stream.isMuted && voice.isMuted && voice.isMutedByOther) }
       }
     }
     host.mute(voice.id)
@@ -93,6 +93,7 @@ struct LobbyTests {
     #expect(seen.withLock { $0 } == [true] && guest.localParticipant.streams.map(\.isMuted) == [true])
     #expect(host.participants.first?.streams.first?.isMuted == true)
     voice.setMuted(false)
+    #expect(!voice.isMuted && !voice.isMutedByOther)
     await world.run(for: .milliseconds(500))
     #expect(host.participants.first?.streams.first?.isMuted == false)
     let other = try #require(guest.participants.first?.streams.first?.id)

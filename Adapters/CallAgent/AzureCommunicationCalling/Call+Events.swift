@@ -11,7 +11,9 @@ extension Call {
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let participant, let reason): left(participant, reason)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
-      if !owner.isLocal {
+      if owner.isLocal {
+        if stream.kind == .microphone, stream.isMuted { mutedByRoom() }
+      } else {
         update(stream, of: owner, isThere: true)
         receive(stream)
       }

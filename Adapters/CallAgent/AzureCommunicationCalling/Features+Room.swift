@@ -256,7 +256,19 @@ extension Call {
     }
   }
 
-  /// Asks everybody else to mute; those whose style knows how do.
+  /// On the delivery queue: the room says that somebody has muted the microphone.
+  func mutedByRoom() {
+    let hasChanged = current.withLock { current in
+      guard current.microphone?.isMutedByOther == true, !current.isMuted else { return false }
+      current.isMuted = true
+      return true
+    }
+    guard hasChanged else { return }
+    tellMicrophone()
+    tellMutedByOthers()
+  }
+
+  /// Mutes everybody else.
   public func muteAllRemoteParticipants(completionHandler: @escaping ((any Error)?) -> Void) {
     mute(remoteParticipants.filter { $0.state == .connected }.map(\.identifier.rawId), completionHandler)
   }
@@ -271,6 +283,10 @@ extension Call {
         throw CallingCommunicationErrors.muteOthersNotFound.error("the call is not connected")
       }
       try ask(ids, RoomWord.mute)
+      // And the room does it, whatever their programs do.
+      for participant in session.participants where ids.contains(participant.id) {
+        for stream in participant.streams where stream.kind == .microphone { session.mute(stream.id) }
+      }
       answer(completionHandler)
     } catch {
       answer(completionHandler, error as NSError)

@@ -29,6 +29,16 @@ extension Meeting {
     }
   }
 
+  /// The room does it, whatever their program does; and they hear of it in the style's own word.
+  func mute(_ participant: Participant, _ kind: Koine.Stream.Kind, _ topic: String) {
+    ask(participant, topic)
+    guard let session = state.withLock({ $0.isOver ? nil : $0.session }), mayModerate else { return }
+    for stream in session.participants.first(where: { $0.id == participant.id })?.streams ?? []
+    where stream.kind == kind && !stream.isMuted {
+      session.mute(stream.id)
+    }
+  }
+
   func putOut(_ participant: Participant) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     guard mayModerate else { return report(.INVALID_PERMISSIONS) }
@@ -69,7 +79,7 @@ extension Participant {
 
   /// Another's is muted without being asked.
   public func disableMic() {
-    if isLocal { meeting?.muteMic() } else { meeting?.ask(self, RoomWord.mute) }
+    if isLocal { meeting?.muteMic() } else { meeting?.mute(self, .microphone, RoomWord.mute) }
   }
 
   public func enableWebcam() {
@@ -77,7 +87,7 @@ extension Participant {
   }
 
   public func disableWebcam() {
-    if isLocal { meeting?.disableWebcam() } else { meeting?.ask(self, RoomWord.stopCamera) }
+    if isLocal { meeting?.disableWebcam() } else { meeting?.mute(self, .camera, RoomWord.stopCamera) }
   }
 
   /// Puts them out of the meeting; oneself leaves.
