@@ -132,6 +132,28 @@ struct FeatureTests {
     #expect(throws: (any Error).self) { try text.send(text: String(repeating: "x", count: 20_000)) }
   }
 
+  /// A native participant knows nothing of this style's wishes; nor does it say its own in this style's words.
+  @Test func theRoomMutesWhoeverIsMutedAndACallHearsOfIt() async throws {
+    let telephone = try Telephone()
+    let (agent, recorder) = try await telephone.agent("ana")
+    agent.join(with: RoomCallLocator(roomId: "mixed"), joinCallOptions: nil) { recorder.take($0, $1) }
+    let native = Session(JoinRequest(room: "mixed", participantID: "native", name: "Native"), in: telephone.world)
+    let voice = try native.publish(microphone: Devices.microphone("tone"))
+    native.join { _ in }
+    await telephone.run(.seconds(1))
+    let call = try #require(recorder.call)
+    call.muteAllRemoteParticipants { _ in }
+    await telephone.run(.milliseconds(300))
+    #expect(voice.isMutedByOther && call.remoteParticipants.first?.isMuted == true)
+    func own() -> Koine.Stream? { native.participants.first?.streams.first { $0.kind == .microphone } }
+    native.mute(try #require(own()).id)
+    await telephone.run(.milliseconds(300))
+    #expect(call.isMuted && recorder.words.contains("muted by others"))
+    call.unmute { _ in }
+    await telephone.run(.milliseconds(300))
+    #expect(!call.isMuted && own()?.isMuted == false)
+  }
+
   @Test func othersAreMuted() async throws {
     let group = try await group()
     try group.call(0).muteAllRemoteParticipants { _ in }
