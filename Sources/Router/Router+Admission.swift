@@ -23,9 +23,7 @@ extension Router {
   private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
     // Whoever has waited may find it full.
     if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: connection.id) }
-    let spread = connection.spread ?? SpreadBudget(configuration.limits, now: now)
-    connection.spread = spread
-    guard spread.take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
+    guard spread(of: connection, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
       return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: connection.id)
     }
     let room = room(named: join.room, at: now)
@@ -39,6 +37,13 @@ extension Router {
     }
     guard grants.canAdmit else { return }
     for knock in lobby.knocks(at: join.room) { outbox.post(.knock(knock.participant), to: connection.id) }
+  }
+
+  func spread(of connection: Connection, at now: Tick) -> SpreadBudget {
+    if let spread = connection.spread { return spread }
+    let spread = SpreadBudget(configuration.limits, now: now)
+    connection.spread = spread
+    return spread
   }
 
   // MARK: Those who have to ask

@@ -168,7 +168,11 @@ package final class Router {
         switchboard.register(known.identity, name: known.name, on: id)
       case .failure(let failure): outbox.post(.refused(failure), to: id)
       }
-    case .ring(let ring): failure = switchboard.ring(ring, from: id, at: now)
+    case .ring(let ring):
+      // It goes to all whom it names, and tells each of all.
+      let isPaidFor = spread(of: connection, at: now).take(bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
+      failure =
+        isPaidFor ? switchboard.ring(ring, from: id, at: now) : Failure(.tooMany, "rings too many too often")
     case .cancelRing(let ring): switchboard.cancel(ring, by: id)
     case .answerRing(let ring, let answer): switchboard.answer(ring, answer, by: id)
     default: break

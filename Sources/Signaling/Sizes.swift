@@ -52,6 +52,11 @@ extension Participant {
   public static func writtenSize(of attributes: [String: String]) -> Int { Measure.written.texts(attributes) }
 }
 
+extension Ring {
+  /// At most, in bytes of JSON.
+  public var writtenSize: Int { Measure.written.texts(to + [id, room]) + 192 }
+}
+
 extension Track {
   /// At most, in bytes of JSON, as others are told of it.
   public var writtenSize: Int {

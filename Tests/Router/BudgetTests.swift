@@ -90,6 +90,16 @@ struct BudgetTests {
     #expect(clients[0].messages.count { $0.code == .tooMany } >= 5)
   }
 
+  @Test func ringingIsPaidForByHowManyAreRung() throws {
+    let world = try World { ($0.limits.dataByteBurst, $0.limits.dataBytesPerSecond) = (200_000, 1) }
+    let ana = try world.makeClient()
+    ana.tell(.register(Register(identity: "ana")))
+    for number in 0..<30 {
+      ana.tell(.ring(Ring(id: "\(number)", room: "tea", to: (0..<20).map { "somebody \($0)" }, timeoutSeconds: 0)))
+    }
+    #expect(ana.messages.count { $0.code == .tooMany } >= 5)
+  }
+
   @Test func aRoomThatClosesTellsOnlyThat() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd")
