@@ -20,6 +20,7 @@ package enum RTCP: Hashable, Sendable {
   /// Calls `body` with each packet of a compound. What came before a fault has been handed out.
   package static func forEach(in bytes: UnsafeRawBufferPointer, _ body: (RTCP) -> Void) throws(RTPError) {
     var offset = 0
+    var reportable = TransportFeedback.limit
     while offset < bytes.count {
       guard let first = bytes.byte(at: offset), let type = bytes.byte(at: offset + 1),
         let words = bytes.uint16(at: offset + 2)
@@ -35,13 +36,17 @@ package enum RTCP: Hashable, Sendable {
         contentEnd -= Int(padding)
       }
       let content = bytes.part((offset + 4)..<contentEnd)
-      guard let packet = RTCP(type: type, count: first & 0x1F, content) else { throw .malformed }
+      guard let packet = RTCP(type: type, count: first & 0x1F, reportable: reportable, content) else {
+        throw .malformed
+      }
+      if case .transportFeedback(let feedback) = packet { reportable -= feedback.deltas.count }
       body(packet)
       offset = end
     }
   }
 
-  private init?(type: UInt8, count: UInt8, _ content: UnsafeRawBufferPointer) {
+  /// - Parameter reportable: how many packets a transport-wide report may still name.
+  private init?(type: UInt8, count: UInt8, reportable: Int, _ content: UnsafeRawBufferPointer) {
     switch type {
     case PacketType.sr:
       guard let report = SenderReport(content, count: Int(count)) else { return nil }
@@ -63,19 +68,19 @@ package enum RTCP: Hashable, Sendable {
       }
       self = .goodbye(sources)
     case PacketType.rtpfb, PacketType.psfb:
-      guard let packet = RTCP(feedback: type, format: count, content) else { return nil }
+      guard let packet = RTCP(feedback: type, format: count, reportable: reportable, content) else { return nil }
       self = packet
     default: self = .unknown(type: type)
     }
   }
 
-  private init?(feedback type: UInt8, format: UInt8, _ content: UnsafeRawBufferPointer) {
+  private init?(feedback type: UInt8, format: UInt8, reportable: Int, _ content: UnsafeRawBufferPointer) {
     guard let sender = content.uint32(at: 0), let media = content.uint32(at: 4) else { return nil }
     let rest = content.part(8..<content.count)
     switch (type, format) {
     case (PacketType.rtpfb, 1): self = .nack(GenericNACK(sender: sender, media: media, rest))
     case (PacketType.rtpfb, 15):
-      guard let feedback = TransportFeedback(sender: sender, media: media, rest) else { return nil }
+      guard let feedback = TransportFeedback(sender: sender, media: media, limit: reportable, rest) else { return nil }
       self = .transportFeedback(feedback)
     case (PacketType.psfb, 1): self = .pictureLoss(sender: sender, media: media)
     case (PacketType.psfb, 4): self = .fullIntraRequest(sender: sender, FullIntraEntry.read(rest))

@@ -23,9 +23,14 @@ package struct TransportFeedback: Hashable, Sendable {
 
   private enum Symbol { static let missing: UInt16 = 0, small: UInt16 = 1, large: UInt16 = 2 }
 
-  init?(sender: UInt32, media: UInt32, _ content: UnsafeRawBufferPointer) {
+  /// So many packets all the reports of a datagram may name. A run of two bytes claims up to 8,191 of them, so without a
+  /// bound a small datagram makes for much work; nobody has more than these under way.
+  package static let limit = 8_192
+
+  /// - Parameter limit: the most packets that it may name.
+  init?(sender: UInt32, media: UInt32, limit: Int, _ content: UnsafeRawBufferPointer) {
     guard let base = content.uint16(at: 0), let count = content.uint16(at: 2), let reference = content.uint24(at: 4),
-      let number = content.byte(at: 7)
+      let number = content.byte(at: 7), count <= limit
     else { return nil }
     var symbols: [UInt16] = []
     var offset = 8
@@ -62,7 +67,7 @@ package struct TransportFeedback: Hashable, Sendable {
   }
 
   func write(to writer: inout ByteWriter) {
-    let deltas = deltas.prefix(Int(UInt16.max))
+    let deltas = deltas.prefix(Self.limit)
     writer.write(base)
     writer.write(UInt16(deltas.count))
     writer.write24(referenceTime & 0xFF_FFFF)

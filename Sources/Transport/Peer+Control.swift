@@ -29,7 +29,10 @@ extension Peer {
     case .pictureLoss(_, let media): keyFrameRequested(media)
     case .fullIntraRequest(let sender, let entries): take(entries, from: sender)
     case .transportFeedback(let feedback):
-      estimator.handle(feedback, at: now)
+      guard estimator.handle(feedback, at: now) else {
+        dropped += 1
+        return
+      }
       tellEstimate(at: now)
       considerProbe(at: now)
     case .estimate(let estimate):

@@ -76,6 +76,31 @@ struct TransportFeedbackTests {
     #expect(twoBits == [nil, 256, 2, 3, 4, nil, nil])
   }
 
+  /// Thirty-one reports that claim 65,535 packets each fit a datagram.
+  @Test func aDatagramNamesNoMorePacketsThanAreUnderWay() throws {
+    func report(runs: Int) -> [UInt8] {
+      var bytes = hex("8F CD 0000 00000001 00000002 0003") + [UInt8(runs * 2_048 >> 8), 0] + hex("000004 05")
+      for _ in 0..<runs { bytes += hex("0800") }
+      while bytes.count % 4 != 0 { bytes.append(0) }
+      bytes[3] = UInt8(bytes.count / 4 - 1)
+      return bytes
+    }
+    #expect(try rtcp(report(runs: 4)).count == 1)
+    #expect(throws: RTPError.malformed) { try rtcp(report(runs: 5)) }
+    var named = 0
+    let many = Array(repeatElement(report(runs: 1), count: 31).joined())
+    var failure: RTPError?
+    many.withUnsafeBytes { bytes in
+      do throws(RTPError) {
+        try RTCP.forEach(in: bytes) { if case .transportFeedback(let report) = $0 { named += report.deltas.count } }
+      } catch {
+        failure = error
+      }
+    }
+    #expect(failure == .malformed)
+    #expect(named == TransportFeedback.limit)
+  }
+
   /// The draft's own examples use symbol 3, "received without delta", which its table reserves; like others we refuse it.
   @Test func reservedSymbolIsMalformed() {
     #expect(throws: RTPError.malformed) { try deltas(count: 24, chunks: "6018", "") }
@@ -134,11 +159,11 @@ struct TransportFeedbackTests {
   }
 
   @Test func theLargestThereIsReadsBack() throws {
-    let all = RTCP.transportFeedback(feedback((0..<65_535).map { Int16(truncatingIfNeeded: $0) }))
+    let all = RTCP.transportFeedback(feedback((0..<TransportFeedback.limit).map { Int16(truncatingIfNeeded: $0) }))
     let bytes = try #require(written(capacity: 300_000) { all.write(to: &$0) })
     #expect(try rtcp(bytes) == [all])
     let more = RTCP.transportFeedback(feedback([Int16?](repeating: nil, count: 70_000)))
     let cut = try #require(written(capacity: 1_000) { more.write(to: &$0) })
-    #expect(try rtcp(cut) == [.transportFeedback(feedback([Int16?](repeating: nil, count: 65_535)))])
+    #expect(try rtcp(cut) == [.transportFeedback(feedback([Int16?](repeating: nil, count: TransportFeedback.limit)))])
   }
 }

@@ -16,6 +16,9 @@ struct BandwidthEstimator {
 
   private let limits: Limits
   private var sent = SentPackets()
+  /// How many packets reports may still name. Each is named once, and a few times more where packets overtake each other;
+  /// a report beyond that tells nothing new, and is not looked at.
+  private var nameable = 0
   private var trend = TrendLine()
   private var groups = PacketGroups()
   private var queue = QueueMeter()
@@ -49,6 +52,8 @@ struct BandwidthEstimator {
     var delivered: Double?
   }
 
+  private static let namings = 16
+  private static let mostNameable = 4 * TransportFeedback.limit
   private static let decreasePause = Duration.milliseconds(150)
   /// A report repeats packets that came late; only after that are those that did not come lost.
   private static let judgementDelay = Duration.milliseconds(150)
@@ -101,6 +106,7 @@ struct BandwidthEstimator {
   /// - Parameter probe: the cluster under way, or 0.
   mutating func number(forPacketOf size: Int, probe: UInt16 = 0, at now: Tick) -> UInt16 {
     if silentSince == nil { silentSince = now }
+    nameable = min(nameable + Self.namings, Self.mostNameable)
     return sent.add(size: size, probe: probe, at: now)
   }
 
@@ -147,12 +153,17 @@ struct BandwidthEstimator {
     remoteEstimate = min(Double(bitrate), Double(limits.maximum))
   }
 
-  mutating func handle(_ feedback: TransportFeedback, at now: Tick) {
+  /// - Returns: false if the report was refused: it names packets that have not been sent, or the same ones over and over.
+  @discardableResult
+  mutating func handle(_ feedback: TransportFeedback, at now: Tick) -> Bool {
+    var number = sent.full(feedback.base)
+    let count = feedback.deltas.count
+    guard number + Int64(count) <= sent.newest + 1, count <= nameable else { return false }
+    nameable -= count
     heard(at: now)
     lastFeedback = now
     remoteEstimate = nil
     var arrival = unwrapped(feedback.referenceTime) &* 64_000_000
-    var number = sent.full(feedback.base)
     var newestSent: Tick?
     for delta in feedback.deltas {
       defer { number += 1 }
@@ -173,6 +184,7 @@ struct BandwidthEstimator {
     updateDelay(at: now)
     if let probeEnd, number > probeEnd { concludeProbe(at: now) }
     delayEstimate = min(max(delayEstimate, Double(limits.minimum)), Double(limits.maximum))
+    return true
   }
 
   private mutating func unwrapped(_ time: UInt32) -> Int64 {
