@@ -25,9 +25,12 @@ struct FrameAssembler {
   private var keyStarts: [(start: Int64, checked: Int64)] = []
   /// When a gap was found that has not been closed.
   private(set) var blockedSince: Tick? {
-    didSet { if blockedSince == nil { hasLookedBehindGap = false } }
+    didSet { if blockedSince == nil { (hasLookedBehindGap, newcomer) = (false, nil) } }
   }
+  /// Whether all that waits behind the gap has been looked at. From then on only what comes can make a frame whole.
   private var hasLookedBehindGap = false
+  /// What has come since.
+  private var newcomer: Int64?
   /// Frames left out because what they refer to was lost.
   private(set) var skipped = 0
 
@@ -48,12 +51,17 @@ struct FrameAssembler {
     if let next, sequence < next { return }
     if let highest, sequence > highest + Int64(Self.largest / 2) { reset() }
     if let highest, sequence <= highest - Int64(Self.largest / 2) { return }
+    if let next, sequence - next >= Int64(Self.largest) { giveUp(before: sequence) }
     let lowest = next ?? keyStarts.first?.start ?? highest ?? sequence
     while max(sequence, highest ?? sequence) - min(lowest, sequence) >= Int64(slots.count), slots.count < Self.largest {
       grow()
     }
     slots[index(sequence)] = packet
     highest = max(highest ?? sequence, sequence)
+    if hasLookedBehindGap {
+      if newcomer != nil { hasLookedBehindGap = false }  // two at once: everything is looked at again
+      newcomer = sequence
+    }
     if packet.startsFrame, packet.picture.isKey, sequence != next { noteKeyStart(sequence) }
   }
 
@@ -75,8 +83,9 @@ struct FrameAssembler {
     let since = blockedSince ?? now
     blockedSince = since
     guard now >= since + patience else { return nil }  // as the deadline has it, to the nanosecond
-    hasLookedBehindGap = true
-    return frameBehindGap()
+    defer { (hasLookedBehindGap, newcomer) = (true, nil) }
+    guard hasLookedBehindGap else { return frameBehindGap() }
+    return newcomer.flatMap { wholeFrame(around: $0 - 1) ?? wholeFrame(around: $0) }
   }
 
   func packet(_ sequence: Int64) -> VideoPacket? {
@@ -147,21 +156,32 @@ struct FrameAssembler {
     return nil
   }
 
-  /// The first whole frame behind the gap that needs nothing of it.
+  /// The first whole frame behind the gap that needs nothing of it. Looks at each packet once.
   private mutating func frameBehindGap() -> Frame? {
     guard let next, let highest else { return nil }
-    var sequence = next
+    var sequence = next + 1
     while sequence <= highest {
-      if let first = packet(sequence), first.startsFrame, sequence > next, continuity.canCrossGap(to: first.picture) {
-        var checked = sequence
-        if let last = lastPacket(of: first, from: &checked) {
+      if let first = packet(sequence), first.startsFrame, continuity.canCrossGap(to: first.picture) {
+        if let last = lastPacket(of: first, from: &sequence) {
           continuity.crossedGap()
-          return sequence...last
+          return first.sequence...last
         }
       }
       sequence += 1
     }
     return nil
+  }
+
+  /// The frame behind the gap that a packet is part of, if it is whole and needs nothing of the gap. A packet that has just
+  /// come can also show that the frame before it has ended.
+  private mutating func wholeFrame(around place: Int64) -> Frame? {
+    guard let next, let packet = packet(place), packet.endsFrame || self.packet(place + 1) != nil else { return nil }
+    var start = place
+    while let packet = self.packet(start), !packet.startsFrame { start -= 1 }
+    guard start > next, let first = self.packet(start), continuity.canCrossGap(to: first.picture) else { return nil }
+    guard let last = lastPacket(of: first, from: &start) else { return nil }
+    continuity.crossedGap()
+    return first.sequence...last
   }
 
   // MARK: The ring
@@ -172,6 +192,12 @@ struct FrameAssembler {
     let old = slots
     slots = Array(repeating: nil, count: old.count * 2)
     for case let packet? in old { slots[index(packet.sequence)] = packet }
+  }
+
+  /// The gap has become longer than the ring: what would close it has been overwritten, or would be. Only a key frame helps.
+  private mutating func giveUp(before sequence: Int64) {
+    keyStarts.removeAll { sequence - $0.start >= Int64(Self.largest) }
+    (next, blockedSince) = (nil, nil)
   }
 
   private mutating func reset() {
