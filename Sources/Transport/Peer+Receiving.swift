@@ -27,25 +27,31 @@ extension Peer {
     }
   }
 
-  func handleMedia(_ datagram: Bytes, at now: Tick) {
+  /// - Returns: whether the packet has come from the other end: it was made with the keys, and is no repetition.
+  @discardableResult
+  func handleMedia(_ datagram: Bytes, at now: Tick) -> Bool {
     guard let srtp else {
       dropped += 1
-      return
+      return false
     }
+    var isAuthentic = false
     let bytes = UnsafeMutableRawBufferPointer(rebasing: datagram.writable[..<datagram.count])
     do {
       if RTPPacket.isRTCP(datagram.readable) {
         datagram.count = try srtp.unprotectRTCP(bytes)
+        isAuthentic = true
         trace(datagram.readable, UnsafeRawBufferPointer(start: nil, count: 0))
         handleControl(datagram.readable, at: now)
       } else {
         datagram.count = try srtp.unprotectRTP(bytes)
+        isAuthentic = true
         trace(datagram.readable, UnsafeRawBufferPointer(start: nil, count: 0))
         try handlePacket(datagram, at: now)
       }
     } catch {
       dropped += 1
     }
+    return isAuthentic
   }
 
   private func handlePacket(_ datagram: Bytes, at now: Tick) throws(RTPError) {

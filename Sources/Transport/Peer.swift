@@ -136,14 +136,18 @@ package final class Peer {
   /// Takes a datagram, which is decrypted in place: the caller must not use it afterwards, but may share it.
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     guard !isOver, !isClosing, let first = datagram.readable.first else { return }
-    if first > 3 { ice.used(from: source, to: destination) }
     switch first {  // RFC 7983
     case 0...3: ice.handle(datagram.readable, from: source, to: destination, at: now)
     case 20...63:
       guard ice.selected != nil else { break }  // no handshake before there is a path
       if case .new = dtls.state { dtls.start(at: now) }
       dtls.handle(datagram.readable, at: now)
-    case 128...191: if srtp == nil { keepEarly(datagram) } else { handleMedia(datagram, at: now) }
+    case 128...191:
+      if srtp == nil {
+        keepEarly(datagram)
+      } else if handleMedia(datagram, at: now) {
+        ice.used(from: source, to: destination, at: now)
+      }
     default: dropped += 1
     }
     settle(at: now)

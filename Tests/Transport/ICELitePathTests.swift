@@ -8,13 +8,13 @@ import Testing
   private let client = address("10.0.0.1")
   private let near = address("10.0.0.2")
   private let far = address("10.0.0.3")
+  private let start = Tick(nanoseconds: 1_000_000_000)
 
   /// A lite agent that has answered a check of the client on both of its addresses, the near one first.
   private func reachedOnBoth() throws -> ICEAgent {
     var random = SeededRandom(seed: 1)
     let (own, theirs) = (ICECredentials.random(using: &random), ICECredentials.random(using: &random))
-    let now = Tick(nanoseconds: 1_000_000_000)
-    var agent = ICEAgent(role: .lite, local: own, random: random, now: now)
+    var agent = ICEAgent(role: .lite, local: own, random: random, now: start)
     agent.setRemote(theirs)
     for (number, local) in [near, far].enumerated() {
       agent.addLocal(local)
@@ -23,7 +23,7 @@ import Testing
       check.controlling = 1
       let bytes = Bytes(capacity: 500)
       bytes.count = try #require(check.write(into: bytes.writable, key: own.password))
-      agent.handle(bytes.readable, from: client, to: local, at: now)
+      agent.handle(bytes.readable, from: client, to: local, at: start)
     }
     return agent
   }
@@ -31,15 +31,85 @@ import Testing
   @Test func whatTheOtherEndUsesIsTaken() throws {
     var agent = try reachedOnBoth()
     #expect(try #require(agent.selected) == (near, client))
-    agent.used(from: client, to: far)
+    agent.used(from: client, to: far, at: start)
     #expect(try #require(agent.selected) == (far, client))
   }
 
   @Test func aPathWithoutAGoodCheckIsNotTaken() throws {
     var agent = try reachedOnBoth()
-    agent.used(from: address("10.0.0.9"), to: far)
-    agent.used(from: client, to: address("10.0.0.4"))
+    agent.used(from: address("10.0.0.9"), to: far, at: start)
+    agent.used(from: client, to: address("10.0.0.4"), at: start)
     #expect(try #require(agent.selected) == (near, client))
     #expect(agent.isProven(client) && !agent.isProven(address("10.0.0.9")))
+  }
+
+  /// RFC 7675, 5.1: only a check that the other end answers for is consent.
+  @Test func mediaIsNoConsent() throws {
+    var agent = try reachedOnBoth()
+    for second in 1...29 { agent.used(from: client, to: second % 2 == 0 ? near : far, at: start + .seconds(second)) }
+    #expect(agent.deadline == start + .seconds(30))
+    agent.handleTimeout(at: start + .seconds(30))
+    #expect([agent.pollEvent(), agent.pollEvent()].contains(.disconnected) || agent.deadline == nil)
+  }
+
+  @Test func aCheckIsProofForAsLongAsItIsConsent() throws {
+    var agent = try reachedOnBoth()
+    agent.used(from: client, to: near, at: start + .seconds(31))
+    agent.used(from: client, to: far, at: start + .seconds(31))
+    #expect(try #require(agent.selected) == (near, client))
+    #expect(!agent.isProven(client))
+  }
+}
+
+/// The same, with keys.
+@Suite struct PeerPathTests {
+  /// A connected pair whose server has answered a check of the client on another address, too.
+  private func reachedOnBoth(_ far: SocketAddress) throws -> PeerPair {
+    let pair = try PeerPair.connected()
+    let server = pair.server.localCredentials
+    var check = STUNMessage(.request, .init(high: 1, low: 1))
+    check.username = "\(server.ufrag):\(pair.client.localCredentials.ufrag)"
+    check.controlling = 1
+    let bytes = Bytes(capacity: 500)
+    bytes.count = try #require(check.write(into: bytes.writable, key: server.password))
+    pair.server.handle(bytes, from: pair.clientAddress, to: far, at: pair.now)
+    return pair
+  }
+
+  @Test func onlyWhatTheKeysWereUsedForMovesThePath() throws {
+    let far = address("10.0.0.3", 6_000)
+    let pair = try reachedOnBoth(far)
+    for first: UInt8 in [4, 22, 64, 128, 144, 191, 255] {
+      var forged = [UInt8](repeating: 7, count: 60)
+      forged[0] = first
+      pair.server.handle(Bytes(forged), from: pair.clientAddress, to: far, at: pair.now)
+    }
+    #expect(try #require(pair.server.path) == (pair.serverAddress, pair.clientAddress))
+
+    var sent: [Bytes] = []  // what the client sends of its own, taken from the way
+    pair.tamper = { if (128...191).contains($0.readable.first ?? 0) { sent.append(Bytes($0.readable)) } }
+    pair.run(for: .seconds(3))
+    #expect(try #require(pair.server.path) == (pair.serverAddress, pair.clientAddress))
+    pair.server.handle(Bytes(try #require(sent.first).readable), from: pair.clientAddress, to: far, at: pair.now)
+    #expect(try #require(pair.server.path) == (pair.serverAddress, pair.clientAddress), "a repetition is not new")
+  }
+
+  @Test func mediaMovesThePath() throws {
+    let far = address("10.0.0.3", 6_000)
+    let pair = try reachedOnBoth(far)
+    let sound = StreamParameters(
+      mid: "a", codec: .opus, payloadType: 111, rtxPayloadType: nil, encodings: [.init(ssrc: 2222, rtxSSRC: nil)])
+    let sender = pair.client.addSender(sound)
+    _ = pair.server.addReceiver(sound, mode: .frames)
+    pair.client.send(
+      EncodedFrame(codec: .opus, data: Bytes([1, 2, 3]), captured: pair.now, rtpTimestamp: 1, isKey: true), on: sender,
+      at: pair.now)
+    let datagram = Bytes(capacity: 1_600)
+    while let transmit = pair.client.poll(into: datagram.writable, at: pair.now) {
+      datagram.count = transmit.count
+      guard datagram.readable.first == 0x90 || datagram.readable.first == 0x80 else { continue }
+      pair.server.handle(Bytes(datagram.readable), from: pair.clientAddress, to: far, at: pair.now)
+    }
+    #expect(try #require(pair.server.path) == (far, pair.clientAddress))
   }
 }

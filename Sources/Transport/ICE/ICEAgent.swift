@@ -54,8 +54,8 @@ package struct ICEAgent {
   private var nextConsentCheck: Tick?
   private var consentChecks: [ICECheck] = []
   private var isOver = false
-  /// Lite: pairs on which good checks have come, the latest last.
-  private var proven: [(local: SocketAddress, remote: SocketAddress)] = []
+  /// Lite: pairs on which good checks have come, and when last; each for as long as that is consent.
+  private var proven: [(local: SocketAddress, remote: SocketAddress, at: Tick)] = []
   private static let provenLimit = 8
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
 
@@ -146,22 +146,32 @@ package struct ICEAgent {
   }
 
   private mutating func prove(_ local: SocketAddress, _ remote: SocketAddress) {
-    guard !proven.contains(where: { $0 == (local, remote) }) else { return }
+    forgetOldProof()
+    proven.removeAll { $0.local == local && $0.remote == remote }
     if proven.count == Self.provenLimit { proven.removeFirst() }
-    proven.append((local, remote))
+    proven.append((local, remote, now))
   }
 
-  /// Lite: whether good checks have come from there.
-  package func isProven(_ remote: SocketAddress) -> Bool { proven.contains { $0.remote == remote } }
+  private mutating func forgetOldProof() {
+    let now = now
+    proven.removeAll { now - $0.at >= Self.consentLimit }
+  }
 
-  /// Lite: something else than a check came this way. Where several pairs are nominated, the other end uses the best by its
-  /// own count (RFC 5245 section 8.1.1.2), and says no more about it than this.
-  package mutating func used(from source: SocketAddress, to destination: SocketAddress) {
-    guard role == .lite, !isSelected(destination, source), proven.contains(where: { $0 == (destination, source) })
-    else {
-      return
-    }
+  /// Lite: whether good checks have come from there lately.
+  package func isProven(_ remote: SocketAddress) -> Bool {
+    proven.contains { $0.remote == remote && now - $0.at < Self.consentLimit }
+  }
+
+  /// Lite: media came this way whose keys only the other end has. Where several pairs are nominated, the other end uses the
+  /// best by its own count (RFC 5245 section 8.1.1.2), and says no more about it than this. It is no consent: that only
+  /// checks give (RFC 7675, 5.1).
+  package mutating func used(from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    guard role == .lite, !isOver, !isSelected(destination, source) else { return }
+    self.now = now
+    forgetOldProof()
+    guard let pair = proven.first(where: { $0.local == destination && $0.remote == source }) else { return }
     select(destination, source)
+    lastConsent = pair.at
   }
 
   private func isConflict(_ request: STUNMessage) -> Bool {
