@@ -133,7 +133,7 @@ struct TransportFeedbackTests {
     #expect(encoded(.transportFeedback(feedback(alternating)))?[20...21] == [0xAA, 0xAA])
     let run = [Int16?](repeating: 1, count: 1_000)
     #expect(encoded(.transportFeedback(feedback(run)))?[20...21] == [0x23, 0xE8])
-    let lost = [Int16?](repeating: nil, count: 9_000) + [1]
+    let lost = [Int16?](repeating: nil, count: TransportFeedback.limit - 1) + [1]
     #expect(encoded(.transportFeedback(feedback(lost)))?.count == 28)  // two runs, one delta
     let large: [Int16?] = [1, -1, nil, 1, -1, nil, 1]
     #expect(encoded(.transportFeedback(feedback(large)))?[20...21] == [0xD8, 0x61])
