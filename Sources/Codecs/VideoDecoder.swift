@@ -53,7 +53,8 @@ package struct VideoDecoder: ~Copyable {
     var info = vpx_codec_stream_info_t()
     info.sz = UInt32(MemoryLayout<vpx_codec_stream_info_t>.size)
     let status = vpx_codec_peek_stream_info(Self.interface(codec), bytes, count, &info)
-    guard status == VPX_CODEC_OK, info.is_kf != 0 else { return }  // the decoder says what is wrong with the rest
+    // Pictures that need no others tell their size; what is wrong with the rest, the decoder says.
+    guard status == VPX_CODEC_OK, info.is_kf != 0 || info.w > 0 else { return }
     try check(Int(info.w), Int(info.h))
   }
 

@@ -103,8 +103,11 @@ public final class FramePool: Sendable {
   private let shelves = Lock<[Shelf]>([])
   private static let sizes = 6
   private let limit: Int
+  /// Of unused frames of all sizes: about twenty of 1920×1080.
+  private static let byteLimit = 64 << 20
 
-  /// - Parameter limit: how many unused frames of a size are kept; the size at the back is let go first.
+  /// - Parameter limit: how many unused frames of a size are kept, as long as all together take no more than 64 MiB; the
+  ///   size at the back is let go first.
   public init(limit: Int = 32) { self.limit = limit }
 
   deinit {
@@ -144,7 +147,8 @@ public final class FramePool: Sendable {
 
   fileprivate func recycle(_ base: UnsafeMutableRawPointer, byteCount: Int) {
     let isKept = shelves.withLock { shelves in
-      guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }), shelves[index].blocks.count < limit
+      guard let index = shelves.firstIndex(where: { $0.byteCount == byteCount }), shelves[index].blocks.count < limit,
+        shelves.reduce(byteCount, { $0 + $1.byteCount * $1.blocks.count }) <= Self.byteLimit
       else { return false }
       shelves[index].blocks.append(base)
       return true

@@ -21,6 +21,11 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   /// Frames that may wait for the decoder: more, and the decoder is too slow to ever catch up one by one.
   private static let queueLimit = 60
 
+  /// Of a picture: 4K in any of its shapes. Somebody's word about a size is not worth more memory than that.
+  package static let pixelLimit = 4_096 * 2_304
+  /// Of pictures that are decoded and wait for their time; more are not shown.
+  private static let waitingPixelLimit = 64_000_000
+
   private let lane: Lane
   private let sync: StreamSync?
   /// Nil: frames are decoded.
@@ -29,6 +34,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private let pool = FramePool(limit: 16)
   private let shared = Lock(Shared())
   private var decoder: VideoDecoderBox?
+  private var waitingPixels = 0
   private var needsKey = false
   private var timing = RenderTiming()
   private var lastRendered: Tick?
@@ -63,15 +69,18 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     }
   }
 
-  package func removeSink(_ sink: any VideoSink) { shared.withLock { $0.sinks.removeAll { $0 === sink } } }
+  package func removeSink(_ sink: any VideoSink) {
+    // The caller holds it: it is not let go of in here.
+    shared.withLock { $0.sinks.removeAll { $0 === sink } }
+  }
 
   /// Nothing is shown any more.
   package func stop() {
-    shared.withLock { shared in
-      shared.isStopped = true
-      shared.waiting = []
-      shared.sinks = []
+    let released = shared.withLock { shared in
+      defer { (shared.isStopped, shared.waiting, shared.sinks) = (true, [], []) }
+      return (shared.waiting, shared.sinks)
     }
+    withExtendedLifetime(released) {}  // what apps made is let go of outside the lock
     lane.post { [self] in decoder = nil }
   }
 
@@ -141,10 +150,17 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private func schedule(_ picture: VideoFrame, _ frame: EncodedFrame) {
     let now = lane.scheduler.now
     let due = timing.dueTime(captured: frame.captured, ready: now, hold: sync?.pictureHold ?? .zero)
+    let pixels = picture.width * picture.height
     if due <= now {
       render(picture)
+    } else if waitingPixels + pixels <= Self.waitingPixelLimit {
+      waitingPixels += pixels
+      lane.post(at: due) { [weak self] in
+        self?.waitingPixels -= pixels
+        self?.render(picture)
+      }
     } else {
-      lane.post(at: due) { [weak self] in self?.render(picture) }
+      shared.withLock { $0.statistics.dropped += 1 }
     }
   }
 
@@ -191,7 +207,7 @@ private final class VideoDecoderBox {
 
   init(_ codec: Codec) throws(CodecError) {
     self.codec = codec
-    decoder = try VideoDecoder(codec == .vp9 ? .vp9 : .vp8)
+    decoder = try VideoDecoder(codec == .vp9 ? .vp9 : .vp8, pixelLimit: VideoReceivePipeline.pixelLimit)
   }
 
   func decode(_ frame: EncodedFrame, pool: FramePool) throws(CodecError) -> VideoFrame? {
