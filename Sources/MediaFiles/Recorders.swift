@@ -57,38 +57,52 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
 }
 
 /// Writes the sound it is given as 16-bit WAV at 48 kHz. Nothing is left of a recording that fails.
+///
+/// The file is written on a thread of its own; blocks that come faster than the disk takes them are left out.
 public final class WAVRecorder: AudioSink, Sendable {
-  private struct State {
-    var file: PartFile
-    var samples = 0
-    var channels = 1
-    var isOpen = true
+  private final class Writer: @unchecked Sendable {  // touched on the recorder's queue only
+    private var file: PartFile?
+    private var samples = 0
+    private var channels = 1
+
+    init(_ file: PartFile) { self.file = file }
+
+    func write(_ block: AudioBlock) {
+      guard let file else { return }
+      channels = block.channels
+      samples += block.samples.count
+      block.samples.withUnsafeBytes { file.write($0) }  // little-endian, as the machine
+    }
+
+    func close() -> Result<Void, RecordingError> {
+      guard let file else { return .success(()) }
+      self.file = nil
+      file.rewrite(WAVRecorder.header(samples: samples, channels: channels))
+      return Result { () throws(RecordingError) in try file.close() }
+    }
+
+    func abandon() { file = nil }
   }
-  private let state: Lock<State>
+
+  /// More than a minute.
+  private static let capacity = 8 << 20
+  private let queue = WritingQueue(capacity: capacity)
+  private let writer: Writer
 
   public init(_ path: String) throws(RecordingError) {
     let file = try PartFile(path)
-    state = Lock(State(file: file))
     file.rewrite([UInt8](repeating: 0, count: 44))
+    writer = Writer(file)
   }
 
-  public func play(_ block: AudioBlock) {
-    state.withLock { state in
-      guard state.isOpen else { return }
-      state.channels = block.channels
-      state.samples += block.samples.count
-      block.samples.withUnsafeBytes { state.file.write($0) }  // little-endian, as the machine
-    }
-  }
+  deinit { queue.forget { writer.abandon() } }
 
-  public func close() throws(RecordingError) {
-    try state.withLock { state throws(RecordingError) in
-      guard state.isOpen else { return }
-      state.isOpen = false
-      state.file.rewrite(Self.header(samples: state.samples, channels: state.channels))
-      try state.file.close()
-    }
-  }
+  /// How many blocks were left out because the disk was too slow.
+  public var dropped: Int { queue.dropped }
+
+  public func play(_ block: AudioBlock) { queue.add(block.samples.count * 2) { [writer] in writer.write(block) } }
+
+  public func close() throws(RecordingError) { try queue.finish { writer.close() }.get() }
 
   private static func header(samples: Int, channels: Int) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -113,44 +127,58 @@ public final class WAVRecorder: AudioSink, Sendable {
 }
 
 /// Writes the pictures it is given as YUV4MPEG2, each once, in order; later sizes are scaled to the first.
+///
+/// The file is written on a thread of its own; pictures that come faster than the disk takes them are left out.
 public final class Y4MRecorder: VideoSink, Sendable {
-  private struct State {
-    var file: PartFile
-    var width = 0
-    var height = 0
-    var isOpen = true
-  }
-  private let state: Lock<State>
-  private let framesPerSecond: Int
-  private let pool = FramePool(limit: 2)
+  private final class Writer: @unchecked Sendable {  // touched on the recorder's queue only
+    private var file: PartFile?
+    private var width = 0
+    private var height = 0
+    private let framesPerSecond: Int
+    private let pool = FramePool(limit: 2)
 
-  public init(_ path: String, framesPerSecond: Int = 30) throws(RecordingError) {
-    self.framesPerSecond = framesPerSecond
-    state = Lock(State(file: try PartFile(path)))
-  }
+    init(_ file: PartFile, framesPerSecond: Int) { (self.file, self.framesPerSecond) = (file, framesPerSecond) }
 
-  public func render(_ frame: VideoFrame) {
-    state.withLock { state in
-      guard state.isOpen else { return }
-      if state.width == 0 {
-        (state.width, state.height) = (frame.width, frame.height)
-        state.file.write("YUV4MPEG2 W\(frame.width) H\(frame.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n")
+    func write(_ frame: VideoFrame) {
+      guard let file else { return }
+      if width == 0 {
+        (width, height) = (frame.width, frame.height)
+        file.write("YUV4MPEG2 W\(frame.width) H\(frame.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n")
       }
       let fitting =
-        frame.width == state.width && frame.height == state.height
-        ? frame : frame.scaled(to: state.width, state.height, pool: pool)
-      state.file.write("FRAME\n")
-      fitting.i420().withUnsafeBytes { state.file.write($0) }
+        frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
+      file.write("FRAME\n")
+      fitting.i420().withUnsafeBytes { file.write($0) }
     }
+
+    func close() -> Result<Void, RecordingError> {
+      guard let file else { return .success(()) }
+      self.file = nil
+      return Result { () throws(RecordingError) in try file.close() }
+    }
+
+    func abandon() { file = nil }
   }
 
-  public func close() throws(RecordingError) {
-    try state.withLock { state throws(RecordingError) in
-      guard state.isOpen else { return }
-      state.isOpen = false
-      try state.file.close()
-    }
+  /// A second and a half of 1920×1080 at 30 a second.
+  private static let capacity = 128 << 20
+  private let queue = WritingQueue(capacity: capacity)
+  private let writer: Writer
+
+  public init(_ path: String, framesPerSecond: Int = 30) throws(RecordingError) {
+    writer = Writer(try PartFile(path), framesPerSecond: framesPerSecond)
   }
+
+  deinit { queue.forget { writer.abandon() } }
+
+  /// How many pictures were left out because the disk was too slow.
+  public var dropped: Int { queue.dropped }
+
+  public func render(_ frame: VideoFrame) {
+    queue.add(frame.width * frame.height * 3 / 2) { [writer] in writer.write(frame) }
+  }
+
+  public func close() throws(RecordingError) { try queue.finish { writer.close() }.get() }
 }
 
 extension PartFile {

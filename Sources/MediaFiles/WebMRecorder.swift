@@ -7,25 +7,41 @@ public import Koine
 /// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
 /// the first sound, if pictures have not come within a second). Nothing is left of a recording that fails. While it is
 /// written it has the ending `.part`; what a killed process leaves so can be played up to its last second or two.
+///
+/// The file is written on a thread of its own; frames that come faster than the disk takes them are left out.
 public final class WebMRecorder: BroadcastOutput {
-  private let state: Lock<WebMFile>
+  /// About a minute of good pictures.
+  private static let capacity = 16 << 20
+  private let queue = WritingQueue(capacity: capacity)
+  private let file: WebMFile
+  /// Pictures were left out: those that follow refer to them, up to the next key frame.
+  private let needsKey = Lock(false)
 
   /// - Parameters: hasSound, hasPictures: which tracks the file gets.
   public init(_ path: String, hasSound: Bool = true, hasPictures: Bool = true) {
-    state = Lock(WebMFile(path: path, hasSound: hasSound, hasPictures: hasPictures))
+    file = WebMFile(path: path, hasSound: hasSound, hasPictures: hasPictures)
   }
 
   /// A recording that nobody closed is none.
-  deinit { state.withLock { $0.abandon() } }
+  deinit { queue.forget { file.abandon() } }
+
+  /// How often the disk was too slow for a frame. Pictures that needed one of those are not counted.
+  public var dropped: Int { queue.dropped }
 
   /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
   public var tap: any EncodedFrameSink { Tap(recorder: self) }
 
-  public func take(_ frame: EncodedFrame) { state.withLock { $0.take(frame) } }
-
-  public func close() throws(RecordingError) {
-    try state.withLock { state throws(RecordingError) in try state.close() }
+  public func take(_ frame: EncodedFrame) {
+    let isPicture = !frame.codec.isAudio
+    if isPicture, !frame.isKey, needsKey.withLock({ $0 }) { return }
+    let hasRoom = queue.add(frame.data.count) { [file] in file.take(frame) }
+    if isPicture { needsKey.withLock { $0 = !hasRoom } }
   }
+
+  public func close() throws(RecordingError) { try queue.finish { file.close() }.get() }
+
+  /// Until all that has been taken is written.
+  package func flush() { queue.finish {} }
 
   private final class Tap: EncodedFrameSink {
     private let recorder: WebMRecorder
@@ -34,7 +50,7 @@ public final class WebMRecorder: BroadcastOutput {
   }
 }
 
-private struct WebMFile {
+private final class WebMFile: @unchecked Sendable {  // touched on its recorder's queue only
   let path: String
   let hasSound, hasPictures: Bool
   private var context: UnsafeMutablePointer<AVFormatContext>?
@@ -50,7 +66,7 @@ private struct WebMFile {
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
   }
 
-  mutating func take(_ frame: EncodedFrame) {
+  func take(_ frame: EncodedFrame) {
     guard !isClosed, problem == nil else { return }
     if context == nil {
       waiting.append(frame)
@@ -63,7 +79,7 @@ private struct WebMFile {
     }
   }
 
-  private mutating func beginAndWriteWaiting(_ key: EncodedFrame?) {
+  private func beginAndWriteWaiting(_ key: EncodedFrame?) {
     if key == nil { waiting.removeAll { !$0.codec.isAudio } }  // without a key frame there is nothing to be seen
     guard !waiting.isEmpty else { return }
     begin(with: key)
@@ -72,7 +88,7 @@ private struct WebMFile {
     for frame in late { write(frame) }
   }
 
-  private mutating func begin(with key: EncodedFrame?) {
+  private func begin(with key: EncodedFrame?) {
     try? FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
     start = key?.captured ?? waiting.first?.captured
@@ -126,7 +142,7 @@ private struct WebMFile {
     return stream.pointee.index
   }
 
-  private mutating func write(_ frame: EncodedFrame) {
+  private func write(_ frame: EncodedFrame) {
     guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
       frame.captured >= start, let packet = av_packet_alloc(),
       let stream = context.pointee.streams[Int(track)]
@@ -150,11 +166,11 @@ private struct WebMFile {
     if status < 0 { fail(status) }
   }
 
-  private mutating func fail(_ status: Int32) {
+  private func fail(_ status: Int32) {
     problem = RecordingError(path: path, reason: MediaReader.reason(status))
   }
 
-  mutating func abandon() {
+  func abandon() {
     guard !isClosed, let context else { return }
     isClosed = true
     avio_closep(&context.pointee.pb)
@@ -163,8 +179,8 @@ private struct WebMFile {
     unlink(path + ".part")
   }
 
-  mutating func close() throws(RecordingError) {
-    guard !isClosed else { return }
+  func close() -> Result<Void, RecordingError> {
+    guard !isClosed else { return .success(()) }
     if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
     isClosed = true
     if let context {
@@ -176,9 +192,8 @@ private struct WebMFile {
         problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
       }
     }
-    if let problem {
-      unlink(path + ".part")
-      throw problem
-    }
+    guard let problem else { return .success(()) }
+    unlink(path + ".part")
+    return .failure(problem)
   }
 }

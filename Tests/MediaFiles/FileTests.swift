@@ -172,6 +172,25 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["65,37,10"])
   }
 
+  /// A pipe that nobody reads stands for a disk that has stopped.
+  @Test func aSlowDiskHoldsNobodyUp() throws {
+    let folder = try Folder()
+    let path = folder.file("slow.wav")
+    try #require(mkfifo(path + ".part", 0o600) == 0)
+    let end = open(path + ".part", O_RDONLY | O_NONBLOCK)
+    try #require(end >= 0)
+    let recorder = try WAVRecorder(path)
+    for _ in 0..<20_000 { recorder.play(AudioBlock(captured: .zero)) }
+    #expect(recorder.dropped > 5_000)
+    _ = fcntl(end, F_SETFL, 0)
+    Thread.detachNewThread {
+      var bytes = [UInt8](repeating: 0, count: 1 << 16)
+      while read(end, &bytes, bytes.count) > 0 {}
+      close(end)
+    }
+    try recorder.close()
+  }
+
   @Test func recordingsThatFailOrAreForgottenLeaveNothing() throws {
     let folder = try Folder()
     #expect(throws: RecordingError.self) { _ = try WAVRecorder("/proc/no/sound.wav") }
@@ -205,6 +224,7 @@ private final class Kept<Value: Sendable>: Sendable {
     try ana.publish(microphone: Devices.microphone("tone"))
     for session in [ana, ben] { session.join { _ in } }
     await world.run(for: .seconds(3))
+    recorder.flush()
     #expect(folder.names == ["call.webm.part"])
     if closing {
       try recorder.close()
