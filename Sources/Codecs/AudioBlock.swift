@@ -22,10 +22,15 @@ public struct AudioBlock: Sendable {
 }
 
 extension AudioBlock {
-  /// The same sound in one channel (the mean of both) or in two (the same in each).
+  /// Whether there are as many samples as the channels ask for; who fills a block can get that wrong.
+  public var isWhole: Bool { (1...2).contains(channels) && samples.count == channels * Self.length }
+
+  /// The same sound in one channel (the mean of both) or in two (the same in each). Of a block that is not whole:
+  /// silence.
   public func with(channels: Int) -> AudioBlock {
     guard channels != self.channels, (1...2).contains(channels) else { return self }
     var block = AudioBlock(channels: channels, captured: captured)
+    guard isWhole else { return block }
     for index in 0..<Self.length {
       if channels == 1 {
         block.samples[index] = Int16((Int(samples[2 * index]) + Int(samples[2 * index + 1])) / 2)

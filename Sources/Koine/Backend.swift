@@ -88,7 +88,7 @@ public struct PublishOptions: Sendable, Hashable {
   /// One per simulcast layer, the smallest first; at least one.
   public var layers: [LayerLimits]
   /// In bit/s, all layers together.
-  public var maximumBitrate: Int { layers.reduce(0) { $0 + $1.maximumBitrate } }
+  public var maximumBitrate: Int { layers.reduce(0) { $0 + min(max($1.maximumBitrate, 0), 1_000_000_000) } }
 
   public struct LayerLimits: Sendable, Hashable {
     /// In bit/s.

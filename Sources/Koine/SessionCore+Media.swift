@@ -7,6 +7,7 @@ extension SessionCore {
     -> LocalStream
   {
     try checkPublishing(kind, is: \.isVideo)
+    try options.check()
     let output = LinkOutput()
     var settings = VideoSendSettings()
     settings.codec = options.codec
@@ -37,6 +38,10 @@ extension SessionCore {
     -> LocalStream
   {
     try checkPublishing(kind, is: \.isAudio)
+    try options.check()
+    guard (1...2).contains(source.channels) else {
+      throw SessionError(.device, "sound has one or two channels, not \(source.channels)")
+    }
     let output = LinkOutput()
     var settings = AudioSendSettings()
     settings.bitrate = options.bitrate
@@ -170,7 +175,9 @@ extension SessionCore {
 
   func subscribe(to id: Stream.ID) {
     lane.post { [self] in
-      guard received[id] == nil, let stream = others[id.participant]?.streams.first(where: { $0.id == id }) else {
+      guard !state.isEnded, received[id] == nil,
+        let stream = others[id.participant]?.streams.first(where: { $0.id == id })
+      else {
         return
       }
       if isAwaited(id) { suspended.insert(id) } else { receive(stream) }
@@ -180,6 +187,7 @@ extension SessionCore {
 
   func unsubscribe(from id: Stream.ID) {
     lane.post { [self] in
+      guard !state.isEnded else { return }
       if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
       stopReceiving(id)
       suspended.remove(id)
@@ -189,7 +197,8 @@ extension SessionCore {
 
   func setPaused(_ isPaused: Bool, _ id: Stream.ID) {
     lane.post { [self] in
-      guard let stream = others[id.participant]?.streams.first(where: { $0.id == id }), paused.contains(id) != isPaused
+      guard !state.isEnded, let stream = others[id.participant]?.streams.first(where: { $0.id == id }),
+        paused.contains(id) != isPaused
       else { return }
       if isPaused { paused.insert(id) } else { paused.remove(id) }
       guard let entry = received[id] else { return }

@@ -41,6 +41,8 @@ public struct SessionError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let alreadyJoined = Code(rawValue: "already-joined")
     public static let ended = Code(rawValue: "ended")
     public static let device = Code(rawValue: "device")
+    /// What was asked for cannot be: a picture of no size, a rate of nothing.
+    public static let invalidOptions = Code(rawValue: "invalid-options")
     public static let tooLarge = Code(rawValue: "too-large")
     /// More in a time than the room takes from one participant.
     public static let tooMany = Code(rawValue: "too-many")

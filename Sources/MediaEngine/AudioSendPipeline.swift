@@ -83,7 +83,9 @@ package final class AudioSendPipeline: @unchecked Sendable {
     let (isSending, loss, processing) = shared.withLock {
       (!$0.isStopped && !$0.isMuted, $0.expectedLoss, $0.processing)
     }
-    guard isSending, block.channels == settings.channels else { return pending.removeAll(keepingCapacity: true) }
+    guard isSending, block.channels == settings.channels, block.isWhole else {
+      return pending.removeAll(keepingCapacity: true)
+    }
     if let stamps { return stamp(block, as: stamps) }
     if pending.isEmpty { pendingSince = block.captured }
     pending.append(contentsOf: block.samples)

@@ -55,6 +55,11 @@ public struct VideoFormat: Sendable, Hashable {
     self.height = height
     self.framesPerSecond = framesPerSecond
   }
+
+  /// The time between frames; a rate that is none, or beyond 0.1...1,000 a second, is taken for the nearest that is one.
+  package static func interval(_ framesPerSecond: Double) -> Duration {
+    .nanoseconds(Int64(1e9 / min(max(framesPerSecond.isNaN ? 0 : framesPerSecond, 0.1), 1_000)))
+  }
 }
 
 /// Why a source's text did not lead to a source.

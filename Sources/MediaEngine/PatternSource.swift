@@ -14,14 +14,14 @@ final class PatternSource: VideoSource, @unchecked Sendable {  // constant; fram
   init(format: VideoFormat) { self.format = format }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) {
-    let interval = Duration.nanoseconds(Int64(1e9 / format.framesPerSecond))
+    let interval = VideoFormat.interval(format.framesPerSecond)
     ticks.start(every: interval, on: lane) { [self] number, due in deliver(draw(number, at: due)) }
   }
 
   func stop() { ticks.stop() }
 
   private func draw(_ number: Int, at due: Tick) -> VideoFrame {
-    let time = Double(number) / format.framesPerSecond
+    let time = (VideoFormat.interval(format.framesPerSecond) * number).inSeconds
     return pool.make(width: format.width, height: format.height, captured: due) { planes in
       drawBars(planes, shift: time * 0.05)
       drawBall(planes, angle: time * 0.25)

@@ -63,6 +63,15 @@ public struct VideoLayer: Sendable, Hashable {
     self.maximumBitrate = maximumBitrate
     self.maximumFramesPerSecond = maximumFramesPerSecond
   }
+
+  /// The nearest that can be reckoned with.
+  var limited: VideoLayer {
+    func limited(_ side: Int) -> Int { min(max(side, 2), 16_384) }
+    let rate = maximumFramesPerSecond.isNaN ? 0 : maximumFramesPerSecond
+    return VideoLayer(
+      maximumWidth: limited(maximumWidth), maximumHeight: limited(maximumHeight),
+      maximumBitrate: min(max(maximumBitrate, 1), 1_000_000_000), maximumFramesPerSecond: min(max(rate, 0.1), 1_000))
+  }
 }
 
 package struct AudioSendSettings: Sendable, Hashable {

@@ -103,7 +103,7 @@ final class StampSource: VideoSource, @unchecked Sendable {  // constant; frames
   }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) {
-    let interval = Duration.nanoseconds(Int64(1e9 / format.framesPerSecond))
+    let interval = VideoFormat.interval(format.framesPerSecond)
     ticks.start(every: interval, on: lane) { [self] number, due in
       deliver(draw(Stamp(name: name, number: UInt32(truncatingIfNeeded: number), captured: due)))
     }

@@ -54,7 +54,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
       maximumFramesPerSecond: settings.maxFramesPerSecond)
     let degradation = settings.degradation ?? settings.content.degradation
     layers = (settings.lowerLayers + [main]).map { limits in
-      Layer(limits: limits, plan: EncodingPlan(limits: limits, degradation: degradation))
+      Layer(limits: limits.limited, plan: EncodingPlan(limits: limits.limited, degradation: degradation))
     }
     shared = Lock(
       Shared(
@@ -68,11 +68,11 @@ package final class VideoSendPipeline: @unchecked Sendable {
   }
 
   package func stop() {
-    shared.withLock { shared in
-      shared.isStopped = true
-      shared.waiting = nil
-      shared.sinks = []
+    let released = shared.withLock { shared in
+      defer { (shared.isStopped, shared.waiting, shared.sinks) = (true, nil, []) }
+      return (shared.waiting, shared.sinks)
     }
+    withExtendedLifetime(released) {}  // what apps made is let go of outside the lock
     source.stop()
     encoderLane.post { [self] in for layer in layers.indices { layers[layer].encoder = nil } }
   }
@@ -103,7 +103,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   /// In bit/s, all layers together; what goes beyond the settings' maxima, or below their minimum, is ignored.
   package func setTargetBitrate(_ bitrate: Int) {
-    shared.withLock { $0.target = max(bitrate, settings.minBitrate) }
+    shared.withLock { $0.target = min(max(bitrate, settings.minBitrate, 0), 1_000_000_000_000) }
   }
 
   /// Shows one's own pictures as they are taken, muted or not.
@@ -218,7 +218,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   /// Leaves frames out above the allowed rate, evenly.
   private func isDue(_ frame: VideoFrame, _ layer: Int) -> Bool {
-    let interval = Duration.nanoseconds(Int64(1e9 / layers[layer].plan.framesPerSecond))
+    let interval = VideoFormat.interval(layers[layer].plan.framesPerSecond)
     guard let due = layers[layer].nextDue, frame.captured < due + interval * 4 else {
       layers[layer].nextDue = frame.captured + interval
       return true

@@ -106,7 +106,8 @@ final class ParticipantMedia {
     nextMid += 1
     published[handle] = Published(
       track: track, parameters: parameters, sender: peer.addSender(parameters),
-      bitrates: options.layers.map(\.maximumBitrate), wanted: Array(options.layers.indices))
+      bitrates: options.layers.map { min(max($0.maximumBitrate, 0), 1_000_000_000) },
+      wanted: Array(options.layers.indices))
     noteWantedBitrate()
     return media
   }

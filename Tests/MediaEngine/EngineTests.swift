@@ -118,6 +118,60 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(result.screen.stamps.withLock { $0.count } <= 31)
   }
 
+  /// A picture of a size that no call has is refused before memory is spent on it.
+  @Test func picturesLargerThanACallHasAreNotDecoded() throws {
+    func figures(width: Int, height: Int) throws -> VideoReceiveStatistics {
+      let scheduler = Scheduler.virtual()
+      let receive = VideoReceivePipeline(scheduler: scheduler) {}
+      var encoder = try VideoEncoder(VideoEncoderSettings(width: width, height: height))
+      let frame = FramePool().make(width: width, height: height, captured: .zero) { planes in
+        planes.y.update(repeating: 100, count: planes.lumaStride * height)
+        for plane in [planes.u, planes.v] {
+          plane.update(repeating: 100, count: planes.chromaStride * planes.chromaHeight)
+        }
+      }
+      let picture = try #require(try encoder.encode(frame, forceKey: true))
+      receive.push(EncodedFrame(codec: .vp8, data: picture.data, captured: .zero, rtpTimestamp: 0, isKey: true))
+      scheduler.advance(to: scheduler.now + .seconds(1))
+      return receive.statistics
+    }
+    #expect(try figures(width: 4_096, height: 2_304).decoded == 1)
+    let tooLarge = try figures(width: 4_112, height: 2_304)
+    #expect(tooLarge.decoded == 0 && tooLarge.dropped == 1)
+  }
+
+  /// Many large pictures that wait for their time are not all kept.
+  @Test func unusedFramesOfAllSizesTogetherAreFew() {
+    let pool = FramePool(limit: 16)
+    for size in [1_024, 2_048, 4_096] {
+      let frames = (0..<16).map { _ in pool.make(width: size, height: size, captured: .zero) { _ in } }
+      #expect(frames.count == 16)
+    }
+    #expect((1...40).contains(pool.unusedCount))
+    let large = (0..<16).map { _ in pool.make(width: 4_096, height: 4_096, captured: .zero) { _ in } }
+    withExtendedLifetime(large) {}
+    #expect(pool.unusedCount * 1_024 * 1_024 * 3 / 2 <= 64 << 20)
+  }
+
+  /// Rates and sizes that are none are taken for the nearest that is one.
+  @Test func settingsThatMakeNoSenseStopNothing() throws {
+    for (rate, bitrate) in [(0.0, Int.max), (.nan, .min), (.infinity, 0), (-1, 1)] {
+      let scheduler = Scheduler.virtual()
+      var settings = VideoSendSettings()
+      (settings.maxFramesPerSecond, settings.maxBitrate) = (rate, bitrate)
+      settings.lowerLayers = [
+        VideoLayer(maximumWidth: .min, maximumHeight: .max, maximumBitrate: .max, maximumFramesPerSecond: rate)
+      ]
+      let wire = Wire(scheduler) { _ in }
+      let source = PatternSource(format: VideoFormat(width: 160, height: 90, framesPerSecond: rate))
+      let send = VideoSendPipeline(source: source, settings: settings, scheduler: scheduler, output: wire)
+      try send.start()
+      send.setTargetBitrate(.max)
+      scheduler.advance(to: scheduler.now + .milliseconds(100))
+      send.stop()
+    }
+  }
+
   @Test func aSmallRateMakesSmallPicturesAndALargeOneLargeAgain() throws {
     let result = try call("pattern:640x360@30", bitrate: 1_000_000, seconds: 2) { send, receive, scheduler in
       send.setTargetBitrate(70_000)
