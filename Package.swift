@@ -288,7 +288,12 @@ let package = Package(
     tests(
       "MediaEngine",
       of: ["KoineMediaEngine", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
-    tests("Koine", of: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens"]),
+    tests(
+      "Koine",
+      of: [
+        "Koine", "KoineEmbeddedBackend", "KoineRoomClient", "KoineSignaling", "KoineSimulatedNetwork", "KoineTokens",
+        "KoineTransport",
+      ]),
     tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport"]),
     tests(
       "Platform",

@@ -32,11 +32,14 @@ public final class Endpoint: Sendable {
   @discardableResult
   public func observe(_ handler: @escaping @Sendable (EndpointEvent) -> Void) -> Observation { core.observe(handler) }
 
+  /// What happens from now on. Ends after the endpoint has ended, at once if that has been.
   public func events() -> AsyncStream<EndpointEvent> {
     AsyncStream { continuation in
       let observation = core.observe { event in
         continuation.yield(event)
         if case .stateChanged(.ended) = event { continuation.finish() }
+      } ifOver: {
+        continuation.finish()
       }
       continuation.onTermination = { _ in observation.cancel() }
     }
@@ -219,11 +222,19 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
 
   // MARK: What the app sees
 
-  func observe(_ handler: @escaping @Sendable (EndpointEvent) -> Void) -> Observation {
-    let number = visible.withLock { visible in
+  /// - Parameter ifOver: called instead where the end has been told: nothing follows.
+  func observe(
+    _ handler: @escaping @Sendable (EndpointEvent) -> Void, ifOver: () -> Void = {}
+  ) -> Observation {
+    let number: Int? = visible.withLock { visible in
+      guard !visible.state.isEnded else { return nil }
       visible.nextObserver += 1
       visible.observers.append((visible.nextObserver, handler))
       return visible.nextObserver
+    }
+    guard let number else {
+      ifOver()
+      return Observation {}
     }
     return Observation { [weak self] in
       let removed = self?.visible.withLock { visible in

@@ -34,12 +34,14 @@ public final class Session: Sendable {
   /// How well both ways of somebody's path carry, one's own too.
   public func pathQuality(of participant: Participant.ID) -> PathQuality { visible.pathQuality(of: participant) }
 
-  /// What happens from now on. Ends after the session has ended.
+  /// What happens from now on. Ends after the session has ended, at once if that has been.
   public func events() -> AsyncStream<SessionEvent> {
     AsyncStream { continuation in
       let observation = visible.observe { event in
         continuation.yield(event)
         if case .stateChanged(.ended) = event { continuation.finish() }
+      } ifOver: {
+        continuation.finish()
       }
       continuation.onTermination = { _ in observation.cancel() }
     }

@@ -32,11 +32,19 @@ final class VisibleRoom: Sendable {
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
   func pathQuality(of id: Participant.ID) -> PathQuality { room.withLock { $0.qualities[id] ?? PathQuality() } }
 
-  func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation {
-    let number = room.withLock { room in
+  /// - Parameter ifOver: called instead where the end has been told: nothing follows.
+  func observe(
+    _ handler: @escaping @Sendable (SessionEvent) -> Void, ifOver: () -> Void = {}
+  ) -> Observation {
+    let number: Int? = room.withLock { room in
+      guard !room.state.isEnded else { return nil }
       room.nextObserver += 1
       room.observers.append((room.nextObserver, handler))
       return room.nextObserver
+    }
+    guard let number else {
+      ifOver()
+      return Observation {}
     }
     return Observation { [weak self] in
       guard let self else { return }

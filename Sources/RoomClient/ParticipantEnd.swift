@@ -75,7 +75,7 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   private func carryOut(_ order: RoomLink.Order, at now: Tick) {
-    guard !isOver else { return }
+    guard !isOver else { return order.endUnmet() }
     switch order {
     case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
     case .unpublish(let handle):
@@ -186,10 +186,15 @@ package final class ParticipantEnd: ClientEnd {
     for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
   }
 
+  /// No room counts so far; a larger number is nobody's, and what carries it is not believed.
+  private static let orderLimit = UInt64(1) << 53
+
   private func take(_ data: ReceivedData, isHistory: Bool) {
-    guard memory.hear(data) else { return }
+    guard data.order <= Self.orderLimit, memory.hear(data) else { return }
     var message = ReceivedMessage(data, isHistory: isHistory)
-    message.order += orderBase
+    let (order, isBeyond) = message.order.addingReportingOverflow(orderBase)
+    guard !isBeyond else { return }
+    message.order = order
     lastOrder = max(lastOrder, message.order)
     receiver.linkDidChange(.message(message))
   }
@@ -242,6 +247,7 @@ package final class ParticipantEnd: ClientEnd {
   package override func tellEnd(_ reason: Koine.EndReason) {
     if reason != .lost { media.peer.close() }
     receiver.linkDidChange(.ended(reason))
+    link.close()
   }
 
   private func takeEvents(at now: Tick) {

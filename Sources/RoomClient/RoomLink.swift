@@ -22,11 +22,19 @@ package final class RoomLink: Link, Sendable {
     case closeRoom
     case statistics(@Sendable (LinkStatistics) -> Void)
     case leave
+
+    /// It comes after the end. Whoever waits for an answer gets an empty one.
+    func endUnmet() { if case .statistics(let completion) = self { completion(LinkStatistics()) } }
+  }
+
+  private struct Orders {
+    var waiting: [Order] = []
+    var isClosed = false
   }
 
   package let number: Int
   private let host: any LinkHost
-  private let orders = Lock<[Order]>([])
+  private let orders = Lock(Orders())
 
   package init(number: Int, host: any LinkHost) {
     self.number = number
@@ -60,16 +68,30 @@ package final class RoomLink: Link, Sendable {
 
   /// Wakes the loop only for the first order of a batch.
   private func add(_ order: Order) {
-    let isFirst = orders.withLock { orders in
-      orders.append(order)
-      return orders.count == 1
+    let count: Int? = orders.withLock { orders in
+      guard !orders.isClosed else { return nil }
+      orders.waiting.append(order)
+      return orders.waiting.count
     }
-    if isFirst { host.hasOrders(number) }
+    switch count {
+    case nil: order.endUnmet()
+    case 1: host.hasOrders(number)
+    default: break
+    }
+  }
+
+  /// The end has been told: nothing that is asked for is done any more.
+  package func close() {
+    let unmet = orders.withLock { orders in
+      defer { (orders.waiting, orders.isClosed) = ([], true) }
+      return orders.waiting
+    }
+    for order in unmet { order.endUnmet() }
   }
 
   /// On the loop: takes the orders, leaving `spare`'s memory for the next ones.
   func takeOrders(reusing spare: inout [Order]) {
     spare.removeAll(keepingCapacity: true)
-    orders.withLock { swap(&$0, &spare) }
+    orders.withLock { swap(&$0.waiting, &spare) }
   }
 }

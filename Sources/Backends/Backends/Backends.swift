@@ -14,7 +14,11 @@ public enum Backends {
 
   /// The world that entry objects made from now on live in, unless they are made inside `World.$current.withValue`.
   public static func configure(_ world: World?) {
-    configured.withLock { $0 = world }
+    let old = configured.withLock { configured in
+      defer { configured = world }
+      return configured
+    }
+    withExtendedLifetime(old) {}  // what apps made may go with it: outside the lock
     Machine.useForProcess(world?.machine)
   }
 

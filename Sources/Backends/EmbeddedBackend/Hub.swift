@@ -54,7 +54,10 @@ final class Hub: LinkHost, @unchecked Sendable {
           link: link, request: request, receiver: receiver, addresses: [address], random: random.fork(), now: now,
           trace: trace)
       }
-      if let refusal { receiver.linkDidChange(.ended(.refused(refusal))) }
+      if let refusal {
+        receiver.linkDidChange(.ended(.refused(refusal)))
+        link.close()
+      }
     }
     return link
   }

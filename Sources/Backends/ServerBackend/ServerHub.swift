@@ -37,6 +37,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
       } catch {
         addresses.forEach(close)
         receiver.linkDidChange(.ended(.refused(SessionError(.unreachable, "no peer: \(error)"))))
+        link.close()
       }
     }
     return link

@@ -1,0 +1,68 @@
+import Koine
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRoomClient
+
+/// The way between a session and its end on the loop.
+@Suite struct RoomLinkTests {
+  private let host = Host()
+
+  @Test func whoAsksAfterTheEndGetsAnEmptyAnswer() {
+    let link = RoomLink(number: 1, host: host)
+    let answers = Lock(0)
+    link.statistics { figures in answers.withLock { $0 += figures.outgoing.isEmpty ? 1 : 0 } }
+    #expect(answers.withLock { $0 } == 0)
+    link.close()
+    #expect(answers.withLock { $0 } == 1, "what was open")
+    link.statistics { _ in answers.withLock { $0 += 1 } }
+    #expect(answers.withLock { $0 } == 2, "what came later")
+  }
+
+  @Test func whatIsAskedInTheSameBatchAsTheEndIsAnswered() throws {
+    let (end, link, _) = try participant()
+    let answers = Lock(0)
+    link.statistics { _ in
+      answers.withLock { $0 += 1 }
+    }
+    end.end(.lost)
+    end.carryOutOrders(at: Tick(nanoseconds: 2_000_000_000))
+    link.statistics { _ in answers.withLock { $0 += 1 } }
+    #expect(answers.withLock { $0 } == 2)
+  }
+
+  /// A number near the largest would make the sum with an older room's overflow.
+  @Test func anOrderThatNoRoomCountsToIsNotBelieved() throws {
+    let (end, _, ear) = try participant()
+    for order in [1, UInt64.max, 1 << 53, 1 << 63] {
+      let data = ReceivedData(from: "ben", topic: "t", payload: [], id: "\(order)", order: order)
+      end.handleMessage(try ServerMessage.data(data).json(), at: Tick(nanoseconds: 2_000_000_000))
+    }
+    #expect(ear.orders.withLock { $0 } == [1, 1 << 53])
+  }
+
+  private func participant() throws -> (ParticipantEnd, RoomLink, Ear) {
+    let link = RoomLink(number: 1, host: host)
+    let ear = Ear()
+    let end = try ParticipantEnd(
+      link: link, request: JoinRequest(room: "tea", name: "Ana"), receiver: ear, addresses: [],
+      random: SeededRandom(seed: 1), now: Tick(nanoseconds: 1_000_000_000))
+    end.connectionMade(at: Tick(nanoseconds: 1_000_000_000))
+    return (end, link, ear)
+  }
+
+  private final class Host: LinkHost, Sendable {
+    func hasOrders(_ number: Int) {}
+    func say(_ message: ClientMessage, from number: Int) {}
+    func dismiss(_ number: Int) {}
+  }
+
+  private final class Ear: LinkReceiver, Sendable {
+    let orders = Lock<[UInt64]>([])
+    func linkDidChange(_ event: LinkEvent) {
+      if case .message(let message) = event { orders.withLock { $0.append(message.order) } }
+    }
+    func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {}
+  }
+}
