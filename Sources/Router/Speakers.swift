@@ -38,6 +38,8 @@ struct SpeakerBoard {
   static let reportInterval: Duration = .milliseconds(200)
   static let decisionInterval: Duration = .milliseconds(60)
   private static let advantage: Float = 6
+  /// After so long without speech nobody leads.
+  private static let silence: Duration = .seconds(3)
   /// Changes smaller than this are not worth a message, in dB.
   private static let step = 2
 
@@ -47,6 +49,8 @@ struct SpeakerBoard {
   private(set) var forwarded: [Voice] = []
   private(set) var dominant: Voice?
   private var dominantTold: Voice?
+  /// When the leader, or anybody who could have taken the lead, was last heard to speak.
+  private var lastSpeech: Tick?
   private var lastReport: Tick?
   /// When levels are next told; nil while there is nothing to tell.
   private var nextReport: Tick?
@@ -114,7 +118,7 @@ struct SpeakerBoard {
     voices[voice].loudness += rate * (loudness - voices[voice].loudness)
     voices[voice].peak = max(voices[voice].peak, level)
     voices[voice].activity.heard(level, frames: frames, at: now)
-    if deadline == nil, level > -127 { wake(at: now) }
+    if nextReport == nil, level > -127 { wake(at: now) }
     if !voices[voice].isForwarded { challenge(voice) }
     return voices[voice].isForwarded
   }
@@ -123,7 +127,7 @@ struct SpeakerBoard {
   mutating func report(at now: Tick) -> Report {
     if let due = nextDecision, due <= now {
       decide(at: now)
-      nextDecision = nextReport.map { _ in now + Self.decisionInterval }
+      nextDecision = isWatching ? now + Self.decisionInterval : nil
     }
     let areLevelsDue = nextReport.map { $0 <= now } ?? false
     guard areLevelsDue || dominant != dominantTold else { return Report() }
@@ -141,9 +145,16 @@ struct SpeakerBoard {
       }
       if voices[voice].reported != -127 { isAnybodyHeard = true }
     }
-    if isAnybodyHeard { wake(at: now) } else { nextDecision = nil }  // so that their falling silent is told
+    if isAnybodyHeard {
+      wake(at: now)  // so that their falling silent is told
+    } else if !isWatching {
+      nextDecision = nil
+    }
     return report
   }
+
+  /// Whether there is anything to decide: somebody to be heard, or a leader who may have fallen silent.
+  private var isWatching: Bool { nextReport != nil || dominant != nil }
 
   // MARK: Who is forwarded
 
@@ -174,12 +185,15 @@ struct SpeakerBoard {
 
   // MARK: Who leads
 
-  /// A new voice leads when it beats the old one on all three time scales: the paper's C1, C2 and C3 are 3, 2 and 0.
+  /// A new voice leads when it beats the old one on all three time scales: the paper's C1, C2 and C3 are 3, 2 and 0. Unlike
+  /// in the paper, nobody leads any more once nobody has spoken for a while.
   private mutating func decide(at now: Tick) {
     var best: (voice: Voice, margin: Double)?
     let leader = dominant.map { voices[$0].activity.scores(at: now) }
+    var isAnybodySpeaking = dominant.map { voices[$0].activity.isSpeaking(at: now) } ?? false
     for voice in voices.indices where voices[voice].isPresent && voice != dominant {
       guard voices[voice].activity.isSpeaking(at: now) else { continue }
+      isAnybodySpeaking = true
       let scores = voices[voice].activity.scores(at: now)
       var margin = scores.medium
       if let leader {
@@ -190,6 +204,8 @@ struct SpeakerBoard {
       if best.map({ margin > $0.margin }) ?? true { best = (voice, margin) }
     }
     if let best { dominant = best.voice }
+    if isAnybodySpeaking || lastSpeech == nil { lastSpeech = now }
+    if let lastSpeech, now - lastSpeech >= Self.silence { dominant = nil }
   }
 
   private func isPresent(_ voice: Voice) -> Bool { voices.indices.contains(voice) && voices[voice].isPresent }

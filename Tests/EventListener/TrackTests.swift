@@ -43,7 +43,10 @@ import VideoSDKRTC
     #expect(ear.heard.withLock { $0 } == ["ana"])
     ana.muteMic()
     await place.run(.seconds(5))
-    #expect(ear.heard.withLock { $0.first } == "ana")
+    #expect(ear.heard.withLock { $0 } == ["ana", "-"], "who has fallen silent leads no longer")
+    ana.unmuteMic()
+    await place.run(.seconds(2))
+    #expect(ear.heard.withLock { $0 } == ["ana", "-", "ana"])
   }
 
   @Test func aLivestreamGoesWhereThereIsAWriter() async {

@@ -392,8 +392,10 @@ struct SpeakerBoardTests {
     var board = SpeakerBoard(limit: 5)
     let (ana, ben) = (board.add(), board.add())
     _ = run(&board, [ana: -20, ben: -90], from: 0, milliseconds: 2000)
-    _ = run(&board, [ana: -90, ben: -90], from: 2000, milliseconds: 3000)
+    _ = run(&board, [ana: -90, ben: -90], from: 2000, milliseconds: 2500)
     #expect(board.dominant == ana)
+    _ = run(&board, [ana: -90, ben: -90], from: 4500, milliseconds: 1000)
+    #expect(board.dominant == nil, "who has fallen silent leads no longer")
   }
 }
 

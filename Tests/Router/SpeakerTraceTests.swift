@@ -141,7 +141,8 @@ struct SpeakerTraceTests {
     var traces = conversation(of: 3, turns: [(0, 500, 700)], frames: 900, &random)
     for frame in traces[2].indices { traces[2][frame] = Int8.random(in: -44 ... -38, using: &random) }
     let leaders = run(traces)
-    #expect(leaders[560...].allSatisfy { $0 == 0 })
+    #expect(leaders[560..<845].allSatisfy { $0 == 0 })
+    #expect(leaders[860...].allSatisfy { $0 == nil }, "three seconds after the last word")
   }
 
   @Test func fiveOfManyAreForwardedAndWhoSpeaksIsAmongThem() {
