@@ -19,10 +19,17 @@ public struct MeetingJoinToken: AccessToken {
 
   public var admission: Admission {
     let directions = capabilities?.directions
-    return Admission(
+    var admission = Admission(
       identity: externalUserID, participantID: attendeeID, externalID: externalUserID, room: meetingID,
       canPublish: directions?.contains { $0.sends } ?? true,
       canSubscribe: directions?.contains { $0.receives } ?? true, expiry: expires)
+    if let capabilities {
+      let ways: [(Admission.Medium, MeetingPass.Capabilities.Direction)] = [
+        (.sound, capabilities.audio), (.pictures, capabilities.video), (.screen, capabilities.content),
+      ]
+      admission.media = Set(ways.filter { $0.1.sends }.map(\.0))
+    }
+    return admission
   }
 
   private enum CodingKeys: String, CodingKey {
