@@ -12,8 +12,10 @@ public final class Broadcast: Sendable {
   /// - Parameters:
   ///   - bitrate: of the pictures, in bit/s.
   ///   - soundBitrate: in bit/s.
+  ///   - onFailure: called at most once, from any thread, when the output breaks before `stop`, which is to follow.
   public init(
-    of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000
+    of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
+    onFailure: (@Sendable (any Error) -> Void)? = nil
   ) throws {
     let scheduler = composition.world.backend.scheduler
     let frames = OutputFrames(output)
@@ -28,6 +30,7 @@ public final class Broadcast: Sendable {
       source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
     sound = AudioSendPipeline(
       source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
+    if let onFailure { output.onFailure(onFailure) }
     try pictures.start()
     try sound.start()
   }

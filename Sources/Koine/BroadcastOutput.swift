@@ -6,6 +6,14 @@ public protocol BroadcastOutput: EncodedFrameSink {
   /// Finishes what was begun; nothing is taken any more.
   /// - Throws: when what was to be written could not be.
   func close() throws
+  /// `handler` is called once, from any thread, when it can take no more although nobody has closed it: the disk is full,
+  /// the server has hung up. Set before the first frame comes.
+  func onFailure(_ handler: @escaping @Sendable (any Error) -> Void)
+}
+
+extension BroadcastOutput {
+  /// For outputs that cannot fail before they are closed.
+  public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {}
 }
 
 /// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`.

@@ -38,6 +38,10 @@ public final class WebMRecorder: BroadcastOutput {
     if isPicture { needsKey.withLock { $0 = !hasRoom } }
   }
 
+  public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {
+    _ = queue.add(0) { [file] in file.onFailure = handler }
+  }
+
   public func close() throws(RecordingError) { try queue.finish { file.close() }.get() }
 
   /// Until all that has been taken is written.
@@ -61,6 +65,8 @@ private final class WebMFile: @unchecked Sendable {  // touched on its recorder'
   private var lastTimes: [Int32: Int64] = [:]
   private var problem: RecordingError?
   private var isClosed = false
+  /// Called once, when nothing more can be written.
+  var onFailure: (@Sendable (any Error) -> Void)?
 
   init(path: String, hasSound: Bool, hasPictures: Bool) {
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
@@ -167,7 +173,10 @@ private final class WebMFile: @unchecked Sendable {  // touched on its recorder'
   }
 
   private func fail(_ status: Int32) {
-    problem = RecordingError(path: path, reason: MediaReader.reason(status))
+    let failure = RecordingError(path: path, reason: MediaReader.reason(status))
+    problem = failure
+    onFailure?(failure)
+    onFailure = nil
   }
 
   func abandon() {

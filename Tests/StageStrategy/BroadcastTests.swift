@@ -66,6 +66,29 @@ import Testing
     app.stage.leave()
   }
 
+  @Test func aServerThatHangsUpIsAnError() async throws {
+    struct HungUp: Error {}
+    final class Line: BroadcastOutput, Sendable {
+      static let failure = Lock<(@Sendable (any Error) -> Void)?>(nil)
+      func take(_ frame: EncodedFrame) {}
+      func close() throws { throw HungUp() }
+      func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { Self.failure.withLock { $0 = handler } }
+    }
+    BroadcastOutputs.register("line:") { _ in Line() }
+    let listener = Listener()
+    let broadcast = try session(listener)
+    let url = try #require(URL(string: "line://x"))
+    for _ in 1...2 {
+      try broadcast.start(with: url, streamKey: "")
+      for _ in 1...2 { Line.failure.withLock { $0 }?(HungUp()) }
+      await place.run(.milliseconds(50))
+    }
+    broadcast.stop()
+    await place.run(.milliseconds(50))
+    let code = try #require(listener.told.first { $0.hasPrefix("error ") })
+    #expect(listener.told == ["connecting", "connected", code, "error", "connecting", "connected", code, "error"])
+  }
+
   @Test func devicesThatComeAndGoAreTold() async throws {
     let listener = Listener()
     let broadcast = try session(listener)

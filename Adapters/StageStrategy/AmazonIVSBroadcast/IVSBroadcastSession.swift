@@ -98,7 +98,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     let broadcast: Broadcast
     do {
       broadcast = try Broadcast(
-        of: mixer.composition, to: try BroadcastOutputs.make(for: url), bitrate: bitrate, soundBitrate: soundBitrate)
+        of: mixer.composition, to: try BroadcastOutputs.make(for: url), bitrate: bitrate, soundBitrate: soundBitrate,
+        onFailure: { [weak self] error in self?.broke(error) })
     } catch {
       throw NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
     }
@@ -118,12 +119,29 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       try broadcast.stop()
       tell(.disconnected)
     } catch {
-      let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
-      world.delivery.deliver { [weak self] in
-        if let self { delegate?.broadcastSession(self, didEmitError: failure) }
-      }
-      tell(.error)
+      tellFailure(error)
     }
+  }
+
+  /// The output takes no more.
+  private func broke(_ error: any Error) {
+    world.delivery.deliver { [weak self] in
+      let broadcast = self?.state.withLock { state in
+        defer { state.broadcast = nil }
+        return state.broadcast
+      }
+      guard let self, let broadcast else { return }  // stopped meanwhile, which told it
+      try? broadcast.stop()  // fails for the reason that is told
+      tellFailure(error)
+    }
+  }
+
+  private func tellFailure(_ error: any Error) {
+    let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
+    world.delivery.deliver { [weak self] in
+      if let self { delegate?.broadcastSession(self, didEmitError: failure) }
+    }
+    tell(.error)
   }
 
   private func tell(_ new: State) {
