@@ -126,13 +126,20 @@ public enum LinkEvent: Sendable {
   case waiting
   /// Somebody waits to be let in by us.
   case knock(Participant)
-  case knockEnded(Participant.ID)
+  /// `admitted` is nil where nobody decided.
+  case knockEnded(Participant.ID, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Stream)
   case streamRemoved(Stream.ID)
   /// Own ones too: somebody who may has muted it.
   case streamMuted(Stream.ID, Bool)
+  /// The room has taken what was published; comes again when it is published anew after `rejoined`.
+  case published(MediaHandle)
+  /// The room has not taken it: on this link it is published no longer.
+  case publishFailed(MediaHandle, SessionError)
+  /// A subscribed stream does not come for now, because our path does not even carry its least; or does again.
+  case streamStarved(Stream.ID, Bool)
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)

@@ -12,10 +12,13 @@ final class OwnStream: @unchecked Sendable {
   let output: LinkOutput
   /// What the app sees of it; written on the delivery queue where it was not the app itself.
   let visiblyMuted: Lock<Muting>
+  private let ending: Ending
+  /// The room has it.
+  var isTaken = false
 
   init(
     stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
-    visiblyMuted: Lock<Muting>
+    visiblyMuted: Lock<Muting>, ending: Ending
   ) {
     self.stream = stream
     self.visiblyMuted = visiblyMuted
@@ -23,6 +26,7 @@ final class OwnStream: @unchecked Sendable {
     self.pipeline = pipeline
     self.options = options
     self.output = output
+    self.ending = ending
   }
 
   func setMuted(_ muted: Bool) {
@@ -58,7 +62,15 @@ final class OwnStream: @unchecked Sendable {
     case .audio(let audio): audio.stop()
     }
     output.close()
+    ending.come()
   }
+}
+
+/// Whether a published stream is over, as its handle in the app's hands may ask from any thread.
+final class Ending: Sendable {
+  private let flag = Lock(false)
+  var hasCome: Bool { flag.withLock { $0 } }
+  func come() { flag.withLock { $0 = true } }
 }
 
 /// Where a send pipeline's frames go: to the link, once there is one.

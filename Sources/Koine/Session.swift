@@ -235,12 +235,14 @@ public final class LocalStream: Sendable {
   public let kind: Stream.Kind
   private let core: SessionCore
   private let muted: Lock<Muting>
+  private let ending: Ending
 
   /// - Parameter muted: is set by the session, too, when somebody else has muted the stream.
-  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Muting>, core: SessionCore) {
+  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Muting>, ending: Ending, core: SessionCore) {
     self.id = id
     self.kind = kind
     self.muted = muted
+    self.ending = ending
     self.core = core
   }
 
@@ -253,6 +255,9 @@ public final class LocalStream: Sendable {
     muted.withLock { $0 = isMuted ? .on : .off }
     core.setMuted(isMuted, id.track)
   }
+
+  /// Withdrawn, refused by the room, never started, or the session is over: nothing brings it back.
+  public var isOver: Bool { ending.hasCome }
 
   /// What is done to its sound from now on; nil for nothing. Pictures know no such thing.
   public func setProcessing(_ processing: AudioProcessing?) { core.setProcessing(processing, id.track) }

@@ -70,13 +70,13 @@ extension SessionCore {
     startsMuted: Bool
   ) -> LocalStream {
     let track = makeTrackName(kind)
-    let muted = Lock(startsMuted ? Muting.on : .off)
+    let (muted, ending) = (Lock(startsMuted ? Muting.on : .off), Ending())
     lane.post { [self] in
-      guard !state.isEnded else { return }
+      guard !state.isEnded else { return ending.come() }
       let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
       let entry = OwnStream(
         stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output,
-        visiblyMuted: muted)
+        visiblyMuted: muted, ending: ending)
       if startsMuted { entry.setMuted(true) }
       do {
         switch pipeline {
@@ -84,13 +84,16 @@ extension SessionCore {
         case .audio(let audio): try audio.start()
         }
       } catch {
-        return visible.tell(.failed(SessionError(.device, "the \(kind.rawValue) did not start: \(error)")))
+        ending.come()
+        let reason = SessionError(.device, "the \(kind.rawValue) did not start: \(error)")
+        return visible.tell(.publishFailed(stream, reason))
       }
       own.append(entry)
       local.streams.append(entry.stream)
       if state == .connected || state == .reconnecting { announce(entry) }
     }
-    return LocalStream(id: .init(participant: visible.local.id, track: track), kind: kind, muted: muted, core: self)
+    return LocalStream(
+      id: .init(participant: visible.local.id, track: track), kind: kind, muted: muted, ending: ending, core: self)
   }
 
   /// Tells the room and the app of an own stream, and lets its frames out.
@@ -108,6 +111,25 @@ extension SessionCore {
     let id = entry.stream.id
     attachNow(StreamSinks(video: [sizeWatch(of: id)]), to: id)
     if let waiting = waitingSinks.removeValue(forKey: id) { attachNow(waiting, to: id) }
+  }
+
+  /// The room has taken it.
+  func published(_ handle: MediaHandle) {
+    guard let entry = own.first(where: { $0.handle == handle }), !entry.isTaken else { return }
+    entry.isTaken = true
+    visible.tell(.streamPublished(entry.stream))
+  }
+
+  /// The room has refused it.
+  func withdraw(_ entry: OwnStream, because error: SessionError) {
+    let stream = entry.stream
+    own.removeAll { $0 === entry }
+    entry.stop()
+    local.streams.removeAll { $0.id.track == stream.id.track }
+    visible.tell(.publishFailed(stream, error))
+    removeTile(of: stream.id)
+    waitingSinks[stream.id] = nil
+    visible.tell(.streamRemoved(stream, local), local: local)
   }
 
   func setMuted(_ muted: Bool, _ track: String) {
@@ -253,6 +275,7 @@ extension SessionCore {
   func stopReceiving(_ id: Stream.ID) {
     guard let entry = received.removeValue(forKey: id) else { return }
     routes.withLock { $0[entry.handle] = nil }
+    starving.remove(id)
     link?.unsubscribe(from: entry.handle)
     entry.stop(mixer)
   }

@@ -13,7 +13,9 @@ extension SessionCore {
     }
     for id in received.keys.sorted(by: { $0.description < $1.description }) { suspend(id) }
     change(to: .connected)
-    for participant in knocks.values.sorted(by: { $0.id < $1.id }) { visible.tell(.entryRequestEnded(participant)) }
+    for participant in knocks.values.sorted(by: { $0.id < $1.id }) {
+      visible.tell(.entryRequestEnded(participant, admitted: nil))
+    }
     knocks = [:]  // who still waits is told of again
     for participant in present { joined(participant) }
     for id in others.keys.sorted() where !present.contains(where: { $0.id == id }) { waitFor(id) }

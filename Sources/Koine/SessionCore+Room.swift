@@ -19,13 +19,18 @@ extension SessionCore: LinkReceiver {
     case .knock(let participant):
       guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }
       visible.tell(.entryRequested(participant))
-    case .knockEnded(let id):
-      if let participant = knocks.removeValue(forKey: id) { visible.tell(.entryRequestEnded(participant)) }
+    case .knockEnded(let id, let admitted):
+      guard let participant = knocks.removeValue(forKey: id) else { return }
+      visible.tell(.entryRequestEnded(participant, admitted: admitted))
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
     case .streamAdded(let stream): isAwaited(stream.id) ? isBack(stream) : added(stream)
     case .streamRemoved(let id): removed(id)
     case .streamMuted(let id, let isMuted): muted(id, isMuted)
+    case .published(let handle): published(handle)
+    case .publishFailed(let handle, let error):
+      if let entry = own.first(where: { $0.handle == handle }) { withdraw(entry, because: error) }
+    case .streamStarved(let id, let isStarved): starved(id, isStarved)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.tell(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
@@ -102,7 +107,14 @@ extension SessionCore: LinkReceiver {
   /// Why a subscribed stream's pictures stand still, if they do.
   func pause(of stream: Stream) -> Tile.Pause? {
     if paused.contains(stream.id) { return .requested }
-    return stream.isMuted ? .muted : nil
+    if stream.isMuted { return .muted }
+    return starving.contains(stream.id) ? .poorPath : nil
+  }
+
+  private func starved(_ id: Stream.ID, _ isStarved: Bool) {
+    guard let entry = received[id] else { return }
+    if isStarved { starving.insert(id) } else { starving.remove(id) }
+    changeTile(of: id) { $0.pause = pause(of: entry.stream) }
   }
 
   private func heard(_ speakers: Speakers) {

@@ -22,6 +22,8 @@ final class SessionCore: @unchecked Sendable {
   var preferences: [Stream.ID: ReceivePreference] = [:]
   var gains: [Stream.ID: Float] = [:]
   var paused: Set<Stream.ID> = []
+  /// What the room holds back because our path carries too little.
+  var starving: Set<Stream.ID> = []
   var tiles: [Stream.ID: Tile] = [:]
   var dominantSpeaker: Participant.ID?
   var syncs: [Participant.ID: StreamSync] = [:]
@@ -124,7 +126,7 @@ final class SessionCore: @unchecked Sendable {
     waitingSinks = [:]
     preferences = [:]
     gains = [:]
-    paused = []
+    (paused, starving) = ([], [])
     syncs = [:]
     mixer.stop()
   }

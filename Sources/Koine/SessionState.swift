@@ -67,8 +67,8 @@ public enum SessionEvent: Sendable {
   case waitingForAdmission
   /// Somebody waits to be let in: `admit` or `deny`.
   case entryRequested(Participant)
-  /// Somebody waits no longer: let in, not let in, or gone.
-  case entryRequestEnded(Participant)
+  /// Somebody waits no longer: let in, not let in, or, where `admitted` is nil, gone.
+  case entryRequestEnded(Participant, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant, DepartureReason)
   /// Own streams come too, with the local participant.
@@ -76,6 +76,11 @@ public enum SessionEvent: Sendable {
   case streamRemoved(Stream, Participant)
   /// Own streams too, by oneself or by somebody who may.
   case streamMuted(Stream, Participant)
+  /// The room has taken a stream of one's own. Comes once, after `streamAdded`, which comes at once.
+  case streamPublished(Stream)
+  /// The room has refused a stream of one's own, or what it was to be made of did not start. If it had been told of,
+  /// `streamRemoved` follows; publishing again is trying again.
+  case publishFailed(Stream, SessionError)
   case attributesChanged(Participant)
   case messageReceived(ReceivedMessage)
   case levelsChanged([Participant.ID: Int])

@@ -6,6 +6,8 @@ public struct Tile: Sendable, Hashable, Identifiable {
     case notSubscribed
     /// `Session.pause` was called.
     case requested
+    /// The path does not even carry the smallest of what the publisher sends; it goes on as soon as it does.
+    case poorPath
   }
 
   public let id: Int

@@ -113,8 +113,10 @@ extension VisibleRoom.Room {
     case .tileChanged(let tile):
       if let index = tiles.firstIndex(where: { $0.id == tile.id }) { tiles[index] = tile }
     case .entryRequested(let participant): entryRequests.append(participant)
-    case .entryRequestEnded(let participant): entryRequests.removeAll { $0.id == participant.id }
-    case .messageReceived, .levelsChanged, .qualityChanged, .failed, .waitingForAdmission: break
+    case .entryRequestEnded(let participant, _): entryRequests.removeAll { $0.id == participant.id }
+    case .messageReceived, .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
+      .publishFailed:
+      break
     }
   }
 }

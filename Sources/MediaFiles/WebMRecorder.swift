@@ -190,6 +190,7 @@ private final class WebMFile: @unchecked Sendable {  // touched on its recorder'
 
   func close() -> Result<Void, RecordingError> {
     guard !isClosed else { return .success(()) }
+    onFailure = nil  // whoever closes is told by this
     if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
     isClosed = true
     if let context {

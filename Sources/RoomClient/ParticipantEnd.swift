@@ -15,6 +15,8 @@ package final class ParticipantEnd: ClientEnd {
   private let media: ParticipantMedia
   private var levels: [String: Int] = [:]
   private var nextRequest = 1
+  /// What the room has not answered yet, by request.
+  private var unanswered: [Int: MediaHandle] = [:]
   private var spareOrders: [RoomLink.Order] = []
 
   // For coming back.
@@ -122,7 +124,9 @@ package final class ParticipantEnd: ClientEnd {
     let track = Track(
       id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted,
       media: media.publish(stream.id.track, as: handle, options))
-    send(.publish(Publish(request: takeRequest(), tracks: [track])))
+    let request = takeRequest()
+    unanswered[request] = handle
+    send(.publish(Publish(request: request, tracks: [track])))
   }
 
   private func send(_ message: Koine.DataMessage) {
@@ -157,6 +161,7 @@ package final class ParticipantEnd: ClientEnd {
   override func beginAnew(unheard: [ClientMessage], at now: Tick) {
     do { try media.beginAnew(at: now) } catch { return end(.lost) }
     levels = [:]
+    unanswered = [:]
     pathLostSince = nil
     isReturning = local != nil
     join()
@@ -274,7 +279,10 @@ package final class ParticipantEnd: ClientEnd {
     case .refused(let failure): end(.refused(SessionError(failure)))
     case .waiting: receiver.linkDidChange(.waiting)
     case .knock(let participant): receiver.linkDidChange(.knock(Koine.Participant(participant)))
-    case .knockEnded(let id): receiver.linkDidChange(.knockEnded(id))
+    case .knockEnded(let id, let admitted): receiver.linkDidChange(.knockEnded(id, admitted: admitted))
+    case .starved(let reference, let isPaused):
+      receiver.linkDidChange(
+        .streamStarved(.init(participant: reference.participant, track: reference.track), isPaused))
     case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
     case .participantLeft(let id, let reason):
       levels[id] = nil
@@ -302,9 +310,15 @@ package final class ParticipantEnd: ClientEnd {
     case .mediaRestarted(let description): media.restarted(description, at: now)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
+    case .accepted(let request):
+      if let handle = unanswered.removeValue(forKey: request) { receiver.linkDidChange(.published(handle)) }
+    case .failed(let request?, let failure) where unanswered[request] != nil:
+      guard let handle = unanswered.removeValue(forKey: request) else { return }
+      _ = media.unpublish(handle)
+      receiver.linkDidChange(.publishFailed(handle, SessionError(failure)))
     case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
     case .ended(let reason): end(Koine.EndReason(reason))
-    case .accepted, .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
+    case .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
       .heard:
       break
     }

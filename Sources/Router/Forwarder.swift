@@ -24,6 +24,8 @@ final class Forwarder {
   private var temporal = TemporalFilter()
   private var keepsBase = true
   private(set) var isPaused = false
+  /// Whether, and since when, the receiver's path does not carry the least there is of it.
+  var hunger = Hunger()
   /// The layer that is forwarded; nil while waiting.
   private(set) var current: Int?
   /// The layer the receiver should get: the next key frame of it is where the switch happens.
@@ -47,15 +49,18 @@ final class Forwarder {
 
   /// Whether it can go on only from a key frame.
   var needsKeyFrame: Bool {
-    !track.codec.isAudio && !isPaused && receiver.isConnected && (current != target || stretch != track.stretch)
+    !track.codec.isAudio && !rests && receiver.isConnected && (current != target || stretch != track.stretch)
   }
+
+  /// Nothing of it is forwarded, by the receiver's wish or for want of room.
+  var rests: Bool { isPaused || hunger.isStarved }
 
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
   /// Passes a packet on, unless it is not what the receiver should get now.
   /// - Returns: whether it did.
   func forward(_ shared: SharedPacket, _ numbers: SourceNumbers, _ facts: PictureFacts, at now: Tick) -> Bool {
-    guard !isPaused, receiver.isConnected else { return false }
+    guard !rests, receiver.isConnected else { return false }
     if current != shared.layer || stretch != track.stretch {
       guard facts.startsKeyFrame || track.codec.isAudio, takes(shared.layer, at: now) else { return false }
       begin(shared.layer, at: numbers, now: now)
@@ -135,6 +140,8 @@ final class Forwarder {
 
   func resume() { isPaused = false }
 
+  func starve() { current = nil }
+
   /// - Returns: whether a key frame of the new layer is needed.
   /// - Parameter keepsBase: until the switch down happens, the path carries at least the lowest temporal layer of what
   ///   there is now.
@@ -147,7 +154,7 @@ final class Forwarder {
   }
 
   /// Whether the layer has to be sent for it.
-  func wants(_ layer: Int) -> Bool { !isPaused && receiver.isConnected && (target == layer || current == layer) }
+  func wants(_ layer: Int) -> Bool { !rests && receiver.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
   func end() {

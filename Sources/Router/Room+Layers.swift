@@ -73,6 +73,7 @@ extension Room {
     }
     rest -= voices
     pictures.sort { $0.preference.priority > $1.preference.priority }  // stable
+    wishes += letRest(&pictures, room: rest, at: now)
     var next = pictures[...]
     while let priority = next.first?.preference.priority {
       let equals = next.prefix { $0.preference.priority == priority }
@@ -139,6 +140,9 @@ extension Room {
     let share = Self.temporalShares(forwarder.track.layers[current].temporalLayers).first ?? 1
     return rate(of: current, for: forwarder) * share <= choice.rate * 2
   }
+
+  /// In bit/s.
+  func least(of forwarder: Forwarder, at now: Tick) -> Double { choices(for: forwarder, at: now).first?.rate ?? 0 }
 
   /// What there is for it, from the least: the smallest layer with fewer pictures, then each layer whole.
   private func choices(for forwarder: Forwarder, at now: Tick) -> [Choice] {

@@ -89,6 +89,7 @@ extension Room {
 
   func pause(_ tracks: [TrackReference], of member: Member, at now: Tick) {
     for forwarder in subscriptions(tracks, of: member) where !forwarder.isPaused {
+      goOn(forwarder)
       forwarder.pause()
       cancelIdleRequests(of: forwarder.track)
     }

@@ -56,7 +56,7 @@ extension Router {
 
   func stopWaiting(_ connection: Connection) {
     guard let knock = lobby.take(connection.id) else { return }
-    tellDeciders(.knockEnded(participant: knock.id), in: knock.room)
+    tellDeciders(.knockEnded(participant: knock.id, admitted: nil), in: knock.room)
   }
 
   func answerKnock(of id: String, _ admitted: Bool, by member: Member, at now: Tick) {
@@ -69,7 +69,7 @@ extension Router {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
     }
-    tellDeciders(.knockEnded(participant: id), in: room)
+    tellDeciders(.knockEnded(participant: id, admitted: admitted), in: room)
     guard let connection = connections[knock.connection] else { return }
     var grants = knock.grants
     // What it was let in with goes on running out while it waits.

@@ -16,8 +16,8 @@ public enum ServerMessage: Hashable, Sendable {
   case waiting
   /// Somebody waits to be let in, for those who may decide.
   case knock(Participant)
-  /// Nobody needs to decide any more.
-  case knockEnded(participant: String)
+  /// Nobody needs to decide any more. `admitted` is what was decided; nil: they have gone.
+  case knockEnded(participant: String, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: LeaveReason)
   /// The answer to a `publish` that was done.
@@ -35,6 +35,9 @@ public enum ServerMessage: Hashable, Sendable {
   case dataReceipt(DataReceipt)
   case attributes(participant: String, [String: String])
   case speakers(Speakers)
+  /// A subscribed track is not forwarded for now, because the receiver's path does not even carry its smallest layer; or
+  /// is again.
+  case starved(TrackReference, Bool)
   /// How well the paths of those who changed carry. The receiver's own among them.
   case quality([String: PathReport])
   /// Which simulcast layers of one's own track anybody wants, 0 the smallest; others need not be sent. Before the first such
@@ -70,12 +73,12 @@ extension ServerMessage: Codable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
-    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded
+    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
-      participants, number, layers, key, graceSeconds, heard, description, sending, receiving
+      participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused
   }
 
   public init(from decoder: any Decoder) throws {
@@ -91,7 +94,13 @@ extension ServerMessage: Codable {
     case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
     case .waiting: self = .waiting
     case .knock: self = .knock(try fields.decode(Participant.self, forKey: .participant))
-    case .knockEnded: self = .knockEnded(participant: try fields.text(.participant))
+    case .knockEnded:
+      self = .knockEnded(
+        participant: try fields.text(.participant), admitted: try fields.decodeIfPresent(Bool.self, forKey: .admitted))
+    case .starved:
+      self = .starved(
+        TrackReference(participant: try fields.text(.participant), track: try fields.text(.track)),
+        try fields.decode(Bool.self, forKey: .paused))
     case .participantJoined: self = .participantJoined(try fields.decode(Participant.self, forKey: .participant))
     case .participantLeft:
       self = .participantLeft(
@@ -154,7 +163,13 @@ extension ServerMessage: Codable {
     case .ringProgress(let progress): try progress.encode(to: encoder)
     case .waiting: break
     case .knock(let participant): try fields.encode(participant, forKey: .participant)
-    case .knockEnded(let participant): try fields.encode(participant, forKey: .participant)
+    case .knockEnded(let participant, let admitted):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encodeIfPresent(admitted, forKey: .admitted)
+    case .starved(let reference, let isPaused):
+      try fields.encode(reference.participant, forKey: .participant)
+      try fields.encode(reference.track, forKey: .track)
+      try fields.encode(isPaused, forKey: .paused)
     case .participantJoined(let participant): try fields.encode(participant, forKey: .participant)
     case .participantLeft(let id, let reason):
       try fields.encode(id, forKey: .participant)
@@ -209,6 +224,7 @@ extension ServerMessage: Codable {
     case .waiting: .waiting
     case .knock: .knock
     case .knockEnded: .knockEnded
+    case .starved: .starved
     case .participantJoined: .participantJoined
     case .participantLeft: .participantLeft
     case .accepted: .accepted

@@ -127,6 +127,7 @@ extension ServerMessage: CountedMessage {
       case .subscribed(let subscribed):
         kept.references(subscribed.tracks.map(\.reference) + subscribed.missing) + subscribed.tracks.count * 256
       case .unsubscribed(let tracks): kept.references(tracks)
+      case .starved(let reference, _): kept.references([reference])
       case .data(let data): kept.data(data)
       case .attributes(_, let attributes): kept.texts(attributes)
       case .speakers(let speakers): speakers.levels.reduce(0) { $0 + kept.text($1.key) + 32 }

@@ -179,6 +179,37 @@ import WebRTC
     #expect(told.told == ["error ERROR_GET_VIDEO_MEDIA", "CONNECTING", "CONNECTED", "in", "Ana +audio"])
   }
 
+  @Test func aMicrophoneThatDoesNotStartIsTriedAgain() async {
+    struct Broken: Error {}
+    final class Loose: AudioSource, Sendable {
+      static let isBroken = Lock(true)
+      let tone = try? Devices.microphone("tone")
+      let channels = 1
+      func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
+        if Self.isBroken.withLock({ $0 }) { throw Broken() }
+        try tone?.start(on: lane, deliver: deliver)
+      }
+      func stop() { tone?.stop() }
+    }
+    Devices.register(microphone: "loose-contact") { _ in Loose() }
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "loose-contact"))
+    let meeting = World.$current.withValue(world) {
+      VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana", webcamEnabled: false)
+    }
+    let told = Recorder()
+    told.meeting = meeting
+    meeting.addEventListener(told)
+    meeting.join()
+    await place.run()
+    #expect(told.told.filter { $0 != "CONNECTING" } == ["error ERROR_GET_AUDIO_MEDIA", "CONNECTED", "in"])
+    Loose.isBroken.withLock { $0 = false }
+    meeting.unmuteMic()
+    await place.run()
+    #expect(told.told.last == "Ana +audio")
+  }
+
   @Test func microphonesComeGoAndAreChosen() async {
     let (ana, told) = place.meeting("Ana", camera: false)
     ana.join()

@@ -137,6 +137,74 @@ import VideoSDKRTC
     #expect(ana.participants["cleo"]?.mode == .VIEWER)
   }
 
+  @Test(arguments: [true, false]) func whoHasToAskIsLetInOrNot(_ isLetIn: Bool) async throws {
+    let now = NumericDate.ofSystemClock()
+    let key = try SigningKey(generating: .p256)
+    let ask = RoomToken(apiKey: "key", permissions: [.ask], issued: now, expires: now + 600)
+    let (ana, told) = place.meeting("Ana", id: "ana", mic: false, camera: false)
+    ana.join()
+    await place.run()
+    told.forget()
+    told.answers { _ in isLetIn }
+    VideoSDK.config(token: try ask.signed(with: key))
+    let (eva, others) = place.meeting("Eva", id: "eva", mic: false, camera: false)
+    VideoSDK.config(token: "")
+    eva.join()
+    await place.run()
+    if isLetIn {
+      #expect(told.told == ["entry asked by Eva", "eva allowed", "Eva joined"])
+      #expect(others.told == ["CONNECTING", "eva allowed", "CONNECTED", "in", "Ana joined"])
+    } else {
+      #expect(told.told == ["entry asked by Eva", "eva denied"])
+      #expect(others.told == ["CONNECTING", "eva denied", "CLOSED"])
+    }
+  }
+
+  private final class Fuse: BroadcastOutput, Sendable {
+    static let failure = Lock<(@Sendable (any Error) -> Void)?>(nil)
+    static let closed = Lock(0)
+    struct Blown: Error {}
+    func take(_ frame: EncodedFrame) {}
+    func close() throws {
+      Self.closed.withLock { $0 += 1 }
+      throw Blown()
+    }
+    func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { Self.failure.withLock { $0 = handler } }
+  }
+
+  @Test func anOutputThatBreaksIsToldWithItsCode() async throws {
+    BroadcastOutputs.register("fuse:") { _ in Fuse() }
+    BroadcastOutputs.register("m3u8") { _ in Fuse() }
+    let (ana, told, ben, _) = try await two()
+    Fuse.closed.withLock { $0 = 0 }
+    ana.startLivestream(outputs: [LivestreamOutput(url: "fuse://x", streamKey: "")])
+    await place.run()
+    #expect(ben.liveStreamState == .LIVESTREAM_STARTED)
+    told.forget()
+    for _ in 1...2 { Fuse.failure.withLock { $0 }?(Fuse.Blown()) }
+    await place.run()
+    #expect(told.told == ["error LIVESTREAM_FAILED"] && ben.liveStreamState == .LIVESTREAM_STOPPED)
+    ana.startHLS()
+    await place.run()
+    told.forget()
+    Fuse.failure.withLock { $0 }?(Fuse.Blown())
+    await place.run()
+    #expect(told.told == ["error HLS_FAILED", "HLS_STOPPED"] && ben.hlsState == .HLS_STOPPED)
+    #expect(Fuse.closed.withLock { $0 } == 2)
+  }
+
+  @Test func aPlaylistCanBeOpenedOnceItSaysSo() async throws {
+    BroadcastOutputs.register("m3u8") { _ in Fuse() }
+    let (ana, told, ben, others) = try await two()
+    ana.startHLS()
+    await place.run()
+    #expect(told.told == ["HLS_STARTING", "HLS_STARTED", "HLS_PLAYABLE at a place"])
+    #expect(others.told.suffix(2) == ["HLS_STARTED", "HLS_PLAYABLE at a place"] && ben.hlsState == .HLS_PLAYABLE)
+    ana.stopHLS()
+    await place.run()
+    #expect(ana.hlsState == .HLS_STOPPED && ben.hlsUrls == nil)
+  }
+
   @Test func pinsAreToldToEverybodyAndToThoseWhoComeLater() async throws {
     let (ana, told, ben, others) = try await two()
     ana.participants["ben"]?.pin()

@@ -51,6 +51,13 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   func onWebcamRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {
     asked("\(meeting?.localParticipant.id ?? "") asked webcam by \(participantId ?? "")", accept, reject)
   }
+  func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {
+    asked("entry asked by \(name)", allow, deny)
+  }
+  func onEntryResponded(id: String, decision: String) { note("\(id) \(decision)") }
+  func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {
+    note("\(state)\(meeting?.hlsState == state ? "" : " too early")\(hlsUrl == nil ? "" : " at a place")")
+  }
   func onPresenterChanged(activePresenterId: String?) { note("presenter \(activePresenterId ?? "-")") }
   func onParticipantModeChanged(participantId: String, mode: Mode) { note("\(participantId) \(mode)") }
   func onPinStateChanged(participantId: String, pinType: PinType) { note("pinned \(participantId) \(pinType)") }

@@ -34,12 +34,45 @@ struct AdmissionTests {
     let ben = Session(JoinRequest(room: "stage-1", participantID: "ben", name: "Ben"), in: world)
     ben.join { _ in }
     let failures = Lock<[SessionError.Code]>([])
-    ana.observe { event in if case .failed(let error) = event { failures.withLock { $0.append(error.code) } } }
-    try ana.publish(microphone: Devices.microphone("tone"))
+    let told = Lock<[String]>([])
+    ana.observe { event in
+      told.withLock { $0.append(Watcher.words(event)) }
+      if case .failed(let error) = event { failures.withLock { $0.append(error.code) } }
+    }
+    let microphone = try ana.publish(microphone: Devices.microphone("tone"))
     ana.remove("ben")
     await world.run(for: .seconds(1))
+    let story = told.withLock { $0.filter { $0.contains("microphone") } }
+    #expect(story.count == 3 && story.first == "added Ana microphone" && story.last == "removed Ana microphone")
+    #expect(story[1].hasPrefix("failed microphone") && story[1].hasSuffix("(not-permitted)"))
+    #expect(microphone.isOver && ana.localParticipant.streams.isEmpty)
     #expect(ben.participants.first?.streams.isEmpty == true && ben.state == .connected)
-    #expect(failures.withLock { $0 } == [.notPermitted, .notPermitted])
+    #expect(failures.withLock { $0 } == [.notPermitted])
+  }
+
+  @Test func whatDoesNotStartIsToldOnceAndWithdrawn() async throws {
+    struct Broken: Error {}
+    final class BrokenMicrophone: AudioSource {
+      let channels = 1
+      func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws { throw Broken() }
+      func stop() {}
+    }
+    let world = try virtualWorld()
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    let watcher = Watcher()
+    watcher.follow(ana)
+    let microphone = try ana.publish(microphone: BrokenMicrophone())
+    ana.join { _ in }
+    await world.run(for: .seconds(1))
+    #expect(microphone.isOver && ana.localParticipant.streams.isEmpty)
+    #expect(watcher.now.events.count { $0.contains("microphone") } == 1)
+    #expect(watcher.now.events.first?.hasPrefix("failed microphone") == true)
+    try ana.publish(microphone: Devices.microphone("tone"))
+    await world.run(for: .seconds(1))
+    #expect(
+      watcher.now.events.filter { $0.contains("microphone") }.suffix(2) == [
+        "added Ana microphone", "published microphone",
+      ])
   }
 
   @Test func expiredAndForeignTokensDoNotLetIn() async throws {

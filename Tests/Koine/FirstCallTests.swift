@@ -59,7 +59,10 @@ final class Watcher: VideoSink, AudioSink, Sendable {
     case .tileRemoved: "tile removed"
     case .waitingForAdmission: "waiting"
     case .entryRequested(let participant): "\(participant.name) asks"
-    case .entryRequestEnded(let participant): "\(participant.name) asks no more"
+    case .entryRequestEnded(let participant, let admitted):
+      "\(participant.name) asks no more\(admitted.map { $0 ? ": let in" : ": not let in" } ?? "")"
+    case .streamPublished(let stream): "published \(stream.kind)"
+    case .publishFailed(let stream, let error): "failed \(stream.kind) \(error)"
     case .failed(let error): "failed \(error)"
     }
   }

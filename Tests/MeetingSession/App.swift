@@ -26,11 +26,13 @@ final class App: @unchecked Sendable {  // everything mutable is in locks
   let views = Lock<[Int: Screen]>([:])
   let bindsViews: Bool
 
-  init(_ name: String, room: String = "tea", bindsViews: Bool = true) {
+  /// - Parameter joinToken: nil: one that says nothing.
+  init(_ name: String, room: String = "tea", joinToken: String? = nil, bindsViews: Bool = true) {
     self.name = name
     self.bindsViews = bindsViews
     session = DefaultMeetingSession(
-      configuration: App.configuration(name, room: room), logger: ConsoleLogger(name: name, level: .OFF))
+      configuration: App.configuration(name, room: room, joinToken: joinToken),
+      logger: ConsoleLogger(name: name, level: .OFF))
     audioVideo = session.audioVideo
     audioVideo.addAudioVideoObserver(observer: self)
     audioVideo.addRealtimeObserver(observer: self)
@@ -43,8 +45,9 @@ final class App: @unchecked Sendable {  // everything mutable is in locks
   }
 
   /// From the two answers of the app's server.
-  static func configuration(_ name: String, room: String = "tea", host: String = "host") -> MeetingSessionConfiguration
-  {
+  static func configuration(
+    _ name: String, room: String = "tea", host: String = "host", joinToken: String? = nil
+  ) -> MeetingSessionConfiguration {
     MeetingSessionConfiguration(
       createMeetingResponse: CreateMeetingResponse(
         meeting: Meeting(
@@ -53,7 +56,8 @@ final class App: @unchecked Sendable {  // everything mutable is in locks
             audioFallbackUrl: "fallback", audioHostUrl: host, signalingUrl: "signaling", turnControlUrl: "turn"),
           mediaRegion: "here", meetingId: room)),
       createAttendeeResponse: CreateAttendeeResponse(
-        attendee: Attendee(attendeeId: name.lowercased(), externalUserId: name, joinToken: "opaque-\(name)")))
+        attendee: Attendee(
+          attendeeId: name.lowercased(), externalUserId: name, joinToken: joinToken ?? "opaque-\(name)")))
   }
 
   var lines: [String] { told.withLock { $0.lines } }
@@ -90,6 +94,7 @@ extension App: AudioVideoObserver {
   func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
     note("video stopped \(sessionStatus.statusCode)")
   }
+  func cameraSendAvailabilityDidChange(available: Bool) { if !available { note("camera refused") } }
   func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {
     told.withLock { $0.sources += sources }
     note("sources +\(sources.map(\.attendeeId).joined(separator: ","))")
@@ -188,8 +193,8 @@ struct Place {
       devices: DefaultDevices(camera: camera, microphone: microphone, screen: "pattern:320x180@10"))
   }
 
-  func app(_ name: String, room: String = "tea", bindsViews: Bool = true) -> App {
-    World.$current.withValue(world) { App(name, room: room, bindsViews: bindsViews) }
+  func app(_ name: String, room: String = "tea", joinToken: String? = nil, bindsViews: Bool = true) -> App {
+    World.$current.withValue(world) { App(name, room: room, joinToken: joinToken, bindsViews: bindsViews) }
   }
 
   /// Somebody of the common layer, with camera and microphone, who stays.

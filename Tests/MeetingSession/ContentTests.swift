@@ -1,5 +1,6 @@
 import AmazonChimeSDK
 import Koine
+import KoineTokens
 import Testing
 
 /// Custom sources and processors, and sharing content.
@@ -40,6 +41,39 @@ import Testing
     await place.run()
     #expect(ben.lines.suffix(3) == ["tile -ana#content", "leave ana#content Ana", "sources -ana#content"])
     #expect(ana.lines.suffix(2) == ["share stopped ok", "leave ana#content Ana"])
+  }
+
+  @Test func whatACapabilityDoesNotGrantIsRefusedAndSaid() async throws {
+    let now = NumericDate.ofSystemClock()
+    let pass = try MeetingPass.create(
+      .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "ana", externalUserID: "Ana",
+      capabilities: .init(video: .receive, content: .receive), issued: now, with: try SigningKey(generating: .p256))
+    let (ana, ben) = (place.app("Ana", joinToken: pass.attendee.joinToken), place.app("Ben"))
+    for app in [ana, ben] {
+      try app.audioVideo.start()
+      app.audioVideo.startRemoteVideo()
+    }
+    try ben.audioVideo.startLocalVideo()
+    await place.run()
+    for app in [ana, ben] { app.forget() }
+    try ana.audioVideo.startLocalVideo()
+    await place.run()
+    #expect(ana.lines == ["camera refused"] && ana.tile(of: "ana") == nil && ana.tile(of: "ben") != nil)
+    let share = ContentShareSource()
+    share.videoSource = try Painter("Slides", in: place.world)
+    for _ in 1...2 {
+      ana.forget()
+      ana.audioVideo.startContentShare(source: share)
+      await place.run()
+      #expect(ana.lines == ["share stopped videoServiceFailed"])
+    }
+    #expect(ben.lines.isEmpty, "sound is granted, and nothing else came")
+    ana.audioVideo.stop()
+    await place.run()
+    ana.forget()
+    ana.audioVideo.startContentShare(source: share)
+    await place.run(.seconds(2))
+    #expect(ana.lines == ["share stopped videoServiceFailed"], "nor over a connection of its own")
   }
 
   @Test func aShareNeedsNoMeetingAndOutlivesItsStop() async throws {

@@ -1,5 +1,7 @@
 import AmazonChimeSDK
 import Koine
+import KoineEmbeddedBackend
+import KoineSimulatedNetwork
 import Testing
 
 /// Tiles: paused ones stop arriving, bound views show, and one view is of one tile.
@@ -96,6 +98,30 @@ import Testing
     #expect(ana.lines == ["tile +ben"])
     let again = try #require(ana.tile(of: "ben"))
     #expect(again.tileId == tile.tileId && again !== tile)
+  }
+
+  @Test func aPathTooNarrowPausesTheLesserTileAndGoesOnAfterwards() async throws {
+    let ana = place.app("Ana")
+    try ana.audioVideo.start()
+    ana.audioVideo.startRemoteVideo()
+    for name in ["Ben", "Cleo"] { _ = try place.native(name) }
+    await place.run(.seconds(2))
+    let (first, last) = (VideoSubscriptionConfiguration(), VideoSubscriptionConfiguration())
+    (first.priority, last.priority) = (.highest, .lowest)
+    let (ben, cleo) = (try #require(ana.source(of: "ben")), try #require(ana.source(of: "cleo")))
+    ana.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [cleo: first, ben: last], removed: [])
+    let backend = try #require(place.world.backend as? EmbeddedBackend)
+    backend.setNetwork(try NetworkSpec("rate=300k"), of: "ana")
+    await place.run(.seconds(20))
+    #expect(ana.tile(of: "ben")?.pauseState == .pausedForPoorConnection)
+    #expect(ana.lines(of: "tile ben paused") == ["tile ben pausedForPoorConnection"])
+    let tile = try #require(ana.tile(of: "ben"))
+    ana.audioVideo.resumeRemoteVideoTile(tileId: tile.tileId)
+    #expect(tile.pauseState == .pausedForPoorConnection, "it is not the user's")
+    backend.setNetwork(try NetworkSpec(""), of: "ana")
+    await place.run(.seconds(30))
+    #expect(tile.pauseState == .unpaused && ana.tile(of: "cleo")?.pauseState == .unpaused)
+    #expect(ana.lines(of: "tile ben unpaused").count == 1)
   }
 
   @Test func theDefaultViewDrawsAndMirrors() async throws {

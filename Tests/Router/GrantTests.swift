@@ -220,7 +220,7 @@ struct GrantTests {
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     world.run(.milliseconds(300))
     #expect(isIn(eva) && eva.isConnected)
-    #expect(ana.messages.contains(.knockEnded(participant: "eva")))
+    #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: true)))
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     #expect(ana.messages.last?.code == .unknownParticipant)
     eva.tell(.answerKnock(participant: "x", admitted: true))
@@ -253,7 +253,7 @@ struct GrantTests {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
     if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.router.close(eva.connection, at: world.now) }
     world.drain()
-    #expect(ana.messages.last == .knockEnded(participant: "eva"))
+    #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil))
   }
 
   @Test func onlySoManyWait() throws {

@@ -101,7 +101,7 @@ import Testing
     try await guest.join()
     #expect(guest.localParticipant.name == "Guest")
     for await event in events {
-      guard case .failed(let error) = event else { continue }
+      guard case .publishFailed(_, let error) = event else { continue }
       #expect(error.code == .notPermitted)
       break
     }

@@ -62,7 +62,9 @@ enum Examples {
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
     .quality(["ana": PathReport(sending: 2, receiving: 2), "ben": PathReport(sending: 0, receiving: 1)]),
     .joined(Joined(local: participant, description: description, epoch: "e1")),
-    .waiting, .knock(participant), .knockEnded(participant: "eva"), .ended(.expired),
+    .waiting, .knock(participant), .knockEnded(participant: "eva", admitted: nil),
+    .knockEnded(participant: "eva", admitted: true), .starved(.init(participant: "ana", track: "cam"), true),
+    .ended(.expired),
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
   ]
 }

@@ -8,6 +8,7 @@ extension Call {
       if current.withLock({ $0.invitations.isEmpty }) { change(to: .connected) }
     case .stateChanged(.ended(let reason)): ended(reason)
     case .stateChanged: break
+    case .waitingForAdmission: change(to: .inLobby)
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let participant, let reason): left(participant, reason)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
@@ -26,7 +27,7 @@ extension Call {
       }
     case .messageReceived(let message): heard(message)
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
-      .waitingForAdmission, .entryRequested, .entryRequestEnded:
+      .streamPublished, .publishFailed, .entryRequested, .entryRequestEnded:
       break  // for features, or not in this style's vocabulary
     }
     if state != .disconnected { for feature in features { feature.handle(event) } }
@@ -98,6 +99,7 @@ extension CallEndReason {
     case .expired: self.init(code: 401)
     case .refused(let error):
       switch error.code {
+      case .denied: self.init(code: 0, subcode: 5854)
       case .invalidCredential: self.init(code: 401)
       case .notPermitted, .roomFull: self.init(code: 403)
       case .invalidRoom: self.init(code: 404)

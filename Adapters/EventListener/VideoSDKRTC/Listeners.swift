@@ -30,6 +30,10 @@ public protocol MeetingEventListener: AnyObject {
   func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?)
   func onPinStateChanged(participantId: String, pinType: PinType)
   func onParticipantModeChanged(participantId: String, mode: Mode)
+  /// Somebody waits to be let in, for those whose token lets them decide. Nothing happens before either is called.
+  func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void)
+  /// `decision` is `allowed` or `denied`; told to whoever had to ask and to those who may decide.
+  func onEntryResponded(id: String, decision: String)
 }
 
 extension MeetingEventListener {
@@ -57,6 +61,8 @@ extension MeetingEventListener {
   public func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {}
   public func onPinStateChanged(participantId: String, pinType: PinType) {}
   public func onParticipantModeChanged(participantId: String, mode: Mode) {}
+  public func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {}
+  public func onEntryResponded(id: String, decision: String) {}
 }
 
 /// Hears of one participant's streams, on the delivery queue.

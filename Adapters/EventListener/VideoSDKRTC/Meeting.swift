@@ -13,6 +13,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var hasJoined = false
     var isLeaving = false
     var isOver = false
+    /// Somebody in the room has to let us in, and nobody has decided yet.
+    var hasToAsk = false
     var microphone: LocalStream?
     var camera: LocalStream?
     var wantsMicrophone: Bool
@@ -33,6 +35,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var outputs: [Output.Kind: Output] = [:]
     /// What of each kind is known to go on, and who does it.
     var stages: [Output.Kind: Output.Report] = [:]
+    /// The playlist that goes on can be opened.
+    var isPlayable = false
   }
 
   public let id: String
@@ -157,127 +161,6 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
   }
 
-  // MARK: Devices
-
-  /// Those that are wanted, as far as the mode sends anything.
-  func startDevices() {
-    if state.withLock({ $0.wantsMicrophone }) { startMicrophone() }
-    if state.withLock({ $0.wantsCamera }) { startCamera() }
-  }
-
-  public func unmuteMic() {
-    let (microphone, session) = state.withLock { state in
-      state.wantsMicrophone = true
-      return (state.microphone, state.session)
-    }
-    guard session != nil else { return }  // taken on joining
-    if let microphone { microphone.setMuted(false) } else { startMicrophone() }
-  }
-
-  public func muteMic() {
-    state.withLock { state in
-      state.wantsMicrophone = false
-      return state.microphone
-    }?.setMuted(true)
-  }
-
-  /// Without an argument the camera given to `initMeeting`, else the machine's.
-  public func enableWebcam(customVideoStream: CustomRTCMediaStream? = nil) {
-    let session = state.withLock { state in
-      state.wantsCamera = true
-      if let customVideoStream {
-        state.customCamera = customVideoStream
-        state.side = customVideoStream.facing == .back ? .back : .front
-      }
-      return state.session
-    }
-    if session != nil { startCamera() }
-  }
-
-  public func disableWebcam() {
-    state.withLock { state in
-      state.wantsCamera = false
-      defer { state.camera = nil }
-      return state.camera
-    }?.unpublish()
-  }
-
-  /// Goes on with the camera at the other side; while it is off, that is the one it will start with.
-  public func switchWebcam() {
-    let (camera, device) = state.withLock { state -> (SharedCamera?, Machine.Device?) in
-      state.side = state.side == .back ? .front : .back
-      let side = state.side
-      return (state.sharedCamera, machine.devices(.camera).first { $0.attachment == side })
-    }
-    guard let camera, let device else { return }
-    do throws(DeviceError) {
-      camera.replace(try machine.makeCamera(device.id))
-    } catch {
-      report(.ERROR_GET_VIDEO_MEDIA)
-    }
-  }
-
-  private func startMicrophone() {
-    start { session in
-      let machine = session.world.machine
-      guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
-      let microphone = SharedMicrophone(try machine.makeMicrophone(), in: session.world)
-      let stream = try session.publish(microphone: microphone.makeSource())
-      state.withLock { $0.sharedMicrophone = microphone }
-      return stream
-    } keep: { state, stream in
-      guard state.microphone == nil, state.wantsMicrophone else { return false }
-      state.microphone = stream
-      return true
-    } failure: { machine in
-      machine.permission(.microphone) == .denied ? .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED : .ERROR_GET_AUDIO_MEDIA
-    }
-  }
-
-  private func startCamera() {
-    let options = state.withLock { ($0.customCamera?.config ?? .h360p_w640p).publishOptions }
-    let isCustom = state.withLock { $0.customCamera != nil }
-    let side = state.withLock { $0.side }
-    guard state.withLock({ $0.camera == nil }) else { return }
-    start { session in
-      let machine = session.world.machine
-      guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
-      let device = machine.devices(.camera).first { $0.attachment == side }
-      let camera = SharedCamera(try machine.makeCamera(device?.id), in: session.world)
-      let stream = try session.publish(
-        camera: camera.makeSource(), options: isCustom ? options : Self.plainOptions)
-      state.withLock { $0.sharedCamera = camera }
-      return stream
-    } keep: { state, stream in
-      guard state.camera == nil, state.wantsCamera else { return false }
-      state.camera = stream
-      return true
-    } failure: { machine in
-      machine.permission(.camera) == .denied ? .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED : .ERROR_GET_VIDEO_MEDIA
-    }
-  }
-
-  /// In two sizes, so that each receiver gets what suits it.
-  private static let plainOptions = VideoPublishOptions(lowerLayers: [
-    VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
-  ])
-
-  func start(
-    _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool,
-    failure: (Machine) -> VideoSDKError
-  ) {
-    guard let session = state.withLock({ $0.isOver || $0.isLeaving || !$0.mode.sends ? nil : $0.session }) else {
-      return
-    }
-    do {
-      let stream = try publish(session)
-      if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
-    } catch {
-      let code = failure(session.world.machine)
-      session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: code) } }
-    }
-  }
-
   // MARK: On the delivery queue
 
   private func handle(_ event: SessionEvent, of session: Session) {
@@ -310,10 +193,14 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .messageReceived(let message):
       if message.topic.hasPrefix(RoomWord.prefix) { asked(message) } else { pubsub.take(message) }
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
-    case .failed(let error):
-      tell { $0.onError(error: error.code == .device ? .ERROR_GET_VIDEO_MEDIA : VideoSDKError(error)) }
-    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .waitingForAdmission, .entryRequested,
-      .entryRequestEnded:
+    case .waitingForAdmission: state.withLock { $0.hasToAsk = true }
+    case .entryRequested(let guest): entryRequested(by: guest, in: session)
+    case .entryRequestEnded(let guest, let admitted):
+      if let admitted { entryResponded(guest.id, admitted) }
+    case .publishFailed(let stream, let error): publishingFailed(stream, error)
+    case .failed(let error):  // of devices, the loudspeaker alone: a microphone says so itself
+      tell { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }
+    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished:
       break  // the style has no words for it, or none here (Docs/styles/event-listener.md)
     }
   }
@@ -331,6 +218,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
         defer { state.hasJoined = true }
         return !state.hasJoined
       }
+      entryDecided(true)
       tell { $0.onMeetingStateChanged(meetingState: .CONNECTED) }
       if isFirst { tell { $0.onMeetingJoined() } }
     case .reconnecting: tell { $0.onMeetingStateChanged(meetingState: .RECONNECTING) }
@@ -352,6 +240,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     for participant in others.values { participant.close() }
     localParticipant.close()
     switch reason {
+    case .refused(let error) where error.code == .denied: entryDecided(false)
     case .refused(let error): tell { $0.onError(error: VideoSDKError(error)) }
     case .duplicate: tell { $0.onError(error: .DUPLICATE_PARTICIPANT) }
     case .expired: tell { $0.onError(error: VideoSDKError(SessionError(.invalidCredential, "the token has expired"))) }

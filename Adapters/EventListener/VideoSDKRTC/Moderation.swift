@@ -71,6 +71,30 @@ extension Meeting {
   }
 }
 
+// Letting in those who have to ask. On the delivery queue.
+extension Meeting {
+  func entryRequested(by guest: Koine.Participant, in session: Session) {
+    tell { listener in
+      listener.onEntryRequested(
+        id: guest.id, name: guest.name, allow: { [weak session] in session?.admit(guest.id) },
+        deny: { [weak session] in session?.deny(guest.id) })
+    }
+  }
+
+  func entryResponded(_ id: String, _ admitted: Bool) {
+    tell { $0.onEntryResponded(id: id, decision: admitted ? "allowed" : "denied") }
+  }
+
+  /// About oneself.
+  func entryDecided(_ admitted: Bool) {
+    let hadToAsk = state.withLock { state in
+      defer { state.hasToAsk = false }
+      return state.hasToAsk
+    }
+    if hadToAsk { entryResponded(localParticipant.id, admitted) }
+  }
+}
+
 extension Participant {
   /// The local one unmutes; another is asked whether they would.
   public func enableMic() {

@@ -24,6 +24,15 @@ final class Output: Sendable {
       case .playlist: .STOP_HLS_FAILED
       }
     }
+
+    /// It broke while it went on.
+    var failure: VideoSDKError {
+      switch self {
+      case .recording: .RECORDING_FAILED
+      case .livestream: .LIVESTREAM_FAILED
+      case .playlist: .HLS_FAILED
+      }
+    }
   }
 
   enum Stage: String { case starting, started, stopping, stopped }
@@ -48,15 +57,21 @@ final class Output: Sendable {
   private let limit: Int
   private static let width = 1280.0, height = 720.0
 
+  /// - Parameter onFailure: called from any thread when one of the outputs breaks before `stop`.
   /// - Throws: what an output throws that cannot be opened.
-  init(_ kind: Kind, to places: [URL], of session: Session, microphone: SharedMicrophone?, people: Int) throws {
+  init(
+    _ kind: Kind, to places: [URL], of session: Session, microphone: SharedMicrophone?, people: Int,
+    onFailure: @escaping @Sendable () -> Void
+  ) throws {
     (self.session, self.microphone) = (session, microphone)
     limit = min(max(people, 1), 25)
     composition = Composition(width: Int(Self.width), height: Int(Self.height), in: session.world)
     for index in 0..<limit { composition.add(Slot("\(index)", width: 0, height: 0)) }
     composition.add(Slot("own", width: 0, height: 0))  // one's own sound
     let composition = composition
-    broadcasts = try places.map { try Broadcast(of: composition, to: try BroadcastOutputs.make(for: $0)) }
+    broadcasts = try places.map {
+      try Broadcast(of: composition, to: try BroadcastOutputs.make(for: $0), onFailure: { _ in onFailure() })
+    }
     if let microphone, let inlet = composition.soundInput("own") { microphone.addSink(inlet) }
     for participant in [session.localParticipant] + session.participants {
       for stream in participant.streams { changed(stream, isThere: true) }

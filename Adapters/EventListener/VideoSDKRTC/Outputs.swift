@@ -78,7 +78,7 @@ extension Meeting {
   public var hlsState: HLSState {
     switch report(of: .playlist).stage {
     case .starting: .HLS_STARTING
-    case .started: .HLS_STARTED
+    case .started: state.withLock { $0.isPlayable } ? .HLS_PLAYABLE : .HLS_STARTED
     case .stopping: .HLS_STOPPING
     case .stopped: .HLS_STOPPED
     }
@@ -87,7 +87,8 @@ extension Meeting {
   /// Where the playlist lies, while there is one.
   public var hlsUrls: HLSUrl? {
     let report = report(of: .playlist)
-    return report.stage == .started ? HLSUrl(downstreamUrl: report.place, playbackHlsUrl: report.place) : nil
+    return report.stage == .started && state.withLock({ $0.isPlayable })
+      ? HLSUrl(downstreamUrl: report.place, playbackHlsUrl: report.place) : nil
   }
 
   private static func folder(_ path: String?) -> URL {
@@ -109,7 +110,10 @@ extension Meeting {
         try FileManager.default.createDirectory(
           at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
       }
-      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people)
+      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people) {
+        [weak self, weak session] in
+        session?.world.delivery.deliver { [weak self] in self?.broke(kind) }
+      }
       state.withLock { $0.outputs[kind] = output }
       say(kind, .started, places[0].absoluteString)
     } catch {
@@ -139,10 +143,18 @@ extension Meeting {
     say(kind, .stopped, "")
   }
 
+  /// On the delivery queue: one's own takes no more.
+  private func broke(_ kind: Output.Kind) {
+    guard let output = state.withLock({ $0.outputs.removeValue(forKey: kind) }) else { return }
+    try? output.stop()  // fails for the reason that is told
+    report(kind.failure)
+    say(kind, .stopped, "")
+  }
+
   /// The meeting is over: what is being written is finished, and nobody is told.
   func endOutputs() {
     let outputs = state.withLock { state in
-      defer { (state.outputs, state.stages) = ([:], [:]) }
+      defer { (state.outputs, state.stages, state.isPlayable) = ([:], [:], false) }
       return state.outputs
     }
     for output in outputs.values { try? output.stop() }
@@ -193,8 +205,11 @@ extension Meeting {
       if new.stage == .started { tell { $0.onLivestreamStarted() } }
       if new.stage == .stopped, old.stage != .starting { tell { $0.onLivestreamStopped() } }
     case .playlist:
+      state.withLock { $0.isPlayable = false }
       tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
-      if new.stage == .started { tell { $0.onHlsStateChanged(state: .HLS_PLAYABLE, hlsUrl: hlsUrls) } }
+      guard new.stage == .started else { return }
+      state.withLock { $0.isPlayable = true }
+      tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
     }
   }
 }

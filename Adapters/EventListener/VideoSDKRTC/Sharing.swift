@@ -16,13 +16,13 @@ extension Meeting {
   public var activePresenterId: String? { state.withLock { $0.presenters.last } }
 
   private func startScreen() {
-    guard state.withLock({ $0.screen == nil }) else { return }
+    guard state.withLock({ $0.screen?.isOver != false }) else { return }
     start { session in
       try session.publish(
         camera: try Devices.camera(session.world.devices.screen), as: .screen,
         options: VideoPublishOptions(maximumBitrate: 1_500_000, maximumFramesPerSecond: 15))
     } keep: { state, stream in
-      guard state.screen == nil else { return false }
+      guard state.screen?.isOver != false else { return false }
       state.screen = stream
       return true
     } failure: { _ in

@@ -67,6 +67,19 @@ public enum VideoSDKError: Int, Sendable {
   }
 }
 
+extension VideoSDKError {
+  /// Of a stream that could not be published.
+  init(_ error: SessionError, of kind: Koine.Stream.Kind) {
+    self =
+      switch (error.code, kind) {
+      case (.device, .microphone): .ERROR_GET_AUDIO_MEDIA
+      case (.device, .camera): .ERROR_GET_VIDEO_MEDIA
+      case (.device, _): .ERROR_GET_DISPLAY_MEDIA
+      default: VideoSDKError(error)
+      }
+  }
+}
+
 /// Why somebody is no longer in the meeting.
 public enum LeaveReason: Int, Sendable {
   case websocketDisconnected = 1001

@@ -83,6 +83,9 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     }
   }
 
+  /// The room has refused the microphone, or it did not start.
+  func failed() { state.withLock { state in if state.stream?.isOver == true { state.stream = nil } } }
+
   func meetingEnded() {
     state.withLock { state in
       state.stream = nil

@@ -61,6 +61,12 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
     if isFirst { observers.tell { $0.contentShareDidStart() } }
   }
 
+  /// A stream was refused by the room, or its source did not start.
+  func failed(_ error: SessionError) {
+    guard sharing.withLock({ $0?.stream?.isOver == true }) else { return }
+    fail("\(error)")
+  }
+
   /// The meeting's session ends: what it carried goes on over a connection of its own.
   func meetingEnds() {
     let goesOn = sharing.withLock { sharing in
@@ -88,6 +94,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
         sharing?.session = meeting == nil ? session : nil
       }
       if meeting == nil { session.join { _ in } }  // how it went is told by events
+      if stream.isOver { fail("it did not start") }  // told before it was known here
     } catch {
       fail("\(error)")
     }
@@ -105,7 +112,8 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
       in: world, options: SessionOptions(subscribesToEverything: false))
     session.observe { [weak self, weak session] event in
       switch event {
-      case .streamAdded(let stream, let owner) where owner.isLocal: self?.published(stream.id)
+      case .streamPublished(let stream): self?.published(stream.id)
+      case .publishFailed(_, let error): self?.failed(error)
       case .stateChanged(.ended(let reason)) where reason != .left:
         if let self, self.sharing.withLock({ $0?.session === session }) { self.fail("\(reason)") }
       default: break
@@ -116,7 +124,12 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
 
   private func fail(_ reason: String) {
     logger.error(msg: "the content share failed: \(reason)")
-    sharing.withLock { $0 = nil }
+    let failed = sharing.withLock { sharing in
+      defer { sharing = nil }
+      return sharing
+    }
+    guard let failed else { return }
+    failed.session?.leave {}
     tellStop(.videoServiceFailed)
   }
 

@@ -10,11 +10,16 @@ extension DefaultAudioVideoFacade {
     case .participantLeft(let participant, let reason): roster.leave(participant.id, dropped: reason == .dropped)
     case .streamAdded(let stream, let owner):
       if stream.kind.isAudio, !owner.isLocal { session.subscribe(to: stream.id) }
-      if stream.kind == .screen, owner.isLocal { contentShare.published(stream.id) }
-      update(stream, of: owner, isThere: true)
+      // of one's own, pictures are shown once the room has them
+      if !owner.isLocal || stream.kind.isAudio { update(stream, of: owner, isThere: true) }
+    case .streamPublished(let stream):
+      if stream.kind == .screen { contentShare.published(stream.id) }
+      if stream.kind.isVideo { update(stream, of: session.localParticipant, isThere: true) }
+    case .publishFailed(let stream, let error): publishingFailed(stream, error)
     case .streamMuted(let stream, let owner): update(stream, of: owner, isThere: true)
     case .streamRemoved(let stream, let owner): update(stream, of: owner, isThere: false)
     case .tileAdded(let tile): videos.tileAdded(tile)
+    case .tileChanged(let tile): videos.tileChanged(tile)
     case .levelsChanged(let levels): roster.setLevels(levels)
     case .qualityChanged(let qualities):
       roster.setSignals(qualities.compactMapValues { SignalStrength(rawValue: $0.rawValue) })
@@ -24,8 +29,23 @@ extension DefaultAudioVideoFacade {
         roster.info(of: message.sender) ?? AttendeeInfo(attendeeId: message.sender, externalUserId: message.sender)
       messages.receive(topic: message.topic, payload: message.payload, from: sender, age: message.age)
     case .failed(let error): logger.error(msg: "\(error)")
-    case .attributesChanged, .dominantSpeakerChanged, .tileChanged, .tileRemoved: break  // told by other means here
+    case .attributesChanged, .dominantSpeakerChanged, .tileRemoved: break  // told by other means here
     case .waitingForAdmission, .entryRequested, .entryRequestEnded: break  // meetings have no lobby
+    }
+  }
+
+  private func publishingFailed(_ stream: Koine.Stream, _ error: SessionError) {
+    switch stream.kind {
+    case .camera:
+      localVideo.failed(error)
+      if error.code == .notPermitted {
+        audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: false) }
+      }
+    case .screen: contentShare.failed(error)
+    case .microphone:
+      devices.failed()
+      logger.error(msg: "the microphone is not sent: \(error)")
+    case .screenSound: logger.error(msg: "\(error)")
     }
   }
 

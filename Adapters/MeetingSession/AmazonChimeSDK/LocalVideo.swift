@@ -59,6 +59,17 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     camera.stop()
   }
 
+  /// The room has refused it, or its source did not start.
+  func failed(_ error: SessionError) {
+    logger.error(msg: "local video is not sent: \(error)")
+    let isOver = state.withLock { state in
+      guard state.sending?.stream.isOver != false else { return false }  // another has taken its place
+      state.sending = nil
+      return true
+    }
+    if isOver { camera.stop() }
+  }
+
   /// The meeting is over, and with it the stream.
   func meetingEnded() {
     state.withLock { $0.sending = nil }
@@ -68,7 +79,7 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   /// With the settings it is sent with already, a stream goes on with another source.
   private func send(_ source: any VideoSource, _ config: LocalVideoConfiguration, in session: Session?) {
     guard let session else { return logger.fault(msg: "local video is not sent before the meeting has started") }
-    let old = state.withLock { $0.sending }
+    let old = state.withLock { $0.sending.flatMap { $0.stream.isOver ? nil : $0 } }
     let hint = source.videoContentHint
     if let old, old.bitRateKbps == config.maxBitRateKbps, old.isSimulcast == config.simulcastEnabled, old.hint == hint {
       return old.source.replace(source)

@@ -102,6 +102,13 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     update()
   }
 
+  /// Whether the path carries its pictures.
+  func tileChanged(_ tile: Tile) {
+    let video = state.withLock { state in state.videos.first { $0.stream == tile.stream && $0.feed != nil } }
+    guard let video, !video.isLocal else { return }
+    tiles.setPaused(tile.pause == .poorPath, tileId: tile.id, attendeeId: video.attendeeId)
+  }
+
   func removed(_ stream: Koine.Stream.ID) {
     let video = state.withLock { state -> Video? in
       guard let index = state.videos.firstIndex(where: { $0.stream == stream }) else { return nil }

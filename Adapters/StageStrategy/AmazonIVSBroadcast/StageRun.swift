@@ -66,7 +66,7 @@ final class StageRun: @unchecked Sendable {
       guard let remote = remote(participant.id) else { return }
       guard remote.info.update(attributes: Self.own(participant.attributes)) else { return }
       if remote.isAnnounced { tell { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
-    case .failed(let error): failed(error)
+    case .failed(let error), .publishFailed(_, let error): failed(error)
     default: break  // not in this style's vocabulary
     }
   }

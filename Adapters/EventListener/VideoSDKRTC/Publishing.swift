@@ -1,0 +1,139 @@
+import Foundation
+import Koine
+import KoineAVFoundation
+import KoineBackends
+
+// One's own microphone and camera, on and off, and what becomes of what is published.
+
+extension Meeting {
+  /// Those that are wanted, as far as the mode sends anything.
+  func startDevices() {
+    if state.withLock({ $0.wantsMicrophone }) { startMicrophone() }
+    if state.withLock({ $0.wantsCamera }) { startCamera() }
+  }
+
+  public func unmuteMic() {
+    let (microphone, session) = state.withLock { state in
+      state.wantsMicrophone = true
+      return (state.microphone, state.session)
+    }
+    guard session != nil else { return }  // taken on joining
+    if let microphone, !microphone.isOver { microphone.setMuted(false) } else { startMicrophone() }
+  }
+
+  public func muteMic() {
+    state.withLock { state in
+      state.wantsMicrophone = false
+      return state.microphone
+    }?.setMuted(true)
+  }
+
+  /// Without an argument the camera given to `initMeeting`, else the machine's.
+  public func enableWebcam(customVideoStream: CustomRTCMediaStream? = nil) {
+    let session = state.withLock { state in
+      state.wantsCamera = true
+      if let customVideoStream {
+        state.customCamera = customVideoStream
+        state.side = customVideoStream.facing == .back ? .back : .front
+      }
+      return state.session
+    }
+    if session != nil { startCamera() }
+  }
+
+  public func disableWebcam() {
+    state.withLock { state in
+      state.wantsCamera = false
+      defer { state.camera = nil }
+      return state.camera
+    }?.unpublish()
+  }
+
+  /// Goes on with the camera at the other side; while it is off, that is the one it will start with.
+  public func switchWebcam() {
+    let (camera, device) = state.withLock { state -> (SharedCamera?, Machine.Device?) in
+      state.side = state.side == .back ? .front : .back
+      let side = state.side
+      return (state.sharedCamera, machine.devices(.camera).first { $0.attachment == side })
+    }
+    guard let camera, let device else { return }
+    do throws(DeviceError) {
+      camera.replace(try machine.makeCamera(device.id))
+    } catch {
+      report(.ERROR_GET_VIDEO_MEDIA)
+    }
+  }
+
+  private func startMicrophone() {
+    start { session in
+      let machine = session.world.machine
+      guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
+      let microphone = SharedMicrophone(try machine.makeMicrophone(), in: session.world)
+      let stream = try session.publish(microphone: microphone.makeSource())
+      state.withLock { $0.sharedMicrophone = microphone }
+      return stream
+    } keep: { state, stream in
+      guard state.microphone?.isOver != false, state.wantsMicrophone else { return false }
+      state.microphone = stream
+      return true
+    } failure: { machine in
+      machine.permission(.microphone) == .denied ? .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED : .ERROR_GET_AUDIO_MEDIA
+    }
+  }
+
+  private func startCamera() {
+    let options = state.withLock { ($0.customCamera?.config ?? .h360p_w640p).publishOptions }
+    let isCustom = state.withLock { $0.customCamera != nil }
+    let side = state.withLock { $0.side }
+    guard state.withLock({ $0.camera?.isOver != false }) else { return }
+    start { session in
+      let machine = session.world.machine
+      guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
+      let device = machine.devices(.camera).first { $0.attachment == side }
+      let camera = SharedCamera(try machine.makeCamera(device?.id), in: session.world)
+      let stream = try session.publish(
+        camera: camera.makeSource(), options: isCustom ? options : Self.plainOptions)
+      state.withLock { $0.sharedCamera = camera }
+      return stream
+    } keep: { state, stream in
+      guard state.camera?.isOver != false, state.wantsCamera else { return false }
+      state.camera = stream
+      return true
+    } failure: { machine in
+      machine.permission(.camera) == .denied ? .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED : .ERROR_GET_VIDEO_MEDIA
+    }
+  }
+
+  /// In two sizes, so that each receiver gets what suits it.
+  private static let plainOptions = VideoPublishOptions(lowerLayers: [
+    VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
+  ])
+
+  func start(
+    _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool,
+    failure: (Machine) -> VideoSDKError
+  ) {
+    guard let session = state.withLock({ $0.isOver || $0.isLeaving || !$0.mode.sends ? nil : $0.session }) else {
+      return
+    }
+    do {
+      let stream = try publish(session)
+      if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
+    } catch {
+      let code = failure(session.world.machine)
+      session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: code) } }
+    }
+  }
+
+  // MARK: On the delivery queue
+
+  /// The room has refused a stream, or its device did not start: what turns it on next time begins anew.
+  func publishingFailed(_ stream: Koine.Stream, _ error: SessionError) {
+    state.withLock { state in
+      if state.microphone?.isOver == true { (state.microphone, state.sharedMicrophone) = (nil, nil) }
+      if state.camera?.isOver == true { (state.camera, state.sharedCamera) = (nil, nil) }
+      if state.screen?.isOver == true { state.screen = nil }
+    }
+    tell { $0.onError(error: VideoSDKError(error, of: stream.kind)) }
+  }
+}
