@@ -209,6 +209,12 @@ public struct VideoPublishOptions: Sendable, Hashable {
   }
 }
 
+extension VideoLayer {
+  /// The lower layer that a camera's picture is usually sent in besides its own size: for small views and poor paths.
+  public static let small = VideoLayer(
+    maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
+}
+
 public struct AudioPublishOptions: Sendable, Hashable {
   /// Nothing is sent until it is unmuted.
   public var startsMuted = false

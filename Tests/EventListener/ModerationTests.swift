@@ -137,6 +137,14 @@ import VideoSDKRTC
     #expect(ana.participants["cleo"]?.mode == .VIEWER)
   }
 
+  @Test func onesOwnModeMayBeSetLikeAProperty() async throws {
+    let (ana, told, ben, _) = try await two()
+    ana.localParticipant.mode = .RECV_ONLY
+    await place.run()
+    #expect(ben.participants["ana"]?.mode == .RECV_ONLY && ben.participants["ana"]?.streams.isEmpty == true)
+    #expect(told.told.contains("ana RECV_ONLY") && ana.meetingMode == .RECV_ONLY)
+  }
+
   @Test(arguments: [true, false]) func whoHasToAskIsLetInOrNot(_ isLetIn: Bool) async throws {
     let now = NumericDate.ofSystemClock()
     let key = try SigningKey(generating: .p256)

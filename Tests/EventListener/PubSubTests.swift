@@ -1,3 +1,4 @@
+import Foundation
 import Koine
 import KoineEmbeddedBackend
 import Testing
@@ -37,6 +38,26 @@ import VideoSDKRTC
     let message = ben.pubsub.getMessagesForTopic("CHAT").first
     #expect(message?.senderId == ana.localParticipant.id && message?.topic == "CHAT")
     #expect(message?.timestamp.hasSuffix("Z") == true && message?.id.isEmpty == false)
+  }
+
+  @Test func somethingMayGoWithTheText() async throws {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    let (ben, _) = place.meeting("Ben", camera: false)
+    ana.join()
+    ben.join()
+    await place.run()
+    try await ana.pubsub.publish(topic: "CHAT", message: "Hello", payload: ["number": 7, "words": ["a"]])
+    try await ana.pubsub.publish(topic: "CHAT", message: "bare", payload: nil)
+    await #expect(throws: PayloadError.self) {
+      try await ana.pubsub.publish(topic: "CHAT", message: "no JSON", payload: ["date": Date()])
+    }
+    await place.run()
+    for meeting in [ana, ben] {
+      let messages = meeting.pubsub.getMessagesForTopic("CHAT")
+      #expect(messages.map(\.message) == ["Hello", "bare"] && messages.last?.payload == nil)
+      #expect(
+        messages.first?.payload?["number"] as? Int == 7 && messages.first?.payload?["words"] as? [String] == ["a"])
+    }
   }
 
   @Test func whatIsPersistedIsReadByThoseWhoComeLater() async {

@@ -4,6 +4,7 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 import VideoSDKRTC
+import WebRTC
 
 /// What tracks are made with, who speaks, and ends of other kinds.
 @Suite struct TrackTests {
@@ -26,6 +27,84 @@ import VideoSDKRTC
     await place.run(.seconds(2))
     #expect(screen.sizes == [CGSize(width: 320, height: 180)] && (20...34).contains(screen.frames))
     withExtendedLifetime((ana, ben)) {}
+  }
+
+  @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
+  func onlyATrackInSeveralSizesHasALowerQuality(_ isCustom: Bool, _ isMultiStream: Bool) async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:640x360@15", microphone: "silence"))
+    let track = try VideoSDK.createCameraVideoTrack(encoderConfig: .h360p_w640p, multiStream: isMultiStream)
+    let big = World.$current.withValue(world) {
+      VideoSDK.initMeeting(
+        meetingId: "tea", participantId: "big", participantName: "Big",
+        customCameraVideoStream: isCustom ? track : nil, multiStream: isMultiStream)
+    }
+    let (ana, told) = place.meeting("Ana", camera: false)
+    big.join()
+    ana.join()
+    await place.run()
+    let screen = Screen()
+    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    await place.run(.seconds(3))
+    ana.participants["big"]?.setQuality(.low)
+    await place.run(.seconds(3))
+    #expect(screen.sizes.last?.width == (isMultiStream ? 320 : 640))
+    withExtendedLifetime(big) {}
+  }
+
+  @Test func limitsAndMediaAreToldOfPeople() async throws {
+    final class Ear: MeetingEventListener, Sendable {
+      let heard = Lock<[String]>([])
+      func onQualityLimitation(type: String, state: String, timestamp: Int) {
+        heard.withLock { $0.append("\(type) \(state)\(timestamp > 0 ? "" : "?")") }
+      }
+      func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {
+        heard.withLock { $0.append("\(peerId) \(kind) \(newStatus)") }
+      }
+    }
+    let (ana, _) = place.meeting("Ana", id: "ana", camera: false)
+    let (ben, _) = place.meeting("Ben", id: "ben", camera: false)
+    let ear = Ear()
+    ben.addEventListener(ear)
+    ben.join()
+    await place.run()
+    ana.join()
+    await place.run()
+    ana.muteMic()
+    await place.run()
+    #expect(ear.heard.withLock { $0 } == ["ben audio true", "ana audio true", "ana audio false"])
+    #expect(ben.participants["ana"]?.isAgent == false)
+    ear.heard.withLock { $0 = [] }
+    let backend = try #require(place.world.backend as? EmbeddedBackend)
+    backend.setNetwork(try NetworkSpec("loss=15%"), of: "ben")
+    await place.run(.seconds(10))
+    backend.setNetwork(try NetworkSpec("loss=0%"), of: "ben")
+    await place.run(.seconds(20))
+    #expect(ear.heard.withLock { $0 }.first == "congestion detected")
+    #expect(ear.heard.withLock { $0 }.last == "congestion resolved")
+  }
+
+  @Test func aTrackHasASourceAndAViewTurnsAsItIsTold() async throws {
+    let (ana, told) = place.meeting("Ana")
+    ana.join()
+    await place.run()
+    let view = RTCMTLVideoView()
+    let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
+    let sound = try #require(told.streams.compactMap { $0.track as? RTCAudioTrack }.first)
+    #expect(track.source.state == .live && sound.source.state == .live)
+    track.add(view)
+    await place.run()
+    #expect(view.lastFrame?.quarterTurns == 0)
+    view.rotationOverride = NSNumber(value: RTCVideoRotation._90.rawValue)
+    await place.run()
+    #expect(view.lastFrame?.quarterTurns == 1)
+    view.rotationOverride = nil
+    await place.run()
+    #expect(view.lastFrame?.quarterTurns == 0)
+    ana.leave()
+    await place.run()
+    #expect(track.source.state == .ended)
   }
 
   @Test func whoSpeaksIsTold() async {

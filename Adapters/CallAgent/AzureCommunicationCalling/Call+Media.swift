@@ -41,8 +41,7 @@ extension Call {
   }
 
   private func publishOptions(of stream: OutgoingVideoStream) -> VideoPublishOptions {
-    let small = VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
-    var options = VideoPublishOptions(lowerLayers: stream.sourceType == .video ? [small] : [])
+    var options = VideoPublishOptions(lowerLayers: stream.sourceType == .video ? [.small] : [])
     options.startsMuted = current.withLock { $0.isHeld }
     guard let constraints = current.withLock({ $0.constraints }) else { return options }
     if constraints.maxWidth > 0 { options.maximumWidth = Int(constraints.maxWidth) }

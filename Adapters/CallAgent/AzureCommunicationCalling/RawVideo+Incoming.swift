@@ -28,7 +28,7 @@ extension RawIncomingVideoStreamDelegate {
 /// left out.
 public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RawIncomingVideoStreamDelegate>()
-  private let sink = Lock<FrameHandler?>(nil)
+  private let sink = Lock<NewestPicture?>(nil)
 
   init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
     super.init(stream, id: id, type: .rawIncoming, session: session, owner: owner)
@@ -41,7 +41,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
 
   public func start() {
     guard let session, isAvailable else { return }
-    let handler = FrameHandler { [weak self] frame in self?.take(frame) }
+    let handler = NewestPicture(delivery) { [weak self] frame in self?.tell(frame) }
     let isNew = sink.withLock { sink in
       guard sink == nil else { return false }
       sink = handler
@@ -59,6 +59,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
         return sink
       })
     else { return }
+    handler.close()
     session?.detach(handler, from: source)
     delivery.deliver { [self] in
       guard isAvailable else { return }
@@ -67,23 +68,8 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
     }
   }
 
-  private let next = Lock<VideoFrame?>(nil)
-
-  private func take(_ frame: VideoFrame) {
-    let isFirst = next.withLock { next in
-      defer { next = frame }
-      return next == nil
-    }
-    guard isFirst else { return }
-    delivery.deliver { [weak self] in self?.tell() }
-  }
-
-  private func tell() {
-    let newest = next.withLock { next in
-      defer { next = nil }
-      return next
-    }
-    guard let newest, state == .started else { return }
+  private func tell(_ newest: VideoFrame) {
+    guard state == .started else { return }
     let frame = RawVideoFrameBuffer()
     frame.buffer = CVPixelBuffer(newest)
     frame.timestampInTicks = newest.captured.nanoseconds / 1_000
@@ -96,10 +82,4 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
     delegate?.rawIncomingVideoStream(self, didChangeState: args)
     super.stateChanged(args)
   }
-}
-
-private final class FrameHandler: VideoSink, Sendable {
-  private let handle: @Sendable (VideoFrame) -> Void
-  init(_ handle: @escaping @Sendable (VideoFrame) -> Void) { self.handle = handle }
-  func render(_ frame: VideoFrame) { handle(frame) }
 }

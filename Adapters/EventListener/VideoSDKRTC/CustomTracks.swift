@@ -5,10 +5,13 @@ import KoineAVFoundation
 public class CustomRTCMediaStream {
   let config: CustomVideoTrackConfig
   let facing: AVCaptureDevice.Position
+  /// Whether it is sent in more than one size, so that each receiver gets what suits it.
+  let isMultiStream: Bool
 
-  init(config: CustomVideoTrackConfig, facing: AVCaptureDevice.Position) {
+  init(config: CustomVideoTrackConfig, facing: AVCaptureDevice.Position, isMultiStream: Bool) {
     self.config = config
     self.facing = facing
+    self.isMultiStream = isMultiStream
   }
 }
 
@@ -43,10 +46,12 @@ public enum CustomVideoTrackConfig: Sendable {
     }
   }
 
-  var publishOptions: VideoPublishOptions {
-    VideoPublishOptions(
+  /// - Parameter isMultiStream: a smaller size is sent besides, where that is much smaller.
+  func publishOptions(isMultiStream: Bool) -> VideoPublishOptions {
+    let isLarge = limits.height >= 2 * VideoLayer.small.maximumHeight
+    return VideoPublishOptions(
       maximumBitrate: limits.bitrate, maximumFramesPerSecond: limits.framesPerSecond, maximumWidth: limits.width,
-      maximumHeight: limits.height)
+      maximumHeight: limits.height, lowerLayers: isMultiStream && isLarge ? [.small] : [])
   }
 }
 

@@ -30,6 +30,11 @@ public protocol MeetingEventListener: AnyObject {
   func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?)
   func onPinStateChanged(participantId: String, pinType: PinType)
   func onParticipantModeChanged(participantId: String, mode: Mode)
+  /// One's own path carries too little (`detected`), or enough again (`resolved`); `type` is `congestion`, `timestamp` in
+  /// milliseconds since 1970.
+  func onQualityLimitation(type: String, state: String, timestamp: Int)
+  /// Somebody's microphone (`audio`) or camera (`video`) has been turned on or off.
+  func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool)
   /// Somebody waits to be let in, for those whose token lets them decide. Nothing happens before either is called.
   func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void)
   /// `decision` is `allowed` or `denied`; told to whoever had to ask and to those who may decide.
@@ -61,6 +66,8 @@ extension MeetingEventListener {
   public func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {}
   public func onPinStateChanged(participantId: String, pinType: PinType) {}
   public func onParticipantModeChanged(participantId: String, mode: Mode) {}
+  public func onQualityLimitation(type: String, state: String, timestamp: Int) {}
+  public func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool) {}
   public func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void) {}
   public func onEntryResponded(id: String, decision: String) {}
 }

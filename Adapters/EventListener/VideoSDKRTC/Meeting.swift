@@ -15,6 +15,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var isOver = false
     /// Somebody in the room has to let us in, and nobody has decided yet.
     var hasToAsk = false
+    /// One's own path carries too little.
+    var isLimited = false
     var microphone: LocalStream?
     var camera: LocalStream?
     var wantsMicrophone: Bool
@@ -23,6 +25,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     /// What `switchWebcam` changes under the publication.
     var sharedCamera: SharedCamera?
     var customCamera: CustomRTCMediaStream?
+    /// Whether the machine's own camera is sent in two sizes, so that each receiver gets what suits it.
+    var isMultiStream: Bool
     var session: Session?
     var machineObservation: Observation?
     /// The microphone for those besides the room who listen to it.
@@ -49,7 +53,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
 
   init(
     world: Result<World, BackendAddressError>, join request: JoinRequest, micEnabled: Bool, webcamEnabled: Bool,
-    customCamera: CustomRTCMediaStream?, mode: Mode
+    customCamera: CustomRTCMediaStream?, isMultiStream: Bool, mode: Mode
   ) {
     self.world = world
     self.request = request
@@ -58,7 +62,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       Koine.Participant(id: request.participantID ?? "", name: request.name, isLocal: true), mode: mode)
     state = Lock(
       State(
-        wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera, mode: mode,
+        wantsMicrophone: micEnabled, wantsCamera: webcamEnabled, customCamera: customCamera,
+        isMultiStream: isMultiStream, mode: mode,
         attributes: request.attributes))
     let report = Lock<@Sendable (VideoSDKError) -> Void>({ _ in })
     pubsub = PubSub { error in report.withLock { $0 }(error) }
@@ -187,6 +192,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .streamRemoved(let stream, let owner):
       participant(owner)?.update(stream, isThere: false, in: session)
       for output in outputs { output.changed(stream, isThere: false) }
+    case .qualityChanged(let qualities): if let own = qualities[session.localParticipant.id] { qualityChanged(to: own) }
     case .attributesChanged(let participant):
       changedMode(participant)
       outputsChanged(participant)
@@ -200,9 +206,20 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .publishFailed(let stream, let error): publishingFailed(stream, error)
     case .failed(let error):  // of devices, the loudspeaker alone: a microphone says so itself
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }
-    case .levelsChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished:
+    case .levelsChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished:
       break  // the style has no words for it, or none here (Docs/styles/event-listener.md)
     }
+  }
+
+  private func qualityChanged(to quality: SignalQuality) {
+    let isLimited = quality != .high
+    let isNew = state.withLock { state in
+      defer { state.isLimited = isLimited }
+      return state.isLimited != isLimited
+    }
+    guard isNew else { return }
+    let time = Int(Date().timeIntervalSince1970 * 1_000)
+    tell { $0.onQualityLimitation(type: "congestion", state: isLimited ? "detected" : "resolved", timestamp: time) }
   }
 
   func participant(_ owner: Koine.Participant) -> Participant? {

@@ -34,7 +34,13 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
 
   public var videoQuality: VideoQuality { state.withLock { $0.quality } }
   public var pinState: ParticipantPinState { state.withLock { $0.pin } }
-  public var mode: Mode { state.withLock { $0.mode } }
+  /// Setting one's own is `Meeting.changeMode`; of another, who alone can change it, it is what is shown here until they do.
+  public var mode: Mode {
+    get { state.withLock { $0.mode } }
+    set { if isLocal, let meeting { meeting.changeMode(newValue) } else { _ = note(newValue) } }
+  }
+  /// Always false: agents belong to the vendor's service.
+  public var isAgent: Bool { false }
 
   public func addEventListener(_ listener: any ParticipantEventListener) {
     state.withLock { $0.listeners.add(listener) }
@@ -102,6 +108,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     }
     if new.kind == .share, stream.kind.isVideo { meeting?.shows(id, true) }
     tell { $0.onStreamEnabled(new, forParticipant: self) }
+    tellStatus(of: new, true)
   }
 
   private func disable(_ id: Koine.Stream.ID) {
@@ -114,6 +121,12 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     old.track.end()
     if old.kind == .share, old.track is RTCVideoTrack { meeting?.shows(self.id, false) }
     tell { $0.onStreamDisabled(old, forParticipant: self) }
+    tellStatus(of: old, false)
+  }
+
+  private func tellStatus(of stream: MediaStream, _ isOn: Bool) {
+    guard case .state(value: let kind) = stream.kind else { return }  // of microphones and cameras
+    meeting?.tell { $0.onMediaStatusChanged(peerId: id, kind: kind.rawValue, newStatus: isOn) }
   }
 
   /// The meeting is over: nothing is enabled any more, and nobody is told of each stream.

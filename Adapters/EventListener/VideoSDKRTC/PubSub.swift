@@ -24,23 +24,37 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
   ///   - options: `"persist"`: a Bool, whether those who come later get it; `"sendOnly"`: ids of the only participants
   ///     who get it.
   public func publish(topic: String, message: String, options: [String: Any] = [:]) {
+    do { try send(topic, message, options, nil) } catch { fail(VideoSDKError(error)) }
+  }
+
+  /// The same, with something besides the text that JSON can write.
+  /// - Throws: when it cannot be written as JSON, and what keeps it from being sent.
+  nonisolated(nonsending) public func publish(
+    topic: String, message: String, options: [String: Any] = [:], payload: [String: Any]?
+  ) async throws {
+    guard let payload else { return try send(topic, message, options, nil) }
+    guard JSONSerialization.isValidJSONObject(payload) else { throw PayloadError() }
+    try send(topic, message, options, JSONSerialization.data(withJSONObject: payload, options: .sortedKeys))
+  }
+
+  private func send(_ topic: String, _ message: String, _ options: [String: Any], _ payload: Data?) throws(SessionError)
+  {
     guard let session = state.withLock({ $0.session }) else { return }  // not in the meeting: nothing happens
     let isPersistent = options["persist"] as? Bool ?? false
     let recipients = options["sendOnly"] as? [String]
-    do throws(SessionError) {
-      try session.send(
-        DataMessage(
-          topic: topic, payload: Array(message.utf8), to: recipients, lifetime: isPersistent ? Self.lifetime : nil))
-    } catch {
-      return fail(VideoSDKError(error))
-    }
+    try session.send(
+      DataMessage(
+        topic: topic, payload: Array(message.utf8) + (payload.map { [0] + Array($0) } ?? []), to: recipients,
+        lifetime: isPersistent ? Self.lifetime : nil))
     let own = session.localParticipant
     let number = state.withLock { state in
       state.sent += 1
       return state.sent
     }
     let copy = PubSubMessage(
-      id: "\(own.id)-\(number)", topic: topic, message: message, senderId: own.id, senderName: own.name, at: Date())
+      id: "\(own.id)-\(number)", topic: topic, message: message, payload: payload, senderId: own.id,
+      senderName: own.name,
+      at: Date())
     session.world.delivery.deliver { [weak self] in self?.take(copy, isToBeTold: true) }
   }
 
@@ -66,9 +80,12 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
   /// What the room kept is not told to listeners: it is read with `getMessagesForTopic`.
   func take(_ message: ReceivedMessage) {
     let name = state.withLock { $0.names[message.sender] } ?? ""
+    // What comes with the text follows it, after a byte that no text has.
+    let parts = message.payload.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
     let copy = PubSubMessage(
-      id: String(message.order), topic: message.topic, message: String(decoding: message.payload, as: UTF8.self),
-      senderId: message.sender, senderName: name, at: Date(timeIntervalSinceNow: -message.age.inSeconds))
+      id: String(message.order), topic: message.topic, message: String(decoding: parts[0], as: UTF8.self),
+      payload: parts.count > 1 ? Data(parts[1]) : nil, senderId: message.sender, senderName: name,
+      at: Date(timeIntervalSinceNow: -message.age.inSeconds))
     take(copy, isToBeTold: !message.isHistory)
   }
 
@@ -91,15 +108,23 @@ public class PubSubMessage: NSObject, @unchecked Sendable {
   public var message: String
   public var senderId: String
   public var senderName: String
+  /// What was sent with the text; nil for nothing.
+  public var payload: [String: Any]?
   /// ISO 8601, in UTC.
   public var timestamp: String
 
-  init(id: String, topic: String, message: String, senderId: String, senderName: String, at date: Date) {
+  init(
+    id: String, topic: String, message: String, payload: Data?, senderId: String, senderName: String, at date: Date
+  ) {
+    self.payload = payload.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
     (self.id, self.topic, self.message) = (id, topic, message)
     (self.senderId, self.senderName) = (senderId, senderName)
     timestamp = date.formatted(.iso8601)
   }
 }
+
+/// What was to go with a message is nothing that JSON can write.
+public struct PayloadError: Error, Hashable, Sendable {}
 
 /// Hears of one topic's messages, own ones too, on the delivery queue. Classes are held weakly.
 public protocol PubSubMessageListener {

@@ -82,17 +82,17 @@ extension Meeting {
   }
 
   private func startCamera() {
-    let options = state.withLock { ($0.customCamera?.config ?? .h360p_w640p).publishOptions }
-    let isCustom = state.withLock { $0.customCamera != nil }
-    let side = state.withLock { $0.side }
+    let (options, side) = state.withLock { state in
+      let custom = state.customCamera.map { $0.config.publishOptions(isMultiStream: $0.isMultiStream) }
+      return (custom ?? VideoPublishOptions(lowerLayers: state.isMultiStream ? [.small] : []), state.side)
+    }
     guard state.withLock({ $0.camera?.isOver != false }) else { return }
     start { session in
       let machine = session.world.machine
       guard machine.permission(.camera) != .denied else { throw DeviceError.notAllowed("camera") }
       let device = machine.devices(.camera).first { $0.attachment == side }
       let camera = SharedCamera(try machine.makeCamera(device?.id), in: session.world)
-      let stream = try session.publish(
-        camera: camera.makeSource(), options: isCustom ? options : Self.plainOptions)
+      let stream = try session.publish(camera: camera.makeSource(), options: options)
       state.withLock { $0.sharedCamera = camera }
       return stream
     } keep: { state, stream in
@@ -103,11 +103,6 @@ extension Meeting {
       machine.permission(.camera) == .denied ? .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED : .ERROR_GET_VIDEO_MEDIA
     }
   }
-
-  /// In two sizes, so that each receiver gets what suits it.
-  private static let plainOptions = VideoPublishOptions(lowerLayers: [
-    VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
-  ])
 
   func start(
     _ publish: (Session) throws -> LocalStream, keep: (inout State, LocalStream) -> Bool,

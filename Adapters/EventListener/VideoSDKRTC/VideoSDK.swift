@@ -16,6 +16,17 @@ public final class VideoSDK {
     meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
     webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, mode: Mode? = .CONFERENCE
   ) -> Meeting {
+    initMeeting(
+      meetingId: meetingId, participantId: participantId, participantName: participantName, micEnabled: micEnabled,
+      webcamEnabled: webcamEnabled, customCameraVideoStream: customCameraVideoStream, multiStream: true, mode: mode)
+  }
+
+  /// - Parameter multiStream: whether the machine's camera is sent in more than one size; a custom track says so itself.
+  public static func initMeeting(
+    meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
+    webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, multiStream: Bool?,
+    mode: Mode? = .CONFERENCE
+  ) -> Meeting {
     Meeting(
       world: Result { () throws(BackendAddressError) in
         try Backends.world(room: meetingId, participant: participantId)
@@ -25,7 +36,7 @@ public final class VideoSDK {
         participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName,
         attributes: mode.map { $0 == .CONFERENCE ? [:] : [RoomWord.mode: $0.rawValue] } ?? [:]),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
-      mode: mode ?? .CONFERENCE)
+      isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)
   }
 
   /// Describes a camera track to join with or to switch to.
@@ -33,6 +44,7 @@ public final class VideoSDK {
     encoderConfig: CustomVideoTrackConfig? = .h360p_w640p, facingMode: AVCaptureDevice.Position? = .front,
     multiStream: Bool? = true
   ) throws -> CustomRTCMediaStream? {
-    CustomRTCMediaStream(config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front)
+    CustomRTCMediaStream(
+      config: encoderConfig ?? .h360p_w640p, facing: facingMode ?? .front, isMultiStream: multiStream ?? true)
   }
 }

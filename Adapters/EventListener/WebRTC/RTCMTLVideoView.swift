@@ -8,6 +8,7 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
   private struct Settings {
     var isEnabled = true
     weak var delegate: (any RTCVideoViewDelegate)?
+    var rotation: NSNumber?
   }
   nonisolated private let settings = Lock(Settings())
 
@@ -26,6 +27,13 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
     set { settings.withLock { $0.isEnabled = newValue } }
   }
 
+  /// An `NSNumber` with an `RTCVideoRotation`'s raw value: pictures are shown turned so, whatever they say themselves. Nil:
+  /// as they say.
+  nonisolated public var rotationOverride: NSValue? {
+    get { settings.withLock { $0.rotation } }
+    set { settings.withLock { $0.rotation = newValue as? NSNumber } }
+  }
+
   nonisolated public var delegate: (any RTCVideoViewDelegate)? {
     get { settings.withLock { $0.delegate } }
     set { settings.withLock { $0.delegate = newValue } }
@@ -41,6 +49,8 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
 
   nonisolated public func renderFrame(_ frame: RTCVideoFrame?) {
     guard isEnabled else { return }
-    if let frame { render(frame.frame) } else { clear() }
+    guard let frame else { return clear() }
+    let turn = settings.withLock { $0.rotation }.flatMap { RTCVideoRotation(rawValue: $0.intValue) }
+    render(turn.map { frame.frame.with(quarterTurns: UInt8($0.rawValue / 90)) } ?? frame.frame)
   }
 }

@@ -26,9 +26,25 @@ public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` 
   package func end() { mutable.withLock { $0.readyState = .ended } }
 }
 
+public enum RTCSourceState: Int, Sendable { case initializing, live, ended, muted }
+
+/// What a track is made of.
+public class RTCMediaSource: NSObject, @unchecked Sendable {  // constant; the track guards itself
+  private weak let track: RTCMediaStreamTrack?
+
+  init(of track: RTCMediaStreamTrack) { self.track = track }
+
+  public var state: RTCSourceState { track?.readyState == .live ? .live : .ended }
+}
+
+public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {}
+public final class RTCVideoSource: RTCMediaSource, @unchecked Sendable {}
+
 /// A participant's sound. It plays whether or not anybody holds the track.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   package init(trackId: String) { super.init(kind: "audio", trackId: trackId) }
+
+  public var source: RTCAudioSource { RTCAudioSource(of: self) }
 }
 
 /// A participant's pictures. Any number of renderers may show one track, and one renderer several tracks.
@@ -47,6 +63,8 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
   }
 
   deinit { detachAll() }
+
+  public var source: RTCVideoSource { RTCVideoSource(of: self) }
 
   package override func end() {
     super.end()

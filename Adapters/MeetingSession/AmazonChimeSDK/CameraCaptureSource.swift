@@ -49,6 +49,9 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     observers = Observers(place.delivery)
   }
 
+  @available(*, unavailable, message: "observers tell the same; nobody collects events")
+  public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {}
+
   public var videoContentHint: VideoContentHint {
     get { state.withLock { $0.hint } }
     set { state.withLock { $0.hint = newValue } }

@@ -106,13 +106,10 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
     var options = VideoPublishOptions(
       maximumBitrate: Self.bitrate(height), maximumWidth: max(limit.width, 2), maximumHeight: max(limit.height, 2),
       content: source.videoContentHint.content)
-    if config.simulcastEnabled, height > Self.lowerLayer.maximumHeight { options.lowerLayers = [Self.lowerLayer] }
+    if config.simulcastEnabled, height > VideoLayer.small.maximumHeight { options.lowerLayers = [.small] }
     if config.maxBitRateKbps > 0 { options.maximumBitrate = Int(min(config.maxBitRateKbps, 50_000)) * 1_000 }
     return options
   }
-
-  private static let lowerLayer = VideoLayer(
-    maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
 
   /// In bit/s.
   private static func bitrate(_ height: Int) -> Int {

@@ -12,7 +12,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     let isLocal: Bool
     let isContent: Bool
     var tileId: Int?
-    var feed: TileFeed?
+    var feed: NewestPicture?
   }
   private struct State {
     var session: Session?
@@ -199,8 +199,8 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     }
   }
 
-  private func feed(of video: Video, _ tileId: Int) -> TileFeed {
-    TileFeed(place.delivery) { [tiles] frame in
+  private func feed(of video: Video, _ tileId: Int) -> NewestPicture {
+    NewestPicture(place.delivery) { [tiles] frame in
       tiles.receive(VideoFrame(frame), tileId: tileId, attendeeId: video.attendeeId, isLocal: video.isLocal)
     }
   }

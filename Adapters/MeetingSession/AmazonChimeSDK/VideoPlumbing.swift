@@ -86,38 +86,3 @@ final class EngineSource: Koine.VideoSource, VideoSink, @unchecked Sendable {  /
     lane.post { deliver(picture) }
   }
 }
-
-/// Brings a stream's pictures to the delivery queue. When the app is slow only the newest waits.
-final class TileFeed: Koine.VideoSink, Sendable {
-  private struct State {
-    var waiting: Koine.VideoFrame?
-    var isOpen = true
-  }
-  private let state = Lock(State())
-  private let delivery: Delivery
-  private let show: @Sendable (Koine.VideoFrame) -> Void
-
-  init(_ delivery: Delivery, show: @escaping @Sendable (Koine.VideoFrame) -> Void) {
-    self.delivery = delivery
-    self.show = show
-  }
-
-  func render(_ frame: Koine.VideoFrame) {
-    let isFirst = state.withLock { state in
-      guard state.isOpen else { return false }
-      defer { state.waiting = frame }
-      return state.waiting == nil
-    }
-    guard isFirst else { return }
-    delivery.deliver { [self] in
-      let frame = state.withLock { state in
-        defer { state.waiting = nil }
-        return state.isOpen ? state.waiting : nil
-      }
-      if let frame { show(frame) }
-    }
-  }
-
-  /// Nothing is shown any more, nor what waits.
-  func close() { state.withLock { $0 = State(waiting: nil, isOpen: false) } }
-}

@@ -40,7 +40,7 @@ protocol PublishableImages: AnyObject {
 
 /// A device that gives pictures to whoever attaches to it.
 class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
-  private let frames = Lock<FrameCallback?>(nil)
+  private let frames = Lock<NewestPicture?>(nil)
   private let rotation = Lock<UInt8>(0)
 
   func attach(_ sink: any VideoSink) {}
@@ -79,13 +79,22 @@ class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frame
     _ queue: DispatchQueue, includePixelBuffer: Bool, callback: ((IVSImageDeviceFrame) -> Void)?
   ) {
     let delivery = queue === world.delivery.queue ? world.delivery : Delivery(queue: queue)
-    let new = callback.map { FrameCallback($0, includesPixels: includePixelBuffer, delivery: delivery) }
+    let new = callback.map { callback in
+      nonisolated(unsafe) let callback = callback  // called on one queue only
+      return NewestPicture(delivery) { picture in
+        let size = picture.displaySize
+        callback(
+          IVSImageDeviceFrame(
+            size: CGSize(width: size.width, height: size.height),
+            pixelBuffer: includePixelBuffer ? CVPixelBuffer(picture) : nil))
+      }
+    }
     let old = frames.withLock { frames in
       defer { frames = new }
       return frames
     }
     if let old {
-      old.end()
+      old.close()
       detach(old)
     }
     if let new { attach(new) }
@@ -99,44 +108,6 @@ private final class PreviewFeed: VideoSink, @unchecked Sendable {  // `target` i
 
   func show(in view: IVSImagePreviewView) { target.withLock { $0.view = view } }
   func render(_ frame: VideoFrame) { target.withLock { $0.view }?.render(frame) }
-}
-
-/// Hands an app one picture after the other; those that come while it is busy are left out but for the newest.
-private final class FrameCallback: VideoSink, @unchecked Sendable {  // `callback` is called on one queue only
-  private let callback: (IVSImageDeviceFrame) -> Void
-  private let includesPixels: Bool
-  private let delivery: Delivery
-  private let waiting = Lock<(frame: VideoFrame?, isOver: Bool)>((nil, false))
-
-  init(_ callback: @escaping (IVSImageDeviceFrame) -> Void, includesPixels: Bool, delivery: Delivery) {
-    self.callback = callback
-    self.includesPixels = includesPixels
-    self.delivery = delivery
-  }
-
-  func end() { waiting.withLock { $0 = (nil, true) } }
-
-  func render(_ frame: VideoFrame) {
-    let isFirst = waiting.withLock { waiting in
-      guard !waiting.isOver else { return false }
-      defer { waiting.frame = frame }
-      return waiting.frame == nil
-    }
-    guard isFirst else { return }
-    delivery.deliver { [weak self] in self?.handOut() }
-  }
-
-  private func handOut() {
-    let next = waiting.withLock { waiting in
-      defer { waiting.frame = nil }
-      return waiting.frame
-    }
-    guard let next else { return }
-    let size = next.displaySize
-    callback(
-      IVSImageDeviceFrame(
-        size: CGSize(width: size.width, height: size.height), pixelBuffer: includesPixels ? CVPixelBuffer(next) : nil))
-  }
 }
 
 /// A remote participant's pictures, while they are subscribed to.
