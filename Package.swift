@@ -263,7 +263,8 @@ let package = Package(
       name: "koine-benchmark",
       dependencies: [
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
-        "KoineSignaling", "KoineSockets", "Koine", "KoineEmbeddedBackend", "KoineServer", "KoineServerBackend",
+        "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend", "KoineServer",
+        "KoineServerBackend",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),

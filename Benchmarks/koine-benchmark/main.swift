@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | join-server | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | join-server | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -12,6 +12,7 @@ let usage = """
     scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
     meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
+    story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
     --seconds N  how long each is measured (default 20)
     --json       one JSON array on standard output, and nothing else there
@@ -26,6 +27,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("engine-vp8", { seconds in try EngineVideoBenchmark(seconds: seconds).run() }),
   ("engine-opus", { seconds in try EngineSoundBenchmark(seconds: seconds).run() }),
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
+  ("story", { _ in try StoryBenchmark(rounds: 11).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),

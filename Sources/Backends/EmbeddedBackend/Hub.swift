@@ -145,9 +145,8 @@ final class Hub: LinkHost, @unchecked Sendable {
   func hasOrders(_ number: Int) {
     loop.post { [self] in
       guard let client = clients[number] else { return }
-      let now = loop.now
-      client.end.carryOutOrders(at: now)
-      endTurn(at: now)
+      client.end.carryOutOrders(at: loop.now)
+      loop.endTurnSoon()
     }
   }
 
