@@ -197,7 +197,9 @@ let package = Package(
     // Floor 9
     room(
       "Testing",
-      leansOn: ["Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit"]),
+      leansOn: [
+        "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit", "KoineAVFoundation",
+      ]),
     room(
       "SampleSupport", in: "Samples",
       leansOn: [
@@ -351,7 +353,7 @@ let package = Package(
     tests(
       "Testing",
       of: [
-        "KoineTesting", "Koine", "KoineUIKit", "KoineEmbeddedBackend", "AzureCommunicationCalling",
+        "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),

@@ -56,9 +56,12 @@ extension Machine {
   private static let configured = Lock<Machine?>(nil)
   private static let environment = Machine(.environment)
 
-  /// The machine of code that names no world: that of `World.current`, else of the world that the process was given, else
-  /// one as the environment says.
-  public static var current: Machine { World.current?.machine ?? ofProcess }
+  /// The machine of code that names no world: that of `World.current`, else the one whose news the code is being told,
+  /// else of the world that the process was given, else one as the environment says.
+  public static var current: Machine { World.current?.machine ?? telling ?? ofProcess }
+
+  /// While its observers are called.
+  @TaskLocal static var telling: Machine?
 
   /// Where `World.current` is nil.
   package static var ofProcess: Machine { configured.withLock { $0 } ?? environment }

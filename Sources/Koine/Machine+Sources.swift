@@ -44,8 +44,7 @@ extension Machine {
   /// What of a kind may run now.
   fileprivate func usable(_ kind: Kind, _ id: Device.ID?) -> Device? {
     state.withLock { state in
-      guard kind == .loudspeaker || (state.permissions[kind] ?? .granted) == .granted else { return nil }
-      guard kind == .camera || !state.isInterrupted else { return nil }
+      guard state.mayRun(kind) else { return nil }
       return id.map { id in state.devices.first { $0.id == id && $0.kind == kind } } ?? state.current(kind)
     }
   }

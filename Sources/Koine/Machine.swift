@@ -50,6 +50,9 @@ public final class Machine: Sendable {
     /// - Parameter mayResume: false: the app is asked to wait for its user. Sources go on by themselves either way.
     case interruptionEnded(mayResume: Bool)
     case permissionChanged(Kind, Permission)
+    /// The app that runs here is no longer in front: its cameras give nothing.
+    case wentToBackground
+    case cameToForeground
     /// A device that should be in use could not be opened.
     case failed(Device, reason: String)
   }
@@ -61,6 +64,9 @@ public final class Machine: Sendable {
     var answers: [Kind: Permission] = [:]
     var asking: [(kind: Kind, done: @Sendable (Bool) -> Void)] = []
     var isInterrupted = false
+    var isInBackground = false
+    var information: AppInformation?
+    var missingKeys: Set<String> = []
     var observers: [(number: Int, handler: @Sendable (Event) -> Void)] = []
     var nextObserver = 0
     var followers: [WeakFollower] = []
@@ -90,7 +96,7 @@ public final class Machine: Sendable {
   /// The one in use: what "the microphone" means.
   public func current(_ kind: Kind) -> Device? { state.withLock { $0.current(kind) } }
   public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
-  public func permission(_ kind: Kind) -> Permission { state.withLock { $0.permissions[kind] ?? .granted } }
+  public func permission(_ kind: Kind) -> Permission { state.withLock { $0.permissionAsked(kind) } }
 
   // MARK: What a person does
 
@@ -154,7 +160,8 @@ public final class Machine: Sendable {
       defer { state.asking.removeAll { $0.kind == kind } }
       return state.asking.filter { $0.kind == kind }
     }
-    for question in answered { delivery.deliver { question.done(permission == .granted) } }
+    let isGranted = state.withLock { $0.permission(kind) } == .granted
+    for question in answered { delivery.deliver { question.done(isGranted) } }
   }
 
   /// What the owner will say when asked; `undetermined`: nothing, until `setPermission`. Granted unless said otherwise.
@@ -164,7 +171,7 @@ public final class Machine: Sendable {
   /// - Parameter done: called once, on the delivery queue.
   public func requestPermission(_ kind: Kind, done: @escaping @Sendable (Bool) -> Void) {
     let answer = state.withLock { state -> Permission? in
-      let known = state.permissions[kind] ?? .granted
+      let known = state.permissionAsked(kind)
       guard known == .undetermined else { return known }
       state.asking.append((kind, done))
       return nil
@@ -220,7 +227,7 @@ public final class Machine: Sendable {
   }
 
   /// Sources follow before anybody hears of it.
-  private func change(_ change: (inout State) -> [Event]) {
+  func change(_ change: (inout State) -> [Event]) {
     let (events, followers) = state.withLock { state in
       let events = change(&state)
       let followers = state.followers.compactMap(\.follower)  // let go of outside the lock
@@ -239,7 +246,9 @@ public final class Machine: Sendable {
     delivery.deliver { [weak self] in
       guard let self else { return }
       let observers = state.withLock { $0.observers }
-      for observer in observers where isObserving(observer.number) { observer.handler(event) }
+      Machine.$telling.withValue(self) {
+        for observer in observers where isObserving(observer.number) { observer.handler(event) }
+      }
     }
   }
 
@@ -266,8 +275,9 @@ extension Machine.State {
   }
 
   fileprivate mutating func set(_ permission: Machine.Permission, _ kind: Machine.Kind) -> [Machine.Event] {
-    let before = permissions[kind] ?? .granted
+    let before = self.permission(kind)
     permissions[kind] = permission
-    return before == permission ? [] : [.permissionChanged(kind, permission)]
+    let after = self.permission(kind)
+    return before == after ? [] : [.permissionChanged(kind, after)]
   }
 }

@@ -1,7 +1,9 @@
 import Dispatch
 public import Koine
+import KoineAVFoundation
 public import KoineEmbeddedBackend
 import KoineSimulatedNetwork
+import KoineUIKit
 
 /// A room of its own, with its own server, network and clock, for tests of an app's call code.
 ///
@@ -104,7 +106,7 @@ public final class TestRoom: Sendable {
   private func world(ofParticipant id: String) -> World {
     let number = self.id
     return people.world(of: id) { [self] person in
-      World(
+      let world = World(
         backend: backend, delivery: delivery,
         devices: DefaultDevices(
           camera: TestDevices.guarded(.camera, room: number, person: person.id, camera(for: person, .stamp)),
@@ -112,6 +114,12 @@ public final class TestRoom: Sendable {
             .microphone, room: number, person: person.id, microphone(for: person, .tone)),
           loudspeaker: TestDevices.loudspeaker(room: number, person: person.id)),
         stamps: stamps)
+      // As on a telephone, what happens is posted whether or not the app has asked for anything before.
+      _ = UIApplication.of(world.machine)
+      _ = AVAudioSession.of(world.machine)
+      AVCaptureDevice.announce(world.machine)
+      world.machine.setInformation(.ofProcess)
+      return world
     }
   }
 

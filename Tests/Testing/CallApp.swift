@@ -7,9 +7,14 @@ final class CallApp: NSObject {
   private(set) var incoming: IncomingCall?
   private(set) var call: Call?
   private(set) var states: [CallState] = []
+  /// Plugged in and out.
+  private(set) var cameras: [String] = []
+  private(set) var failedPreviews = 0
   private var client: CallClient?
   private var agent: CallAgent?
   private var camera: LocalVideoStream?
+  private var devices: DeviceManager?
+  private var preview: VideoStreamRenderer?
   private var renderers: [Int32: VideoStreamRenderer] = [:]
 
   func signIn(with token: String) async throws {
@@ -19,7 +24,9 @@ final class CallApp: NSObject {
     agent = try await client.createCallAgent(
       userCredential: CommunicationTokenCredential(token: token), options: options)
     agent?.delegate = self
-    camera = try await client.getDeviceManager().cameras.first.map(LocalVideoStream.init(camera:))
+    devices = try await client.getDeviceManager()
+    devices?.delegate = self
+    camera = devices?.cameras.first.map(LocalVideoStream.init(camera:))
     self.client = client
   }
 
@@ -31,6 +38,15 @@ final class CallApp: NSObject {
     follow(
       try await agent?.startCall(
         participants: [createCommunicationIdentifier(fromRawId: identity)], options: options))
+  }
+
+  func join(room: String) async throws {
+    let options = JoinCallOptions()
+    options.videoOptions = video
+    follow(try await agent?.join(with: RoomCallLocator(roomId: room), joinCallOptions: options))
+    preview = try camera.map(VideoStreamRenderer.init(localVideoStream:))
+    preview?.delegate = self
+    _ = try preview?.createView()
   }
 
   func answer() async throws {
@@ -80,4 +96,15 @@ extension CallApp: @preconcurrency RemoteParticipantDelegate {
     args.addedRemoteVideoStreams.forEach(show)
     for stream in args.removedRemoteVideoStreams { renderers.removeValue(forKey: stream.id)?.dispose() }
   }
+}
+
+extension CallApp: @preconcurrency DeviceManagerDelegate {
+  func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {
+    cameras += args.addedVideoDevices.map { "+\($0.name)" } + args.removedVideoDevices.map { "-\($0.name)" }
+  }
+}
+
+extension CallApp: @preconcurrency RendererDelegate {
+  func videoStreamRenderer(didRenderFirstFrame renderer: VideoStreamRenderer) {}
+  func videoStreamRenderer(didFailToStart renderer: VideoStreamRenderer) { failedPreviews += 1 }
 }

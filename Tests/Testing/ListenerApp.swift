@@ -6,6 +6,11 @@ import WebRTC
 final class ListenerApp {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))
   private(set) var log: [String] = []
+  private(set) var errors: [VideoSDKError] = []
+  private(set) var socketErrors: [String] = []
+  private(set) var meetingStates: [MeetingState] = []
+  private(set) var leaveReasons: [LeaveReason] = []
+  private(set) var microphones: [String] = []
   var onJoined: () -> Void = {}
   private let meeting: Meeting
   private var views: [String: RTCMTLVideoView] = [:]
@@ -27,6 +32,11 @@ extension ListenerApp: @preconcurrency MeetingEventListener {
     onJoined()
   }
   func onMeetingLeft() { log.append("left") }
+  func onMeetingLeft(reason: LeaveReason) { leaveReasons.append(reason) }
+  func onMeetingStateChanged(meetingState: MeetingState) { meetingStates.append(meetingState) }
+  func onError(error: VideoSDKError) { errors.append(error) }
+  func onSocketError(message: String) { socketErrors.append(message) }
+  func onMicChanged(selectedDevice: String) { microphones.append(selectedDevice) }
   func onParticipantJoined(_ participant: Participant) {
     log.append("+\(participant.displayName)")
     participant.addEventListener(self)

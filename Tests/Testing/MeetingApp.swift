@@ -6,6 +6,8 @@ final class MeetingApp: NSObject {
   let session: DefaultMeetingSession
   private(set) var log: [String] = []
   private(set) var attendees: [String] = []
+  private(set) var captureErrors: [String] = []
+  private var camera: DefaultCameraCaptureSource?
   private var tiles: [Int: DefaultVideoRenderView] = [:]
 
   /// - Parameters: what the team's own server answers.
@@ -34,6 +36,7 @@ final class MeetingApp: NSObject {
     audioVideo.addRealtimeObserver(observer: self)
     audioVideo.addVideoTileObserver(observer: self)
     audioVideo.addRealtimeDataMessageObserver(topic: "chat", observer: self)
+    audioVideo.addDeviceChangeObserver(observer: self)
     try audioVideo.start()
     try audioVideo.startLocalVideo()
     audioVideo.startRemoteVideo()
@@ -44,6 +47,14 @@ final class MeetingApp: NSObject {
   }
 
   func stop() { session.audioVideo.stop() }
+
+  /// A camera of the app's own making.
+  func startCamera() {
+    let camera = DefaultCameraCaptureSource(logger: session.logger)
+    camera.addCaptureSourceObserver(observer: self)
+    camera.start()
+    self.camera = camera
+  }
 }
 
 private struct CreateMeetingAnswer: Decodable {
@@ -62,15 +73,15 @@ private struct CreateAttendeeAnswer: Decodable {
 }
 
 extension MeetingApp: AudioVideoObserver {
-  func audioSessionDidStartConnecting(reconnecting: Bool) { log.append("connecting") }
-  func audioSessionDidStart(reconnecting: Bool) { log.append("started") }
+  func audioSessionDidStartConnecting(reconnecting: Bool) { log.append(reconnecting ? "reconnecting" : "connecting") }
+  func audioSessionDidStart(reconnecting: Bool) { log.append(reconnecting ? "restarted" : "started") }
   func audioSessionDidDrop() { log.append("dropped") }
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
     log.append("stopped \(sessionStatus.statusCode)")
   }
-  func audioSessionDidCancelReconnect() {}
-  func connectionDidRecover() {}
-  func connectionDidBecomePoor() {}
+  func audioSessionDidCancelReconnect() { log.append("gave up reconnecting") }
+  func connectionDidRecover() { log.append("recovered") }
+  func connectionDidBecomePoor() { log.append("poor") }
   func videoSessionDidStartConnecting() {}
   func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {}
   func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {}
@@ -109,4 +120,16 @@ extension MeetingApp: VideoTileObserver {
 
 extension MeetingApp: DataMessageObserver {
   func dataMessageDidReceived(dataMessage: DataMessage) { log.append("chat \(dataMessage.text() ?? "")") }
+}
+
+extension MeetingApp: DeviceChangeObserver {
+  func audioDeviceDidChange(freshAudioDeviceList: [MediaDevice]) {
+    log.append("devices \(freshAudioDeviceList.map(\.label).joined(separator: ", "))")
+  }
+}
+
+extension MeetingApp: CaptureSourceObserver {
+  func captureDidStart() {}
+  func captureDidStop() {}
+  func captureDidFail(error: CaptureSourceError) { captureErrors.append("\(error)") }
 }

@@ -6,13 +6,21 @@ final class StageApp: NSObject {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))
   private(set) var states: [IVSStageConnectionState] = []
   private(set) var errors: [NSError] = []
+  private(set) var deviceErrors: [NSError] = []
   private(set) var people: [String] = []
+  private(set) var microphones: [String] = []
+  private(set) var figures: [[String: [String: String]]] = []
   private var stage: IVSStage?
   private var streams: [IVSLocalStageStream] = []
   private var previews: [String: IVSImagePreviewView] = [:]
 
   func join(with token: String) throws {
-    streams = IVSDeviceDiscovery().listLocalDevices().map { IVSLocalStageStream(device: $0) }
+    let devices = IVSDeviceDiscovery().listLocalDevices()
+    for device in devices {
+      device.errorDelegate = self
+      (device as? any IVSMicrophone)?.delegate = self
+    }
+    streams = devices.map { IVSLocalStageStream(device: $0) }
     let stage = try IVSStage(token: token, strategy: self)
     stage.errorDelegate = self
     stage.addRenderer(self)
@@ -21,6 +29,18 @@ final class StageApp: NSObject {
   }
 
   func leave() { stage?.leave() }
+
+  /// What the camera may take its pictures from.
+  var cameras: [String] {
+    streams.compactMap { $0.device as? any IVSCamera }.flatMap { $0.listAvailableInputSources() }.map(\.friendlyName)
+  }
+
+  func askForFigures() throws {
+    for stream in streams {
+      stream.delegate = self
+      try stream.requestRTCStats()
+    }
+  }
 }
 
 extension StageApp: @preconcurrency IVSStageStrategy {
@@ -57,5 +77,17 @@ extension StageApp: @preconcurrency IVSStageRenderer {
 }
 
 extension StageApp: @preconcurrency IVSErrorDelegate {
-  func source(_ source: any IVSErrorSource, didEmitError error: any Error) { errors.append(error as NSError) }
+  func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+    if source is any IVSDevice { deviceErrors.append(error as NSError) } else { errors.append(error as NSError) }
+  }
+}
+
+extension StageApp: @preconcurrency IVSMicrophoneDelegate {
+  func underlyingInputSourceChanged(
+    for microphone: any IVSMicrophone, toInputSource inputSource: IVSDeviceDescriptor?
+  ) { microphones.append(inputSource?.friendlyName ?? "none") }
+}
+
+extension StageApp: @preconcurrency IVSStageStreamDelegate {
+  func stream(_ stream: IVSStageStream, didGenerateRTCStats stats: [String: [String: String]]) { figures.append(stats) }
 }

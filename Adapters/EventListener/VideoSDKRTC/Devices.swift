@@ -22,7 +22,9 @@ extension Meeting {
     case .routeChanged(.microphone, _, let device?, _): tell { $0.onMicChanged(selectedDevice: device.name) }
     case .failed(let device, _):
       tell { $0.onError(error: device.kind == .camera ? .ERROR_GET_VIDEO_MEDIA : .ERROR_GET_AUDIO_MEDIA) }
-    case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .permissionChanged: break
+    case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .permissionChanged,
+      .wentToBackground, .cameToForeground:
+      break
     }
   }
 }

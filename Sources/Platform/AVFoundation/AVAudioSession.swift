@@ -143,7 +143,7 @@ public final class AVAudioSession: NSObject, Sendable {
           AVAudioSessionInterruptionTypeKey: InterruptionType.ended.rawValue,
           AVAudioSessionInterruptionOptionKey: options.rawValue,
         ])
-    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed: break
+    case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .wentToBackground, .cameToForeground: break
     }
   }
 

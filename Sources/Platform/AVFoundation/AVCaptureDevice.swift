@@ -1,5 +1,5 @@
 public import Foundation
-import Koine
+public import Koine
 
 /// A camera or a microphone of `Machine`, in Apple's words. Two objects for one device are equal.
 public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
@@ -91,9 +91,12 @@ public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
   /// The machine of code that runs here, whose cameras and microphones are announced from now on.
   private static func watched() -> Machine {
     let machine = Machine.current
-    _ = machine.face { CaptureAnnouncer(machine) }
+    announce(machine)
     return machine
   }
+
+  /// What is plugged in and out at this machine is posted from now on, also before anybody asks for devices (not Apple's).
+  public class func announce(_ machine: Machine) { _ = machine.face { CaptureAnnouncer(machine) } }
 
   // MARK: What is allowed
 

@@ -1,0 +1,65 @@
+public import Foundation
+public import Koine
+
+/// The app that runs on `Machine`, in Apple's words: whether it is in front.
+///
+/// There is one for each machine. What happens is posted to `NotificationCenter.default` on the delivery queue, with the
+/// machine's application as its object: whoever hears notifications of any object hears those of all rooms of the process.
+@preconcurrency @MainActor
+public final class UIApplication: UIResponder {
+  public enum State: Int, Sendable { case active, inactive, background }
+
+  nonisolated public static let willResignActiveNotification = Notification.Name(
+    "UIApplicationWillResignActiveNotification")
+  nonisolated public static let didEnterBackgroundNotification = Notification.Name(
+    "UIApplicationDidEnterBackgroundNotification")
+  nonisolated public static let willEnterForegroundNotification = Notification.Name(
+    "UIApplicationWillEnterForegroundNotification")
+  nonisolated public static let didBecomeActiveNotification = Notification.Name(
+    "UIApplicationDidBecomeActiveNotification")
+
+  nonisolated private let state: Lock<State>
+
+  /// The application of the machine of code that runs here: `World.current`'s, or the one whose news is being told.
+  public class var shared: UIApplication { of(Machine.current) }
+
+  /// The application of a machine (not Apple's).
+  nonisolated public class func of(_ machine: Machine) -> UIApplication {
+    machine.face {
+      let application = UIApplication(machine)
+      machine.observe { [weak application] event in application?.tell(event) }
+      return application
+    }
+  }
+
+  nonisolated private init(_ machine: Machine) {
+    state = Lock(machine.isInBackground ? .background : .active)
+    super.init()
+  }
+
+  /// As of the last notification.
+  public var applicationState: State { state.withLock { $0 } }
+
+  /// No screen falls asleep here.
+  public var isIdleTimerDisabled = false
+
+  /// On the delivery queue.
+  nonisolated private func tell(_ event: Machine.Event) {
+    switch event {
+    case .wentToBackground:
+      post(Self.willResignActiveNotification, .inactive, before: true)
+      post(Self.didEnterBackgroundNotification, .background)
+    case .cameToForeground:
+      post(Self.willEnterForegroundNotification, .inactive, before: true)
+      post(Self.didBecomeActiveNotification, .active)
+    default: break
+    }
+  }
+
+  /// - Parameter before: what is about to happen is told while it is not yet so.
+  nonisolated private func post(_ name: Notification.Name, _ new: State, before: Bool = false) {
+    if !before { state.withLock { $0 = new } }
+    NotificationCenter.default.post(name: name, object: self)
+    if before { state.withLock { $0 = new } }
+  }
+}

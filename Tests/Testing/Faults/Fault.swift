@@ -1,0 +1,93 @@
+import Foundation
+import KoineAVFoundation
+import KoineTesting
+
+/// Everything that a test room can make go wrong. Each style has a suite that meets all of them, and says in its vendor's
+/// words what comes of each: a `switch` that leaves one out does not compile.
+enum Fault: CaseIterable, Sendable {
+  case credentialRefused, permissionRefused, serverFails, roomFull, sentOut, roomClosed
+  case serverRestart, throttle, networkLost, networkChange
+  case cameraUnplugged, cameraBusy, noCamera, cameraDenied, microphoneDenied, keysMissing
+  case interruption, routeChange, background
+
+  /// Whether it happens before the app enters the room.
+  private var isAtTheDoor: Bool {
+    switch self {
+    case .credentialRefused, .permissionRefused, .serverFails, .roomFull: true
+    case .cameraBusy, .noCamera, .cameraDenied, .microphoneDenied, .keysMissing: true
+    case .sentOut, .roomClosed, .serverRestart, .throttle, .networkLost, .networkChange: false
+    case .cameraUnplugged, .interruption, .routeChange, .background: false
+    }
+  }
+
+  /// Whether the app gets into the room at all.
+  var letsIn: Bool {
+    switch self {
+    case .credentialRefused, .permissionRefused, .serverFails, .roomFull: false
+    default: true
+    }
+  }
+
+  func beforeEntering(_ room: TestRoom) throws { if isAtTheDoor { try happen(in: room) } }
+  func afterEntering(_ room: TestRoom) throws { if !isAtTheDoor { try happen(in: room) } }
+
+  static let headset = Machine.Device(
+    id: "headset", kind: .microphone, name: "Headset", attachment: .wired, source: "tone:500")
+
+  private func happen(in room: TestRoom) throws {
+    let machine = room.machine(of: "Ana")
+    switch self {
+    case .credentialRefused: room.refuse("Ana", .credential)
+    case .permissionRefused: room.refuse("Ana", .permission)
+    case .serverFails: room.refuse("Ana", .failure)
+    case .roomFull: room.limitParticipants(to: 1)  // Bea is in
+    case .sentOut: room.remove("Ana")
+    case .roomClosed: room.close()
+    case .serverRestart: room.restartServer()
+    case .throttle: try room.setNetwork("rate=30k,loss=20%,delay=300ms", of: "Ana")
+    case .networkLost: room.cutNetwork(of: "Ana", for: .seconds(3_600))
+    case .networkChange: room.changeNetwork(of: "Ana")
+    case .cameraUnplugged, .noCamera: for camera in machine.devices(.camera) { machine.unplug(camera.id) }
+    case .cameraBusy: room.occupy(.camera, of: "Ana")
+    case .cameraDenied: machine.setPermission(.denied, .camera)
+    case .microphoneDenied: machine.setPermission(.denied, .microphone)
+    case .keysMissing:
+      machine.setInformation(AppInformation(["NSMicrophoneUsageDescription": "so that others hear you"]))
+    case .interruption: machine.beginInterruption()
+    case .routeChange: machine.plugIn(Self.headset)
+    case .background: machine.moveToBackground()
+    }
+  }
+}
+
+/// What Apple's notification centre posts of one machine, by the names' last words.
+final class Notices: Sendable {
+  private let names = Lock<[String]>([])
+  private let tokens = Lock<[any NSObjectProtocol & Sendable]>([])
+
+  init(of machine: Machine) {
+    let sources: [(any AnyObject & Sendable, [Notification.Name])] = [
+      (AVAudioSession.of(machine), [AVAudioSession.interruptionNotification, AVAudioSession.routeChangeNotification]),
+      (
+        UIApplication.of(machine),
+        [
+          UIApplication.willResignActiveNotification, UIApplication.didEnterBackgroundNotification,
+          UIApplication.willEnterForegroundNotification, UIApplication.didBecomeActiveNotification,
+        ]
+      ),
+    ]
+    for (object, wanted) in sources {
+      for name in wanted {
+        let token = NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { [names] _ in
+          let text = name.rawValue.replacing("Notification", with: "").replacing("UIApplication", with: "")
+          names.withLock { $0.append(text.replacing("AVAudioSession", with: "")) }
+        }
+        tokens.withLock { $0.append(token) }
+      }
+    }
+  }
+
+  deinit { for token in tokens.withLock({ $0 }) { NotificationCenter.default.removeObserver(token) } }
+
+  var all: [String] { names.withLock { $0 } }
+}

@@ -1,0 +1,97 @@
+import AmazonChimeSDK
+import Foundation
+import KoineTesting
+import Testing
+
+/// What goes wrong, as a meeting app is told: errors that `start` throws, statuses of the audio session, capture errors.
+@MainActor
+@Suite struct MeetingFaultTests {
+  @Test(arguments: Fault.allCases) func aMeetingAppIsTold(fault: Fault) async throws {
+    // How good a path is nobody can say by the few packets of stamps
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: fault == .throttle ? .real : .stamps)
+    let machine = room.machine(of: "Ana")
+    let bea = try await room.join("Bea")
+    let pass = try room.credential(.meeting, for: "Ana")
+    let app = try MeetingApp(
+      createMeeting: Data(pass.createMeetingJSON.utf8), createAttendee: Data(pass.createAttendeeJSON.utf8))
+    try fault.beforeEntering(room)
+    if fault == .cameraDenied || fault == .keysMissing || fault == .microphoneDenied {
+      let missing: PermissionError = fault == .microphoneDenied ? .audioPermissionError : .videoPermissionError
+      #expect(throws: missing) { try app.start() }
+      #expect(machine.missingKeys == (fault == .keysMissing ? ["NSCameraUsageDescription"] : []))
+      return
+    }
+    try app.start()
+    guard fault.letsIn else {
+      await room.until("\(fault) is told") { app.log.last?.hasPrefix("stopped") == true }
+      let status =
+        switch fault {
+        case .roomFull: "audioCallAtCapacity"
+        case .serverFails: "audioInternalServerError"
+        default: "audioAuthenticationRejected"
+        }
+      #expect(app.log == ["connecting", "stopped \(status)"])
+      return
+    }
+    await room.until("they meet") { app.log.contains("started") && room.screen(app.view).shows("Bea") }
+    if fault != .cameraBusy, fault != .noCamera { await room.until("Bea sees Ana") { bea.sees("Ana") } }
+    let notices = Notices(of: machine)
+    try fault.afterEntering(room)
+    let since = room.now
+
+    switch fault {
+    case .credentialRefused, .permissionRefused, .serverFails, .roomFull: break  // told above
+    case .cameraDenied, .microphoneDenied, .keysMissing: break
+    case .sentOut, .roomClosed:
+      await room.until("the meeting has stopped") { app.log.last == "stopped audioServerHungup" }
+    case .networkLost:
+      await room.until("the meeting has stopped", within: .seconds(300)) { app.log.last?.hasPrefix("stopped") == true }
+      #expect(
+        app.log.suffix(4) == ["dropped", "reconnecting", "gave up reconnecting", "stopped audioDisconnected"])
+    case .serverRestart:
+      await room.run(for: .seconds(1))
+      await room.until("they meet again", within: .seconds(60)) {
+        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
+          && bea.sees("Ana", newerThan: since + .seconds(1))
+      }
+      #expect(app.log.suffix(3) == ["dropped", "reconnecting", "restarted"])
+    case .throttle:
+      await room.until("the connection is poor", within: .seconds(60)) { app.log.contains("poor") }
+      try room.setNetwork("delay=1ms", of: "Ana")
+      await room.until("it has recovered", within: .seconds(60)) { app.log.contains("recovered") }
+      #expect(!app.log.contains { $0.hasPrefix("stopped") }, "\(app.log)")
+    case .networkChange:
+      await room.run(for: .seconds(1))
+      await room.until("they go on") {
+        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
+          && bea.sees("Ana", newerThan: since + .seconds(1))
+      }
+      #expect(!app.log.contains { $0.hasPrefix("stopped") })
+    case .cameraUnplugged:
+      await room.run(for: .seconds(3))
+      #expect(MediaDevice.listVideoDevices().isEmpty || !bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+    case .cameraBusy, .noCamera:
+      await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
+      room.enter(as: "Ana") { app.startCamera() }
+      await room.until("the capture's error is told") {
+        app.captureErrors == [fault == .cameraBusy ? "systemFailure" : "configurationFailure"]
+      }
+    case .interruption:
+      await room.run(for: .seconds(1))
+      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
+      machine.endInterruption()
+      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      #expect(!app.log.contains { $0.hasPrefix("stopped") })
+    case .routeChange:
+      await room.until("the list of devices is another") { app.log.last?.hasPrefix("devices") == true }
+      #expect(app.log.last?.contains("Headset") == true && notices.all == ["RouteChange"])
+    case .background:
+      await room.run(for: .seconds(3))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+      machine.returnToForeground()
+      await room.until("pictures are back") { bea.sees("Ana", newerThan: since + .seconds(3)) }
+      #expect(notices.all.count == 4 && !app.log.contains { $0.hasPrefix("stopped") })
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import AmazonIVSBroadcast
+import KoineTesting
+import Testing
+
+/// What goes wrong, as a stage's app is told: states with errors for what ends the stay, an error delegate for what does
+/// not, and nothing for what the vendor's client mends by itself.
+@MainActor
+@Suite struct StageFaultTests {
+  @Test(arguments: Fault.allCases) func aStageAppIsTold(fault: Fault) async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
+    let machine = room.machine(of: "Ana")
+    let bea = try await room.join("Bea")
+    let app = StageApp()
+    try fault.beforeEntering(room)
+    try room.enter(as: "Ana") { try app.join(with: room.credential(.stage, for: "Ana").token) }
+    guard fault.letsIn else {
+      await room.until("\(fault) is told") { app.states.last == .disconnected }
+      let code =
+        switch fault {
+        case .credentialRefused, .permissionRefused: 1026
+        case .roomFull: 1024
+        default: 1203
+        }
+      #expect(app.states == [.connecting, .disconnected])
+      #expect(app.errors.map(\.code) == [code] && app.errors.allSatisfy { $0.domain == IVSBroadcastErrorDomain })
+      #expect(app.errors.first?.userInfo[IVSBroadcastErrorIsFatalKey] as? Bool == true)
+      return
+    }
+    await room.until("they meet") { app.states.last == .connected && room.screen(app.view).shows("Bea") }
+    let hasCamera = ![.cameraBusy, .noCamera, .cameraDenied, .keysMissing].contains(fault)
+    if hasCamera { await room.until("Bea sees Ana") { bea.sees("Ana") } }
+    let notices = Notices(of: machine)
+    try fault.afterEntering(room)
+    let since = room.now
+
+    switch fault {
+    case .credentialRefused, .permissionRefused, .serverFails, .roomFull: break  // told above
+    case .sentOut, .roomClosed, .networkLost:
+      await room.until("the stay is over", within: .seconds(300)) { app.states.last == .disconnected }
+      let codes = [Fault.sentOut: 1026, .roomClosed: 1027, .networkLost: 1300]
+      #expect(app.errors.last?.code == codes[fault])
+      #expect(app.people.isEmpty && bea.sees("Ana", newerThan: since + .seconds(1)) == false)
+    case .serverRestart:
+      await room.run(for: .seconds(1))
+      await room.until("they meet again", within: .seconds(60)) {
+        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
+          && bea.sees("Ana", newerThan: since + .seconds(1))
+      }
+      #expect(app.states == [.connecting, .connected, .connecting, .connected] && app.errors.isEmpty)
+    case .throttle:
+      await room.run(for: .seconds(10))
+      try app.askForFigures()
+      await room.until("figures have come") { !app.figures.isEmpty }
+      let pair = app.figures.flatMap(\.values).first { $0["type"] == "candidate-pair" }
+      #expect(Double(pair?["currentRoundTripTime"] ?? "").map { $0 > 0.5 } == true)
+      #expect(app.states.last == .connected && app.errors.isEmpty)
+    case .networkChange:
+      await room.run(for: .seconds(1))
+      await room.until("they go on") {
+        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
+          && bea.sees("Ana", newerThan: since + .seconds(1))
+      }
+      #expect(app.errors.isEmpty)
+    case .cameraUnplugged:
+      await room.run(for: .seconds(3))
+      #expect(app.cameras.isEmpty && !bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:Ana,320x180@5"))
+      #expect(app.cameras == ["USB"])
+    case .cameraBusy, .cameraDenied, .keysMissing:
+      await room.until("the camera's error is told") { app.deviceErrors.map(\.code) == [1020] }
+      #expect(
+        app.errors.map(\.code) == [1020] && app.errors.first?.userInfo[IVSBroadcastErrorIsFatalKey] as? Bool == false)
+      #expect(machine.missingKeys == (fault == .keysMissing ? ["NSCameraUsageDescription"] : []))
+      await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
+    case .noCamera:
+      await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
+      #expect(app.cameras.isEmpty && app.errors.isEmpty)
+    case .microphoneDenied:
+      await room.until("the microphone's error is told") { app.deviceErrors.map(\.code) == [1020] }
+      #expect(bea.sees("Ana") && !bea.hears("Ana"))
+    case .interruption:
+      await room.run(for: .seconds(1))
+      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
+      machine.endInterruption()
+      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      #expect(notices.all == ["Interruption", "Interruption"])
+    case .routeChange:
+      await room.until("the microphone is another") { app.microphones == ["Headset"] }
+      #expect(notices.all == ["RouteChange"])
+    case .background:
+      await room.run(for: .seconds(3))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana") && room.speaker.hears("Bea"))
+      machine.returnToForeground()
+      await room.until("pictures are back") { bea.sees("Ana", newerThan: since + .seconds(3)) }
+      #expect(
+        notices.all == ["WillResignActive", "DidEnterBackground", "WillEnterForeground", "DidBecomeActive"])
+      #expect(app.states == [.connecting, .connected] && app.errors.isEmpty)
+    }
+  }
+}
