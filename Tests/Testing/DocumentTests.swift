@@ -11,4 +11,17 @@ import Testing
     let text = try String(contentsOf: root.appendingPathComponent(document), encoding: .utf8)
     #expect(text.contains("```swift\n\(test)```"))
   }
+
+  /// What the recipes install is the same, and Scripts/setup knows it.
+  @Test func theRecipesInstallTheSamePackages() throws {
+    func packages(_ path: String) throws -> Set<String> {
+      let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+      let words = text.split { $0.isWhitespace || $0 == "\\" }.map(String.init)
+      return Set(words.filter { $0.hasPrefix("lib") && $0.hasSuffix("-dev") || $0 == "pkg-config" })
+    }
+    let workflow = try packages("Docs/recipes/calls.yml")
+    #expect(workflow.count == 10)
+    #expect(try packages("Docs/recipes/Dockerfile") == workflow)
+    #expect(try packages("Scripts/setup").isSuperset(of: workflow))
+  }
 }
