@@ -145,8 +145,9 @@ final class Hub: LinkHost, @unchecked Sendable {
   func hasOrders(_ number: Int) {
     loop.post { [self] in
       guard let client = clients[number] else { return }
-      client.end.carryOutOrders(at: loop.now)
-      loop.endTurnSoon()
+      let now = loop.now
+      client.end.carryOutOrders(at: now)
+      endTurn(at: now)
     }
   }
 
@@ -297,7 +298,7 @@ final class Hub: LinkHost, @unchecked Sendable {
       }
       door.lines.removeAll { $0.stream.isBroken }
     }
-    for client in clients.values { client.handleTimeout(at: now) }
+    for (_, client) in clients.sorted(by: { $0.key < $1.key }) { client.handleTimeout(at: now) }
     endTurn(at: now)
   }
 

@@ -14,8 +14,6 @@ protocol NetworkLoop: AnyObject, Sendable {
   func open() throws -> SocketAddress
   func close(_ address: SocketAddress)
   func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress)
-  /// Has the hub end its turn, once for everything that happens in the same moment.
-  func endTurnSoon()
   /// Sends out what has been collected; called once per turn.
   func flush()
   /// Nobody is connected any more: threads and descriptors may go until the next `post`.
@@ -26,10 +24,10 @@ protocol NetworkLoop: AnyObject, Sendable {
 final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane` only, but for `post`
   private let lane: Lane
   private let hub: @Sendable () -> Hub?
-  private var alarm: (due: Tick, alarm: Alarm)?
+  private var alarm: Alarm?
   private var nextHost: UInt32 = 0x0A00_0001  // 10.0.0.1
   private var addresses: Set<SocketAddress> = []
-  private var endsTurnSoon = false
+  private var isTurning = false
 
   init(scheduler: Scheduler, hub: @escaping @Sendable () -> Hub?) {
     lane = scheduler.lane("network")
@@ -41,16 +39,12 @@ final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane
   func post(_ work: @escaping @Sendable () -> Void) { lane.post(work) }
 
   func wake(at deadline: Tick?) {
-    let due = deadline.map { max($0, now) }
-    guard due != alarm?.due else { return }
-    alarm?.alarm.cancel()
-    alarm = due.map { due in
-      let alarm = lane.post(at: due) { [weak self] in
+    alarm?.cancel()
+    alarm = deadline.map { deadline in
+      lane.post(at: max(deadline, now)) { [weak self] in
         guard let self else { return }
-        self.alarm = nil
         hub()?.handleTimeout(at: now)
       }
-      return (due, alarm)
     }
   }
 
@@ -69,17 +63,7 @@ final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane
     lane.post { [weak self] in
       guard let self, addresses.contains(destination), let hub = hub() else { return }
       hub.handle(copy, from: source, to: destination, at: now)
-      endTurnSoon()
-    }
-  }
-
-  func endTurnSoon() {
-    guard !endsTurnSoon else { return }
-    endsTurnSoon = true
-    lane.post { [weak self] in
-      guard let self else { return }
-      endsTurnSoon = false
-      hub()?.endTurn(at: now)
+      hub.endTurn(at: now)
     }
   }
 
@@ -105,8 +89,6 @@ final class LoopbackLoop: NetworkLoop, UDPLoopClient, Sendable {
     place.send(datagram, from: source, to: destination)
   }
 
-  /// At once: the loop ends a turn after each batch of datagrams by itself.
-  func endTurnSoon() { hub()?.endTurn(at: now) }
   func flush() { place.flush() }
   func rest() { place.rest() }
 
