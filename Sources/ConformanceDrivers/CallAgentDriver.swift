@@ -171,7 +171,8 @@ final class CallAgentDriver: NSObject, KoineDriver {
     recorder.calling {
       incoming.accept(options: options) { [weak self] call, error in
         answer(error)
-        if let call { self?.take(call) }
+        // In a call already: an app of this style says no.
+        if let call { self?.take(call) } else { incoming.reject { _ in } }
       }
     }
   }

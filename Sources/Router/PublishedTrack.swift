@@ -85,6 +85,8 @@ final class PublishedTrack {
   /// Its place among the voices, for microphones.
   let voice: SpeakerBoard.Voice?
   var track: Track
+  /// Whether it is muted has changed since the others were told.
+  var owesMute = false
   var layers: [Layer]
   var forwarders: ContiguousArray<Forwarder> = []
   /// Counts the interruptions: a forwarder that has not seen the newest begins a new stretch.

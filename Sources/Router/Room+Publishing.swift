@@ -71,12 +71,15 @@ extension Room {
   func mute(_ trackID: String, _ muted: Bool, of member: Member, at now: Tick) {
     guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
     guard track.track.muted != muted else { return }
-    do throws(Failure) { try spend(bytes: track.track.writtenSize, of: member, at: now) } catch {
-      return outbox.post(.failed(request: nil, error), to: member.connection)
-    }
     track.track.muted = muted
     if muted { silence(track, at: now) } else { requestKeyFrames(of: track, at: now) }
-    tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
+    if !track.owesMute, member.spread.take(bytes: track.track.writtenSize, at: now) {
+      tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
+    } else {
+      // Never refused: the owner has muted it, whatever the others are told, and in the end they are told the latest.
+      track.owesMute = true
+      tellSoon(at: now + Self.tellingInterval)
+    }
   }
 
   /// Nothing of the track goes to anybody until its owner unmutes it, who is told as everybody is.

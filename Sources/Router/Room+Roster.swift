@@ -4,8 +4,8 @@ import KoineSignaling
 // What the room knows of its members, and what one member may make it tell the others.
 
 extension Room {
-  /// Whoever changes them more often is told of less often.
-  private static let attributesInterval: Duration = .milliseconds(100)
+  /// Of what somebody changes more often, the others are told less often.
+  static let tellingInterval: Duration = .milliseconds(100)
 
   /// Pays for what the others are going to be told.
   func spend(bytes: Int, of member: Member, at now: Tick) throws(Failure) {
@@ -35,10 +35,9 @@ extension Room {
       return outbox.post(.failed(request: nil, error), to: member.connection)
     }
     guard !member.grants.isHidden else { return }
-    if let told = member.attributesTold, now < told + Self.attributesInterval {
+    if let told = member.attributesTold, now < told + Self.tellingInterval {
       member.owesAttributes = true
-      nextAttributes = nextAttributes.sooner(told + Self.attributesInterval)
-      needsSettling = true
+      tellSoon(at: told + Self.tellingInterval)
     } else {
       tellAttributes(of: member, at: now)
     }
@@ -66,13 +65,23 @@ extension Room {
     tellOthers(.attributes(participant: member.id, member.attributes), than: member)
   }
 
-  /// The latest of those who changed theirs too often.
-  func tellAttributes(at now: Tick) {
-    guard let due = nextAttributes, due <= now else { return }
-    nextAttributes = nil
-    for member in members where member.owesAttributes {
-      let moment = (member.attributesTold ?? now) + Self.attributesInterval
-      if moment <= now { tellAttributes(of: member, at: now) } else { nextAttributes = nextAttributes.sooner(moment) }
+  func tellSoon(at due: Tick) {
+    nextTelling = nextTelling.sooner(due)
+    needsSettling = true
+  }
+
+  /// The latest of those who changed their attributes, or muted and unmuted, too often.
+  func tellOwed(at now: Tick) {
+    guard let due = nextTelling, due <= now else { return }
+    nextTelling = nil
+    for member in members {
+      for track in member.tracks where track.owesMute {
+        track.owesMute = false
+        tellOthers(.muted(participant: member.id, trackID: track.track.id, muted: track.track.muted), than: member)
+      }
+      guard member.owesAttributes else { continue }
+      let moment = (member.attributesTold ?? now) + Self.tellingInterval
+      if moment <= now { tellAttributes(of: member, at: now) } else { nextTelling = nextTelling.sooner(moment) }
     }
   }
 }

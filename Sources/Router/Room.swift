@@ -34,7 +34,7 @@ final class Room {
   var listed: [PublishedTrack] = []
   var nextLayerCheck: Tick?
   var nextQualityCheck: Tick?
-  var nextAttributes: Tick?
+  var nextTelling: Tick?
   /// Names, attributes and tracks of all its members, as they are written.
   var rosterBytes = 0
   private var nextExpiry: Tick?
@@ -277,7 +277,7 @@ final class Room {
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
     var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry).sooner(
-      nextAttributes)
+      nextTelling)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in listed { soonest = soonest.sooner(track.deadline) }
     return soonest
@@ -289,7 +289,7 @@ final class Room {
     checkLayers(at: now)
     checkQuality(at: now)
     checkExpiry(at: now)
-    tellAttributes(at: now)
+    tellOwed(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }
       remove(member, told: .dropped, others: .dropped, at: now)
