@@ -37,6 +37,8 @@ final class ComposedRoom: RoomRecording, Sendable {
     var leader: Participant.ID?
     var broadcast: Broadcast?
     var isOver = false
+    /// Why nothing more could be written, or the end of it not.
+    var failure: (any Error)?
   }
 
   private let session: Session
@@ -63,29 +65,44 @@ final class ComposedRoom: RoomRecording, Sendable {
       try? output.close()
       throw error
     }
-    let broadcast = try Broadcast(of: composition, to: output, bitrate: bitrate)
-    let isOver = state.withLock { state in
-      state.broadcast = broadcast
-      return state.isOver
+    do {
+      let broadcast = try Broadcast(
+        of: composition, to: output, bitrate: bitrate, onFailure: { [weak self] in self?.fail($0) })
+      let isOver = state.withLock { state in
+        state.broadcast = broadcast
+        return state.isOver
+      }
+      if isOver { try broadcast.stop() }
+    } catch {
+      await session.leave()
+      throw error
     }
-    if isOver { try broadcast.stop() }
   }
 
   var isRunning: Bool { state.withLock { !$0.isOver } }
 
   func stop() async throws {
-    let result = Result { try end() }
+    end()
     await session.leave()
-    try result.get()
+    if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  /// Once, whoever says so first: the app, or the room.
-  private func end() throws {
+  /// Once, whoever says so first: the app, the room, or a disk that is full. What failed is told by `stop()`.
+  private func end() {
     let broadcast = state.withLock { state in
       defer { state.isOver = true }
       return state.isOver ? nil : state.broadcast
     }
-    try broadcast?.stop()
+    do { try broadcast?.stop() } catch { note(error) }
+  }
+
+  private func fail(_ error: any Error) {
+    note(error)
+    end()
+  }
+
+  private func note(_ error: any Error) {
+    state.withLock { $0.failure = $0.failure ?? error }
   }
 
   // MARK: On the delivery queue
@@ -101,7 +118,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     case .dominantSpeakerChanged(let leader):
       state.withLock { $0.leader = leader }
       layOut()
-    case .stateChanged(.ended): try? end()  // what could not be written is told by `stop()` to those who ask
+    case .stateChanged(.ended): end()
     default: break
     }
   }
@@ -149,37 +166,6 @@ final class ComposedRoom: RoomRecording, Sendable {
       let name = stream.id.description
       composition.change(
         name, to: Slot(name, x: place.x, y: place.y, width: place.width, height: place.height))
-    }
-  }
-}
-
-/// Where so many pictures lie.
-struct Places {
-  struct Place: Equatable { var x, y, width, height: Double }
-  private(set) var all: [Place] = []
-
-  /// - Parameter hasLarge: the first takes four fifths of the height, the others share a row below.
-  init(width: Double, height: Double, count: Int, hasLarge: Bool) {
-    guard hasLarge else {
-      addGrid(width, height, count)
-      return
-    }
-    let row = height / 5
-    all.append(Place(x: 0, y: 0, width: width, height: height - row))
-    for index in 0..<max(count - 1, 0) {
-      let share = width / Double(count - 1)
-      all.append(Place(x: Double(index) * share, y: height - row, width: share, height: row))
-    }
-  }
-
-  /// In rows of as many columns, as nearly square as they come.
-  private mutating func addGrid(_ width: Double, _ height: Double, _ count: Int) {
-    let columns = max(Int(Double(count).squareRoot().rounded(.up)), 1)
-    let rows = max((count + columns - 1) / columns, 1)
-    let (width, height) = (width / Double(columns), height / Double(rows))
-    for index in 0..<count {
-      all.append(
-        Place(x: Double(index % columns) * width, y: Double(index / columns) * height, width: width, height: height))
     }
   }
 }

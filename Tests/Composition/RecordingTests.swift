@@ -203,6 +203,40 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     }
   }
 
+  /// A disk that is full from the hundredth frame on.
+  private final class FullDisk: BroadcastOutput, Sendable {
+    struct IsFull: Error {}
+    private let state = Lock((frames: 0, tell: nil as (@Sendable (any Error) -> Void)?))
+
+    func take(_ frame: EncodedFrame) {
+      let tell = state.withLock { state in
+        state.frames += 1
+        return state.frames == 100 ? state.tell : nil
+      }
+      tell?(IsFull())
+    }
+
+    func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { state.withLock { $0.tell = handler } }
+    func close() throws { throw IsFull() }
+  }
+
+  @Test func whatCouldNotBeWrittenIsToldByStop() async throws {
+    let (world, disk) = (world, FullDisk())
+    let ana = try await enter("ana")
+    try ana.publish(camera: Devices.camera("pattern:320x180@10"))
+    let recording = try await world.run {
+      await outcome { try await ComposingRecorder().record(RecordingRequest(room: "tea"), to: disk, in: world) }
+    }.get()
+    #expect(recording.isRunning)
+    await world.run(for: .seconds(3))
+    #expect(!recording.isRunning, "nothing more can be written")
+    await #expect(throws: FullDisk.IsFull.self) {
+      try await world.run { await outcome { try await recording.stop() } }.get()
+    }
+    ana.closeRoom()
+    await world.run(for: .seconds(1))
+  }
+
   private func lastPictures(of name: String) async throws -> Double {
     let text = try await Command(
       "ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0",

@@ -119,15 +119,9 @@ final class Output: Sendable {
     }
   }
 
-  /// In rows of as many columns, as nearly square as they come.
   private func layOut(_ shown: [Shown]) {
-    let columns = max(Int(Double(shown.count).squareRoot().rounded(.up)), 1)
-    let rows = max((shown.count + columns - 1) / columns, 1)
-    let (width, height) = (Self.width / Double(columns), Self.height / Double(rows))
-    for (place, entry) in shown.enumerated() {
-      let slot = Slot(
-        "\(entry.tile)", x: Double(place % columns) * width, y: Double(place / columns) * height, width: width,
-        height: height)
+    for (entry, place) in zip(shown, Places(width: Self.width, height: Self.height, count: shown.count).all) {
+      let slot = Slot("\(entry.tile)", x: place.x, y: place.y, width: place.width, height: place.height)
       composition.change("\(entry.tile)", to: slot)
     }
     for tile in 0..<limit where !shown.contains(where: { $0.tile == tile }) {
