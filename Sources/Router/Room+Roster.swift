@@ -27,20 +27,14 @@ extension Room {
   /// Replaces its attributes, but for those that its credential gave it.
   func take(_ attributes: [String: String], of member: Member, at now: Tick) {
     do throws(Failure) {
-      let merged = try check(attributes, of: member)
-      try spend(bytes: Participant.writtenSize(of: merged), of: member, at: now)
-      member.attributes = merged
+      member.attributes = try check(attributes, of: member)
       weigh(member)
     } catch {
       return outbox.post(.failed(request: nil, error), to: member.connection)
     }
     guard !member.grants.isHidden else { return }
-    if let told = member.attributesTold, now < told + Self.tellingInterval {
-      member.owesAttributes = true
-      tellSoon(at: told + Self.tellingInterval)
-    } else {
-      tellAttributes(of: member, at: now)
-    }
+    member.owesAttributes = true
+    tellAttributes(of: member, at: now)
   }
 
   private func check(_ attributes: [String: String], of member: Member) throws(Failure) -> [String: String] {
@@ -59,7 +53,14 @@ extension Room {
     return merged
   }
 
+  /// At once, or later where the others were told a moment ago or the budget is spent: an app and its room never differ
+  /// for good because it changed its mind too often.
   private func tellAttributes(of member: Member, at now: Tick) {
+    let moment = member.attributesTold.map { $0 + Self.tellingInterval } ?? now
+    guard moment <= now else { return tellSoon(at: moment) }
+    guard member.spread.take(bytes: Participant.writtenSize(of: member.attributes), at: now) else {
+      return tellSoon(at: now + Self.tellingInterval)
+    }
     member.attributesTold = now
     member.owesAttributes = false
     tellOthers(.attributes(participant: member.id, member.attributes), than: member)
@@ -79,9 +80,7 @@ extension Room {
         track.owesMute = false
         tellOthers(.muted(participant: member.id, trackID: track.track.id, muted: track.track.muted), than: member)
       }
-      guard member.owesAttributes else { continue }
-      let moment = (member.attributesTold ?? now) + Self.tellingInterval
-      if moment <= now { tellAttributes(of: member, at: now) } else { nextTelling = nextTelling.sooner(moment) }
+      if member.owesAttributes { tellAttributes(of: member, at: now) }
     }
   }
 }
