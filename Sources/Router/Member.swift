@@ -108,26 +108,6 @@ final class SpreadBudget {
   }
 }
 
-/// So many at once, then so many a second.
-struct Budget {
-  private let burst: Double
-  private let perSecond: Double
-  private var left: Double
-  private var filled: Tick
-
-  init(burst: Double, perSecond: Double, now: Tick) {
-    (self.burst, self.perSecond, left, filled) = (burst, perSecond, burst, now)
-  }
-
-  mutating func take(_ amount: Double = 1, at now: Tick) -> Bool {
-    left = min(burst, left + perSecond * max((now - filled).inSeconds, 0))
-    filled = now
-    guard left >= amount else { return false }
-    left -= amount
-    return true
-  }
-}
-
 /// Brings a publisher's capture times onto the router's clock, the same way for all its tracks, so that they stay in step.
 ///
 /// Programs on one machine share the clock and need nothing; a difference beyond a second is a clock of its own, and the

@@ -8,7 +8,7 @@ import NIOCore
 final class DoorKeeper: Sendable {
   private struct Visitors {
     var connections = 0
-    var budget: MessageBudget
+    var budget: Budget
   }
 
   private struct State {
@@ -39,7 +39,7 @@ final class DoorKeeper: Sendable {
     deinit { giveBack() }
 
     func takeMessage(at now: NIODeadline = .now()) -> Bool {
-      keeper.state.withLock { $0.visitors[visitor]?.budget.take(at: now) ?? true }
+      keeper.state.withLock { $0.visitors[visitor]?.budget.take(at: now.tick) ?? true }
     }
 
     func giveBack() {
@@ -58,12 +58,12 @@ final class DoorKeeper: Sendable {
     return state.withLock { state in
       if now - state.swept >= Self.sweepInterval {
         state.swept = now
-        state.visitors = state.visitors.filter { $0.value.connections > 0 || !$0.value.budget.isFull(at: now) }
+        state.visitors = state.visitors.filter { $0.value.connections > 0 || !$0.value.budget.isFull(at: now.tick) }
       }
       let known =
         state.visitors[visitor]
         ?? Visitors(
-          budget: MessageBudget(burst: limits.addressBurst, perSecond: limits.addressMessagesPerSecond, at: now))
+          budget: Budget(burst: limits.addressBurst, perSecond: limits.addressMessagesPerSecond, now: now.tick))
       guard state.connections < limits.connections, known.connections < limits.connectionsPerAddress else {
         state.refused += 1
         return nil
@@ -98,4 +98,9 @@ final class DoorKeeper: Sendable {
   var refused: Int { state.withLock { $0.refused } }
   /// For tests.
   var remembered: Int { state.withLock { $0.visitors.count } }
+}
+
+extension NIODeadline {
+  /// The same moment of the same clock, as budgets count.
+  var tick: Tick { Tick(nanoseconds: Int64(clamping: uptimeNanoseconds)) }
 }

@@ -22,7 +22,7 @@ final class SignalHandler: ChannelInboundHandler {
   private let limits: ServerLimits
   private var connection: ConnectionID?
   private var outlet: ChannelOutlet?
-  private var budget: MessageBudget
+  private var budget: Budget
   private var pings: RepeatedTask?
   private var lastHeard = NIODeadline.now()
 
@@ -34,7 +34,7 @@ final class SignalHandler: ChannelInboundHandler {
     self.isBrowser = isBrowser
     admission = pass
     self.limits = limits
-    budget = MessageBudget(burst: limits.messageBurst, perSecond: limits.messagesPerSecond)
+    budget = Budget(burst: limits.messageBurst, perSecond: limits.messagesPerSecond, now: lastHeard.tick)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -59,7 +59,9 @@ final class SignalHandler: ChannelInboundHandler {
     let frame = unwrapInboundIn(data)
     guard let outlet, !outlet.isClosing else { return }
     lastHeard = .now()
-    guard budget.take(), admission.takeMessage() else { return outlet.close(.policyViolation) }
+    guard budget.take(at: lastHeard.tick), admission.takeMessage(at: lastHeard) else {
+      return outlet.close(.policyViolation)
+    }
     switch frame.opcode {
     case .text: take(frame.unmaskedData)
     case .ping: outlet.write(frame.unmaskedData, as: .pong)

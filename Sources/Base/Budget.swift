@@ -1,0 +1,25 @@
+/// So many at once, then so many a second: a token bucket.
+package struct Budget: Sendable {
+  private let burst: Double
+  private let perSecond: Double
+  private var left: Double
+  private var filled: Tick
+
+  package init(burst: Double, perSecond: Double, now: Tick) {
+    (self.burst, self.perSecond, left, filled) = (burst, perSecond, burst, now)
+  }
+
+  /// - Returns: false when there is not so much left; then nothing is taken.
+  package mutating func take(_ amount: Double = 1, at now: Tick) -> Bool {
+    left = filling(at: now)
+    filled = now
+    guard left >= amount else { return false }
+    left -= amount
+    return true
+  }
+
+  /// Whether nothing of what was taken before counts any more.
+  package func isFull(at now: Tick) -> Bool { filling(at: now) >= burst }
+
+  private func filling(at now: Tick) -> Double { min(burst, left + perSecond * max((now - filled).inSeconds, 0)) }
+}
