@@ -133,7 +133,7 @@ extension Acts {
   static func processing(_ stage: Stage) async throws {
     let (ana, ben) = (try await stage.enter("ana"), try await stage.enter("ben"))
     let voice = try ana.publish(
-      microphone: FanSource(), options: AudioPublishOptions(processing: AudioProcessing.none))
+      microphone: Devices.microphone("fan"), options: AudioPublishOptions(processing: AudioProcessing.none))
     await stage.run(1)
     let ear = Viewer()
     ben.attach(ear as any AudioSink, to: try stage.stream(.microphone, of: "ana", seenBy: ben))
@@ -171,13 +171,14 @@ extension Acts {
 
   static func record(_ stage: Stage) async throws {
     RoomRecorders.use(ComposingRecorder())
+    var people: [Session] = []
     for name in ["ana", "ben", "cleo", "dan"] {
       let session = try await stage.enter(name)
       try session.publish(camera: Devices.camera("stamp:\(name),320x180@25"))
       try session.publish(microphone: Devices.microphone("tone:\(200 + name.utf8.count * 100)"))
-      kept.withLock { $0.append(session) }
+      people.append(session)
     }
-    defer { kept.withLock { $0 = [] } }
+    defer { withExtendedLifetime(people) {} }  // who is let go has left
     let folder = stage.folder ?? FileManager.default.temporaryDirectory.path
     let file = URL(fileURLWithPath: folder).appendingPathComponent("koine-room.webm")
     var request = RecordingRequest(room: "demo")
@@ -192,8 +193,6 @@ extension Acts {
     try stage.expect(FileManager.default.fileExists(atPath: file.path), "there is no file")
     if stage.folder == nil { try? FileManager.default.removeItem(at: file) }
   }
-
-  private static let kept = Lock<[Session]>([])
 
   static func devices(_ stage: Stage) async throws {
     let machine = stage.world.machine
@@ -265,34 +264,6 @@ extension Acts {
 /// A quarter turn, clockwise.
 private final class Turn: VideoEffect, Sendable {
   func process(_ frame: VideoFrame) -> VideoFrame? { frame.with(quarterTurns: 1) }
-}
-
-/// Steady noise, as of a fan.
-private final class FanSource: AudioSource, Sendable {
-  let channels = 1
-  private let run = Lock((isOn: false, seed: UInt64(1)))
-
-  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
-    run.withLock { $0.isOn = true }
-    tick(lane.scheduler.now, lane, deliver)
-  }
-
-  func stop() { run.withLock { $0.isOn = false } }
-
-  private func tick(_ due: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (AudioBlock) -> Void) {
-    lane.post(at: due) { [weak self] in
-      guard let self, run.withLock({ $0.isOn }) else { return }
-      var block = AudioBlock(captured: due)
-      run.withLock { run in
-        for index in block.samples.indices {
-          run.seed = run.seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-          block.samples[index] = Int16(truncatingIfNeeded: Int64(run.seed >> 48)) / 24
-        }
-      }
-      deliver(block)
-      tick(due + AudioBlock.duration, lane, deliver)
-    }
-  }
 }
 
 extension Result where Failure == any Error, Success: Sendable {

@@ -25,11 +25,18 @@ enum BuiltInDevices {
       return ToneSource(frequency: nil)
     },
     "noise": { argument throws(DeviceError) in
-      guard let argument else { return NoiseSource(seed: 1) }
-      guard let seed = UInt64(argument) else { throw .invalid("noise:\(argument)", reason: "takes a whole number") }
-      return NoiseSource(seed: seed)
+      NoiseSource(seed: try seed(argument, of: "noise"), burst: 17, amplitude: 6_000)
+    },
+    "fan": { argument throws(DeviceError) in
+      NoiseSource(seed: try seed(argument, of: "fan"), burst: NoiseSource.period, amplitude: 1_365)
     },
   ]
+
+  private static func seed(_ argument: String?, of device: String) throws(DeviceError) -> UInt64 {
+    guard let argument else { return 1 }
+    guard let seed = UInt64(argument) else { throw .invalid("\(device):\(argument)", reason: "takes a whole number") }
+    return seed
+  }
 
   static let loudspeakers: [String: Devices.MakeLoudspeaker] = [
     "none": { argument throws(DeviceError) in
@@ -73,22 +80,27 @@ final class ToneSource: AudioSource, @unchecked Sendable {  // `block` and `phas
   }
 }
 
-/// White noise in bursts at the pace of syllables, 170 ms of 250: like speech it has pauses, and no wave of it repeats,
-/// so that an echo of it can be told from itself.
+/// White noise: steady as of a fan, or in bursts at the pace of syllables, 170 ms of 250. Those have pauses, as speech
+/// does, and no wave of them repeats, so that an echo of it can be told from itself.
 final class NoiseSource: AudioSource, @unchecked Sendable {  // `random` is touched on the lane only
-  private static let (burst, period) = (17, 25)  // blocks
+  static let period = 25  // blocks
 
   let channels = 1
+  private let burst: Int
+  private let range: ClosedRange<Int16>
   private let ticks = SteadyTicks()
   private var random: SeededRandom
 
-  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+  /// - Parameter burst: how many blocks of each `period` are loud.
+  init(seed: UInt64, burst: Int, amplitude: Int16) {
+    (self.burst, range, random) = (burst, -amplitude...amplitude, SeededRandom(seed: seed))
+  }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
     ticks.start(every: AudioBlock.duration, on: lane) { [self] number, due in
       var block = AudioBlock(captured: due)
-      if number % Self.period < Self.burst {
-        for index in block.samples.indices { block.samples[index] = Int16.random(in: -6_000...6_000, using: &random) }
+      if number % Self.period < burst {
+        for index in block.samples.indices { block.samples[index] = Int16.random(in: range, using: &random) }
       }
       deliver(block)
     }
