@@ -10,10 +10,22 @@ import WebRTC
 @Suite struct TrackTests {
   private let place = Place()
 
-  @Test func aTracksSettingsGovernWhatIsSent() async throws {
-    let world = World(
+  /// The place's, but for its camera.
+  private func world(camera: String) -> World {
+    World(
       backend: place.world.backend, delivery: place.world.delivery,
-      devices: DefaultDevices(camera: "pattern:1280x720@30", microphone: "silence"))
+      devices: DefaultDevices(camera: camera, microphone: "silence"))
+  }
+
+  /// Shows the picture that was told of last.
+  private func screen(of told: Recorder) -> Screen {
+    let screen = Screen()
+    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    return screen
+  }
+
+  @Test func aTracksSettingsGovernWhatIsSent() async throws {
+    let world = world(camera: "pattern:1280x720@30")
     let track = try #require(try VideoSDK.createCameraVideoTrack(encoderConfig: .h180p_w320p, facingMode: .front))
     let ana = World.$current.withValue(world) {
       VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana", customCameraVideoStream: track)
@@ -22,8 +34,7 @@ import WebRTC
     ana.join()
     ben.join()
     await place.run()
-    let screen = Screen()
-    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    let screen = screen(of: told)
     await place.run(.seconds(2))
     #expect(screen.sizes == [CGSize(width: 320, height: 180)] && (20...34).contains(screen.frames))
     withExtendedLifetime((ana, ben)) {}
@@ -31,9 +42,7 @@ import WebRTC
 
   @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
   func onlyATrackInSeveralSizesHasALowerQuality(_ isCustom: Bool, _ isMultiStream: Bool) async throws {
-    let world = World(
-      backend: place.world.backend, delivery: place.world.delivery,
-      devices: DefaultDevices(camera: "pattern:640x360@15", microphone: "silence"))
+    let world = world(camera: "pattern:640x360@15")
     let track = try VideoSDK.createCameraVideoTrack(encoderConfig: .h360p_w640p, multiStream: isMultiStream)
     let big = World.$current.withValue(world) {
       VideoSDK.initMeeting(
@@ -44,8 +53,7 @@ import WebRTC
     big.join()
     ana.join()
     await place.run()
-    let screen = Screen()
-    (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
+    let screen = screen(of: told)
     await place.run(.seconds(3))
     ana.participants["big"]?.setQuality(.low)
     await place.run(.seconds(3))

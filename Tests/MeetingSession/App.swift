@@ -197,6 +197,21 @@ struct Place {
     World.$current.withValue(world) { App(name, room: room, joinToken: joinToken, bindsViews: bindsViews) }
   }
 
+  /// Two who have started and want to see everybody.
+  func pair() throws -> (App, App) {
+    let pair = (app("Ana"), app("Ben"))
+    for app in [pair.0, pair.1] {
+      try app.audioVideo.start()
+      app.audioVideo.startRemoteVideo()
+    }
+    return pair
+  }
+
+  /// The machine's own: 320×180 at 10 pictures a second.
+  func screen() -> InAppScreenCaptureSource {
+    World.$current.withValue(world) { InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF)) }
+  }
+
   /// Somebody of the common layer, with camera and microphone, who stays.
   func native(_ name: String, sound: String = "tone") throws -> Session {
     let session = Session(JoinRequest(room: "tea", participantID: name.lowercased(), name: name), in: world)

@@ -116,14 +116,8 @@ import Testing
   }
 
   @Test func aHintSaysWhatIsGivenUpFirst() async throws {
-    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
-    for app in [ana, ben] {
-      try app.audioVideo.start()
-      app.audioVideo.startRemoteVideo()
-    }
-    let screen = World.$current.withValue(place.world) {
-      InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF))
-    }
+    let (ana, ben) = try place.pair()
+    let screen = place.screen()
     screen.start()
     let source = ContentShareSource()
     source.videoSource = screen
@@ -170,11 +164,7 @@ import Testing
   }
 
   @Test func theSDKsCameraThroughAProcessor() async throws {
-    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
-    for app in [ana, ben] {
-      try app.audioVideo.start()
-      app.audioVideo.startRemoteVideo()
-    }
+    let (ana, ben) = try place.pair()
     let camera = World.$current.withValue(place.world) {
       DefaultCameraCaptureSource(logger: ConsoleLogger(name: "camera", level: .OFF))
     }
@@ -199,11 +189,7 @@ import Testing
   }
 
   @Test func startingAgainWithAnotherSourceKeepsTheTile() async throws {
-    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
-    for app in [ana, ben] {
-      try app.audioVideo.start()
-      app.audioVideo.startRemoteVideo()
-    }
+    let (ana, ben) = try place.pair()
     try ana.audioVideo.startLocalVideo()
     await place.run(.seconds(2))
     ben.forget()

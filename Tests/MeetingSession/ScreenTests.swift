@@ -15,14 +15,8 @@ import Testing
   }
 
   @Test func theScreenIsShared() async throws {
-    let (ana, ben) = (place.app("Ana"), place.app("Ben"))
-    for app in [ana, ben] {
-      try app.audioVideo.start()
-      app.audioVideo.startRemoteVideo()
-    }
-    let screen = World.$current.withValue(place.world) {
-      InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF))
-    }
+    let (ana, ben) = try place.pair()
+    let screen = place.screen()
     #expect(screen.videoContentHint == .text)
     let listener = Listener()
     screen.addCaptureSourceObserver(observer: listener)

@@ -54,21 +54,13 @@ import Testing
       let (codes, subcodes) = ([Fault.networkLost: 490], [Fault.sentOut: 5000])
       #expect(reason?.code == Int32(codes[fault] ?? 0) && reason?.subcode == Int32(subcodes[fault] ?? 0))
     case .serverRestart:
-      await room.run(for: .seconds(1))
-      await room.until("they meet again", within: .seconds(60)) {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.states.last == .connected && !app.states.contains(.disconnected))
     case .throttle:
       await room.run(for: .seconds(10))
       #expect(app.states.last == .connected, "the vendor's client has no callback for it but its diagnostics")
     case .networkChange:
-      await room.run(for: .seconds(1))
-      await room.until("they go on") {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.states.last == .connected)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
@@ -83,10 +75,7 @@ import Testing
       await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
       #expect(app.call?.localVideoStreams.isEmpty == true)
     case .interruption:
-      await room.run(for: .seconds(1))
-      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
-      machine.endInterruption()
-      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      await room.endInterruption(of: machine, before: bea, notices)
       #expect(app.states.last == .connected)
     case .routeChange:
       await room.until("Apple's notification is posted") { notices.all == ["RouteChange"] }

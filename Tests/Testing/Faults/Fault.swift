@@ -1,6 +1,7 @@
 import Foundation
 import KoineAVFoundation
 import KoineTesting
+import Testing
 
 /// Everything that a test room can make go wrong. Each style has a suite that meets all of them, and says in its vendor's
 /// words what comes of each: a `switch` that leaves one out does not compile.
@@ -57,6 +58,26 @@ enum Fault: CaseIterable, Sendable {
     case .routeChange: machine.plugIn(Self.headset)
     case .background: machine.moveToBackground()
     }
+  }
+}
+
+/// What comes of a fault in every style: Ana is the app's user, Bea the test's person.
+@MainActor extension TestRoom {
+  /// After trouble with the way: until each sees the other as they look from a second after it on.
+  func showPicturesAgain(on view: UIView, and bea: Person) async {
+    await run(for: .seconds(1))
+    let moment = now
+    await until("pictures flow again", within: .seconds(60)) {
+      screen(view).shows("Bea", newerThan: moment) && bea.sees("Ana", newerThan: moment)
+    }
+  }
+
+  /// Nobody hears anybody while it lasts, and everybody everybody again afterwards.
+  func endInterruption(of machine: Machine, before bea: Person, _ notices: Notices) async {
+    await run(for: .seconds(1))
+    #expect(speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
+    machine.endInterruption()
+    await until("sound is back") { speaker.hears("Bea") && bea.hears("Ana") }
   }
 }
 

@@ -45,21 +45,13 @@ import VideoSDKRTC
       #expect(app.leaveReasons == [reasons[fault]])
       #expect(app.socketErrors.isEmpty == (fault != .networkLost) && app.errors.isEmpty)
     case .serverRestart:
-      await room.run(for: .seconds(1))
-      await room.until("they meet again", within: .seconds(60)) {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.meetingStates == [.CONNECTING, .CONNECTED, .RECONNECTING, .CONNECTED] && app.errors.isEmpty)
     case .throttle:
       await room.run(for: .seconds(10))
       #expect(app.meetingStates.last == .CONNECTED, "this edition of the vendor's client has no callback for it")
     case .networkChange:
-      await room.run(for: .seconds(1))
-      await room.until("they go on") {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.errors.isEmpty && app.meetingStates.last == .CONNECTED)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
@@ -77,10 +69,7 @@ import VideoSDKRTC
       await room.until("it is told") { app.errors == [.ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED] }
       #expect(bea.sees("Ana") && !bea.hears("Ana"))
     case .interruption:
-      await room.run(for: .seconds(1))
-      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
-      machine.endInterruption()
-      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      await room.endInterruption(of: machine, before: bea, notices)
       #expect(app.errors.isEmpty)
     case .routeChange:
       await room.until("the microphone is another") { app.microphones == ["Headset"] }

@@ -49,11 +49,7 @@ import Testing
       #expect(
         app.log.suffix(4) == ["dropped", "reconnecting", "gave up reconnecting", "stopped audioDisconnected"])
     case .serverRestart:
-      await room.run(for: .seconds(1))
-      await room.until("they meet again", within: .seconds(60)) {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.log.suffix(3) == ["dropped", "reconnecting", "restarted"])
     case .throttle:
       await room.until("the connection is poor", within: .seconds(60)) { app.log.contains("poor") }
@@ -61,11 +57,7 @@ import Testing
       await room.until("it has recovered", within: .seconds(60)) { app.log.contains("recovered") }
       #expect(!app.log.contains { $0.hasPrefix("stopped") }, "\(app.log)")
     case .networkChange:
-      await room.run(for: .seconds(1))
-      await room.until("they go on") {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(!app.log.contains { $0.hasPrefix("stopped") })
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
@@ -77,10 +69,7 @@ import Testing
         app.captureErrors == [fault == .cameraBusy ? "systemFailure" : "configurationFailure"]
       }
     case .interruption:
-      await room.run(for: .seconds(1))
-      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
-      machine.endInterruption()
-      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      await room.endInterruption(of: machine, before: bea, notices)
       #expect(!app.log.contains { $0.hasPrefix("stopped") })
     case .routeChange:
       await room.until("the list of devices is another") { app.log.last?.hasPrefix("devices") == true }

@@ -41,11 +41,7 @@ import Testing
       #expect(app.errors.last?.code == codes[fault])
       #expect(app.people.isEmpty && bea.sees("Ana", newerThan: since + .seconds(1)) == false)
     case .serverRestart:
-      await room.run(for: .seconds(1))
-      await room.until("they meet again", within: .seconds(60)) {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.states == [.connecting, .connected, .connecting, .connected] && app.errors.isEmpty)
     case .throttle:
       await room.run(for: .seconds(10))
@@ -55,11 +51,7 @@ import Testing
       #expect(Double(pair?["currentRoundTripTime"] ?? "").map { $0 > 0.5 } == true)
       #expect(app.states.last == .connected && app.errors.isEmpty)
     case .networkChange:
-      await room.run(for: .seconds(1))
-      await room.until("they go on") {
-        room.screen(app.view).shows("Bea", newerThan: since + .seconds(1))
-          && bea.sees("Ana", newerThan: since + .seconds(1))
-      }
+      await room.showPicturesAgain(on: app.view, and: bea)
       #expect(app.errors.isEmpty)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
@@ -79,10 +71,7 @@ import Testing
       await room.until("the microphone's error is told") { app.deviceErrors.map(\.code) == [1020] }
       #expect(bea.sees("Ana") && !bea.hears("Ana"))
     case .interruption:
-      await room.run(for: .seconds(1))
-      #expect(room.speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
-      machine.endInterruption()
-      await room.until("sound is back") { room.speaker.hears("Bea") && bea.hears("Ana") }
+      await room.endInterruption(of: machine, before: bea, notices)
       #expect(notices.all == ["Interruption", "Interruption"])
     case .routeChange:
       await room.until("the microphone is another") { app.microphones == ["Headset"] }
