@@ -2,9 +2,9 @@ import Glibc
 
 /// The one clock of a world of calls, and the threads its work runs on.
 ///
-/// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs lanes
-/// on one pool of as many threads as there are cores, and a few more while some are held up; a virtual one runs everything inline on whoever advances it, and
-/// time stands still while it does.
+/// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs
+/// lanes on one pool of as many threads as there are cores, and a few more while some are held up; a virtual one runs
+/// everything inline on whoever advances it, and time stands still while it does.
 public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
   public enum Kind: Sendable { case real, virtual }
 
