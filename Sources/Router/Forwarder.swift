@@ -49,7 +49,8 @@ final class Forwarder {
 
   /// Whether it can go on only from a key frame.
   var needsKeyFrame: Bool {
-    !track.codec.isAudio && !rests && receiver.isConnected && (current != target || stretch != track.stretch)
+    !track.codec.isAudio && !rests && receiver.isConnected
+      && (current != target || stretch != track.stretch || temporal.isBroken)
   }
 
   /// Nothing of it is forwarded, by the receiver's wish or for want of room.

@@ -55,6 +55,9 @@ struct TemporalFilter {
   private var picture: UInt16?
   private var admitsPicture = true
 
+  /// Pictures have been left out that all later ones build upon: nothing passes before a key frame.
+  var isBroken: Bool { limit == Self.none && wanted != Self.none }
+
   /// A key frame begins a new source.
   mutating func begin() { self = TemporalFilter(wanted: wanted, limit: wanted) }
 
@@ -64,7 +67,7 @@ struct TemporalFilter {
   mutating func admits(_ facts: PictureFacts, _ numbers: SourceNumbers) -> Bool {
     if numbers.sequence < earlier.until { return facts.temporalLayer <= earlier.limit }
     if facts.startsPicture {
-      if wanted < limit { change(to: wanted, from: numbers.sequence) }
+      if wanted < limit || facts.startsKeyFrame, wanted != limit { change(to: wanted, from: numbers.sequence) }
       if facts.temporalLayer > limit, facts.temporalLayer <= wanted, facts.syncsLayer {
         change(to: facts.temporalLayer, from: numbers.sequence)
       }

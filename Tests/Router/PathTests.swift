@@ -80,6 +80,33 @@ struct PathTests {
     #expect(wireFaults(seen.withLock { $0 }) == [])
   }
 
+  /// The way looks too narrow for anything of the layer, and wide again before the smaller one has begun.
+  @Test func aChangeOfMindGoesOnFromAKeyFrame() throws {
+    let world = try World()
+    world.delay = .milliseconds(20)
+    let clients = try world.joined("ana", "ben")
+    let publisher = LayeredPublisher(clients[0], in: world, bitrates: Self.bitrates, temporalLayers: 1)
+    clients[1].subscribe(to: "ana", "camera")
+    publisher.send(seconds: 9)
+    world.run(.seconds(6))
+    let (room, ben) = (try #require(clients[1].room), try #require(clients[1].room?.member("ben")))
+    let forwarder = try #require(ben.subscriptions.first)
+    #expect(forwarder.current == 2)
+    forwarder.caution.forget()  // it went up a moment ago
+    let estimate = try #require(ben.bitrate)
+    room.estimated(100_000, for: ben, at: world.now)
+    #expect(forwarder.target == 0)
+    world.run(.milliseconds(40))
+    #expect(forwarder.current == 2, "the small one has not begun")
+    room.estimated(estimate, for: ben, at: world.now)
+    #expect(forwarder.target == 2 && forwarder.needsKeyFrame)
+    let before = clients[1].frames("ana", "camera").count
+    world.run(.seconds(1))
+    let frames = clients[1].frames("ana", "camera")
+    #expect(frames.count - before > 20 && frames[before...].last?.data.array[3] == 2)
+    #expect(publisher.faults(in: frames) == [])
+  }
+
   /// Retransmissions, late packets and left out pictures at once.
   @Test(arguments: [3, 4, 5] as [UInt64]) func nothingIsBrokenOnALossyPath(seed: UInt64) throws {
     let world = try World(seed: seed)
