@@ -97,18 +97,18 @@ extension Room {
     let choices = pictures.map { self.choices(for: $0, at: now) }
     var taken = [Int](repeating: 0, count: choices.count)
     for list in choices { rest -= list[0].rate }
-    var isGrowing = true
-    while isGrowing {
-      isGrowing = false
-      for (index, list) in choices.enumerated() where taken[index] + 1 < list.count {
-        let (from, to) = (list[taken[index]], list[taken[index] + 1])
-        let forwarder = pictures[pictures.startIndex + index]
-        let isUp = isUp(to, for: forwarder)
-        if isUp, to.layer > forwarder.target, !forwarder.caution.mayGoUp(at: now) { continue }
-        guard to.rate * (isUp ? Self.room : 1) - from.rate <= rest else { continue }
-        rest -= to.rate - from.rate
-        taken[index] += 1
-        isGrowing = true
+    for step in 1..<max(choices.map(\.count).max() ?? 1, 1) {
+      // Who has so much already comes first: nobody's picture falls so that another's may rise to the same.
+      for rises in [false, true] {
+        for (index, list) in choices.enumerated() where taken[index] == step - 1 && step < list.count {
+          let (from, to) = (list[step - 1], list[step])
+          let forwarder = pictures[pictures.startIndex + index]
+          guard isUp(to, for: forwarder) == rises else { continue }
+          if rises, to.layer > forwarder.target, !forwarder.caution.mayGoUp(at: now) { continue }
+          guard to.rate * (rises ? Self.room : 1) - from.rate <= rest else { continue }
+          rest -= to.rate - from.rate
+          taken[index] = step
+        }
       }
     }
     for (index, list) in choices.enumerated() {

@@ -107,6 +107,30 @@ struct PathTests {
     #expect(publisher.faults(in: frames) == [])
   }
 
+  @Test func nobodyFallsSoThatOthersRise() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cyd", "dan")
+    let rates = ["ana": 1_000_000, "ben": 1_000_000, "cyd": 700_000]
+    for (client, name) in zip(clients, ["ana", "ben", "cyd"]) {
+      client.publish(.camera, bitrates: [150_000, rates[name] ?? 0])
+      clients[3].subscribe(to: name, "camera")
+    }
+    let (room, dan) = (try #require(clients[3].room), try #require(clients[3].room?.member("dan")))
+    func prefer(_ layer: Int?) {
+      let others = ["ana", "ben"].map { TrackReference(participant: $0, track: "camera") }
+      clients[3].tell(.prefer(others.map { LayerPreference(reference: $0, layer: layer) }))
+    }
+    prefer(0)
+    room.estimated(1_800_000, for: dan, at: world.now)
+    #expect(dan.subscriptions.map(\.target) == [0, 0, 1])
+    prefer(nil)
+    #expect(dan.subscriptions.map(\.target) == [0, 0, 1], "there is room for another, but not beside Cyd")
+    room.estimated(2_400_000, for: dan, at: world.now)
+    #expect(dan.subscriptions.map(\.target) == [1, 0, 1])
+    room.estimated(1_400_000, for: dan, at: world.now)
+    #expect(dan.subscriptions.map(\.target) == [1, 0, 0], "among equals the first")
+  }
+
   /// Retransmissions, late packets and left out pictures at once.
   @Test(arguments: [3, 4, 5] as [UInt64]) func nothingIsBrokenOnALossyPath(seed: UInt64) throws {
     let world = try World(seed: seed)
