@@ -81,7 +81,7 @@ extension Ground {
 
   /// Small pictures: what is proven does not hang on their size.
   private static let devices = DefaultDevices(
-    camera: "stamp:Somebody,160x90@15", microphone: "tone", screen: "pattern:160x90@10")
+    camera: "stamp:Somebody,160x90@10", microphone: "tone", screen: "pattern:160x90@10")
 
   private static func delivery(_ order: Order) -> Delivery {
     switch order {

@@ -71,11 +71,17 @@ final class ToneSource: AudioSource, @unchecked Sendable {  // `block` and `phas
 
   func stop() { ticks.stop() }
 
+  /// Each sample of a sine follows from the two before it; each block begins from where the wave is, so that nothing adds
+  /// up.
   private func fill(from start: Int) {
     guard let frequency else { return }
+    let step = frequency / Double(AudioBlock.sampleRate)
+    let phase = Double(start % (AudioBlock.sampleRate * 60)) * step
+    let factor = 2 * sine(step + 0.25)
+    var (last, now) = (8_000 * sine(phase - step), 8_000 * sine(phase))
     for index in 0..<AudioBlock.length {
-      let time = Double((start + index) % (AudioBlock.sampleRate * 60)) / Double(AudioBlock.sampleRate)
-      block.samples[index] = Int16(8_000 * sine(frequency * time))
+      block.samples[index] = Int16(now)
+      (last, now) = (now, factor * now - last)
     }
   }
 }

@@ -78,6 +78,10 @@ extension Scenario {
     ) { story in
       let (ana, ben) = try await story.two()
       story.place.cause(.gap(of: ana.id, milliseconds: 120_000))
+      for person in [ana, ben] {  // two minutes of pictures would prove nothing more
+        person.setCameraOn(false)
+        person.setMicrophoneMuted(true)
+      }
       try await story.until("Ben sees that she is gone", within: 60_000) { ben.others.isEmpty }
       try await story.until("Ana is told the end", within: 125_000) { ana.isOver }
     },
