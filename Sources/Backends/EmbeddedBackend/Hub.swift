@@ -15,18 +15,18 @@ import KoineTransport
 /// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
 final class Hub: LinkHost, @unchecked Sendable {
   let loop: any NetworkLoop
-  private var network: NetworkSpec?
-  private var participantLimit: Int?
-  private let refusals = Refusals()
+  var network: NetworkSpec?
+  var participantLimit: Int?
+  let refusals = Refusals()
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
-  private var router: Router?
+  var router: Router?
   private var routerAddress = SocketAddress.loopback()
-  private var clients: [Int: ClientDoor] = [:]
-  private var doors: [Int: RouterDoor] = [:]
-  private var numbers: [SocketAddress: Int] = [:]
+  var clients: [Int: ClientDoor] = [:]
+  var doors: [Int: RouterDoor] = [:]
+  var numbers: [SocketAddress: Int] = [:]
   /// Whose connection it is.
-  private var owners: [ConnectionID: Int] = [:]
+  var owners: [ConnectionID: Int] = [:]
   private let datagram = Bytes(capacity: 2_048)
   private let nextNumber = Lock(0)
 
@@ -159,7 +159,7 @@ final class Hub: LinkHost, @unchecked Sendable {
     router = try makeRouter(at: now)
   }
 
-  private func makeRouter(at now: Tick) throws -> Router {
+  func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
     configuration.authorization = refusals.before(.embedded)
     if let participantLimit { configuration.limits.participants = participantLimit }
@@ -178,79 +178,6 @@ final class Hub: LinkHost, @unchecked Sendable {
     guard clients.isEmpty else { return }
     router = nil
     loop.close(routerAddress)
-  }
-
-  // MARK: Trouble on purpose
-
-  /// - Parameter name: nil: everybody.
-  func cutNetwork(of name: String?, for duration: Duration) {
-    loop.post { [self] in
-      for (number, client) in clients where name.map(client.names.contains) ?? true {
-        client.cutUntil = loop.now + duration
-        doors[number]?.cutUntil = loop.now + duration
-      }
-    }
-  }
-
-  func changeAddress(of name: String) {
-    loop.post { [self] in
-      let now = loop.now
-      for (number, client) in clients where client.names.contains(name) {
-        guard let address = try? loop.open() else { continue }
-        let old = client.address
-        numbers[old] = nil
-        numbers[address] = number
-        client.move(to: address, at: now)
-        loop.close(old)
-      }
-      endTurn(at: now)
-    }
-  }
-
-  func restartRouter() {
-    loop.post { [self] in
-      let now = loop.now
-      guard router != nil, let new = try? makeRouter(at: now) else { return }
-      router = new
-      owners = [:]
-      for door in doors.values { door.lines = [] }
-      endTurn(at: now)
-    }
-  }
-
-  /// - Parameter name: nil: everybody's, and of those who come.
-  func setNetwork(_ spec: NetworkSpec, of name: String?) {
-    loop.post { [self] in
-      if name == nil { network = spec }
-      for (number, client) in clients where name.map(client.names.contains) ?? true {
-        client.setNetwork(spec, seed: UInt64(number) * 2, at: loop.now)
-        doors[number]?.setNetwork(spec, seed: UInt64(number) * 2 + 1, at: loop.now)
-      }
-      endTurn(at: loop.now)
-    }
-  }
-
-  func refuse(_ name: String?, _ failure: Failure?) { refusals.set(failure, for: name) }
-
-  func limitParticipants(_ limit: Int?) {
-    loop.post { [self] in
-      participantLimit = limit
-      router?.setParticipantLimit(limit ?? RouterLimits().participants)
-    }
-  }
-
-  func remove(_ participant: String, from room: String) {
-    loop.post { [self] in
-      router?.remove(participant: participant, from: room, at: loop.now)
-      endTurn(at: loop.now)
-    }
-  }
-
-  func close(room: String) {
-    loop.post { [self] in
-      router?.close(room: room, at: loop.now)
-      endTurn(at: loop.now)
-    }
   }
 
   // MARK: Datagrams and time

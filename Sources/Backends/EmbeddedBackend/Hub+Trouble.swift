@@ -1,0 +1,79 @@
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineSimulatedNetwork
+
+// Trouble on purpose: what tests and demos do to networks, servers and people.
+
+extension Hub {
+  /// - Parameter name: nil: everybody.
+  func cutNetwork(of name: String?, for duration: Duration) {
+    loop.post { [self] in
+      for (number, client) in clients where name.map(client.names.contains) ?? true {
+        client.cutUntil = loop.now + duration
+        doors[number]?.cutUntil = loop.now + duration
+      }
+    }
+  }
+
+  func changeAddress(of name: String) {
+    loop.post { [self] in
+      let now = loop.now
+      for (number, client) in clients where client.names.contains(name) {
+        guard let address = try? loop.open() else { continue }
+        let old = client.address
+        numbers[old] = nil
+        numbers[address] = number
+        client.move(to: address, at: now)
+        loop.close(old)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  func restartRouter() {
+    loop.post { [self] in
+      let now = loop.now
+      guard router != nil, let new = try? makeRouter(at: now) else { return }
+      router = new
+      owners = [:]
+      for door in doors.values { door.lines = [] }
+      endTurn(at: now)
+    }
+  }
+
+  /// - Parameter name: nil: everybody's, and of those who come.
+  func setNetwork(_ spec: NetworkSpec, of name: String?) {
+    loop.post { [self] in
+      if name == nil { network = spec }
+      for (number, client) in clients where name.map(client.names.contains) ?? true {
+        client.setNetwork(spec, seed: UInt64(number) * 2, at: loop.now)
+        doors[number]?.setNetwork(spec, seed: UInt64(number) * 2 + 1, at: loop.now)
+      }
+      endTurn(at: loop.now)
+    }
+  }
+
+  func refuse(_ name: String?, _ failure: Failure?) { refusals.set(failure, for: name) }
+
+  func limitParticipants(_ limit: Int?) {
+    loop.post { [self] in
+      participantLimit = limit
+      router?.setParticipantLimit(limit ?? RouterLimits().participants)
+    }
+  }
+
+  func remove(_ participant: String, from room: String) {
+    loop.post { [self] in
+      router?.remove(participant: participant, from: room, at: loop.now)
+      endTurn(at: loop.now)
+    }
+  }
+
+  func close(room: String) {
+    loop.post { [self] in
+      router?.close(room: room, at: loop.now)
+      endTurn(at: loop.now)
+    }
+  }
+}
