@@ -115,6 +115,7 @@ let package = Package(
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["KoineJSONCodec"]),
+    room("Porting", leansOn: ["KoineJSONCodec"]),
     room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
 
@@ -251,8 +252,10 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit", "KoineEmbeddedBackend",
-        "KoineMediaFiles", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
+        "KoineEmbeddedBackend",
+        "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens",
+        "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -355,6 +358,12 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+      ], compiled: asAppsAre),
+    tests(
+      "Porting",
+      of: [
+        "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
+        "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],

@@ -14,9 +14,16 @@ DECLARATION = re.compile(
     r"|\b(?:var|let)\s+(?P<var>\w+(?:\s*,\s*\w+)*)|\bcase\s+(?P<case>[\w`]))|(?P<brace>[{}])")
 
 
+RESULT = re.compile(r"\s*(?:async\b\s*)?(?:throws\b(?:\([^)]*\))?\s*|rethrows\b\s*)?->\s*([^{\n]+?)\s*(?=\bwhere\b|\{|\n|\}|$)")
+TYPE = re.compile(r"\s*:\s*([^={\n]+?)\s*(?=[={\n,}]|$)|\s*=\s*([A-Z][\w.]*)\(")
+
+
 class Declaration:
     def __init__(self, place, is_public, is_unavailable):
         self.place, self.is_public, self.is_unavailable = place, is_public, is_unavailable
+        self.kind = None  # of a type: class, protocol, …
+        self.type = ""  # a member's, or what it gives back, as written
+        self.overloads = []  # of a function: the types of its parameters, as written
 
 
 class Declarations:
@@ -75,6 +82,7 @@ class Declarations:
         before = match["before"]
         is_public = bool(re.search(r"\b(public|open)\b(?!\()", before)) or default_public
         told = Declaration(place, is_public, bool(re.search(r"@available\(\s*\*\s*,\s*unavailable", before)))
+        told.kind = match["type"]
         if match["type"]:
             return self.declare_type(match, text, scopes, told)
         if match["alias"]:
@@ -86,15 +94,23 @@ class Declarations:
             name = (match["func"] or match["init"] or match["subscript"]).strip("`")
             if re.search(r"@Test\b", before):
                 self.test_names.add(f"{owner}.{name}".lstrip("."))
-            labels, end = labels_after(text, match.end())
-            self.remember(self.members, (owner, f"{name}({''.join(label + ':' for label in labels)})"), told)
+            labels, types, end = parameters_after(text, match.end())
+            result = RESULT.match(text, end)
+            told.type = owner if name == "init" else result.group(1) if result else ""
+            told.overloads = [types]
+            key = (owner, f"{name}({''.join(label + ':' for label in labels)})")
+            if key in self.members and types not in self.members[key].overloads:
+                self.members[key].overloads.append(types)
+            self.remember(self.members, key, told)
             return end
         elif match["var"]:
+            of = TYPE.match(text, match.end())
+            told.type = (of.group(1) or of.group(2)) if of else ""
             for name in re.split(r"\s*,\s*", match["var"]):
                 self.remember(self.members, (owner, name), told)
         elif match["case"]:
             names, end = case_names(text, match.end() - 1)
-            told.is_public = owner in self.types  # as its enumeration
+            told.is_public, told.type = owner in self.types, owner  # as its enumeration
             for name in names:
                 self.remember(self.members, (owner, name), told)
             return end
@@ -168,11 +184,11 @@ def end_of_string(source, at):
     return at
 
 
-def labels_after(text, at):
-    """The argument labels of the parameter list that begins after `at`, and where it ends."""
+def parameters_after(text, at):
+    """The argument labels and the types of the parameter list that begins after `at`, and where it ends."""
     opening = text.find("(", at)
     if opening < 0:
-        return [], at
+        return [], [], at
     parts, depth, start, at = [], 0, opening + 1, opening
     while at < len(text):
         depth += (text[at] in "([{") - (text[at] in ")]}")
@@ -182,8 +198,8 @@ def labels_after(text, at):
         at += 1
         if depth == 0:
             break
-    words = [re.match(rf"\s*(?:{ATTRIBUTE}\s+)*(\w+)", part) for part in parts]
-    return [word.group(1) for word in words if word], at
+    words = [re.match(rf"\s*(?:{ATTRIBUTE}\s+)*(\w+)[^:]*(?::\s*([^=]*))?", part) for part in parts]
+    return [word.group(1) for word in words if word], [(word.group(2) or "").strip() for word in words if word], at
 
 
 def case_names(text, at):

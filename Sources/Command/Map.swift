@@ -1,0 +1,55 @@
+import ArgumentParser
+import KoinePorting
+
+/// What one style calls another's.
+struct Map: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Says what the other styles call a symbol: the table of Docs/porting.md.",
+    discussion: """
+      koine map Meeting.muteMic            what the others call it
+      koine map --from listener --to stage all that an app does, in two styles
+      koine map                            the whole table
+
+      Styles: call-agent, event-listener, meeting-session, stage-strategy, koine (the common layer).
+      """)
+
+  @Argument(help: "A symbol, or so much of it as says which: Meeting.muteMic(), muteMic, IVSStage.")
+  var symbol: String?
+
+  @Option(help: ArgumentHelp("The style that is left.", valueName: "style"), transform: style(named:))
+  var from: Style?
+
+  @Option(
+    help: ArgumentHelp("The style that is gone to; the only one shown beside the symbol's own.", valueName: "style"),
+    transform: style(named:))
+  var to: Style?
+
+  @Flag(help: "Prints JSON.")
+  var json = false
+
+  func validate() throws {
+    if from != nil, to == nil { throw ValidationError("--from needs --to") }
+    if from != nil, symbol != nil { throw ValidationError("a symbol says itself which style it is from") }
+  }
+
+  func run() throws {
+    let report =
+      if let symbol {
+        try MapReport(symbol: symbol, to: to)
+      } else if let from, let to {
+        MapReport(from: from, to: to)
+      } else {
+        MapReport(to: to)
+      }
+    Swift.print(json ? try report.json : report.text)
+  }
+}
+
+/// A style by its name, or what may be written instead.
+func style(named name: String) throws -> Style {
+  guard let style = Style(named: name) else {
+    let known = Style.vendors.map(\.rawValue) + [Style.koine.rawValue]
+    throw ValidationError("'\(name)' is no style; styles are \(known.joined(separator: ", "))")
+  }
+  return style
+}

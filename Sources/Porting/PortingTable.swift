@@ -1,0 +1,91 @@
+import KoineJSONCodec
+
+/// What an app does, in each style's symbols: Docs/porting.json.
+public struct PortingTable: Sendable {
+  public struct Row: Sendable {
+    public let id, group: String
+    /// What the app does: “join a room”.
+    public let does: String
+    public let symbols: [Style: [String]]
+    /// What does it where a style has no word, or has to be known besides.
+    public let instead: [Style: String]
+    public let differs: String?
+  }
+
+  public let titles: [Style: String]
+  public let groups: [String: String]
+  public let rows: [Row]
+
+  public static let current = PortingTable(reading: Written.decode(File.self, from: Written.porting))
+
+  private struct File: Decodable {
+    struct Title: Decodable { let title: String }
+    struct Row: Decodable {
+      let id, group, does: String
+      let symbols: [String: [String]]
+      let instead: [String: String]?
+      let differs: String?
+    }
+    let styles: [String: Title]
+    let groups: [String: String]
+    let rows: [Row]
+  }
+
+  private init(reading file: File) {
+    titles = Self.byStyle(file.styles).mapValues(\.title)
+    groups = file.groups
+    rows = file.rows.map {
+      Row(
+        id: $0.id, group: $0.group, does: $0.does, symbols: Self.byStyle($0.symbols),
+        instead: Self.byStyle($0.instead ?? [:]), differs: $0.differs)
+    }
+  }
+
+  private static func byStyle<Value>(_ values: [String: Value]) -> [Style: Value] {
+    Dictionary(
+      values.compactMap { name, value in Style(rawValue: name).map { ($0, value) } }, uniquingKeysWith: { $1 })
+  }
+
+  // MARK: Looking up
+
+  /// The rows that name a symbol: `Meeting.muteMic()`, or so much of it as says which: `Meeting.muteMic`, `muteMic`,
+  /// `IVSStage` for all of the type's.
+  public func rows(naming symbol: String) -> [Row] {
+    rows.filter { row in row.symbols.values.contains { $0.contains { SymbolName($0).isMeant(by: symbol) } } }
+  }
+}
+
+/// `Type.member(label:)`, taken apart.
+public struct SymbolName: Sendable, Hashable {
+  public let whole: String
+  /// Before the member; of a type, the type.
+  public let owner: String
+  /// With its labels; nil: it is a type's name.
+  public let member: String?
+
+  public init(_ whole: String) {
+    self.whole = whole
+    let path = whole.prefix { $0 != "(" }
+    let last = path.lastIndex(of: ".")
+    let name = last.map { path[path.index(after: $0)...] } ?? path
+    if let first = name.first, first.isUppercase, path.endIndex == whole.endIndex, !Self.isConstant(name) {
+      (owner, member) = (whole, nil)
+    } else {
+      owner = last.map { String(path[..<$0]) } ?? ""
+      member = String(name) + whole[path.endIndex...]
+    }
+  }
+
+  /// `CLOSED`, `RECORDING_STARTED`: cases in capitals are members.
+  private static func isConstant(_ name: Substring) -> Bool {
+    name.count > 1 && name.allSatisfy { $0.isUppercase || $0 == "_" || $0.isNumber }
+  }
+
+  /// Without the labels.
+  public var baseName: String { String((member ?? owner).prefix { $0 != "(" }) }
+
+  func isMeant(by text: String) -> Bool {
+    guard let member else { return text == owner }
+    return [whole, owner, member, baseName, owner + "." + baseName].contains(text)
+  }
+}

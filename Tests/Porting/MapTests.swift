@@ -1,0 +1,85 @@
+import KoinePorting
+import Testing
+
+@Suite struct MapTests {
+  @Test func everyStyleHasAWordOrSaysWhatElse() {
+    let rows = PortingTable.current.rows
+    #expect(rows.count > 60 && Set(rows.map(\.id)).count == rows.count)
+    for row in rows {
+      for style in Style.allCases {
+        #expect(row.symbols[style]?.isEmpty == false || row.instead[style] != nil, "\(row.id) in \(style)")
+      }
+    }
+  }
+
+  /// A row that names what has no effect would send an app into silence.
+  @Test func noRowNamesWhatDoesNotWork() {
+    for row in PortingTable.current.rows {
+      for (style, symbols) in row.symbols {
+        for symbol in symbols {
+          let status = VendorAPI.all[style]?.entries[symbol]?.status ?? .works
+          #expect(status == .works, "\(row.id): \(symbol)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("Meeting.muteMic()", ["mute"]), ("Meeting.muteMic", ["mute"]), ("muteMic", ["mute"]),
+    ("realtimeLocalMute", ["mute"]), ("IVSStageStrategy", ["join-media", "silence-others", "camera-on", "subscribe"]),
+    ("MeetingState.CLOSED", ["ended"]), ("VideoFeed", ["own-pictures"]), ("DtmfTone", ["dtmf"]), ("muteMi", []),
+  ])
+  func aSymbolIsFoundBySoMuchAsSaysWhich(symbol: String, rows: [String]) {
+    #expect(PortingTable.current.rows(naming: symbol).map(\.id) == rows)
+  }
+
+  @Test func aSymbolsRowShowsAllStyles() throws {
+    let report = try MapReport(symbol: "Meeting.muteMic")
+    #expect(report.styles == Style.allCases)
+    #expect(
+      report.text.hasPrefix(
+        """
+        mute oneself
+          common layer     LocalStream.setMuted(_:)
+                           Session.publish(microphone:as:options:)
+          call agent       Call.mute(completionHandler:)
+        """))
+    #expect(report.text.contains("  stage strategy   IVSLocalStageStream.setMuted(_:)\n  differs: "))
+    #expect(report.text.split(separator: "\n").allSatisfy { $0.count <= 110 })
+    let one = try MapReport(symbol: "muteMic", to: .stageStrategy)
+    #expect(one.styles == [.eventListener, .stageStrategy])
+  }
+
+  @Test func twoStylesAreSetSideBySide() {
+    let report = MapReport(from: .eventListener, to: .meetingSession)
+    #expect(report.rows.count == PortingTable.current.rows.count)
+    #expect(
+      report.text.contains(
+        "leave\n  event listener   Meeting.leave()\n  meeting session  AudioVideoControllerFacade.stop()"))
+    #expect(!report.text.contains("IVSStage.leave()"))
+  }
+
+  @Test func whatNoRowNamesIsSaidToWorkOrNot() throws {
+    let recorded = try MapReport(symbol: "AddPhoneNumberOptions.alternateCallerId")
+    #expect(recorded.rows.isEmpty)
+    #expect(recorded.text.contains("(call agent): recorded: no telephone network"))
+    let absent = try MapReport(symbol: "Meeting.startTranscription(config:)")
+    #expect(absent.text.contains("(event listener): absent: not built yet"))
+  }
+
+  @Test func whatNobodyHasIsAnErrorWithWhatWasMeant() {
+    let error = #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "Meeting.muteMick") }
+    #expect(error?.description == "no style has 'Meeting.muteMick'; there is Meeting.muteMic(), Meeting.unmuteMic()")
+    #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "") }
+  }
+
+  @Test func theJSONSaysTheSame() throws {
+    let json = try MapReport(symbol: "muteMic", to: .stageStrategy).json
+    #expect(json.contains(#""stage-strategy":["IVSLocalStageStream.setMuted(_:)"]"#) && !json.contains("call-agent"))
+  }
+
+  @Test func stylesHaveTheirShortNames() {
+    #expect(Style(named: "listener") == .eventListener && Style(named: "stage-strategy") == .stageStrategy)
+    #expect(Style(named: "native") == .koine && Style(named: "zoom") == nil)
+  }
+}
