@@ -86,6 +86,7 @@ import Testing
     broadcast.stop()
     await place.run(.milliseconds(50))
     let code = try #require(listener.told.first { $0.hasPrefix("error ") })
+    #expect(code == "error 10405")
     #expect(listener.told == ["connecting", "connected", code, "error", "connecting", "connected", code, "error"])
   }
 

@@ -126,10 +126,59 @@ import Testing
     #expect((Int(outgoing["bytesSent"] ?? "") ?? 0) > 1_000 && (Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
     let pair = try #require(ana.stats.last?["T01"]?["selectedCandidatePairId"])
     #expect(Double(ana.stats.last?[pair]?["currentRoundTripTime"] ?? "") != nil)
+    expectTrue(incoming, of: ana.stats.last?[pair] ?? [:], sent: try await statistics(of: ben))
+    #expect(ana.people["Ben"]?.userInfo.count == 0)
+    ana.people["Ben"]?.userInfo["seat"] = 3
 
     ben.leave {}
     await place.run(.milliseconds(500))
+    #expect(ana.people["Ben"]?.userInfo["seat"] as? Int == 3)
     #expect(ana.told.suffix(4) == ["Ben -audio+video", "Ben notSubscribed", "Ben notPublished", "Ben left"])
+  }
+
+  private func statistics(of session: Session) async throws -> SessionStatistics {
+    let figures = Lock<SessionStatistics?>(nil)
+    session.statistics { new in figures.withLock { $0 = new } }
+    await place.run(.milliseconds(10))
+    return try #require(figures.withLock { $0 })
+  }
+
+  /// What a receiver reads agrees with what the sender knows, under the W3C's names.
+  private func expectTrue(
+    _ inbound: [String: String], of pair: [String: String], sent: SessionStatistics
+  ) {
+    func number(_ name: String, in members: [String: String]) -> Double { Double(members[name] ?? "") ?? -1 }
+    guard let sender = sent.streams.first(where: { $0.stream.kind == .camera })?.outboundRTP else {
+      Issue.record("nothing is sent")
+      return
+    }
+    let (packets, bytes) = (Double(sender.packetsSent), Double(sender.bytesSent))
+    #expect((packets * 0.9...packets).contains(number("packetsReceived", in: inbound)))
+    #expect((bytes * 0.9...bytes).contains(number("bytesReceived", in: inbound)))
+    #expect(number("framesDecoded", in: inbound) <= Double(sender.framesEncoded ?? 0))
+    #expect((1...5).contains(number("keyFramesDecoded", in: inbound)))
+    #expect((25...32).contains(number("framesPerSecond", in: inbound)))
+    #expect(number("packetsLost", in: inbound) == 0 && number("nackCount", in: inbound) == 0)
+    #expect(number("jitter", in: inbound) >= 0 && number("totalFreezesDuration", in: inbound) >= 0)
+    #expect(inbound["kind"] == "video" && inbound["transportId"] == "T01" && inbound["totalSamplesReceived"] == nil)
+    #expect(number("bytesReceived", in: pair) >= number("bytesReceived", in: inbound))
+    #expect(number("availableOutgoingBitrate", in: pair) > 0 && pair["type"] == "candidate-pair")
+  }
+
+  @Test func genericCodeTakesTheTwoKindsOfDevice() async throws {
+    func choose<Device: IVSMultiSourceDevice>(_ type: Device.Type) -> Device? {
+      let devices = World.$current.withValue(place.world) { IVSDeviceDiscovery().listLocalDevices() }
+      guard let device = devices.compactMap({ $0 as? Device }).first,
+        let source = device.listAvailableInputSources().last
+      else { return nil }
+      device.setPreferredInputSource(source)
+      return device
+    }
+    let camera = try #require(choose(IVSCamera.self))
+    let microphone = try #require(choose(IVSMicrophone.self))
+    #expect(camera.descriptor().type == .camera && microphone.descriptor().type == .microphone)
+    let kinds: [any IVSMultiSourceDevice] = [camera, microphone]
+    #expect(kinds.map { $0 is IVSCamera } == [true, false] && kinds.map { $0 is any IVSMicrophone } == [false, true])
   }
 
   @Test func previewsRunBeforeAnyStageAndEndWithTheirView() async throws {
@@ -214,11 +263,15 @@ import Testing
     Devices.register(loudspeaker: "ear of gain") { _ throws(DeviceError) in ear }
     let place = Place(loudspeaker: "ear of gain")
     let ana = try place.app("Ana")
+    ana.initialGain = 0
     try ana.stage.join()
     let (ben, eyes) = native("Ben", in: place.world)
     try ben.publish(microphone: Devices.microphone("tone"))
-    await place.run(.seconds(2))
+    await place.run(.seconds(1))
     let device = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
+    #expect(ear.takePeak() == 0 && device.gain() == 0, "silent from the first sound on")
+    device.setGain(1)
+    await place.run(.seconds(1))
     let whole = ear.takePeak()
     #expect(whole > 6_000)
     for (gain, range) in [(Float(0), 0...0), (0.5, whole / 3...whole * 2 / 3), (2, whole * 3 / 2...32_767)] {

@@ -54,6 +54,14 @@ import Testing
     #expect(app.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected 1300"])
   }
 
+  @Test func joiningTwiceIsAnErrorAndChangesNothing() async throws {
+    let ana = try place.app("Ana")
+    try ana.stage.join()
+    #expect(code { try ana.stage.join() } == 10410)
+    await place.run()
+    #expect(code { try ana.stage.join() } == 10410 && ana.told.last == "me +audio+video")
+  }
+
   @Test func statsOfWhatIsNotOnAStageAreAnError() async throws {
     let (ana, ben) = (try place.app("Ana"), try place.app("Ben"))
     #expect(code { try ana.streams[0].requestRTCStats() } == 10111)

@@ -56,6 +56,17 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
     return subscription
   }
 
+  /// How loud others are to be played from their first sound on.
+  var initialGain: Float = 1
+
+  func stage(
+    _ stage: IVSStage, subscribeConfigurationForParticipant participant: IVSParticipantInfo
+  ) -> IVSSubscribeConfiguration {
+    let configuration = IVSSubscribeConfiguration()
+    configuration.initialGain = initialGain
+    return configuration
+  }
+
   // Renderer
 
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {

@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineAVFoundation
 import KoineCoreMedia
+import KoineCoreVideo
 import KoineEmbeddedBackend
 import KoineUIKit
 import Testing
@@ -66,6 +67,25 @@ import Testing
     #expect(listener.codes.withLock { $0 } == [10411, 10403])
   }
 
+  @Test func aPictureThatIsTooLargeIsReported() async throws {
+    final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
+      let codes = Lock<[Int]>([])
+      func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+        codes.withLock { $0.append((error as NSError).code) }
+      }
+    }
+    let source = World.$current.withValue(place.world) { IVSDeviceDiscovery().createImageSource(withName: "wall") }
+    let listener = Listener()
+    source.errorDelegate = listener
+    for (width, height) in [(4_000, 2_025), (4_002, 2_025)] {
+      var pixels: CVPixelBuffer?
+      _ = CVPixelBufferCreate(nil, width, height, kCVPixelFormatType_32BGRA, nil, &pixels)
+      source.onSampleBuffer(CMSampleBuffer(imageBuffer: try #require(pixels), presentationTimeStamp: .zero))
+    }
+    await place.run(.milliseconds(50))
+    #expect(listener.codes.withLock { $0 } == [10402])
+  }
+
   @Test func anAttachedDeviceIsExchangedInItsSlot() async throws {
     let session = try World.$current.withValue(place.world) {
       try IVSBroadcastSession(configuration: IVSBroadcastConfiguration(), descriptors: nil, delegate: nil)
@@ -91,6 +111,12 @@ import Testing
     #expect(session.mixer.devicesBoundToSlot(withName: "none") == nil)
     let sound = session.createAudioSource(withName: "sound")
     session.attach(sound, toSlotWithName: "default")
+    let refusals = Lock<[Int]>([])
+    let refuse = { (error: (any Error)?) in refusals.withLock { $0.append((error as NSError?)?.code ?? 0) } }
+    session.attach(sound, toSlotWithName: "default", onComplete: refuse)
+    session.attach(session.createImageSource(withName: "third"), toSlotWithName: "none", onComplete: refuse)
+    await place.run(.milliseconds(50))
+    #expect(refusals.withLock { $0 } == [10110, 10105])
     session.detach(attached)
     #expect(session.mixer.devicesBoundToSlot(withName: "default") == [sound.descriptor().urn])
   }

@@ -11,7 +11,7 @@ protocol PublishableSound: AnyObject {
 }
 
 /// A device that gives sound to whoever attaches to it.
-class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  // `meter` and `level` are locks
+public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  // `meter` and `level` are locks
   private let meter = Lock<AudioMeter?>(nil)
   private let level: Lock<Float>
 
@@ -25,13 +25,13 @@ class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  // `meter
   /// What is attached gets the sound with the device's gain done.
   var isAmplifiedAlready: Bool { false }
 
-  func gain() -> Float { level.withLock { $0 } }
-  func setGain(_ gain: Float) {
+  public func gain() -> Float { level.withLock { $0 } }
+  public func setGain(_ gain: Float) {
     guard !gain.isNaN else { return }
     level.withLock { $0 = min(max(gain, 0), 2) }
   }
 
-  func setStatsCallback(_ callback: ((IVSAudioDeviceStats) -> Void)?) {
+  public func setStatsCallback(_ callback: ((IVSAudioDeviceStats) -> Void)?) {
     let new = callback.map { AudioMeter(delivery: world.delivery, callback: $0) }
     let old = meter.withLock { meter in
       defer { meter = new }

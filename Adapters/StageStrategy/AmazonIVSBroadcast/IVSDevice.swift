@@ -83,14 +83,14 @@ public class IVSAudioDeviceStats: NSObject {
 }
 
 /// The machine's camera, whichever input source gives its pictures.
-public protocol IVSCamera: IVSImageDevice, IVSMultiSourceDevice {}
+///
+/// The vendor's is a protocol of Objective-C, and conforms to what it inherits: apps hand `IVSCamera.self` to generic code
+/// that wants an `IVSMultiSourceDevice`. Here a class does that; composed with a protocol that everything conforms to, it may
+/// still be written `any IVSCamera`. What cannot be written is an extension of it.
+public typealias IVSCamera = CameraDevice & Copyable
 
-/// The machine's microphone.
-public protocol IVSMicrophone: IVSAudioDevice, IVSMultiSourceDevice {
-  var isEchoCancellationEnabled: Bool { get set }
-  /// Held weakly.
-  var delegate: (any IVSMicrophoneDelegate)? { get set }
-}
+/// The machine's microphone. A class for the same reason as `IVSCamera`.
+public typealias IVSMicrophone = MicrophoneDevice & Copyable
 
 /// Hears of one microphone, on the delivery queue.
 public protocol IVSMicrophoneDelegate: NSObjectProtocol {

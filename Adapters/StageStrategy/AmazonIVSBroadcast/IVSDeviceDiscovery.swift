@@ -36,8 +36,8 @@ public class IVSDeviceDiscovery: NSObject, @unchecked Sendable {  // constant
 enum LocalDevices {
   private struct Entry {
     weak var world: World?
-    weak var camera: LocalCamera?
-    weak var microphone: LocalMicrophone?
+    weak var camera: CameraDevice?
+    weak var microphone: MicrophoneDevice?
   }
 
   private static let entries = Lock<[Entry]>([])
@@ -51,7 +51,7 @@ enum LocalDevices {
   static func of(_ world: World) -> [any IVSDevice] {
     let known = entries.withLock { entries in entries.first { $0.world === world } }
     let (camera, microphone) = (
-      known?.camera ?? LocalCamera(in: world), known?.microphone ?? LocalMicrophone(in: world)
+      known?.camera ?? CameraDevice(in: world), known?.microphone ?? MicrophoneDevice(in: world)
     )
     entries.withLock { entries in
       entries.removeAll { $0.world == nil || $0.world === world }

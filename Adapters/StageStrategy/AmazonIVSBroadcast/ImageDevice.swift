@@ -1,10 +1,11 @@
-import Foundation
+public import Dispatch
+public import Foundation
 import Koine
 import KoineCoreVideo
 import KoineUIKit
 
-/// What all devices have in common.
-class StageDevice: NSObject, IVSDevice, @unchecked Sendable {  // `common` is a lock, the rest is constant
+/// What all devices of ours have in common; public only because `IVSCamera` and `IVSMicrophone` are made of it.
+public class StageDevice: NSObject, IVSDevice, @unchecked Sendable {  // `common` is a lock, the rest is constant
   private struct Common { weak var errorDelegate: (any IVSErrorDelegate)? }
 
   let world: World
@@ -16,13 +17,13 @@ class StageDevice: NSObject, IVSDevice, @unchecked Sendable {  // `common` is a 
     self.world = world
   }
 
-  var errorDelegate: (any IVSErrorDelegate)? {
+  public var errorDelegate: (any IVSErrorDelegate)? {
     get { common.withLock { $0.errorDelegate } }
     set { common.withLock { $0.errorDelegate = newValue } }
   }
 
-  func descriptor() -> IVSDeviceDescriptor { own }
-  func tag() -> String { own.urn }
+  public func descriptor() -> IVSDeviceDescriptor { own }
+  public func tag() -> String { own.urn }
 
   /// On the delivery queue.
   func report(_ error: any Error) {
@@ -39,7 +40,7 @@ protocol PublishableImages: AnyObject {
 }
 
 /// A device that gives pictures to whoever attaches to it.
-class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
+public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
   private let frames = Lock<NewestPicture?>(nil)
   private let rotation = Lock<UInt8>(0)
 
@@ -51,8 +52,8 @@ class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frame
   /// Clockwise quarter turns.
   var quarterTurns: UInt8 { rotation.withLock { $0 } }
 
-  func previewView() -> IVSImagePreviewView { makePreview(.fit) }
-  func previewView(with aspectMode: IVSBroadcastConfiguration.AspectMode) throws -> IVSImagePreviewView {
+  public func previewView() -> IVSImagePreviewView { makePreview(.fit) }
+  public func previewView(with aspectMode: IVSBroadcastConfiguration.AspectMode) throws -> IVSImagePreviewView {
     makePreview(aspectMode)
   }
 
@@ -65,17 +66,17 @@ class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frame
     return view
   }
 
-  func setHandsetRotation(_ rotation: Float) {
+  public func setHandsetRotation(_ rotation: Float) {
     guard rotation.isFinite else { return }
     let turns = (rotation / (.pi / 2)).rounded().truncatingRemainder(dividingBy: 4)
     self.rotation.withLock { $0 = UInt8(turns < 0 ? turns + 4 : turns) & 3 }
   }
 
-  func setOnFrameCallback(_ callback: ((IVSImageDeviceFrame) -> Void)?) {
+  public func setOnFrameCallback(_ callback: ((IVSImageDeviceFrame) -> Void)?) {
     setOnFrameCallbackQueue(world.delivery.queue, includePixelBuffer: false, callback: callback)
   }
 
-  func setOnFrameCallbackQueue(
+  public func setOnFrameCallbackQueue(
     _ queue: DispatchQueue, includePixelBuffer: Bool, callback: ((IVSImageDeviceFrame) -> Void)?
   ) {
     let delivery = queue === world.delivery.queue ? world.delivery : Delivery(queue: queue)

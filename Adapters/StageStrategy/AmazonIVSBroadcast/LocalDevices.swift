@@ -19,8 +19,10 @@ extension IVSDeviceDescriptor {
   }
 }
 
-/// The machine's camera. Front, back and whatever is plugged in are input sources of one device.
-final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked Sendable {  // `chosen` is a lock
+/// The machine's camera, `IVSCamera`. Front, back and whatever is plugged in are input sources of one device.
+public final class CameraDevice: ImageDevice, IVSMultiSourceDevice, PublishableImages,
+  @unchecked Sendable  // `chosen` is a lock
+{
   private struct Chosen {
     var device: Machine.Device
     var observation: Observation?
@@ -55,11 +57,11 @@ final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked S
   var format: VideoFormat { camera.format }
   func makeVideoSource() -> any VideoSource { camera.makeSource() }
 
-  func listAvailableInputSources() -> [IVSDeviceDescriptor] {
+  public func listAvailableInputSources() -> [IVSDeviceDescriptor] {
     world.machine.devices(.camera).map { IVSDeviceDescriptor($0, of: world.machine) }
   }
 
-  func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
+  public func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
     let outcome = choose(inputSource)
     let completion = Completion(onComplete)
     world.delivery.deliver { completion.call(outcome) }
@@ -96,7 +98,7 @@ final class LocalCamera: ImageDevice, IVSCamera, PublishableImages, @unchecked S
 /// A camera whose pictures say how the machine is held.
 private final class TurnedSource: VideoSource, @unchecked Sendable {  // `device` is set once, before it is used
   private let source: any VideoSource
-  weak var device: LocalCamera?
+  weak var device: CameraDevice?
 
   init(_ source: any VideoSource) { self.source = source }
 
@@ -112,8 +114,8 @@ private final class TurnedSource: VideoSource, @unchecked Sendable {  // `device
   func stop() { source.stop() }
 }
 
-/// The machine's microphone. Unchecked: everything mutable is in `settings`, a lock.
-final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unchecked Sendable {
+/// The machine's microphone, `IVSMicrophone`. Unchecked: everything mutable is in `settings`, a lock.
+public final class MicrophoneDevice: AudioDevice, IVSMultiSourceDevice, PublishableSound, @unchecked Sendable {
   private struct Publication {
     weak var stream: LocalStream?
   }
@@ -148,7 +150,7 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
   override var isAmplifiedAlready: Bool { true }
   func makeAudioSource() -> any AudioSource { microphone.makeSource() }
 
-  var isEchoCancellationEnabled: Bool {
+  public var isEchoCancellationEnabled: Bool {
     get { settings.withLock { $0.cancelsEcho } ?? IVSStageAudioManager.sharedInstance().echoCancellationOfMicrophones }
     set {
       let streams = settings.withLock { settings in
@@ -169,16 +171,17 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
     }
   }
 
-  var delegate: (any IVSMicrophoneDelegate)? {
+  /// Held weakly.
+  public var delegate: (any IVSMicrophoneDelegate)? {
     get { settings.withLock { $0.delegate } }
     set { settings.withLock { $0.delegate = newValue } }
   }
 
-  func listAvailableInputSources() -> [IVSDeviceDescriptor] {
+  public func listAvailableInputSources() -> [IVSDeviceDescriptor] {
     world.machine.devices(.microphone).map { IVSDeviceDescriptor($0, of: world.machine) }
   }
 
-  func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
+  public func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
     let device = world.machine.devices(.microphone).first { "koine:\($0.id)" == inputSource.urn }
     let isKnown = device.map { world.machine.choose($0.id) } ?? false
     let outcome: NSError? =
@@ -204,7 +207,7 @@ final class LocalMicrophone: AudioDevice, IVSMicrophone, PublishableSound, @unch
 /// A microphone whose sound is made louder or softer by the device's gain.
 private final class AmplifiedSource: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
   private let source: any AudioSource
-  weak var device: LocalMicrophone?
+  weak var device: MicrophoneDevice?
 
   init(_ source: any AudioSource) { self.source = source }
 

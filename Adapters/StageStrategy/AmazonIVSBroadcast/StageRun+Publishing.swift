@@ -159,21 +159,29 @@ extension StageRun {
     }
   }
 
-  /// A device that does not start is withdrawn; whatever else failed is told as it is. Publications succeed or fail in the
-  /// order in which they were begun.
-  func failed(_ error: SessionError) {
-    let code: NSError
-    if error.code == .device, let index = publication.entries.firstIndex(where: { !$0.isThere }) {
-      let entry = publication.entries.remove(at: index)
-      entry.stream.detach(entry.local)
-      code = .ivs(.publishOfferFailed, error.message)
-      (entry.stream.device as? StageDevice)?.report(code)
-      if publication.entries.isEmpty, publication.state != .notPublished { change(to: .notPublished) }
-      tellAdded()
-    } else {
-      code = .ivs(StageFault(error), error.message, fatal: false)
+  /// The room has not taken an own stream, or its device did not start: it is withdrawn, and the rest goes on.
+  func refused(_ stream: Koine.Stream, _ error: SessionError) {
+    guard let index = publication.entries.firstIndex(where: { $0.local.id.track == stream.id.track }) else {
+      return failed(error)
     }
-    if !isOver, let stage { stage.errorDelegate?.source(stage, didEmitError: code) }
+    let entry = publication.entries.remove(at: index)
+    entry.stream.detach(entry.local)
+    let isDevice = error.code == .device
+    let code: NSError = isDevice ? .ivs(.publishOfferFailed, error.message) : nsError(error)
+    if isDevice { (entry.stream.device as? StageDevice)?.report(code) }
+    if publication.entries.isEmpty, publication.state != .notPublished { change(to: .notPublished) }
+    tellRemoved([entry])
+    tellAdded()
+    tell(code)
+  }
+
+  /// Something else that the app asked for could not be done.
+  func failed(_ error: SessionError) { tell(nsError(error)) }
+
+  private func nsError(_ error: SessionError) -> NSError { .ivs(StageFault(error), error.message, fatal: false) }
+
+  private func tell(_ error: NSError) {
+    if !isOver, let stage { stage.errorDelegate?.source(stage, didEmitError: error) }
   }
 
   /// Withdraws everything: notPublished, didRemove, participantDidLeave.

@@ -55,7 +55,8 @@ final class StageRun: @unchecked Sendable {
       settle(remote)
       remotes.removeAll { $0 === remote }
     case .streamAdded(let stream, let owner):
-      if owner.isLocal { published(stream) } else if let remote = remote(owner.id) { appeared(stream, of: remote) }
+      if !owner.isLocal, let remote = remote(owner.id) { appeared(stream, of: remote) }
+    case .streamPublished(let stream): published(stream)
     case .streamRemoved(let stream, let owner):
       guard !owner.isLocal, let remote = remote(owner.id) else { return }
       remote.present.removeAll { $0.id == stream.id }
@@ -66,7 +67,8 @@ final class StageRun: @unchecked Sendable {
       guard let remote = remote(participant.id) else { return }
       guard remote.info.update(attributes: Self.own(participant.attributes)) else { return }
       if remote.isAnnounced { tell { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
-    case .failed(let error), .publishFailed(_, let error): failed(error)
+    case .publishFailed(let stream, let error): refused(stream, error)
+    case .failed(let error): failed(error)
     default: break  // not in this style's vocabulary
     }
   }
