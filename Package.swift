@@ -317,8 +317,8 @@ let package = Package(
     tests(
       "CallAgent",
       of: [
-        "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "Koine", "KoineEmbeddedBackend",
-        "KoineSimulatedNetwork",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "KoineTokens", "Koine",
+        "KoineEmbeddedBackend", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
     tests(
       "MeetingSession",

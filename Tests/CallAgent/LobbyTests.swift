@@ -1,0 +1,70 @@
+import AzureCommunicationCalling
+import Koine
+import KoineTokens
+import Testing
+
+/// Rooms whose tokens make people wait at the door, seen by a caller; who lets in is a participant of the common layer.
+struct LobbyTests {
+  private let telephone: Telephone
+  private let host: Session
+
+  init() async throws {
+    telephone = try Telephone()
+    host = Session(
+      JoinRequest(room: "tea", credential: try Self.pass([.publish, .subscribe, .moderate]), name: "Host"),
+      in: telephone.world)
+    host.join { _ in }
+    await telephone.run(.milliseconds(300))
+  }
+
+  private static func pass(_ rights: Set<RoomPass.Right>) throws -> String {
+    let now = NumericDate.ofSystemClock()
+    return try RoomPass(rights: rights, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
+  }
+
+  private func caller() async throws -> Recorder {
+    let (agent, hears) = try await telephone.agent("ben", token: try Self.pass([.publish, .subscribe, .ask]))
+    agent.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { hears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    return hears
+  }
+
+  @Test func whoIsLetInHasWaitedInTheLobby() async throws {
+    let hears = try await caller()
+    #expect(hears.states == ["connecting", "inLobby"] && hears.call?.state == .inLobby)
+    #expect(hears.call?.remoteParticipants.isEmpty == true && host.participants.isEmpty)
+    let guest = try #require(host.entryRequests.first)
+    #expect(guest.name == "ben")
+    host.admit(guest.id)
+    await telephone.run(.milliseconds(500))
+    #expect(hears.states == ["connecting", "inLobby", "connected"])
+    #expect(hears.call?.remoteParticipants.map(\.displayName) == ["Host"] && host.participants.map(\.name) == ["ben"])
+  }
+
+  @Test func whoIsDeniedIsToldWhy() async throws {
+    let hears = try await caller()
+    host.deny(try #require(host.entryRequests.first).id)
+    await telephone.run(.milliseconds(500))
+    #expect(hears.states.prefix(2) == ["connecting", "inLobby"] && hears.states.last == "disconnected")
+    #expect(!hears.states.contains("connected"))
+    #expect(hears.call?.callEndReason.code == 0 && hears.call?.callEndReason.subcode == 5854)
+    #expect(hears.words.last == "calls -outgoing disconnected" && host.entryRequests.isEmpty)
+  }
+
+  @Test func whoHangsUpInTheLobbyAsksNoLonger() async throws {
+    let hears = try await caller()
+    hears.call?.hangUp(options: nil) { error in hears.note("hung up \(error == nil)") }
+    await telephone.run(.milliseconds(500))
+    #expect(hears.states.last == "disconnected" && hears.words.contains("hung up true"))
+    #expect(hears.call?.callEndReason.subcode != 5854 && host.entryRequests.isEmpty)
+  }
+
+  @Test func whoWaitsTooLongForAHostMayGoOnWaiting() async throws {
+    let hears = try await caller()
+    await telephone.run(.seconds(60))
+    #expect(hears.call?.state == .inLobby && host.entryRequests.count == 1)
+    host.admit(try #require(host.entryRequests.first).id)
+    await telephone.run(.milliseconds(500))
+    #expect(hears.call?.state == .connected)
+  }
+}
