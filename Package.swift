@@ -395,6 +395,24 @@ let package = Package(
     })
 #endif
 
+// The vendors' symbols as apps write them, in each of the modes that apps are compiled in. The folders are one: links.
+let symbolModes: [(name: String, settings: [SwiftSetting])] = [
+  ("Swift5", [.swiftLanguageMode(.v5)]),
+  ("Swift5Complete", [.swiftLanguageMode(.v5), .enableUpcomingFeature("StrictConcurrency")]),
+  ("Swift6", [.swiftLanguageMode(.v6)]),
+  ("Swift6MainActor", [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
+]
+for mode in symbolModes {
+  package.targets.append(
+    .testTarget(
+      name: "Symbols" + mode.name,
+      dependencies: [
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonIVSBroadcast", "VideoSDKRTC",
+        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+      ],
+      path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))
+}
+
 // Coverage-guided fuzzing of everything that parses; built by Scripts/fuzz only, because libFuzzer brings its own `main`.
 if Context.environment["KOINE_FUZZ"] != nil {
   package.targets.append(

@@ -211,6 +211,7 @@ import VideoSDKRTC
     ana.stopHLS()
     await place.run()
     #expect(ana.hlsState == .HLS_STOPPED && ben.hlsUrls == nil)
+    #expect(told.told.suffix(3) == ["HLS_STOPPING", "error STOP_HLS_FAILED", "HLS_STOPPED"])
   }
 
   @Test func pinsAreToldToEverybodyAndToThoseWhoComeLater() async throws {

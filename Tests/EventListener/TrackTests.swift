@@ -115,6 +115,47 @@ import WebRTC
     #expect(track.source.state == .ended)
   }
 
+  @Test func anAppRendersFramesItself() async throws {
+    final class Glass: NSObject, RTCVideoRenderer, @unchecked Sendable {
+      let seen = Lock<(sizes: [CGSize], frames: [RTCVideoFrame])>(([], []))
+      func setSize(_ size: CGSize) { seen.withLock { $0.sizes.append(size) } }
+      func renderFrame(_ frame: RTCVideoFrame?) { if let frame { seen.withLock { $0.frames.append(frame) } } }
+    }
+    let (ana, told) = place.meeting("Ana")
+    ana.join()
+    await place.run()
+    let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
+    let glass = Glass()
+    track.add(glass)
+    await place.run()
+    let (sizes, frames) = glass.seen.withLock { $0 }
+    #expect(sizes == [CGSize(width: 160, height: 90)] && frames.count >= 28)
+    let (first, last) = (try #require(frames.first), try #require(frames.last))
+    #expect(first.width == 160 && first.height == 90 && first.rotation == ._0)
+    #expect(last.timeStampNs - first.timeStampNs > 900_000_000)
+    let buffer = first.buffer
+    #expect(buffer.width == 160 && buffer.chromaHeight == 45 && buffer.strideY >= 160 && buffer.strideU >= 80)
+    let row = UnsafeBufferPointer(start: buffer.dataY, count: 160)
+    #expect(Set(row).count > 1, "a pattern is no plain picture")
+    track.remove(glass)
+  }
+
+  @MainActor @Test func aViewTellsTheSizeOfWhatItShows() async throws {
+    final class Listener: RTCVideoViewDelegate {
+      var sizes: [CGSize] = []
+      func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
+    }
+    let (ana, told) = place.meeting("Ana")
+    ana.join()
+    await place.run()
+    let (view, listener) = (RTCMTLVideoView(), Listener())
+    view.delegate = listener
+    try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first).add(view)
+    await place.run()
+    await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
+    #expect(view.delegate === listener && listener.sizes == [CGSize(width: 160, height: 90)])
+  }
+
   @Test func whoSpeaksIsTold() async {
     final class Ear: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
@@ -170,6 +211,17 @@ import WebRTC
     #expect(Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STOPPED)
     let heard = ear.heard.withLock { $0.filter { $0 != "LIVESTREAM_STARTING" } }
     #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPED", "stopped"])
+  }
+
+  @Test func aGapInTheNetworkIsToldAsReconnecting() async throws {
+    let (ana, told) = place.meeting("Ana", id: "ana")
+    ana.join()
+    await place.run()
+    told.forget()
+    (place.world.backend as? EmbeddedBackend)?.cutNetwork(of: "ana", for: .seconds(20))
+    await place.run(.seconds(60))
+    #expect(
+      told.told.filter { $0.hasSuffix("CONNECTING") || $0.hasSuffix("CONNECTED") } == ["RECONNECTING", "CONNECTED"])
   }
 
   @Test func aLostRoomIsASocketError() async throws {

@@ -1,6 +1,7 @@
 import AmazonChimeSDK
 import Foundation
 import Koine
+import KoineAVFoundation
 import KoineTokens
 import Testing
 
@@ -96,5 +97,24 @@ import Testing
       DataMessage(
         topic: "t", data: Data([0xFF]), senderAttendeeId: "", senderExternalUserId: "", timestampMs: 0, throttled: false
       ).text() == nil)
+  }
+
+  @Test func devicesAndTilesAreMadeOfTheirParts() {
+    #expect(Versioning.sdkVersion() == "0.27.2" && VideoBitrateConstants().videoHighResolutionBitrateKbps == 2_500)
+    #expect(VideoBitrateConstants().contentHighResolutionBitrateKbps == 2_500)
+    let tile = DefaultVideoTile(
+      tileId: 3, attendeeId: "ana", videoStreamContentWidth: 4, videoStreamContentHeight: 5, isLocalTile: false,
+      logger: ConsoleLogger(name: "tile"))
+    #expect(tile.state.tileId == 3 && tile.state.pauseState == .unpaused && tile.videoRenderView == nil)
+    let speaker = MediaDevice(label: "Speaker", type: .audioBuiltInSpeaker)
+    let headset = MediaDevice(
+      label: "Headset",
+      port: AVAudioSessionPortDescription(
+        Machine.Device(id: "h", kind: .microphone, name: "Headset", attachment: .wired, source: "silence")))
+    #expect(speaker.port == nil && headset.type == .audioWiredHeadset && MediaDevice(label: "x").type == .other)
+    let cameras: [MediaDevice] = MediaDevice.listVideoDevices()
+    let few = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: cameras[0], videoMaxResolution: .low)
+    #expect(few.allSatisfy { $0.height <= VideoResolution.low.height })
+    #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: speaker).isEmpty)
   }
 }

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+import VideoSDKRTC
+
+/// Values, their words and numbers, and the JSON of configurations.
+struct ValueTests {
+  @MainActor @Test func aViewKeepsWhatIsSet() {
+    let view = RTCMTLVideoView()
+    view.videoContentMode = .scaleAspectFill
+    view.isHidden = true
+    view.isEnabled = false
+    #expect(view.videoContentMode == .scaleAspectFill && view.isHidden && !view.isEnabled)
+  }
+
+  @Test func valuesHaveTheVendorsNumbers() {
+    let codes: [(VideoSDKError, Int)] = [
+      (.UNKNOWN_ERROR, 4000), (.INVALID_TOKEN, 4002), (.DUPLICATE_PARTICIPANT, 4005), (.INVALID_PERMISSIONS, 4008),
+      (.MAX_PARTCIPANT_REACHED, 4009), (.START_RECORDING_FAILED, 4011), (.INVALID_LIVESTREAM_CONFIG, 4015),
+      (.STOP_HLS_FAILED, 4017), (.RECORDING_FAILED, 5001), (.HLS_FAILED, 5003), (.ERROR_GET_VIDEO_MEDIA, 3011),
+      (.ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED, 3016),
+    ]
+    for (error, code) in codes { #expect(error.rawValue == code) }
+    #expect(VideoQuality.allCases.map(\.rawValue) == ["high", "medium", "low"])
+    #expect(Mode.CONFERENCE.rawValue == "CONFERENCE" && ConfigMode.video_and_audio.rawValue == "video-and-audio")
+    #expect(LeaveReason.manualLeaveCalled.rawValue == 1101 && LeaveReason.roomClose.rawValue == 1006)
+    #expect(AVCaptureDevice.Position.front.rawValue == 2 && MeetingState.CONNECTED.rawValue == "CONNECTED")
+    let url = HLSUrl(playbackHlsUrl: "a")
+    #expect(url.downstreamUrl.isEmpty && url.livestreamUrl.isEmpty && url.playbackHlsUrl == "a")
+    #expect(url.toJson()["playbackHlsUrl"] as? String == "a")
+    let config = HLSConfig(
+      layout: HLSLayout(type: .GRID, priority: .PIN, gridSize: 25), theme: .LIGHT, mode: .audio, quality: .med,
+      orientation: .portrait)
+    #expect((config.toJson()["layout"] as? [String: Any])?["gridSize"] as? Int == 25)
+    let output = LivestreamOutput(url: "u", streamKey: "k")
+    #expect(output.url == "u" && output.streamKey == "k" && config.layout.gridSize == 25)
+    #expect(output.toJSON()["streamKey"] as? String == "k" && [output].toJSONArray().count == 1)
+    #expect(#"{"roomId":"a"}"#.toJSON()["roomId"] as? String == "a" && Data("[1]".utf8).toJSONArray().count == 1)
+    #expect(["b": 1, "a": 2].toJSONString() == #"{"a":2,"b":1}"# && [1, 2].toJSONString() == "[1,2]")
+    #expect("no".toJSON().isEmpty && Data("no".utf8).toJSONString() == "no")
+  }
+}
