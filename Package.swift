@@ -78,6 +78,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // Floor 0: C libraries
@@ -120,6 +121,10 @@ let package = Package(
     room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
+    room(
+      "AppCheck",
+      leansOn: ["KoinePorting", "KoineJSONCodec"]
+        + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
     room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
     // Floor 4
@@ -252,7 +257,7 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
+        "Koine", "KoineAppCheck", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
         "KoineEmbeddedBackend",
         "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens",
         "KoineUIKit",
@@ -365,6 +370,7 @@ let package = Package(
         "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
+    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting"]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,146 @@
+public import KoinePorting
+import SwiftSyntax
+
+/// What an app's sources use of the vendors' SDKs, and how that stands here.
+///
+/// It reads syntax, not types: what a value is, it knows where the sources say so (annotations, initialisers, parameters, and
+/// what the adapters declare); of others, it judges by the name, and only where that is a vendor's own.
+public struct AppCheck: Sendable {
+  /// A vendor's symbol, and where the app uses it.
+  public struct Symbol: Sendable {
+    public let name: String
+    public let style: Style
+    public let status: VendorAPI.Status
+    public let why: String?
+    public internal(set) var places: [Place]
+    /// Whether the type of what it is asked of was seen, and not only the name.
+    public internal(set) var isCertain: Bool
+  }
+
+  public let path: String
+  public let fileCount: Int
+  /// Those whose modules are imported; in a text without imports, that whose types it names.
+  public let styles: [Style]
+  public let symbols: [Symbol]
+  /// What cannot work, in the order of the places.
+  public let problems: [Problem]
+  /// What compiles, and is to be known.
+  public let remarks: [Problem]
+
+  public var canWork: Bool { problems.isEmpty }
+
+  public init(_ sources: AppSources, path: String) {
+    self.path = path
+    fileCount = sources.files.count
+    let hindrances = LinuxHindrances.current
+    let vendors = Set(VendorAPI.all.values.flatMap(\.modules))
+    let brought = vendors.union(hindrances.modules).union(Self.toolchain)
+    let conditions = Conditions(modules: brought)
+    let index = AppIndex(sources, conditions)
+    styles = Self.styles(of: index, sources, conditions)
+    let knowledge = Knowledge(styles: styles)
+
+    var usages: [UsageReader.Usage] = []
+    var problems: [Problem] = []
+    var remarks: [Problem] = []
+    for file in sources.files {
+      let own = Knowledge(styles: Self.styles(of: index.modules(of: file.path), amidst: styles))
+      let reader = UsageReader(file, index, own, conditions)
+      reader.walk(file.tree)
+      usages += reader.usages
+      let linux = LinuxReader(file, brought: brought.union(Self.ownModules(of: index)), conditions)
+      linux.walk(file.tree)
+      let seen = Set(linux.problems.map(\.place))
+      problems += linux.problems + reader.problems.filter { !seen.contains($0.place) }
+      remarks += linux.remarks
+    }
+    let callbacks = Callbacks(index, knowledge)
+    usages += callbacks.usages
+    problems += callbacks.problems
+    let symbols = Self.symbols(of: usages)
+    for symbol in symbols where symbol.status == .unavailable || symbol.status == .absent {
+      for place in symbol.places {
+        problems.append(
+          Problem(
+            .unavailable, at: place, "\(symbol.name) is not to be had" + (symbol.isCertain ? "" : " (by its name)"),
+            instead: symbol.why ?? "", style: symbol.style))
+      }
+    }
+    self.symbols = symbols
+    self.problems = Set(problems).sorted { ($0.place, $0.what) < ($1.place, $1.what) }
+    self.remarks = Set(remarks).sorted { ($0.place, $0.what) < ($1.place, $1.what) }
+  }
+
+  private static func symbols(of usages: [UsageReader.Usage]) -> [Symbol] {
+    var found: [String: Symbol] = [:]
+    for usage in usages {
+      guard let style = usage.member.style else { continue }
+      let key = style.rawValue + " " + usage.member.symbol
+      var symbol =
+        found[key]
+        ?? Symbol(
+          name: usage.member.symbol, style: style, status: usage.member.status, why: usage.member.why, places: [],
+          isCertain: false)
+      if !symbol.places.contains(usage.place) { symbol.places.append(usage.place) }
+      symbol.isCertain = symbol.isCertain || usage.isCertain
+      found[key] = symbol
+    }
+    return found.values.map { symbol in
+      var symbol = symbol
+      symbol.places.sort()
+      return symbol
+    }.sorted { ($0.style.rawValue, $0.name) < ($1.style.rawValue, $1.name) }
+  }
+
+  // MARK: Which style
+
+  /// The rest of what the toolchain brings on Linux.
+  private static let toolchain: Set<String> = [
+    "Swift", "Foundation", "FoundationEssentials", "FoundationInternationalization", "FoundationNetworking",
+    "FoundationXML", "Glibc", "Dispatch", "Synchronization", "Observation", "RegexBuilder", "Testing", "XCTest",
+    "_Concurrency", "Distributed",
+  ]
+
+  /// What a package of one's own, or this one, brings by a name that the sources use.
+  private static func ownModules(of index: AppIndex) -> Set<String> {
+    Set(index.modules.filter { $0.hasPrefix("Koine") || index.declares($0) })
+  }
+
+  /// Those that a file imports; where it imports none, all of the app's, as values travel; but for the common layer's files.
+  private static func styles(of modules: Set<String>, amidst all: [Style]) -> [Style] {
+    let imported = all.filter { VendorAPI.all[$0]?.modules.contains(where: modules.contains) ?? false }
+    guard imported.isEmpty else { return imported }
+    return modules.contains { $0.hasPrefix("Koine") } ? [] : all
+  }
+
+  private static func styles(of index: AppIndex, _ sources: AppSources, _ conditions: Conditions) -> [Style] {
+    let imported = Style.vendors.filter { style in
+      VendorAPI.all[style]?.modules.contains { index.modules.contains($0) } ?? false
+    }
+    guard imported.isEmpty else { return imported }
+    // A piece of code: the style most of whose types it names.
+    let counts = Style.vendors.map { style -> (style: Style, count: Int) in
+      let knowledge = Knowledge(styles: [style])
+      var named: Set<String> = []
+      for file in sources.files {
+        let reader = UsageReader(file, index, knowledge, conditions)
+        reader.walk(file.tree)
+        for usage in reader.usages where usage.isCertain && usage.member.style == style {
+          named.insert(usage.member.symbol)
+        }
+      }
+      return (style, named.count)
+    }
+    guard let most = counts.max(by: { $0.count < $1.count }), most.count > 1 else { return [] }
+    return [most.style]
+  }
+
+  // MARK: Porting
+
+  /// The rows of the porting table that the app needs: those that name what it uses.
+  public var rows: [PortingTable.Row] {
+    PortingTable.current.rows.filter { row in
+      symbols.contains { row.symbols[$0.style]?.contains($0.name) == true }
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import KoineJSONCodec
+public import KoinePorting
+
+/// What `koine check` prints.
+public struct CheckReport: Sendable {
+  private let check: AppCheck
+  private let target: Style?
+
+  /// - Parameter target: only the app's own rows of the porting table, to that style.
+  public init(_ check: AppCheck, to target: Style? = nil) { (self.check, self.target) = (check, target) }
+
+  public var text: String { target.map(porting) ?? findings }
+
+  private func porting(to target: Style) -> String {
+    let styles = check.styles.filter { $0 != target } + [target]
+    let report = MapReport(rows: check.rows, styles: styles).text
+    return report.isEmpty ? "\(check.path): nothing of it is in the porting table" : report
+  }
+
+  private var findings: String {
+    var lines = [headline]
+    let part = { (title: String, found: [String]) in
+      if !found.isEmpty { lines += ["", title + " (\(found.count))"] + found }
+    }
+    part("Cannot work", check.problems.map(Self.line))
+    part("Kept without effect", check.symbols.filter { $0.status == .recorded }.map(Self.line))
+    part(
+      "To be known",
+      check.remarks.map { "  \($0.place): \($0.what): \($0.instead)" }
+        + check.symbols.filter { $0.status == .works && $0.why != nil }.map(Self.line))
+    part("Works", check.symbols.filter { $0.status == .works && $0.why == nil }.map(Self.line))
+    return lines.joined(separator: "\n")
+  }
+
+  private var headline: String {
+    let styles = check.styles.isEmpty ? "no vendor's calls" : check.styles.map(\.title).joined(separator: ", ")
+    let files = check.fileCount == 1 ? "1 file" : "\(check.fileCount) files"
+    let counts = VendorAPI.Status.allCases.map { status in check.symbols.filter { $0.status == status }.count }
+    return "\(check.path): \(styles); \(files); \(counts[0]) symbols work, \(counts[1]) are kept without effect, "
+      + "\(counts[2] + counts[3]) are not to be had; \(check.problems.count) "
+      + (check.problems.count == 1 ? "line" : "lines") + " cannot work"
+  }
+
+  private static func line(_ problem: Problem) -> String {
+    "  \(problem.place): \(problem.what)"
+      + (problem.instead.isEmpty ? "" : "; instead: \(problem.instead)")
+      .replacing("; instead: there is", with: "; there is")
+  }
+
+  /// A symbol and its first places.
+  private static func line(_ symbol: AppCheck.Symbol) -> String {
+    let shown = symbol.places.prefix(3).map { "\($0.file):\($0.line)" }.joined(separator: " ")
+    let more = symbol.places.count > 3 ? " and \(symbol.places.count - 3) more" : ""
+    let name = symbol.name + (symbol.isCertain ? "" : " (by its name)")
+    return "  \(name)  \(shown)\(more)" + (symbol.why.map { "; " + $0 } ?? "")
+  }
+
+  // MARK: As JSON
+
+  public var json: String {
+    get throws {
+      let file = File(
+        path: check.path, files: check.fileCount, styles: check.styles.map(\.rawValue), canWork: check.canWork,
+        problems: check.problems.map(Line.init), remarks: check.remarks.map(Line.init),
+        symbols: check.symbols.map(Entry.init),
+        rows: target.map { target in check.rows.map { JSONRow($0, check.styles + [target]) } })
+      return String(decoding: try JSONCodec.encode(file, limits: .init(size: 64 << 20)), as: UTF8.self)
+    }
+  }
+
+  private struct File: Encodable {
+    let path: String
+    let files: Int
+    let styles: [String]
+    let canWork: Bool
+    let problems, remarks: [Line]
+    let symbols: [Entry]
+    let rows: [JSONRow]?
+  }
+
+  private struct Line: Encodable {
+    let kind, file: String
+    let line, column: Int
+    let what, instead: String
+    let style: String?
+    init(_ problem: Problem) {
+      (kind, file, what) = (problem.kind.rawValue, problem.place.file, problem.what)
+      (line, column, instead) = (problem.place.line, problem.place.column, problem.instead)
+      style = problem.style?.rawValue
+    }
+  }
+
+  private struct Entry: Encodable {
+    let symbol, style, status: String
+    let why: String?
+    let isCertain: Bool
+    let places: [String]
+    init(_ symbol: AppCheck.Symbol) {
+      (self.symbol, style, status) = (symbol.name, symbol.style.rawValue, symbol.status.rawValue)
+      (why, isCertain, places) = (symbol.why, symbol.isCertain, symbol.places.map { "\($0)" })
+    }
+  }
+}

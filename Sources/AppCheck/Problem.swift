@@ -1,0 +1,26 @@
+public import KoinePorting
+
+/// Something of an app that cannot work here.
+public struct Problem: Hashable, Sendable {
+  public enum Kind: String, Sendable, Hashable {
+    /// A vendor's symbol that is not to be had.
+    case unavailable
+    /// A member that is neither declared nor listed.
+    case missing
+    /// What cannot be compiled on Linux.
+    case linux
+    /// A callback that nobody calls.
+    case callback
+  }
+
+  public let kind: Kind
+  public let place: Place
+  public let what: String
+  /// What to write instead; why it is so.
+  public let instead: String
+  public let style: Style?
+
+  init(_ kind: Kind, at place: Place, _ what: String, instead: String, style: Style? = nil) {
+    (self.kind, self.place, self.what, self.instead, self.style) = (kind, place, what, instead, style)
+  }
+}

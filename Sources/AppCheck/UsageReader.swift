@@ -1,0 +1,344 @@
+import KoinePorting
+import SwiftSyntax
+
+/// Finds the vendors' and Apple's symbols in a file, by what can be seen of the types of values without a compiler.
+final class UsageReader: LinuxVisitor {
+  struct Usage {
+    let member: Knowledge.Member
+    let place: Place
+    /// Told by the receiver's type; else by the name alone.
+    let isCertain: Bool
+  }
+
+  private let file: AppSources.File
+  let index: AppIndex
+  let knowledge: Knowledge
+  private(set) var usages: [Usage] = []
+  private(set) var problems: [Problem] = []
+  private var scopes: [[String: ValueType]] = [[:]]
+  /// Whether other modules are imported, whose types might be what an entry calls absent.
+  private let hasOtherModules: Bool
+  /// The types around, innermost last.
+  private var open: [String] = []
+
+  init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: Knowledge, _ conditions: Conditions) {
+    self.file = file
+    self.index = index
+    self.knowledge = knowledge
+    let known = Set(VendorAPI.all.values.flatMap(\.modules)).union(LinuxHindrances.current.modules)
+      .union(["Foundation", "Dispatch"]).subtracting(["Combine"])
+    hasOtherModules = !index.modules(of: file.path).subtracting(known).isEmpty
+    super.init(conditions)
+  }
+
+  // MARK: Scopes
+
+  func lookUp(_ name: String) -> ValueType {
+    for scope in scopes.reversed() { if let type = scope[name] { return type } }
+    for type in open.reversed() {
+      if let property = index.property(name, of: type) { return property }
+      for parent in index.foreignParents(of: type) {
+        if let found = knowledge.type(named: parent),
+          case .found(let member) = knowledge.member(name, labels: nil, of: found)
+        {
+          return member.type
+        }
+      }
+    }
+    if let variable = index.variables[name] { return variable }
+    if index.declares(name) || knowledge.type(named: name) != nil { return .meta(name) }
+    return .unknown
+  }
+
+  func declare(_ name: String, _ type: ValueType) { scopes[scopes.count - 1][name] = type }
+
+  var selfType: ValueType { open.last.map(ValueType.named) ?? .unknown }
+
+  override func visit(_ node: CodeBlockSyntax) -> SyntaxVisitorContinueKind { openScope() }
+  override func visitPost(_ node: CodeBlockSyntax) { scopes.removeLast() }
+  override func visit(_ node: AccessorBlockSyntax) -> SyntaxVisitorContinueKind { openScope() }
+  override func visitPost(_ node: AccessorBlockSyntax) { scopes.removeLast() }
+  override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
+  override func visitPost(_ node: ClassDeclSyntax) { exit() }
+  override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
+  override func visitPost(_ node: StructDeclSyntax) { exit() }
+  override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
+  override func visitPost(_ node: EnumDeclSyntax) { exit() }
+  override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
+  override func visitPost(_ node: ActorDeclSyntax) { exit() }
+  override func visit(_ node: ExtensionDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.extendedType.trimmedDescription)
+  }
+  override func visitPost(_ node: ExtensionDeclSyntax) { exit() }
+
+  private func openScope() -> SyntaxVisitorContinueKind {
+    scopes.append([:])
+    return .visitChildren
+  }
+
+  private func enter(_ name: String) -> SyntaxVisitorContinueKind {
+    open.append(name)
+    return openScope()
+  }
+
+  private func exit() {
+    open.removeLast()
+    scopes.removeLast()
+  }
+
+  override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.signature.parameterClause)
+  }
+  override func visitPost(_ node: FunctionDeclSyntax) { scopes.removeLast() }
+  override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.signature.parameterClause)
+  }
+  override func visitPost(_ node: InitializerDeclSyntax) { scopes.removeLast() }
+
+  private func enter(_ parameters: FunctionParameterClauseSyntax) -> SyntaxVisitorContinueKind {
+    scopes.append([:])
+    for parameter in parameters.parameters {
+      let type = ValueType(parameter.type.trimmedDescription)
+      declare((parameter.secondName ?? parameter.firstName).text, parameter.ellipsis == nil ? type : .array(type))
+    }
+    return .visitChildren
+  }
+
+  override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind {
+    scopes.append([:])
+    let given = parameters(of: node)
+    for (number, type) in given.enumerated() { declare("$\(number)", type) }
+    if given.count == 1, case .pair(let key, let value) = given[0] {
+      declare("$1", value)
+      if !node.statements.trimmedDescription.contains("$0.value") { declare("$0", .pair(key, value)) }
+    }
+    switch node.signature?.parameterClause {
+    case .simpleInput(let names)?:
+      for (number, name) in names.enumerated() where number < given.count { declare(name.name.text, given[number]) }
+    case .parameterClause(let clause)?:
+      for (number, parameter) in clause.parameters.enumerated() {
+        let type = parameter.type.map { ValueType($0.trimmedDescription) }
+        declare(
+          (parameter.secondName ?? parameter.firstName).text, type ?? (number < given.count ? given[number] : .unknown))
+      }
+    case nil: break
+    }
+    return .visitChildren
+  }
+  override func visitPost(_ node: ClosureExprSyntax) { scopes.removeLast() }
+
+  // MARK: Bindings
+
+  override func visitPost(_ node: VariableDeclSyntax) {
+    var type = ValueType.unknown
+    for binding in node.bindings.reversed() {
+      if let annotation = binding.typeAnnotation {
+        type = ValueType(annotation.type.trimmedDescription)
+      } else if let value = binding.initializer?.value {
+        type = self.type(of: value)
+      }
+      bind(binding.pattern, to: type)
+    }
+  }
+
+  override func visitPost(_ node: OptionalBindingConditionSyntax) {
+    if let annotation = node.typeAnnotation {
+      return bind(node.pattern, to: ValueType(annotation.type.trimmedDescription))
+    }
+    if let value = node.initializer?.value { bind(node.pattern, to: type(of: value)) }
+  }
+
+  override func visit(_ node: ForStmtSyntax) -> SyntaxVisitorContinueKind {
+    scopes.append([:])
+    bind(node.pattern, to: type(of: node.sequence).element)
+    return .visitChildren
+  }
+  override func visitPost(_ node: ForStmtSyntax) { scopes.removeLast() }
+
+  private func bind(_ pattern: PatternSyntax, to type: ValueType) {
+    if let name = pattern.as(IdentifierPatternSyntax.self)?.identifier.text { return declare(name, type) }
+    guard let tuple = pattern.as(TuplePatternSyntax.self), case .pair(let one, let other) = type else { return }
+    for (part, type) in zip(tuple.elements, [one, other]) { bind(part.pattern, to: type) }
+  }
+
+  // MARK: Symbols
+
+  override func visit(_ node: IdentifierTypeSyntax) -> SyntaxVisitorContinueKind {
+    if node.parent?.is(MemberTypeSyntax.self) != true { mention(node.name.text, at: node) }
+    return .visitChildren
+  }
+
+  override func visit(_ node: MemberTypeSyntax) -> SyntaxVisitorContinueKind {
+    mention(node.trimmedDescription, at: node)
+    return .visitChildren
+  }
+
+  /// A type's name in the source.
+  private func mention(_ name: String, at node: some SyntaxProtocol) {
+    guard !index.declares(name), !open.contains(where: { index.types[$0]?.nested.contains(name) == true }) else {
+      return
+    }
+    if let found = knowledge.type(named: name) {
+      guard found.api.style != nil else { return }
+      let entry = found.api.entries[name] ?? found.api.entries[found.name]
+      if entry?.status == .absent, hasOtherModules { return }
+      let member = Knowledge.Member(
+        symbol: entry?.symbol ?? name, status: entry?.status ?? .works, why: entry?.why, type: .meta(found.name),
+        parameters: [], style: found.api.style)
+      usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
+    } else if Knowledge.looksLikeApples(name), !name.contains(".") {
+      problems.append(
+        Problem(
+          .linux, at: file.place(of: node), "\(name) is not there on Linux",
+          instead: "leave files that only draw, or start the app, out (`exclude:`)"))
+    }
+  }
+
+  override func visit(_ node: DeclReferenceExprSyntax) -> SyntaxVisitorContinueKind {
+    if let access = node.parent?.as(MemberAccessExprSyntax.self), access.declName.id == node.id {
+      return .visitChildren
+    }
+    let name = node.baseName.text
+    if scopes.contains(where: { $0[name] != nil }) { return .visitChildren }
+    let call = node.parent?.as(FunctionCallExprSyntax.self).flatMap { $0.calledExpression.id == node.id ? $0 : nil }
+    if name.first?.isUppercase == true {
+      mention(name, at: node)
+      if let call { construct(name, call, at: node) }
+    } else if let call, let global = knowledge.type(named: ""), index.functions[name] == nil,
+      case .found(let member) = knowledge.member(name, labels: Self.labels(of: call), of: global)
+    {
+      usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
+    }
+    return .visitChildren
+  }
+
+  private func construct(_ name: String, _ call: FunctionCallExprSyntax, at node: some SyntaxProtocol) {
+    guard !index.declares(name), let found = knowledge.type(named: name) else { return }
+    guard
+      case .found(let member) = knowledge.member(
+        "init", labels: Self.labels(of: call), closures: Self.closures(of: call), of: found)
+    else { return }
+    usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
+  }
+
+  override func visit(_ node: MemberAccessExprSyntax) -> SyntaxVisitorContinueKind {
+    guard let base = node.base else { return .visitChildren }
+    let name = Self.name(node.declName.baseName)
+    if let whole = nestedType(node), !index.declares(whole) {
+      mention(whole, at: node)
+      if let call = Self.call(of: node) { construct(whole, call, at: node) }
+      return .visitChildren
+    }
+    let call = Self.call(of: node)
+    // `call(_:didChangeState:)` may be named without being called.
+    let labels = call.map(Self.labels) ?? node.declName.argumentNames?.arguments.map(\.name.text)
+    let closures = call.map(Self.closures) ?? 0
+    switch type(of: base) {
+    case .named(let type), .meta(let type):
+      see(name, labels, closures, of: type, at: node.declName)
+    case .unknown: guess(name, labels, at: node.declName)
+    default: break
+    }
+    return .visitChildren
+  }
+
+  /// `A.B`, where that is a type.
+  private func nestedType(_ node: MemberAccessExprSyntax) -> String? {
+    let whole = node.trimmedDescription
+    guard node.declName.baseName.text.first?.isUppercase == true,
+      whole.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." || $0 == "_" })
+    else { return nil }
+    return knowledge.type(named: whole).map { _ in whole }
+  }
+
+  private func see(_ name: String, _ labels: [String]?, _ closures: Int, of type: String, at node: some SyntaxProtocol)
+  {
+    if index.types[type] != nil, isOwn(name, of: type) { return }
+    let candidates = index.declares(type) ? index.foreignParents(of: type) : [type]
+    for candidate in candidates {
+      guard let found = knowledge.type(named: candidate) else { continue }
+      switch knowledge.member(name, labels: labels, closures: closures, of: found) {
+      case .found(let member):
+        if member.style != nil { usages.append(Usage(member: member, place: file.place(of: node), isCertain: true)) }
+        return
+      case .none where knowledge.type(named: candidate + "." + name) != nil:
+        return mention(candidate + "." + name, at: node)
+      case .none where !index.declares(type) && found.declaration != nil:
+        guard labels == nil || !hasMember(name, of: found) else { return }
+        problems.append(
+          Problem(
+            .missing, at: file.place(of: node), "\(candidate) has no '\(name)' here",
+            instead: near(name, of: found), style: found.api.style))
+      default: break
+      }
+    }
+    if index.declares(type) { miss(name, of: type, at: node) }
+  }
+
+  /// A member of an app's own class that neither it nor the class of Apple's or a vendor's above it has.
+  private func miss(_ name: String, of type: String, at node: some SyntaxProtocol) {
+    let parents = index.foreignParents(of: type)
+    guard let parent = parents.first, let found = knowledge.type(named: parent), found.declaration?.kind == "class",
+      !parents.contains(where: { index.types[$0] != nil && isOwn(name, of: $0) }),
+      parents.allSatisfy({ isWithout(name, $0) })
+    else { return }
+    problems.append(
+      Problem(
+        .missing, at: file.place(of: node), "\(parent) has no '\(name)' here", instead: near(name, of: found),
+        style: found.api.style))
+  }
+
+  private func isWithout(_ name: String, _ parent: String) -> Bool {
+    guard let found = knowledge.type(named: parent) else { return false }
+    if case .none = knowledge.member(name, labels: nil, of: found) { return true }
+    return false
+  }
+
+  private func isOwn(_ name: String, of type: String) -> Bool {
+    index.property(name, of: type) != nil || index.function(name, of: type) != nil
+      || index.types[type]?.nested.contains(name) == true
+  }
+
+  private func hasMember(_ name: String, of found: Knowledge.Found) -> Bool {
+    if case .found = knowledge.member(name, labels: nil, of: found) { true } else { false }
+  }
+
+  private func near(_ name: String, of found: Knowledge.Found) -> String {
+    let known = knowledge.line(of: found).types.flatMap { $0.declaration?.members.keys.map { $0 } ?? [] }
+    let near = Spelling.nearest(to: name, among: known)
+    return near.isEmpty
+      ? "leave it out, or keep it behind a type of your own" : "there is " + near.joined(separator: ", ")
+  }
+
+  /// A member of a value that nothing is known of: taken for a vendor's only where its name says enough.
+  private func guess(_ name: String, _ labels: [String]?, at node: some SyntaxProtocol) {
+    guard
+      !index.types.values.contains(where: { $0.properties[name] != nil || $0.functions.contains { $0.name == name } })
+    else { return }
+    let members = knowledge.members(named: name, labels: labels)
+    guard let first = members.first, members.allSatisfy({ $0.status == first.status && $0.style == first.style }) else {
+      return
+    }
+    let saysEnough = labels?.isEmpty == false || name.dropFirst(4).contains { $0.isUppercase }
+    guard saysEnough, !Knowledge.everywhere.contains(name) else { return }
+    usages.append(Usage(member: first, place: file.place(of: node), isCertain: false))
+  }
+
+  /// A name without the marks that let a keyword be one.
+  static func name(_ token: TokenSyntax) -> String { token.text.filter { $0 != "`" } }
+
+  static func call(of node: some ExprSyntaxProtocol) -> FunctionCallExprSyntax? {
+    guard let call = node.parent?.as(FunctionCallExprSyntax.self), call.calledExpression.id == node.id else {
+      return nil
+    }
+    return call
+  }
+
+  static func labels(of call: FunctionCallExprSyntax) -> [String] {
+    call.arguments.map { $0.label?.text ?? "_" }
+  }
+
+  static func closures(of call: FunctionCallExprSyntax) -> Int {
+    (call.trailingClosure == nil ? 0 : 1) + call.additionalTrailingClosures.count
+  }
+}

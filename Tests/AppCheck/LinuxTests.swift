@@ -1,0 +1,100 @@
+import KoineAppCheck
+import Testing
+
+@Suite struct LinuxTests {
+  private func lines(_ source: String) -> [String] { check(source).problems.map { "\($0.place.line) \($0.what)" } }
+
+  @Test func whatNeedsObjectiveCOrAWindowSystemIsSaidWithWhatToWrite() {
+    let check = check(
+      """
+      import UIKit
+      import SwiftUI
+      import CallKit
+      import os.log
+      class Screen: UIViewController {
+        @IBOutlet weak var view2: UIView!
+        @objc func tapped() {}
+        func wire(_ button: UIButton) { button.addTarget(self, action: #selector(tapped), for: .touchUpInside) }
+        var table: UITableView?
+      }
+      """)
+    #expect(
+      check.problems.map { "\($0.place.line) \($0.what)" } == [
+        "2 import SwiftUI", "3 import CallKit", "4 import os", "6 @IBOutlet", "7 @objc",
+        "8 UIButton is not there on Linux",
+        "8 #selector",
+        "9 UITableView is not there on Linux",
+      ])
+    #expect(check.problems[0].instead == "leave the views out (`exclude:`); test the model that they show")
+    #expect(check.problems[3].instead == "plain properties; make the views in code, or in the test")
+  }
+
+  @Test func whatIsNotCompiledOnLinuxIsNotLookedAt() {
+    #expect(
+      lines(
+        """
+        #if canImport(SwiftUI)
+        import SwiftUI
+        #elseif os(macOS) || os(iOS)
+        import CallKit
+        #else
+        import Combine
+        #endif
+        #if !os(Linux) && DEBUG
+        import WebKit
+        #endif
+        #if targetEnvironment(simulator)
+        import Metal
+        #endif
+        #if DEBUG
+        import Vision
+        #endif
+        """) == ["15 import Vision"])
+  }
+
+  @Test func theClauseThatIsCompiledIsLookedAt() {
+    #expect(
+      lines(
+        """
+        import AmazonIVSBroadcast
+        #if os(Linux)
+        func f(_ stage: IVSStage) { stage.exchangeToken(a) }
+        #else
+        func f(_ stage: IVSStage) { stage.nothing() }
+        #endif
+        """) == ["3 IVSStage.exchangeToken(_:) is not to be had"])
+  }
+
+  @Test func whatAClassOfApplesHasNotHereIsFound() {
+    #expect(
+      lines(
+        """
+        import UIKit
+        extension UIViewController { func showSomething() {} }
+        class Screen: UIViewController {
+          let own = 1
+          func f() {
+            _ = self.own
+            self.showSomething()
+            self.view.backgroundColor = nil
+            self.navigationController?.pop()
+          }
+        }
+        """) == ["9 UIViewController has no 'navigationController' here"])
+  }
+
+  @Test func modulesThatAreHereAreNoTrouble() {
+    let check = check(
+      """
+      import AVFoundation
+      import Combine
+      import CoreGraphics
+      import Foundation
+      @testable import struct VideoSDKRTC.Mode
+      import SomebodysNetworking
+      let timer = Timer()
+      """)
+    #expect(check.canWork)
+    #expect(check.remarks.map(\.what) == ["import SomebodysNetworking", "Timer"])
+  }
+}

@@ -1,0 +1,194 @@
+import KoineAppCheck
+import KoinePorting
+import Testing
+
+func check(_ source: String) -> AppCheck { AppCheck(AppSources(source: source), path: "app.swift") }
+
+extension AppCheck {
+  /// `name status line line …`
+  var told: [String] {
+    symbols.map { "\($0.name) \($0.status) " + $0.places.map { "\($0.line)" }.joined(separator: " ") }
+  }
+  func has(_ symbol: String) -> Bool { symbols.contains { $0.name == symbol && $0.isCertain } }
+}
+
+@Suite struct SymbolTests {
+  @Test func symbolsAreFoundByTheTypesOfValues() {
+    let check = check(
+      """
+      import VideoSDKRTC
+      final class Screen {
+        var meeting: Meeting?
+        let names = [String]()
+        func enter() {
+          meeting = VideoSDK.initMeeting(
+            meetingId: "a", participantName: "b", micEnabled: true, webcamEnabled: true)
+          meeting?.join(cameraPosition: .front)
+          guard let own = meeting?.localParticipant else { return }
+          own.setQuality(.high)
+          for (_, other) in meeting!.participants { other.remove() }
+          meeting?.participants.values.forEach { $0.pin(.CAM) }
+          meeting?.participants["x"]?.streams.first(where: { $1.kind == .share })?.value.pause()
+          _ = names.map { $0.count }
+        }
+      }
+      """)
+    #expect(check.styles == [.eventListener] && check.canWork)
+    for symbol in [
+      "VideoSDK", "Meeting", "Meeting.join(cameraPosition:)", "Meeting.localParticipant", "Participant.setQuality(_:)",
+      "VideoSDK.initMeeting(meetingId:participantId:participantName:micEnabled:webcamEnabled:customCameraVideoStream:mode:)",
+      "Participant.remove()", "Participant.pin(_:)", "Participant.streams", "MediaStream.kind", "MediaStream.pause()",
+    ] {
+      #expect(check.has(symbol), "\(symbol)")
+    }
+    #expect(check.told.contains("Meeting.participants works 11 12 13"))
+  }
+
+  @Test func closuresOfCompletionHandlersHaveTheirTypes() {
+    let check = check(
+      """
+      import AzureCommunicationCalling
+      func start(_ client: CallClient, _ credential: CommunicationTokenCredential) {
+        client.createCallAgent(userCredential: credential) { agent, error in
+          agent?.startCall(participants: [], options: StartCallOptions()) { (call, error) in
+            call?.remoteParticipants.first?.videoStreams.forEach { stream in print(stream.mediaStreamType) }
+            call?.feature(Features.recording).isRecordingActive
+          }
+        }
+      }
+      """)
+    for symbol in [
+      "CallClient.createCallAgent(userCredential:completionHandler:)",
+      "CallAgent.startCall(participants:options:completionHandler:)", "Call.remoteParticipants",
+      "RemoteParticipant.videoStreams", "RemoteVideoStream.mediaStreamType", "RecordingCallFeature.isRecordingActive",
+    ] {
+      #expect(check.has(symbol), "\(symbol): \(check.told)")
+    }
+  }
+
+  @Test func asyncTwinsAreTheSameEntry() {
+    let check = check(
+      """
+      import AzureCommunicationCalling
+      func end(_ call: Call) async throws { try await call.hangUp(options: HangUpOptions()) }
+      """)
+    #expect(check.has("Call.hangUp(options:completionHandler:)"))
+  }
+
+  @Test func whatIsKeptWithoutEffectIsSaidWithWhy() throws {
+    let check = check(
+      """
+      import AmazonIVSBroadcast
+      func prepare(_ stream: IVSSubscribeConfiguration) throws {
+        try stream.jitterBuffer.setMinDelay(.low())
+        IVSStageAudioManager.sharedInstance().category = .playback
+      }
+      """)
+    #expect(check.canWork)
+    let recorded = check.symbols.filter { $0.status == .recorded }
+    #expect(recorded.map(\.name).contains("IVSSubscribeConfiguration.jitterBuffer"))
+    #expect(recorded.map(\.name).contains("IVSStageAudioManager.category"))
+    #expect(recorded.allSatisfy { $0.why != nil })
+  }
+
+  @Test func whatIsNotToBeHadCannotWork() {
+    let unavailable = check(
+      """
+      import AmazonIVSBroadcast
+      func renew(_ stage: IVSStage, _ token: String) throws {
+        try stage.exchangeToken(token)
+      }
+      """)
+    #expect(
+      unavailable.problems.map { "\($0.place.line) \($0.what)" } == ["3 IVSStage.exchangeToken(_:) is not to be had"])
+    #expect(unavailable.problems.first?.instead == "make a new stage with the new token")
+    let absent = check("import VideoSDKRTC\nfunc f(_ m: Meeting) { m.startTranscription(config: c) }")
+    #expect(absent.problems.first?.what == "Meeting.startTranscription(config:) is not to be had")
+    let type = check("import AmazonChimeSDK\nvar filter: BackgroundBlurVideoFrameProcessor?")
+    #expect(type.problems.first?.kind == .unavailable)
+  }
+
+  @Test func whatNobodyHasIsSaidWithWhatIsNear() {
+    let check = check("import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMick() }")
+    #expect(check.problems.map(\.what) == ["Meeting has no 'muteMick' here"])
+    #expect(check.problems.first?.instead == "there is muteMic(), unmuteMic()")
+  }
+
+  @Test func anAppsOwnTypesAndMembersAreItsOwn() {
+    let check = check(
+      """
+      import VideoSDKRTC
+      struct Participant { var remove = 1 }
+      extension Meeting { func muteEverybody() {} }
+      func f(_ meeting: Meeting, _ person: Participant) {
+        meeting.muteEverybody()
+        _ = person.remove
+        _ = person.fancy
+      }
+      """)
+    #expect(check.canWork && !check.symbols.contains { $0.name.hasPrefix("Participant") })
+  }
+
+  @Test func aValueOfUnknownTypeIsJudgedByItsNameOnlyIfThatSaysEnough() {
+    let check = check(
+      """
+      import AmazonIVSBroadcast
+      func f() {
+        thing.exchangeToken(other)
+        thing.tags = []
+        thing.stop()
+      }
+      """)
+    #expect(check.problems.map(\.what) == ["IVSStage.exchangeToken(_:) is not to be had (by its name)"])
+    #expect(check.symbols.map(\.name) == ["IVSStage.exchangeToken(_:)"])
+  }
+
+  /// Both vendors have a `Meeting`.
+  @Test func aNameIsThatOfTheModuleThatTheFileImports() {
+    let sources = AppSources(sources: [
+      ("a.swift", "import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMic() }"),
+      ("b.swift", "import AmazonChimeSDK\nfunc g(_ m: Meeting?) -> VideoTileState? { nil }"),
+      ("c.swift", "import Koine\nfunc h(_ p: Participant) { print(p.name) }"),
+    ])
+    let check = AppCheck(sources, path: ".")
+    #expect(check.styles == [.eventListener, .meetingSession] && check.canWork)
+    #expect(
+      check.symbols.filter { $0.name == "Meeting" }.map { "\($0.style) \($0.places)" } == [
+        "eventListener [a.swift:2:13]", "meetingSession [b.swift:2:13]",
+      ])
+  }
+
+  @Test func aFunctionThatIsOnlyNamedIsTheOneWithThoseLabels() {
+    let check = check(
+      """
+      import AzureCommunicationCalling
+      let one: Any = CallDelegate.call(_:didChangeState:)
+      let other: Any = CallDelegate.call(_:didChangeId:)
+      """)
+    #expect(
+      check.told.filter { $0.hasPrefix("CallDelegate.") } == [
+        "CallDelegate.call(_:didChangeId:) recorded 3", "CallDelegate.call(_:didChangeState:) works 2",
+      ])
+  }
+
+  @Test func anotherModulesTypeIsNoneOfTheVendors() {
+    #expect(check("import AmazonChimeSDK\nimport Combine\nvar s: Scheduler?").canWork)
+    #expect(!check("import AmazonChimeSDK\nvar s: Scheduler?").canWork)
+    #expect(check("import AzureCommunicationCalling\nfunc f() { text.frame(width: 1, height: 2) }").symbols.isEmpty)
+  }
+
+  @Test func aPieceWithoutImportsIsOfTheStyleWhoseTypesItNames() {
+    let check = check(
+      """
+      let deviceDiscovery = IVSDeviceDiscovery()
+      let devices = deviceDiscovery.listLocalDevices()
+      let stage = try IVSStage(token: token, strategy: self)
+      stage.addRenderer(self)
+      """)
+    #expect(check.styles == [.stageStrategy])
+    #expect(check.has("IVSStage.addRenderer(_:)") && check.has("IVSDeviceDiscovery.listLocalDevices()"))
+    #expect(self.check("let a = 1").styles.isEmpty)
+  }
+
+  private func check(_ source: String) -> AppCheck { AppCheck(AppSources(source: source), path: "app.swift") }
+}
