@@ -42,15 +42,19 @@ public struct CheckReport: Sendable {
   }
 
   private static func line(_ problem: Problem) -> String {
-    "  \(problem.place): \(problem.what)"
-      + (problem.instead.isEmpty ? "" : "; instead: \(problem.instead)")
-      .replacing("; instead: there is", with: "; there is")
+    guard !problem.instead.isEmpty else { return "  \(problem.place): \(problem.what)" }
+    let isReason = problem.kind == .unavailable || problem.instead.hasPrefix("there is")
+    return "  \(problem.place): \(problem.what); \(isReason ? "" : "instead: ")\(problem.instead)"
   }
 
   /// A symbol and its first places.
   private static func line(_ symbol: AppCheck.Symbol) -> String {
-    let shown = symbol.places.prefix(3).map { "\($0.file):\($0.line)" }.joined(separator: " ")
-    let more = symbol.places.count > 3 ? " and \(symbol.places.count - 3) more" : ""
+    var lines: [String] = []
+    for place in symbol.places where lines.last != "\(place.file):\(place.line)" {
+      lines.append("\(place.file):\(place.line)")
+    }
+    let shown = lines.prefix(3).joined(separator: " ")
+    let more = lines.count > 3 ? " and \(lines.count - 3) more" : ""
     let name = symbol.name + (symbol.isCertain ? "" : " (by its name)")
     return "  \(name)  \(shown)\(more)" + (symbol.why.map { "; " + $0 } ?? "")
   }

@@ -48,7 +48,7 @@ struct Knowledge {
 
   func type(named name: String) -> Found? {
     for api in apis {
-      if let declaration = api.types[name], declaration.kind != "extension" || name == "" {
+      if let declaration = api.types[name], declaration.kind != "extension" {
         if declaration.kind == "alias", let target = declaration.parents.first, target != name, api.types[target] != nil
         {
           return Found(api: api, name: target)
@@ -147,6 +147,14 @@ struct Knowledge {
       parameters: owner.declaration?.parameters?[name] ?? [], style: owner.api.style)
   }
 
+  /// A function or constant of a module's own.
+  func global(_ name: String, labels: [String]?) -> Member? {
+    for api in apis where api.types[""] != nil {
+      if case .found(let member) = self.member(name, labels: labels, of: Found(api: api, name: "")) { return member }
+    }
+    return nil
+  }
+
   /// How well a call's labels fit a declaration: 0 exactly; nil not at all; the more is left out the worse.
   private static func fit(_ declared: String, _ labels: [String]?, _ closures: Int) -> Int? {
     guard let open = declared.firstIndex(of: "(") else { return labels == nil ? 0 : 40 }
@@ -174,9 +182,18 @@ struct Knowledge {
     return found.sorted { $0.symbol < $1.symbol }
   }
 
-  /// Types of Apple's that begin so are looked for among those that are declared here.
+  private static let prefixes = [
+    "UI", "AV", "CA", "CX", "MTK", "MTL", "UN", "RP", "PK", "WK", "CL", "CI", "CG", "CF", "CV", "CM", "kCG", "kCF",
+    "kCV",
+    "kCM",
+  ]
+  /// What Foundation has of it on Linux.
+  private static let foundations: Set<String> = ["CGFloat", "CGPoint", "CGSize", "CGRect", "CGRectEdge"]
+
+  /// Names of Apple's that begin so are looked for among those that are declared here.
   static func looksLikeApples(_ name: String) -> Bool {
-    for prefix in ["UI", "AV", "CA", "CX", "MTK", "MTL", "UN", "RP", "PK", "WK", "CL", "CI"] {
+    guard !foundations.contains(name) else { return false }
+    for prefix in prefixes {
       let rest = name.dropFirst(prefix.count)
       guard name.hasPrefix(prefix), let first = rest.first, first.isUppercase,
         rest.dropFirst().first?.isLowercase == true

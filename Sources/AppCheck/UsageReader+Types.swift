@@ -61,11 +61,7 @@ extension UsageReader {
         if let result = index.function(name, of: type) { return result }
       }
       if let result = index.functions[name] { return result }
-      if let global = knowledge.type(named: ""),
-        case .found(let member) = knowledge.member(name, labels: Self.labels(of: call), of: global)
-      {
-        return member.type
-      }
+      if let member = knowledge.global(name, labels: Self.labels(of: call)) { return member.type }
       return name.first?.isUppercase == true ? .named(name) : .unknown
     }
     let called = call.calledExpression.trimmedDescription
@@ -85,7 +81,8 @@ extension UsageReader {
       return name == "self" ? .meta(type) : name == "init" ? .named(type) : memberType(name, call, of: type)
     case .array(let element): return Self.ofArray(name, element)
     case .dictionary(let key, let value): return Self.ofDictionary(name, key, value)
-    case .pair(let key, let value): return name == "key" ? key : name == "value" ? value : .unknown
+    case .pair(let key, let value):
+      return ["key", "0"].contains(name) ? key : ["value", "1"].contains(name) ? value : .unknown
     case .function, .unknown: return .unknown
     }
   }

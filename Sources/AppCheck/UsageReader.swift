@@ -186,7 +186,7 @@ final class UsageReader: LinuxVisitor {
         symbol: entry?.symbol ?? name, status: entry?.status ?? .works, why: entry?.why, type: .meta(found.name),
         parameters: [], style: found.api.style)
       usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
-    } else if Knowledge.looksLikeApples(name), !name.contains(".") {
+    } else if Knowledge.looksLikeApples(name), !name.contains("."), knowledge.global(name, labels: nil) == nil {
       problems.append(
         Problem(
           .linux, at: file.place(of: node), "\(name) is not there on Linux",
@@ -204,8 +204,11 @@ final class UsageReader: LinuxVisitor {
     if name.first?.isUppercase == true {
       mention(name, at: node)
       if let call { construct(name, call, at: node) }
-    } else if let call, let global = knowledge.type(named: ""), index.functions[name] == nil,
-      case .found(let member) = knowledge.member(name, labels: Self.labels(of: call), of: global)
+    } else if name.hasPrefix("kC") {
+      mention(name, at: node)
+    } else if let call, index.functions[name] == nil,
+      let member = knowledge.global(name, labels: Self.labels(of: call)),
+      member.style != nil
     {
       usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
     }

@@ -44,7 +44,8 @@ indirect enum ValueType: Hashable {
       let parts = Self.split(inner, at: ":") ?? []
       self = parts.count > 1 ? .dictionary(ValueType(parts[0]), ValueType(parts[1])) : .array(ValueType(inner))
     } else if let inner = Self.inside(text, "(", ")") {
-      self = Self.list(inner).count == 1 ? ValueType(inner) : .unknown
+      let parts = Self.list(inner).map(Self.withoutLabel).map { ValueType($0) }
+      self = parts.count == 1 ? parts[0] : parts.count == 2 ? .pair(parts[0], parts[1]) : .unknown
     } else if text.hasSuffix(".Type") {
       self = .meta(String(text.dropLast(5)))
     } else if let angle = text.firstIndex(of: "<") {

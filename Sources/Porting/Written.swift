@@ -123,9 +123,10 @@ enum Written {
 "stage-strategy":{"sources":["Adapters/StageStrategy","Sources/Platform"],"title":"stage strategy"}}}
 """#
   static let linux = #"""
-{"modules":["AVFAudio","AVFoundation","Combine","CoreGraphics","CoreMedia","CoreVideo","UIKit"],"rows":[{"attributes":["objc","objcMembers"],"instead":"call the method that the button would call","macros":["selector"],"types":["Selector"],"what":"`@objc`, `#selector`, `addTarget(_:action:for:)`"},
+{"modules":["AVFAudio","AVFoundation","Combine","CoreGraphics","CoreMedia","CoreVideo","UIKit"],"rows":[{"attributes":["objc","objcMembers"],"instead":"leave `@objc` out, and call the method that the button would call","macros":["selector"],"types":["Selector"],"what":"`@objc`, `#selector`, `addTarget(_:action:for:)`"},
 {"attributes":["IBOutlet","IBAction","IBDesignable","IBInspectable"],"instead":"plain properties; make the views in code, or in the test","types":["UIStoryboard","UINib","UIStoryboardSegue"],"what":"`@IBOutlet`, `@IBAction`, storyboards, nibs"},
 {"attributes":["NSManaged"],"instead":"the SDK's own callbacks; `@Published`","macros":["keyPath"],"types":["NSKeyValueObservation"],"what":"KVO, `@objc dynamic`, `NSKeyValueObservation`"},
+{"instead":"only what is in it: nothing here waits to be released","types":["autoreleasepool"],"what":"`autoreleasepool`"},
 {"instead":"leave the views out (`exclude:`); test the model that they show","modules":["SwiftUI","SwiftData","WidgetKit","Charts"],"what":"SwiftUI"},
 {"instead":"a clock that is passed in (`any Clock<Duration>`), with `room.clock` in tests","remarks":["Timer","RunLoop"],"types":["CADisplayLink"],"what":"`Timer`, `CADisplayLink`, run loops on a virtual clock"},
 {"instead":"leave those files out; ring through `TestRoom`, share with `Person.share`","modules":["CallKit","PushKit","ReplayKit","UserNotifications","Intents"],"what":"CallKit, PushKit, ReplayKit"},

@@ -83,6 +83,25 @@ import Testing
         """) == ["9 UIViewController has no 'navigationController' here"])
   }
 
+  @Test func whatOfApplesModulesIsHereIsNoTrouble() {
+    #expect(
+      lines(
+        """
+        import CoreVideo
+        func f(_ buffer: CVPixelBuffer, _ rect: CGRect) -> CGFloat {
+          CVPixelBufferLockBaseAddress(buffer, [])
+          let format = kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange
+          let metal = kCVPixelBufferMetalCompatibilityKey
+          let turned = CGAffineTransform(scaleX: 1, y: 1)
+          autoreleasepool { print(format, metal) }
+          return rect.width
+        }
+        """) == [
+          "5 kCVPixelBufferMetalCompatibilityKey is not there on Linux", "6 CGAffineTransform is not there on Linux",
+          "7 autoreleasepool",
+        ])
+  }
+
   @Test func modulesThatAreHereAreNoTrouble() {
     let check = check(
       """

@@ -21,7 +21,7 @@ import Testing
     #expect(text.hasPrefix("app.swift: event listener; 1 file; "))
     #expect(text.contains("\n\nCannot work (2)\n  app.swift:2:1: import CallKit; instead: leave those files out"))
     #expect(
-      text.contains("  app.swift:5:11: Meeting.startTranscription(config:) is not to be had; instead: not built yet"))
+      text.contains("  app.swift:5:11: Meeting.startTranscription(config:) is not to be had; not built yet"))
     #expect(text.contains("\n  Meeting.muteMic()  app.swift:4"))
   }
 

@@ -66,6 +66,27 @@ extension AppCheck {
     }
   }
 
+  @Test func tuplesAndDictionariesOfTypesAreSeenThrough() {
+    let check = check(
+      """
+      import AmazonChimeSDK
+      class Tiles {
+        var tiles: [(Int, VideoTileState)] = []
+        var wanted: Dictionary<RemoteVideoSource, VideoSubscriptionConfiguration> = Dictionary()
+        func f() {
+          print(tiles.map { $0.1.attendeeId }, tiles.first?.1.isContent ?? false)
+          for (source, wish) in wanted { print(source.attendeeId, wish.priority) }
+        }
+      }
+      """)
+    for symbol in [
+      "VideoTileState.attendeeId", "VideoTileState.isContent", "RemoteVideoSource.attendeeId",
+      "VideoSubscriptionConfiguration.priority",
+    ] {
+      #expect(check.has(symbol), "\(symbol): \(check.told)")
+    }
+  }
+
   @Test func asyncTwinsAreTheSameEntry() {
     let check = check(
       """
