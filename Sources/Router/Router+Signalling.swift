@@ -1,0 +1,117 @@
+package import KoineBase
+package import KoineSignaling
+import KoineTransport
+
+// What clients say, and what becomes of the connections that they say it on.
+
+extension Router {
+  /// Begins a connection on a line of the same name. What is said on a line that is not open is dropped.
+  package func open(_ line: ConnectionID, at now: Tick) { connections.open(line) }
+
+  /// The connection is over. Its participant is dropped after a moment, during which its media goes on.
+  package func close(_ line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    close(connection, grace: configuration.limits.dropGrace, at: now)
+  }
+
+  func close(_ connection: Connection, grace: Duration, at now: Tick) {
+    connections.remove(connection)
+    switchboard.close(connection.id)
+    stopWaiting(connection)
+    guard let member = connection.member else { return }
+    member.connection = nil
+    member.room.loses(member, grace: grace, at: now)
+    settle(member.room, at: now)
+  }
+
+  /// Says how the connection's peer names things, before it joins or later.
+  package func speak(_ dialect: Dialect, on line: ConnectionID) {
+    guard let connection = connections.connection(on: line) else { return }
+    connection.dialect = dialect
+    guard let member = connection.member else { return }
+    member.dialect = dialect
+    member.seat.peer.extensions = dialect.extensions
+  }
+
+  /// A message that cannot be read is answered, never punished.
+  package func refuse(_ error: SignalingError, on line: ConnectionID) {
+    guard let connection = connections.connection(on: line) else { return }
+    heard(from: connection, isCounted: true)
+    if connection.member == nil, case .unknownVersion = error {
+      return outbox.post(.refused(error.failure), to: connection.id)
+    }
+    outbox.post(.failed(request: nil, error.failure), to: connection.id)
+  }
+
+  package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {
+    guard let connection = connections.connection(on: line) else { return }
+    heard(from: connection, isCounted: message.isCounted)
+    switch message {
+    case .ping(let number): return outbox.post(.pong(number), to: connection.id)
+    case .bye: return close(line, at: now)
+    case .heard(let count): return connection.conversation.told(heard: count)
+    case .resumeConversation(let key, let heard): return takeUp(key, heard: heard, on: line, instead: connection)
+    case .join(let join):
+      guard connection.member == nil, !lobby.isWaiting(connection.id) else {
+        return outbox.post(
+          .failed(request: nil, Failure(.wrongState, "already in a room, or before it")), to: connection.id)
+      }
+      return admit(join, on: connection, at: now)
+    case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, on: connection, at: now)
+    case .close:
+      guard let member = connection.member, member.grants.canModerate else { break }
+      return close(room: member.room.name, at: now)
+    case .leave where lobby.isWaiting(connection.id):
+      stopWaiting(connection)
+      return outbox.post(.ended(.left), to: connection.id)
+    case .answerKnock(let id, let admitted):
+      guard let member = connection.member else { break }
+      return answerKnock(of: id, admitted, by: member, at: now)
+    default: break
+    }
+    guard let member = connection.member else {
+      return outbox.post(.failed(request: message.request, Failure(.wrongState, "join first")), to: connection.id)
+    }
+    let room = member.room
+    switch message {
+    case .restartMedia(let description): restartMedia(of: member, description, at: now)
+    case .renew(let credential): renew(credential, of: member, at: now)
+    default: room.handle(message, of: member, at: now)
+    }
+    settle(room, at: now)
+  }
+
+  private func handleRinging(_ message: ClientMessage, on connection: Connection, at now: Tick) {
+    var failure: Failure?
+    let id = connection.id
+    switch message {
+    case .register(let register):
+      switch configuration.authorization.checkIdentity(register) {
+      case .success(let known):
+        offerResumption(on: connection)
+        switchboard.register(known.identity, name: known.name, on: id)
+      case .failure(let failure): outbox.post(.refused(failure), to: id)
+      }
+    case .ring(let ring):
+      // It goes to all whom it names, and tells each of all.
+      let isPaidFor = spread(of: connection, at: now).take(bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
+      failure =
+        isPaidFor ? switchboard.ring(ring, from: id, at: now) : Failure(.tooMany, "rings too many too often")
+    case .cancelRing(let ring): switchboard.cancel(ring, by: id)
+    case .answerRing(let ring, let answer): switchboard.answer(ring, answer, by: id)
+    default: break
+    }
+    if let failure { outbox.post(.failed(request: nil, failure), to: id) }
+  }
+}
+
+extension ClientMessage {
+  /// The number its answer repeats.
+  fileprivate var request: Int? {
+    switch self {
+    case .publish(let publish): publish.request
+    case .subscribe(let subscribe): subscribe.request
+    default: nil
+    }
+  }
+}
