@@ -29,7 +29,7 @@ extension Machine {
   func openLoudspeaker() -> (sink: any AudioSink, problem: DeviceError?) {
     let loudspeaker = RoutedLoudspeaker(self)
     follow(loudspeaker)
-    return (loudspeaker, loudspeaker.adjust()?.problem)
+    return (loudspeaker, loudspeaker.adjust(waits: true)?.problem)
   }
 
   private func find(_ kind: Kind, _ id: Device.ID?) throws(DeviceError) -> Device {
@@ -42,7 +42,7 @@ extension Machine {
   }
 
   /// What of a kind may run now.
-  fileprivate func usable(_ kind: Kind, _ id: Device.ID?) -> Device? {
+  func usable(_ kind: Kind, _ id: Device.ID?) -> Device? {
     state.withLock { state in
       guard state.mayRun(kind) else { return nil }
       return id.map { id in state.devices.first { $0.id == id && $0.kind == kind } } ?? state.current(kind)
@@ -50,105 +50,16 @@ extension Machine {
   }
 }
 
-/// Which device's source is open, for whoever wants its output.
-///
-/// A source that has been opened and not started is kept for the first start. `life` is held while sources start and stop,
-/// so that this happens in one order, and never while they deliver.
-private final class Route<Source: Sendable, Output>: MachineFollower, Sendable {
-  typealias Deliver = @Sendable (Output) -> Void
-
-  private struct Life {
-    var source: Source?
-    var device: Machine.Device?
-    var run: (lane: Lane, deliver: Deliver)?
-    var isOpen = false
-  }
-
-  private let machine: Machine
-  private let kind: Machine.Kind
-  private let id: Machine.Device.ID?
-  private let life: Lock<Life>
-  private let open: @Sendable (String) throws -> Source
-  private let start: @Sendable (Source, Lane, @escaping Deliver) throws -> Void
-  private let stop: @Sendable (Source) -> Void
-
-  init(
-    _ machine: Machine, _ kind: Machine.Kind, _ id: Machine.Device.ID?, _ first: Source, _ device: Machine.Device,
-    open: @escaping @Sendable (String) throws -> Source,
-    start: @escaping @Sendable (Source, Lane, @escaping Deliver) throws -> Void,
-    stop: @escaping @Sendable (Source) -> Void
-  ) {
-    (self.machine, self.kind, self.id) = (machine, kind, id)
-    (self.open, self.start, self.stop) = (open, start, stop)
-    life = Lock(Life(source: first, device: device))
-  }
-
-  deinit { life.withLock { close(&$0) } }
-
-  /// - Throws: `notAllowed`, or what the device throws.
-  func begin(on lane: Lane, deliver: @escaping Deliver) throws {
-    if machine.permission(kind) == .undetermined { machine.requestPermission(kind) { _ in } }
-    guard machine.permission(kind) != .denied else { throw DeviceError.notAllowed(kind.rawValue) }
-    try life.withLock { life in
-      life.run = (lane, deliver)
-      do {
-        try adjust(&life)
-      } catch {
-        life.run = nil
-        throw error
-      }
-    }
-  }
-
-  func end() {
-    life.withLock { life in
-      life.run = nil
-      close(&life)
-    }
-  }
-
-  func machineChanged() {
-    let problem = life.withLock { life -> (Machine.Device, any Error)? in
-      guard life.run != nil else { return nil }
-      do {
-        try adjust(&life)
-        return nil
-      } catch {
-        return life.device.map { ($0, error) }
-      }
-    }
-    if let (device, error) = problem { machine.tell(.failed(device, reason: "\(error)")) }
-  }
-
-  /// Opens what should be open, closes what should not.
-  private func adjust(_ life: inout Life) throws {
-    let wanted = machine.usable(kind, id)
-    if life.isOpen, life.device == wanted { return }
-    close(&life)
-    guard let wanted, let run = life.run else { return }
-    let kept = life.device == wanted ? life.source : nil
-    (life.source, life.device) = (nil, wanted)
-    let source = try kept ?? open(wanted.source)
-    try start(source, run.lane, run.deliver)
-    (life.source, life.isOpen) = (source, true)
-  }
-
-  private func close(_ life: inout Life) {
-    if life.isOpen, let source = life.source { stop(source) }
-    life.isOpen = false
-  }
-}
-
 private final class RoutedCamera: VideoSource {
   let format: VideoFormat
-  let route: Route<any VideoSource, VideoFrame>
+  let route: DeviceRoute<any VideoSource, VideoFrame>
 
   init(
     format: VideoFormat, _ machine: Machine, _ id: Machine.Device.ID?, _ first: any VideoSource,
     _ device: Machine.Device
   ) {
     self.format = format
-    route = Route(
+    route = DeviceRoute(
       machine, .camera, id, first, device, open: { try Devices.camera($0) },
       start: { try $0.start(on: $1, deliver: $2) }, stop: { $0.stop() })
   }
@@ -164,14 +75,14 @@ private final class RoutedMicrophone: AudioSource {
   let channels: Int
   /// As of the microphone that was in use when this one was made.
   let usualProcessing: AudioProcessing?
-  let route: Route<any AudioSource, AudioBlock>
+  let route: DeviceRoute<any AudioSource, AudioBlock>
 
   init(
     channels: Int, _ machine: Machine, _ id: Machine.Device.ID?, _ first: any AudioSource, _ device: Machine.Device
   ) {
     self.channels = channels
     usualProcessing = first.usualProcessing
-    route = Route(
+    route = DeviceRoute(
       machine, .microphone, id, first, device, open: { try Devices.microphone($0) },
       start: { try $0.start(on: $1, deliver: $2) }, stop: { $0.stop() })
   }
@@ -193,24 +104,48 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   }
 
   private let machine: Machine
+  /// Held for moments only, as by those who play: devices are opened outside of it, as `adjuster` has it.
   private let open = Lock(Open())
+  private let adjuster = Adjuster()
 
   init(_ machine: Machine) { self.machine = machine }
 
   func machineChanged() {
-    if let (device, problem) = adjust() { machine.tell(.failed(device, reason: problem.description)) }
+    if let (device, problem) = adjust(waits: false) { machine.tell(.failed(device, reason: problem.description)) }
   }
 
-  func adjust() -> (device: Machine.Device, problem: DeviceError)? {
-    let wanted = machine.usable(.loudspeaker, nil)
-    return open.withLock { open in
-      open.isOn = wanted != nil
-      guard let wanted, open.device != wanted else { return nil }
-      (open.sink, open.device) = (nil, wanted)
-      guard wanted.source != "none" else { return nil }
-      do throws(DeviceError) { open.sink = try Devices.loudspeaker(wanted.source) } catch { return (wanted, error) }
-      return nil
+  /// Opens what should be open. Nothing is played meanwhile.
+  /// - Returns: what could not be opened here.
+  func adjust(waits: Bool) -> (device: Machine.Device, problem: DeviceError)? {
+    var problem: (Machine.Device, DeviceError)?
+    adjuster.run(waits: waits) {
+      guard let device = nextDevice() else { return false }
+      problem = nil
+      do throws(DeviceError) {
+        if device.source != "none" { use(try Devices.loudspeaker(device.source), of: device) }
+      } catch {
+        problem = (device, error)
+      }
+      return true
     }
+    return problem
+  }
+
+  /// The one to open now in the place of the one there is.
+  private func nextDevice() -> Machine.Device? {
+    let wanted = machine.usable(.loudspeaker, nil)
+    let (old, device) = open.withLock { open -> ((any AudioSink)?, Machine.Device?) in
+      open.isOn = wanted != nil
+      guard let wanted, open.device != wanted else { return (nil, nil) }
+      defer { (open.sink, open.device) = (nil, wanted) }
+      return (open.sink, wanted)
+    }
+    withExtendedLifetime(old) {}  // let go of outside the lock
+    return device
+  }
+
+  private func use(_ sink: any AudioSink, of device: Machine.Device) {
+    open.withLock { open in if open.device == device { open.sink = sink } }
   }
 
   private var sink: (any AudioSink)? { open.withLock { $0.isOn ? $0.sink : nil } }
