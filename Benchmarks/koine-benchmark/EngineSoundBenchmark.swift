@@ -17,9 +17,10 @@ struct EngineSoundBenchmark {
     var bare: [Double] = []
     var engine: [Double] = []
     var concealed = 0.0
+    let meter = SendMeter()
     for _ in 0..<Self.rounds {
       bare.append(try measureBare(speech))
-      let (cost, missing) = try measureEngine(speech)
+      let (cost, missing) = try measureEngine(speech, meter)
       engine.append(cost)
       concealed = max(concealed, missing)
     }
@@ -29,6 +30,9 @@ struct EngineSoundBenchmark {
         Row("packets a round", Double(seconds * 50), ""),
         Row("bare libopus, CPU per packet", median(bare), "µs"), Row("engine, CPU per packet", median(engine), "µs"),
         Row("samples concealed of a hundred", concealed, ""),
+        Row(
+          "allocations per packet, from sound to packet", meter.allocations / Double(Self.rounds * seconds * 50), "",
+          aim: 0),
         Row("engine / bare", median(zip(engine, bare).map { $0 / $1 }), "×", aim: 1.25),
       ])
   }
@@ -51,20 +55,23 @@ struct EngineSoundBenchmark {
     return (CPU.thread - before) * 1e6 / Double(seconds * 50)
   }
 
-  private func measureEngine(_ speech: [Int16]) throws -> (cost: Double, concealed: Double) {
+  private func measureEngine(_ speech: [Int16], _ meter: SendMeter) throws -> (cost: Double, concealed: Double) {
     let clock = Scheduler.virtual()
     let receiving = AudioReceivePipeline(scheduler: clock)
     let mixer = PlayoutMixer(scheduler: clock, sink: nil)
     let link = try PeerLink(codec: .opus, scheduler: clock) { receiving.push($0) }
     let sending = AudioSendPipeline(
-      source: ReplayedMicrophone(speech), settings: AudioSendSettings(), scheduler: clock, output: link)
+      source: ReplayedMicrophone(speech, meter), settings: AudioSendSettings(), scheduler: clock,
+      output: MeteredOutput(link, meter))
     clock.advance(to: clock.now + .seconds(1))
     guard link.isConnected else { throw BenchmarkError("the peers did not connect") }
     try sending.start()
     mixer.add(receiving)
     clock.advance(to: clock.now + .seconds(2))
     let (before, concealed) = (CPU.thread, receiving.statistics.concealed)
+    meter.isOn = true
     clock.advance(to: clock.now + .seconds(seconds))
+    meter.isOn = false
     let cost = (CPU.thread - before) * 1e6 / Double(seconds * 50)
     let missing = Double(receiving.statistics.concealed - concealed) / Double(seconds * 48_000) * 100
     sending.stop()
@@ -87,13 +94,39 @@ struct EngineSoundBenchmark {
   }
 }
 
+/// Counts the heap blocks of the sending half alone. `@unchecked Sendable`: everything runs on one thread, in virtual time.
+private final class SendMeter: @unchecked Sendable {
+  var isOn = false
+  private var meter = Meter()
+
+  var allocations: Double { Double(meter.allocations) }
+  func begin() { if isOn { meter.begin() } }
+  func end() { if isOn { meter.end() } }
+}
+
+/// The link's own work is not of the sending half.
+private final class MeteredOutput: FrameOutput, Sendable {
+  private let link: PeerLink
+  private let meter: SendMeter
+
+  init(_ link: PeerLink, _ meter: SendMeter) { (self.link, self.meter) = (link, meter) }
+
+  func send(_ frame: EncodedFrame) {
+    meter.end()
+    link.send(frame)
+    meter.begin()
+  }
+}
+
 /// The same sound again and again, a block each 10 ms.
 private final class ReplayedMicrophone: AudioSource, Sendable {
   let channels = 1
   private let blocks: [AudioBlock]
   private let isRunning = Lock(false)
+  private let meter: SendMeter
 
-  init(_ speech: [Int16]) {
+  init(_ speech: [Int16], _ meter: SendMeter) {
+    self.meter = meter
     blocks = stride(from: 0, to: speech.count, by: AudioBlock.length).map { start in
       var block = AudioBlock(captured: .zero)
       block.samples = Array(speech[start..<start + AudioBlock.length])
@@ -114,7 +147,9 @@ private final class ReplayedMicrophone: AudioSource, Sendable {
       guard isRunning.withLock({ $0 }) else { return }
       var block = blocks[number % blocks.count]
       block.captured = due
+      meter.begin()
       deliver(block)
+      meter.end()
       tick(number + 1, start, lane, deliver)
     }
   }

@@ -15,7 +15,11 @@ package final class AudioSendPipeline: @unchecked Sendable {
     var level: Int8 = -127
     var processing: AudioProcessing?
     var statistics = AudioSendStatistics()
+    var allocations = 0
   }
+
+  /// Of a packet, in bytes.
+  private static let packetLimit = 1_000
 
   private let source: any AudioSource
   private let settings: AudioSendSettings
@@ -32,6 +36,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private var meter = SpeechLevel()
   private var appliedLoss = 0
   private var lastStamp: Tick?
+  private var blocks = FrameBlocks()
 
   /// - Parameter echoReference: what a loudspeaker near the microphone plays; used while echo is cancelled.
   package init(
@@ -76,6 +81,8 @@ package final class AudioSendPipeline: @unchecked Sendable {
   /// In dBov.
   package var level: Int8 { shared.withLock { $0.level } }
   package var statistics: AudioSendStatistics { shared.withLock { $0.statistics } }
+  /// How many blocks its packets have needed; flat in steady state.
+  package var allocations: Int { shared.withLock { $0.allocations } }
 
   // MARK: On the lane
 
@@ -142,12 +149,13 @@ package final class AudioSendPipeline: @unchecked Sendable {
       appliedLoss = loss
       encoder.setExpectedLoss(loss)
     }
-    let packet = Bytes(capacity: 1_000)
+    let packet = blocks.take(Self.packetLimit)
     let measure = pending.withUnsafeBufferPointer { meter.measure($0, channels: settings.channels) }
     let isWorthSending = pending.withUnsafeBufferPointer { encoder.encode($0, into: packet) }
     shared.withLock { shared in
       shared.level = measure.level
       shared.statistics.processing = processor?.statistics
+      shared.allocations = blocks.allocations
       if isWorthSending { shared.statistics.packets += 1 } else { shared.statistics.silent += 1 }
     }
     if isWorthSending { send(packet, measure) }

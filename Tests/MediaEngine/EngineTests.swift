@@ -183,6 +183,20 @@ private final class Screen: VideoSink, AudioSink, Sendable {
   }
 }
 
+@Suite struct AudioSendTests {
+  @Test func packetsUseTheSameBlocksAgain() throws {
+    let scheduler = Scheduler.virtual()
+    let wire = Wire(scheduler) { _ in }
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler, output: wire)
+    try send.start()
+    scheduler.advance(to: scheduler.now + .seconds(10))
+    #expect(send.statistics.packets > 450)
+    #expect((1...8).contains(send.allocations))
+    send.stop()
+  }
+}
+
 @Suite struct EncodingPlanTests {
   /// Where a plan settles at so many bits a second.
   private func settled(_ degradation: VideoDegradation, bitrate: Int) -> String {

@@ -1,17 +1,18 @@
-import KoineBase
-
-/// Blocks for received frames. Each is used again once nobody above holds its frame any more, so that nobody has to give
-/// anything back and a steady flow allocates nothing.
-struct FrameBlocks {
+/// Blocks for coded frames, of any size. Each is used again once nobody above holds its frame any more, so that nobody has
+/// to give anything back and a steady flow allocates nothing. Not thread-safe: one owner, one thread.
+package struct FrameBlocks {
   private static let limit = 64
   /// Larger frames, which are rare, get a block of their own.
   private static let largest = 64 << 10
   private var ring: [Bytes] = []
   private var position = 0
-  /// Flat in steady state.
-  private(set) var allocations = 0
+  /// How many blocks were newly allocated; flat in steady state.
+  package private(set) var allocations = 0
 
-  mutating func take(_ size: Int) -> Bytes {
+  package init() {}
+
+  /// An empty block of at least `size` bytes.
+  package mutating func take(_ size: Int) -> Bytes {
     guard size <= Self.largest else { return allocate(size) }
     for _ in 0..<min(ring.count, 4) {
       position = (position + 1) % ring.count
