@@ -9,6 +9,8 @@ package struct VideoDecoder: ~Copyable {
   package let codec: VideoCodec
   private let raw: UnsafeMutablePointer<vpx_codec_ctx_t>
   private let pixelLimit: Int
+  /// A VP9 picture with an index behind it.
+  private var indexed: [UInt8] = []
 
   /// - Parameter pixelLimit: larger pictures are an error, found before memory is spent on them where the stream says so.
   package init(_ codec: VideoCodec, threads: Int = 1, pixelLimit: Int = 8_192 * 4_320) throws(CodecError) {
@@ -36,26 +38,53 @@ package struct VideoDecoder: ~Copyable {
   package mutating func decode(
     _ data: UnsafeRawBufferPointer, captured: Tick, quarterTurns: UInt8 = 0, pool: FramePool
   ) throws(CodecError) -> VideoFrame? {
-    guard let start = data.baseAddress, let count = UInt32(exactly: data.count), count > 0 else {
-      throw CodecError(.corruptInput, "\(data.count) bytes")
-    }
-    let bytes = start.assumingMemoryBound(to: UInt8.self)
-    try checkSize(bytes, count)
-    let status = vpx_codec_decode(raw, bytes, count, nil, 0)
+    guard (1...Self.byteLimit).contains(data.count) else { throw CodecError(.corruptInput, "\(data.count) bytes") }
+    let status = codec == .vp8 ? try decodeVP8(data) : try decodeVP9(data)
     // Also after an error: what the decoder holds must be taken, or the next call would give it as its own.
     let frame = try newest(captured, quarterTurns, pool, isValid: status == VPX_CODEC_OK)
     guard status == VPX_CODEC_OK else { throw CodecError(vpx: status, raw) }
     return frame
   }
 
-  /// Refuses key frames of senseless size before the decoder allocates for them.
-  private func checkSize(_ bytes: UnsafePointer<UInt8>, _ count: UInt32) throws(CodecError) {
+  private static let byteLimit = 1 << 30
+
+  /// Refuses key frames of senseless size before the decoder allocates for them; other frames have the size of the last.
+  private func decodeVP8(_ data: UnsafeRawBufferPointer) throws(CodecError) -> vpx_codec_err_t {
+    let bytes = data.bindMemory(to: UInt8.self)
     var info = vpx_codec_stream_info_t()
     info.sz = UInt32(MemoryLayout<vpx_codec_stream_info_t>.size)
-    let status = vpx_codec_peek_stream_info(Self.interface(codec), bytes, count, &info)
-    // Pictures that need no others tell their size; what is wrong with the rest, the decoder says.
-    guard status == VPX_CODEC_OK, info.is_kf != 0 || info.w > 0 else { return }
-    try check(Int(info.w), Int(info.h))
+    let status = vpx_codec_peek_stream_info(Self.interface(codec), bytes.baseAddress, UInt32(bytes.count), &info)
+    // What is wrong with others, the decoder says.
+    if status == VPX_CODEC_OK, info.is_kf != 0 { try check(Int(info.w), Int(info.h)) }
+    return Self.decode(data, raw)
+  }
+
+  /// The same for VP9, where every frame can begin another size, and one picture can be several frames. Without an index
+  /// the library would go on to decode what follows the first, which nobody has looked at: it gets one that names the first
+  /// alone.
+  private mutating func decodeVP9(_ data: UnsafeRawBufferPointer) throws(CodecError) -> vpx_codec_err_t {
+    guard let (ranges, hasIndex) = VP9Header.frames(of: data) else {
+      throw CodecError(.corruptInput, "an index of frames that are not there")
+    }
+    for range in ranges {
+      switch VP9Header.size(of: UnsafeRawBufferPointer(rebasing: data[range])) {
+      case .own(let width, let height): try check(width, height)
+      case .known: break
+      case nil: throw CodecError(.corruptInput, "no VP9 frame")
+      }
+    }
+    guard !hasIndex else { return Self.decode(data, raw) }
+    indexed.removeAll(keepingCapacity: true)
+    indexed.append(contentsOf: data)
+    VP9Header.appendIndex(ofOne: data.count, to: &indexed)
+    return indexed.withUnsafeBytes { [raw] in Self.decode($0, raw) }
+  }
+
+  private static func decode(
+    _ data: UnsafeRawBufferPointer, _ raw: UnsafeMutablePointer<vpx_codec_ctx_t>
+  ) -> vpx_codec_err_t {
+    let bytes = data.bindMemory(to: UInt8.self)
+    return vpx_codec_decode(raw, bytes.baseAddress, UInt32(bytes.count), nil, 0)
   }
 
   private func check(_ width: Int, _ height: Int) throws(CodecError) {

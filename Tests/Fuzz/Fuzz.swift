@@ -6,7 +6,8 @@ typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
 // One entry for libFuzzer; `KOINE_FUZZ_TARGET` says which parser its bytes go to. With `KOINE_FUZZ_SEEDS`, a folder, the
 // program writes that target's first inputs there and ends. Scripts/fuzz builds and runs it.
 private let targets: [String: FuzzTarget] = [
-  "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "opus": fuzzOpus, "rtx": fuzzRTX, "stun": fuzzSTUN,
+  "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "vp9-picture": fuzzVP9Picture, "opus": fuzzOpus,
+  "rtx": fuzzRTX, "stun": fuzzSTUN,
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP,
 ]
 

@@ -1,5 +1,6 @@
 import CKoineOpus
 import CKoineVPX
+import KoineBase
 import KoineCodecs
 import KoineRTP
 
@@ -74,8 +75,43 @@ func fuzzVP9(_ bytes: UnsafeRawBufferPointer) {
   told.sz = UInt32(MemoryLayout<vpx_codec_stream_info_t>.size)
   let data = frame.bindMemory(to: UInt8.self)
   let status = vpx_codec_peek_stream_info(vpx_codec_vp9_dx(), data.baseAddress, UInt32(frame.count), &told)
-  if status == VPX_CODEC_OK, told.is_kf != 0 { require(VP9Descriptor.isKey(frame), "libvpx sees a key frame") }
+  guard status == VPX_CODEC_OK else { return }
+  if told.is_kf != 0 { require(VP9Descriptor.isKey(frame), "libvpx sees a key frame") }
+  if told.w > 0 {
+    let size = VP9Header.Size.own(width: Int(told.w), height: Int(told.h))
+    require(VP9Header.size(of: frame) == size, "libvpx sees a size of \(told.w)×\(told.h)")
+  }
 }
+
+/// Whole VP9 pictures behind a good one: whatever they say of their size, no more room is made than the limit allows.
+func fuzzVP9Picture(_ bytes: UnsafeRawBufferPointer) {
+  let limit = 160 * 90
+  let pool = FramePool()
+  guard var decoder = try? VideoDecoder(.vp9, pixelLimit: limit) else { return }
+  for picture in [vp9Pictures.first ?? [], Array(bytes)] {
+    let frame = picture.withUnsafeBytes { try? decoder.decode($0, captured: .zero, pool: pool) }
+    if let frame { require(frame.width * frame.height <= limit, "a picture of \(frame.width)×\(frame.height)") }
+  }
+}
+
+/// A key frame and what follows it, of 96×54.
+let vp9Pictures: [[UInt8]] = {
+  let pool = FramePool()
+  guard var encoder = try? VideoEncoder(VideoEncoderSettings(codec: .vp9, width: 96, height: 54)) else { return [] }
+  return (0..<3).compactMap { number in
+    let frame = pool.make(width: 96, height: 54, captured: .zero + .milliseconds(33 * number)) { planes in
+      for row in 0..<54 {
+        for x in 0..<96 { planes.y[row * planes.lumaStride + x] = UInt8((row * x + number * 9) & 255) }
+      }
+      for row in 0..<planes.chromaHeight {
+        for x in 0..<planes.chromaWidth {
+          (planes.u[row * planes.chromaStride + x], planes.v[row * planes.chromaStride + x]) = (128, 128)
+        }
+      }
+    }
+    return (try? encoder.encode(frame))?.data.array
+  }
+}()
 
 /// Opus packets, beside what libopus says of them: both take the same ones, and see the same in them. Then the decoder has
 /// them.

@@ -21,8 +21,9 @@ func writeSeeds(of target: String, to folder: String) {
 }
 
 private let seeds: [String: @Sendable () -> [[UInt8]]] = [
-  "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "opus": opusSeeds, "rtx": rtxSeeds,
-  "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds, "sdp": sdpSeeds,
+  "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "vp9-picture": { vp9Pictures },
+  "opus": opusSeeds, "rtx": rtxSeeds, "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds,
+  "sdp": sdpSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {

@@ -160,15 +160,17 @@ struct RTPReceiveStream {
 
   private mutating func frame(_ range: FrameAssembler.Frame, _ remote: ClockMap) -> EncodedFrame? {
     guard let assembler, let first = assembler.packet(range.lowerBound) else { return nil }
-    var size = 0
+    var (size, layers) = (0, 0)
     var arrived = first.arrived
     for sequence in range {
       guard let packet = assembler.packet(sequence) else { return nil }
       size += packet.size
+      if packet.startsLayer { layers += 1 }
       arrived = max(arrived, packet.arrived)
     }
-    let data = blocks.take(size)
+    let data = blocks.take(size + (layers > 1 ? VP9LayerIndex.largest : 0))
     for sequence in range { if let packet = assembler.packet(sequence) { data.append(packet.bytes) } }
+    if layers > 1 { VP9LayerIndex.append(to: data, range.lazy.compactMap { assembler.packet($0) }) }
     let extensions = first.extensions.unpacked
     return EncodedFrame(
       codec: parameters.codec, data: data,

@@ -12,6 +12,8 @@ struct VideoPacket {
   let extensions: StoredExtensions
   var picture = Picture()
   var startsFrame = false
+  /// The frame of one spatial layer begins here (VP9: B), of which a picture may have several.
+  var startsLayer = false
   var endsFrame = false
   /// Holds no picture: only keeps the sequence numbers together.
   var isFiller = false
@@ -58,7 +60,7 @@ struct VideoPacket {
     let payload = shared.datagram.readable.part(shared.payloadRange)
     var range = shared.payloadRange
     var picture = Picture()
-    var starts = false
+    var (starts, startsLayer) = (false, false)
     switch codec {
     case .opus: return nil
     case .vp8 where !payload.isEmpty:
@@ -73,7 +75,8 @@ struct VideoPacket {
       picture.tl0Index = descriptor.temporalLayer == nil ? nil : descriptor.tl0PictureIndex
     case .vp9 where !payload.isEmpty:
       guard let (descriptor, length) = try? VP9Descriptor.parse(payload), length < payload.count else { return nil }
-      starts = descriptor.startsFrame && descriptor.spatialLayer == 0
+      startsLayer = descriptor.startsFrame
+      starts = startsLayer && descriptor.spatialLayer == 0
       range = (range.lowerBound + length)..<range.upperBound
       picture.isKey = starts && !descriptor.isInterPicturePredicted
       picture.temporalLayer = descriptor.temporalLayer ?? 0
@@ -94,6 +97,7 @@ struct VideoPacket {
       extensions: StoredExtensions(shared.extensions), at: now)
     self.picture = picture
     startsFrame = starts
+    self.startsLayer = startsLayer
     endsFrame = shared.packet.marker
     isFiller = payload.isEmpty
   }
