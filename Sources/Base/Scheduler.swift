@@ -15,6 +15,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
   var jobs = TimedJobs()
   private var order: UInt64 = 0
   private var virtualNow = Tick(nanoseconds: 1_000_000_000)
+  private var hasEnded = false
   /// Of the real clock's threads.
   var pool = WorkerPool()
 
@@ -72,6 +73,17 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     }
   }
 
+  /// Virtual time only: nobody will move the clock any more. Jobs that wait are let go of with all that they hold, which
+  /// may well hold this clock; later ones are not taken.
+  package func end() {
+    precondition(kind == .virtual, "a real clock does not end")
+    let dropped = locked {
+      defer { (jobs, hasEnded) = (TimedJobs(), true) }
+      return jobs
+    }
+    withExtendedLifetime(dropped) {}  // released outside the lock: what goes with them may call back here
+  }
+
   /// Virtual time only: the next moment at which anything has to run.
   public var nextDeadline: Tick? { locked { jobs.first?.at } }
 
@@ -80,6 +92,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
   fileprivate func post(_ work: @escaping @Sendable () -> Void, at tick: Tick?, on lane: Lane) -> UInt64 {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
+    guard !hasEnded else { return order }
     order += 1
     let due = tick ?? (kind == .virtual ? virtualNow : Self.monotonicNow())
     jobs.insert(TimedJobs.Job(at: due, order: order, lane: lane, work: work))

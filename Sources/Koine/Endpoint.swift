@@ -13,7 +13,7 @@ public final class Endpoint: Sendable {
   public let identity: String
   public let name: String
   public let world: World
-  private let core: EndpointCore
+  let core: EndpointCore
 
   public init(identity: String, name: String = "", credential: String? = nil, in world: World) {
     self.identity = identity
@@ -94,7 +94,9 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
 
   let visible = Lock(Visible())
   private let request: EndpointRequest
-  private let world: World
+  /// Weak, as a session's.
+  private weak let world: World?
+  private let delivery: Delivery
   private let lane: Lane
   private var state = EndpointState.idle
   private var link: (any EndpointLink)?
@@ -105,6 +107,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
   init(_ request: EndpointRequest, world: World) {
     self.request = request
     self.world = world
+    delivery = world.delivery
     lane = world.backend.scheduler.lane("endpoint \(request.identity)")
   }
 
@@ -117,9 +120,10 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
           state.isEnded
           ? SessionError(.ended, "this endpoint is over; make a new one")
           : SessionError(.alreadyJoined, "the endpoint is already registered or on its way")
-        return world.delivery.deliver { completion(.failure(error)) }
+        return delivery.deliver { completion(.failure(error)) }
       }
       registerCompletion = completion
+      guard let world else { return end(.left) }
       change(to: .registering)
       link = world.backend.register(request, receiver: self)
     }
@@ -127,7 +131,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
 
   func unregister(_ completion: @escaping @Sendable () -> Void) {
     lane.post { [self] in
-      if state.isEnded { return world.delivery.deliver(completion) }
+      if state.isEnded { return delivery.deliver(completion) }
       endCompletions.append(completion)
       if let link { link.unregister() } else { end(.left) }
     }
@@ -206,7 +210,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
         if case .refused(let error) = reason { error } else {
           SessionError(.ended, "the endpoint ended before it was registered")
         }
-      world.delivery.deliver { registerCompletion(.failure(error)) }
+      delivery.deliver { registerCompletion(.failure(error)) }
     }
     registerCompletion = nil
     state = .ended(reason)
@@ -248,11 +252,11 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
 
   private func publish() {
     let now = invitations
-    world.delivery.deliver { [self] in visible.withLock { $0.invitations = now } }
+    delivery.deliver { [self] in visible.withLock { $0.invitations = now } }
   }
 
   private func tell(_ event: EndpointEvent, then: (@Sendable () -> Void)? = nil) {
-    world.delivery.deliver { [self] in
+    delivery.deliver { [self] in
       let observers = visible.withLock { visible in
         if case .stateChanged(let new) = event { visible.state = new }
         return visible.observers

@@ -10,7 +10,7 @@
 public final class Session: Sendable {
   public let request: JoinRequest
   public let world: World
-  private let core: SessionCore
+  let core: SessionCore
   private let visible: VisibleRoom
 
   public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {

@@ -19,7 +19,7 @@ extension SessionCore {
     settings.content = options.content
     settings.degradation = options.degradation
     let pipeline = VideoSendPipeline(
-      source: source, settings: settings, scheduler: world.backend.scheduler, output: output, stamps: world.stamps)
+      source: source, settings: settings, scheduler: scheduler, output: output, stamps: stamps)
     return start(
       .video(pipeline), kind: kind,
       options: PublishOptions(
@@ -47,8 +47,8 @@ extension SessionCore {
     settings.channels = source.channels
     settings.processing = options.processing ?? source.usualProcessing
     let pipeline = AudioSendPipeline(
-      source: source, settings: settings, scheduler: world.backend.scheduler, output: output,
-      echoReference: mixer.echoReference, stamps: world.stamps)
+      source: source, settings: settings, scheduler: scheduler, output: output,
+      echoReference: mixer.echoReference, stamps: stamps)
     return start(
       .audio(pipeline), kind: kind,
       options: PublishOptions(codec: .opus, layers: [.init(maximumBitrate: options.bitrate)]),

@@ -59,11 +59,11 @@ extension SessionCore {
     let pipeline: ReceivedStream.Pipeline
     if stream.kind.isVideo {
       pipeline = .video(
-        VideoReceivePipeline(scheduler: world.backend.scheduler, sync: sync, stamps: world.stamps) { [weak link] in
+        VideoReceivePipeline(scheduler: scheduler, sync: sync, stamps: stamps) { [weak link] in
           link?.requestKeyFrame(of: handle)
         })
     } else {
-      let audio = AudioReceivePipeline(scheduler: world.backend.scheduler, sync: sync, stamps: world.stamps)
+      let audio = AudioReceivePipeline(scheduler: scheduler, sync: sync, stamps: stamps)
       if let gain = gains[stream.id] { audio.gain = gain }
       mixer.add(audio)
       pipeline = .audio(audio)

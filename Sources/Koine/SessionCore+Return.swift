@@ -39,7 +39,7 @@ extension SessionCore {
   }
 
   private func later(_ work: @escaping @Sendable (SessionCore) -> Void) -> Alarm {
-    lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
+    lane.post(at: scheduler.now + Self.patience) { [weak self] in
       guard let self, !self.state.isEnded else { return }
       work(self)
     }

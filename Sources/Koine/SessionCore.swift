@@ -3,7 +3,10 @@
 ///
 /// `@unchecked Sendable`: mutable state is touched on `lane` only, `routes` is its own lock.
 final class SessionCore: @unchecked Sendable {
-  let world: World
+  /// Weak: jobs that wait in a world's clock hold this, and must not keep that world when everybody else has let go of it.
+  private weak let world: World?
+  let scheduler: Scheduler
+  let stamps: StampedMedia?
   let request: JoinRequest
   let options: SessionOptions
   let visible: VisibleRoom
@@ -47,14 +50,19 @@ final class SessionCore: @unchecked Sendable {
   init(_ request: JoinRequest, world: World, options: SessionOptions, visible: VisibleRoom) {
     self.request = request
     self.world = world
+    scheduler = world.backend.scheduler
+    stamps = world.stamps
     self.options = options
     self.visible = visible
-    lane = world.backend.scheduler.lane("session \(request.name)")
+    lane = scheduler.lane("session \(request.name)")
     local = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
-    mixer = PlayoutMixer(scheduler: world.backend.scheduler, sink: loudspeaker)
+    mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
     loudspeakerProblem = problem
   }
+
+  /// Without an end only if the world's clock stopped first: sources may be devices.
+  deinit { if !state.isEnded { stopMedia() } }
 
   private static func loudspeaker(_ options: SessionOptions, _ world: World) -> ((any AudioSink)?, DeviceError?) {
     if let own = options.loudspeaker { return (own, nil) }
@@ -74,6 +82,7 @@ final class SessionCore: @unchecked Sendable {
         return visible.tell { completion(.failure(error)) }
       }
       joinCompletion = completion
+      guard let world else { return end(.left) }  // the app has let go of both
       change(to: .connecting)
       if let problem = loudspeakerProblem { visible.tell(.failed(SessionError(.device, problem.description))) }
       link = world.backend.connect(request, receiver: self)

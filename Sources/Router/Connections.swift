@@ -78,6 +78,10 @@ struct ConnectionTable {
     return key
   }
 
+  var holdings: [String: Int] {
+    ["connections": connections.count, "lines": lines.count, "keys": keys.count, "lost": lost.count]
+  }
+
   // MARK: Time
 
   var deadline: Tick? { lost.first?.deadline }

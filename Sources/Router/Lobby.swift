@@ -18,6 +18,8 @@ struct Lobby {
 
   private var knocks: [Knock] = []
 
+  var count: Int { knocks.count }
+
   mutating func add(_ knock: Knock) { knocks.append(knock) }
 
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }

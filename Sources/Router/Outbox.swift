@@ -12,6 +12,8 @@ final class Outbox {
   private var items: [Item] = []
   private var head = 0
 
+  var count: Int { items.count - head }
+
   func post(_ message: ServerMessage, to connection: ConnectionID?) {
     guard let connection else { return }  // it is gone already
     items.append(Item(to: connection, message: message, isRepeated: false))

@@ -31,6 +31,9 @@ final class PeerTable {
   private var leaving: [Peer] = []
 
   var count: Int { seats.count - free.count }
+  var holdings: [String: Int] {
+    ["peers": count, "addresses": byAddress.count, "fragments": byFragment.count, "goodbyes": leaving.count]
+  }
   var deadline: Tick? { timers.soonest }
 
   func add(_ peer: Peer) -> Seat {

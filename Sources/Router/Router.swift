@@ -184,6 +184,16 @@ package final class Router {
   /// For tests.
   func room(of line: ConnectionID) -> Room? { connections.connection(on: line)?.member?.room }
 
+  /// For tests: what is kept for whom, by name; all nought once everybody has gone.
+  package var holdings: [String: Int] {
+    let known = [
+      "rooms": rooms.count, "room numbers": roomsByNumber.count,
+      "members": rooms.values.reduce(0) { $0 + $1.members.count },
+      "knocks": lobby.count, "devices and calls": switchboard.count, "messages": outbox.count,
+    ]
+    return known.merging(connections.holdings) { $1 }.merging(peers.holdings) { $1 }
+  }
+
   package var statistics: RouterStatistics {
     var result = counts
     result.rooms = rooms.count

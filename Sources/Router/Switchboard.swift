@@ -61,6 +61,9 @@ struct Switchboard {
 
   init(limits: Limits = Limits(), outbox: Outbox) { (self.limits, self.outbox) = (limits, outbox) }
 
+  /// Devices, identities and calls.
+  var count: Int { devices.count + connections.count + calls.count + callsFrom.count + callsTo.count }
+
   // MARK: Devices
 
   mutating func register(_ identity: String, name: String, on connection: ConnectionID) {

@@ -70,8 +70,8 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
       if let index = state.slots.firstIndex(where: { $0.name == slotName }) { state.slots[index] = copy }
     }
     let completion = Completion<Void>(onComplete.map { done in { _ in done() } })
-    let (world, lane) = (composition.world, composition.world.backend.scheduler.lane("mixer"))
-    lane.post(at: lane.scheduler.now + time) { world.delivery.deliver { completion.call(()) } }
+    let (delivery, lane) = (composition.world.delivery, composition.world.backend.scheduler.lane("mixer"))
+    lane.post(at: lane.scheduler.now + time) { delivery.deliver { completion.call(()) } }
     return true
   }
 

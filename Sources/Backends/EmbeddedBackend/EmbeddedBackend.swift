@@ -35,6 +35,14 @@ public final class EmbeddedBackend: Backend {
     }
   }
 
+  /// Nobody is left who could advance a virtual clock: what waits for it, and what is connected, goes with it. In real time
+  /// those who are let go of leave by themselves.
+  deinit {
+    guard scheduler.kind == .virtual else { return }
+    scheduler.end()
+    hub.dissolve()
+  }
+
   public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
     hub.connect(request, receiver: receiver)
   }

@@ -180,6 +180,17 @@ final class Hub: LinkHost, @unchecked Sendable {
     loop.close(routerAddress)
   }
 
+  /// For tests: what is kept for whom, by name. Once everybody has left there is nothing but a waiting hub.
+  var holdings: [String: Int] {
+    let own = [
+      "clients": clients.count, "doors": doors.count, "client addresses": numbers.count, "owners": owners.count,
+    ]
+    return own.merging(router?.holdings ?? [:]) { $1 }
+  }
+
+  /// Time has ended: lets go of everybody without a word, who hold this by their links.
+  func dissolve() { (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:]) }
+
   // MARK: Datagrams and time
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
