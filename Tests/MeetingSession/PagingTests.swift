@@ -63,7 +63,7 @@ private let turns = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap 
     try await enter()
     func measured() async throws -> (bytes: Double, decoded: Double) {
       let before = try await received()
-      await world.run(for: .seconds(4))
+      await world.run(for: .seconds(2))
       let after = try await received()
       return (Double(after.bytes - before.bytes), Double(after.decoded - before.decoded))
     }

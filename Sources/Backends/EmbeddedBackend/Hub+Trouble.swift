@@ -25,6 +25,7 @@ extension Hub {
         numbers[old] = nil
         numbers[address] = number
         client.move(to: address, at: now)
+        touched.insert(number)
         loop.close(old)
       }
       endTurn(at: now)
@@ -38,6 +39,7 @@ extension Hub {
       router = new
       owners = [:]
       for door in doors.values { door.lines = [] }
+      touched.formUnion(clients.keys)
       endTurn(at: now)
     }
   }
@@ -49,6 +51,7 @@ extension Hub {
       for (number, client) in clients where name.map(client.names.contains) ?? true {
         client.setNetwork(spec, seed: UInt64(number) * 2, at: loop.now)
         doors[number]?.setNetwork(spec, seed: UInt64(number) * 2 + 1, at: loop.now)
+        touched.insert(number)
       }
       endTurn(at: loop.now)
     }

@@ -27,6 +27,10 @@ final class Hub: LinkHost, @unchecked Sendable {
   var numbers: [SocketAddress: Int] = [:]
   /// Whose connection it is.
   var owners: [ConnectionID: Int] = [:]
+  /// Whose ends have something to do at the end of the turn: with many people a turn concerns few of them.
+  var touched: Set<Int> = []
+  /// When each wants to be looked at again.
+  private var dues: [Int: Tick] = [:]
   private let datagram = Bytes(capacity: 2_048)
   private let nextNumber = Lock(0)
 
@@ -84,6 +88,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   func say(_ message: ClientMessage, from number: Int) {
     loop.post { [self] in
       (clients[number]?.end as? EndpointEnd)?.say(message, at: loop.now)
+      touched.insert(number)
       endTurn(at: loop.now)
     }
   }
@@ -92,6 +97,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   func dismiss(_ number: Int) {
     loop.post { [self] in
       clients[number]?.end.end(.left)
+      touched.insert(number)
       endTurn(at: loop.now)
     }
   }
@@ -120,6 +126,7 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   /// Makes a connection for the client's signalling: both ends get a key in memory, everything else crosses the link.
   private func connect(_ number: Int, _ client: ClientDoor, _ line: ConnectionID, at now: Tick) throws {
+    touched.insert(number)
     let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     try client.connect(key: key, at: now)
     guard let door = doors[number] else { return }
@@ -131,7 +138,8 @@ final class Hub: LinkHost, @unchecked Sendable {
   }
 
   private func reconnectThoseWhoWant(at now: Tick) {
-    for (number, client) in clients.sorted(by: { $0.key < $1.key }) where client.end.wantsConnection(at: now) {
+    for number in touched.sorted() {
+      guard let client = clients[number], client.end.wantsConnection(at: now) else { continue }
       do { try connect(number, client, ConnectionID(takeNumber()), at: now) } catch {
         client.end.connectionLost(at: now)
       }
@@ -147,6 +155,7 @@ final class Hub: LinkHost, @unchecked Sendable {
       guard let client = clients[number] else { return }
       let now = loop.now
       client.end.carryOutOrders(at: now)
+      touched.insert(number)
       endTurn(at: now)
     }
   }
@@ -170,6 +179,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   private func remove(_ number: Int, at now: Tick) {
     guard let client = clients.removeValue(forKey: number) else { return }
     numbers[client.address] = nil
+    dues[number] = nil
     loop.close(client.address)
     for line in doors.removeValue(forKey: number)?.lines ?? [] {
       owners[line.id] = nil
@@ -199,12 +209,14 @@ final class Hub: LinkHost, @unchecked Sendable {
       if !isSignalling {
         router?.handle(datagram, from: source, to: destination, at: now)
       } else if let number = numbers[source] {
+        touched.insert(number)
         for line in doors[number]?.lines ?? [] {
           line.stream.handle(datagram.readable, at: now)
           readMessages(of: line, at: now)
         }
       }
     } else if let number = numbers[destination], let client = clients[number] {
+      touched.insert(number)
       if isSignalling {
         client.handleSignalling(datagram.readable, at: now)
       } else {
@@ -227,7 +239,8 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   func handleTimeout(at now: Tick) {
     router?.handleTimeout(at: now)
-    for (_, door) in doors.sorted(by: { $0.key < $1.key }) {
+    let due = dues.filter { $0.value <= now }.keys.sorted()
+    for door in due.compactMap({ doors[$0] }) {
       for line in door.lines {
         line.stream.handleTimeout(at: now)
         guard line.stream.isBroken else { continue }
@@ -236,7 +249,8 @@ final class Hub: LinkHost, @unchecked Sendable {
       }
       door.lines.removeAll { $0.stream.isBroken }
     }
-    for (_, client) in clients.sorted(by: { $0.key < $1.key }) { client.handleTimeout(at: now) }
+    for client in due.compactMap({ clients[$0] }) { client.handleTimeout(at: now) }
+    touched.formUnion(due)
     endTurn(at: now)
   }
 
@@ -244,21 +258,27 @@ final class Hub: LinkHost, @unchecked Sendable {
   func endTurn(at now: Tick) {
     reconnectThoseWhoWant(at: now)
     while let (id, message) = router?.pollMessage() {
-      guard let line = owners[id].flatMap({ doors[$0] })?.lines.last(where: { $0.id == id }) else { continue }
+      guard let number = owners[id], let line = doors[number]?.lines.last(where: { $0.id == id }) else { continue }
+      touched.insert(number)
       if let bytes = try? message.json() { line.stream.send(bytes) }
     }
     while let transmit = router?.poll(into: datagram.writable, at: now) {
       guard let number = numbers[transmit.destination] else { continue }
+      touched.insert(number)
       doors[number]?.emit(written(transmit.count), (transmit.source, transmit.destination), over: loop, at: now)
     }
-    for (number, client) in clients.sorted(by: { $0.key < $1.key }) {
+    let concerned = touched.sorted()
+    touched.removeAll(keepingCapacity: true)
+    for number in concerned {
+      guard let client = clients[number] else { continue }
       drain(client, doors[number], at: now)
+      dues[number] = client.deadline.sooner(doors[number]?.deadline)
     }
-    let gone = clients.filter { $0.value.end.isOver }.keys.sorted()
+    let gone = concerned.filter { clients[$0]?.end.isOver == true }
     for number in gone { remove(number, at: now) }
     if !gone.isEmpty { return endTurn(at: now) }  // the router has told others of it
     loop.flush()
-    loop.wake(at: deadline)
+    loop.wake(at: dues.values.reduce(router?.deadline) { $0.sooner($1) })
     if clients.isEmpty { loop.rest() }
   }
 
@@ -282,12 +302,5 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   private func written(_ count: Int) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: datagram.writable[..<count])
-  }
-
-  private var deadline: Tick? {
-    var soonest = router?.deadline
-    for client in clients.values { soonest = soonest.sooner(client.deadline) }
-    for door in doors.values { soonest = soonest.sooner(door.deadline) }
-    return soonest
   }
 }
