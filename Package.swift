@@ -370,7 +370,7 @@ let package = Package(
         "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
-    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting"]),
+    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting", "KoineTestSupport"]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]
