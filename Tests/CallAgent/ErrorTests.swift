@@ -61,6 +61,41 @@ struct ErrorTests {
     #expect(!ana.calls.contains { _ in true })
   }
 
+  @Test func aFeatureNeedsItsCallAndAPictureACameraThatIsThere() async throws {
+    let (ana, _) = try await telephone.agent("ana")
+    let codes = Lock<[Int]>([])
+    let note = { @Sendable (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
+    let feature = try await { [telephone] () async throws -> RaiseHandCallFeature in
+      let made = Lock<Call?>(nil)
+      ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { call, _ in made.withLock { $0 = call } }
+      await telephone.run(.milliseconds(500))
+      let call = try #require(made.withLock { $0 })
+      call.hangUp(options: nil) { _ in }
+      await telephone.run(.milliseconds(500))
+      return call.feature(Features.raisedHands)
+    }()
+    await telephone.run(.milliseconds(100))
+    feature.raiseHand(completionHandler: note)
+    let machine = telephone.world.machine
+    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let manager = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
+    await telephone.run(.milliseconds(10))
+    let cameras = try #require(manager.withLock { $0?.cameras })
+    let usb = try #require(cameras.last)
+    machine.unplug("usb")
+    let stream = LocalVideoStream(camera: try #require(cameras.first))
+    let renderer = try VideoStreamRenderer(localVideoStream: stream)
+    let view = try renderer.createView()
+    await telephone.run(.milliseconds(200))
+    stream.switchSource(camera: usb, completionHandler: note)
+    await telephone.run(.milliseconds(200))
+    let wanted: [CallingCommunicationErrors] = [.callFeatureExtensionNotFound, .localVideoStreamSwitchSourceFailure]
+    #expect(codes.withLock { $0 } == wanted.map(\.rawValue))
+    withExtendedLifetime(view) {}
+  }
+
   @Test func whatHasAHandlerMayBeAwaited() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, _) = try await telephone.agent("ben")

@@ -70,16 +70,24 @@ import VideoSDKRTC
     withExtendedLifetime(ben) {}
   }
 
+  @Test func whoseTokenHasExpiredIsNotLetIn() async throws {
+    let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
+    let now = NumericDate.ofSystemClock()
+    let late = RoomToken(apiKey: "key", permissions: [.join], issued: now + -7_200, expires: now + -3_600)
+    let (ana, told) = place.meeting("Ana", token: try late.signed(with: key))
+    ana.join()
+    await place.run()
+    #expect(told.told == ["CONNECTING", "error INVALID_TOKEN", "CLOSED"])
+  }
+
   @Test func aTokenWithoutTheRightDecidesAboutNobody() async throws {
     let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
     let now = NumericDate.ofSystemClock()
     let token = { (permissions: [RoomToken.Permission]) throws in
       try RoomToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
     }
-    VideoSDK.config(token: try token([.join]))
-    let (ana, told) = place.meeting("Ana", id: "ana")
-    VideoSDK.config(token: try token([.join, .moderate]))  // the process's own: for the tests that follow
-    let (ben, others) = place.meeting("Ben", id: "ben")
+    let (ana, told) = place.meeting("Ana", id: "ana", token: try token([.join]))
+    let (ben, others) = place.meeting("Ben", id: "ben", token: try token([.join, .moderate]))
     ana.join()
     ben.join()
     await place.run()
@@ -154,9 +162,8 @@ import VideoSDKRTC
     await place.run()
     told.forget()
     told.answers { _ in isLetIn }
-    VideoSDK.config(token: try ask.signed(with: key))
-    let (eva, others) = place.meeting("Eva", id: "eva", mic: false, camera: false)
-    VideoSDK.config(token: "")
+    let (eva, others) = place.meeting(
+      "Eva", id: "eva", mic: false, camera: false, token: try ask.signed(with: key))
     eva.join()
     await place.run()
     if isLetIn {
@@ -212,6 +219,17 @@ import VideoSDKRTC
     await place.run()
     #expect(ana.hlsState == .HLS_STOPPED && ben.hlsUrls == nil)
     #expect(told.told.suffix(3) == ["HLS_STOPPING", "error STOP_HLS_FAILED", "HLS_STOPPED"])
+  }
+
+  @Test func aStreamThatDoesNotEndWellSaysSo() async throws {
+    BroadcastOutputs.register("fuse:") { _ in Fuse() }
+    let (ana, told, ben, _) = try await two()
+    ana.startLivestream(outputs: [LivestreamOutput(url: "fuse://y", streamKey: "")])
+    await place.run()
+    told.forget()
+    ana.stopLivestream()
+    await place.run()
+    #expect(told.told == ["error STOP_LIVESTREAM_FAILED"] && ben.liveStreamState == .LIVESTREAM_STOPPED)
   }
 
   @Test func pinsAreToldToEverybodyAndToThoseWhoComeLater() async throws {
