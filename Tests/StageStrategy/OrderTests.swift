@@ -2,6 +2,7 @@ import AmazonIVSBroadcast
 import Dispatch
 import Koine
 import KoineEmbeddedBackend
+import KoineSimulatedNetwork
 import Testing
 
 /// Section 12.5 of the catalogue: what is asked and told, in which order.
@@ -19,6 +20,18 @@ import Testing
         "me published", "me +audio+video",
       ])
     #expect(ana.people["me"]?.isLocal == true && ana.people["me"]?.capabilities == .publish)
+  }
+
+  @Test func publishedIsWhatTheRoomHasTaken() async throws {
+    let place = Place(network: try NetworkSpec("delay=200ms"))
+    let ana = try place.app("Ana")
+    try ana.stage.join()
+    _ = await place.world.run(until: { ana.told.contains("connected") }, limit: .seconds(10))
+    await place.run(.milliseconds(300))
+    #expect(ana.told.last == "me attemptingPublish", "the room is 200 ms away")
+    await place.run(.milliseconds(200))
+    #expect(ana.told.suffix(2) == ["me published", "me +audio+video"])
+    ana.stage.leave()
   }
 
   @Test func aRemoteBeginsToPublish() async throws {

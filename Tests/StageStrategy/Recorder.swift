@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Koine
 import KoineEmbeddedBackend
+import KoineSimulatedNetwork
 import KoineTokens
 
 /// A stage app: answers what it is told to answer, and writes down what it is asked and told. Used on the delivery queue,
@@ -128,10 +129,11 @@ struct Place {
 
   init(
     camera: String = "stamp:cam,160x90@30", microphone: String = "tone", loudspeaker: String = "none",
-    queue: DispatchQueue? = nil
+    network: NetworkSpec? = nil, queue: DispatchQueue? = nil
   ) {
     world = World(
-      backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: queue ?? DispatchQueue(label: "delivery")),
+      backend: EmbeddedBackend(virtual: 3, network: network),
+      delivery: Delivery(queue: queue ?? DispatchQueue(label: "delivery")),
       devices: DefaultDevices(camera: camera, microphone: microphone, loudspeaker: loudspeaker))
   }
 
