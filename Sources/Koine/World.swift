@@ -130,11 +130,13 @@ public final class Delivery: Sendable {
   /// What a queue is known by: the same for all deliveries on it.
   private final class Mark: Sendable {
     static let key = DispatchSpecificKey<Mark>()
-    private static let making = Lock(())
+    /// How many there are. (Not a lock of nothing: the thread sanitizer looks for an empty value where the lock itself is.)
+    private static let made = Lock(0)
 
     static func of(_ queue: DispatchQueue) -> Mark {
-      making.withLock { _ in
+      made.withLock { made in
         if let mark = queue.getSpecific(key: key) { return mark }
+        made += 1
         let mark = Mark()
         queue.setSpecific(key: key, value: mark)
         return mark
