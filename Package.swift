@@ -78,7 +78,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-    .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
   ],
   targets: [
     // Floor 0: C libraries
@@ -121,10 +120,6 @@ let package = Package(
     room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
-    room(
-      "AppCheck",
-      leansOn: ["KoinePorting", "KoineJSONCodec"]
-        + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
     room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
     // Floor 4
@@ -257,8 +252,7 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineAppCheck", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
-        "KoineEmbeddedBackend",
+        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit", "KoineEmbeddedBackend",
         "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens",
         "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -370,7 +364,6 @@ let package = Package(
         "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
-    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting", "KoineTestSupport"]),
     tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
   ],
   swiftLanguageModes: [.v6]
@@ -417,6 +410,23 @@ for mode in symbolModes {
         "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
       ],
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))
+}
+
+// `koine check`. Built when asked for only: swift-syntax takes minutes to build, and its version would bind every app that
+// uses macros.
+if Context.environment["KOINE_CHECK"] != nil {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"))
+  package.targets += [
+    room(
+      "AppCheck",
+      leansOn: ["KoinePorting", "KoineJSONCodec"]
+        + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
+    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting", "KoineTestSupport"]),
+  ]
+  for command in package.targets where command.name == "KoineCommand" {
+    command.dependencies.append("KoineAppCheck")
+    command.swiftSettings?.append(.define("KOINE_CHECK"))
+  }
 }
 
 // Coverage-guided fuzzing of everything that parses; built by Scripts/fuzz only, because libFuzzer brings its own `main`.

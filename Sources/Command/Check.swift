@@ -1,7 +1,10 @@
 import ArgumentParser
-import KoineAppCheck
 import KoinePorting
 import KoineSampleSupport
+
+#if KOINE_CHECK
+  import KoineAppCheck
+#endif
 
 /// What of an app's call code works here.
 struct Check: ParsableCommand {
@@ -12,7 +15,9 @@ struct Check: ParsableCommand {
       compiled on Linux, and what to write instead; callbacks that nobody would call. It reads syntax, not types: \
       the compiler has the last word.
 
-      Exit code: 0; 1 if something cannot work; 66 if there are no sources.
+      It is built when asked for (KOINE_CHECK=1 swift build), because it brings swift-syntax.
+
+      Exit code: 0; 1 if something cannot work; 66 if there are no sources; 69 if this koine was built without it.
       """)
 
   @Argument(help: "A Swift file, or a folder of them.")
@@ -32,14 +37,20 @@ struct Check: ParsableCommand {
   var json = false
 
   func run() throws {
-    let sources: AppSources
-    do { sources = try AppSources(path: path, excluding: exclude) } catch {
-      KoineSampleSupport.print("koine check: \(error)", to: .standardError)
-      throw ExitCode(66)
-    }
-    let check = AppCheck(sources, path: path)
-    let report = CheckReport(check, to: to)
-    Swift.print(json ? try report.json : report.text)
-    if !check.canWork { throw ExitCode(1) }
+    #if KOINE_CHECK
+      let sources: AppSources
+      do { sources = try AppSources(path: path, excluding: exclude) } catch {
+        KoineSampleSupport.print("koine check: \(error)", to: .standardError)
+        throw ExitCode(66)
+      }
+      let check = AppCheck(sources, path: path)
+      let report = CheckReport(check, to: to)
+      Swift.print(json ? try report.json : report.text)
+      if !check.canWork { throw ExitCode(1) }
+    #else
+      KoineSampleSupport.print(
+        "koine check: this koine cannot read Swift; build it with KOINE_CHECK=1 swift build", to: .standardError)
+      throw ExitCode(69)
+    #endif
   }
 }
