@@ -194,12 +194,16 @@ final class Hub: LinkHost, @unchecked Sendable {
   var holdings: [String: Int] {
     let own = [
       "clients": clients.count, "doors": doors.count, "client addresses": numbers.count, "owners": owners.count,
+      "deadlines": dues.count, "touched": touched.count,
     ]
     return own.merging(router?.holdings ?? [:]) { $1 }
   }
 
   /// Time has ended: lets go of everybody without a word, who hold this by their links.
-  func dissolve() { (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:]) }
+  func dissolve() {
+    (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:])
+    (dues, touched) = ([:], [])
+  }
 
   // MARK: Datagrams and time
 
