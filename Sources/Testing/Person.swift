@@ -3,7 +3,7 @@ public import Koine
 /// Somebody else in a test room, whom the test tells what to do.
 ///
 /// Written against the common layer: an app of any style meets them as it meets anybody. What they are told to do begins
-/// at once; `run` or `until` lets it happen. Letting go of a person does not make them leave: their room keeps them.
+/// at once; `run` or `until` lets it happen. Keep them in a variable for as long as they are to stay: who is let go of leaves.
 public final class Person: Sendable {
   public let name: String
   /// In the room.
