@@ -12,7 +12,8 @@ public final class Broadcast: Sendable {
   /// - Parameters:
   ///   - bitrate: of the pictures, in bit/s.
   ///   - soundBitrate: in bit/s.
-  ///   - onFailure: called at most once, from any thread, when the output breaks before `stop`, which is to follow.
+  ///   - onFailure: called at most once, on a lane, when the output breaks before `stop`, which is to follow, and may be
+  ///     called from it.
   public init(
     of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
     onFailure: (@Sendable (any Error) -> Void)? = nil
@@ -30,7 +31,11 @@ public final class Broadcast: Sendable {
       source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
     sound = AudioSendPipeline(
       source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
-    if let onFailure { output.onFailure(onFailure) }
+    if let onFailure {
+      // An output tells it on the thread that writes, which `stop` waits for.
+      let lane = scheduler.lane("broadcast")
+      output.onFailure { error in lane.post { onFailure(error) } }
+    }
     try pictures.start()
     try sound.start()
   }

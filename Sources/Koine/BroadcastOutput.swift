@@ -7,7 +7,8 @@ public protocol BroadcastOutput: EncodedFrameSink {
   /// - Throws: when what was to be written could not be.
   func close() throws
   /// `handler` is called once, from any thread, when it can take no more although nobody has closed it: the disk is full,
-  /// the server has hung up. Set before the first frame comes.
+  /// the server has hung up. Set before the first frame comes. It must not close the output before it has returned: that waits
+  /// for what is being written.
   func onFailure(_ handler: @escaping @Sendable (any Error) -> Void)
 }
 

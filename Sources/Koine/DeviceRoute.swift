@@ -21,12 +21,18 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
     var device: Machine.Device?
     var wish: Wish?
     var wishes = 0
-    /// Of `device`, which is not tried again until somebody else wants it, or something has changed.
+    /// Of `device`.
     var failure: (any Error)?
+    /// `device` is not tried again until somebody else wants it, or something has changed.
+    var hasFailed = false
+    /// How often somebody else wanted it, or something changed.
+    var changes = 0
+
+    mutating func change() { (failure, hasFailed, changes) = (nil, false, changes + 1) }
   }
 
   private enum Step {
-    case start(Source?, Machine.Device, Wish)
+    case start(Source?, Machine.Device, Wish, changes: Int)
     case stop(Source)
   }
 
@@ -60,7 +66,8 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
     let (number, old) = life.withLock { life in
       life.wishes += 1
       let old = life.wish
-      (life.wish, life.failure) = (Wish(lane: lane, deliver: deliver, number: life.wishes), nil)
+      life.wish = Wish(lane: lane, deliver: deliver, number: life.wishes)
+      life.change()
       return (life.wishes, old)
     }
     withExtendedLifetime(old) {}  // let go of outside the lock
@@ -85,7 +92,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
 
   func machineChanged() {
     let isWanted = life.withLock { life in
-      life.failure = nil
+      life.change()
       return life.wish != nil
     }
     guard isWanted else { return }
@@ -101,7 +108,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
   private func adjust(waits: Bool) {
     adjuster.run(waits: waits) {
       switch nextStep() {
-      case .start(let kept, let device, let wish): start(kept, device, wish)
+      case .start(let kept, let device, let wish, let changes): start(kept, device, wish, changes)
       case .stop(let source): stopSource(source)
       case nil: return false
       }
@@ -109,13 +116,14 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
     }
   }
 
-  private func start(_ kept: Source?, _ device: Machine.Device, _ wish: Wish) {
+  private func start(_ kept: Source?, _ device: Machine.Device, _ wish: Wish, _ changes: Int) {
     do {
       let source = try kept ?? openSource(device.source)
       try startSource(source, wish.lane, wish.deliver)
       life.withLock { $0.running = (source, wish.number) }
     } catch {
-      life.withLock { $0.failure = error }
+      // What has changed meanwhile may have been the reason.
+      life.withLock { ($0.failure, $0.hasFailed) = (error, $0.changes == changes) }
     }
   }
 
@@ -129,11 +137,11 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
         (life.running, life.kept) = (nil, running.source)
         return .stop(running.source)
       }
-      guard let wanted, let wish = life.wish, life.failure == nil || life.device != wanted else { return nil }
+      guard let wanted, let wish = life.wish, !life.hasFailed || life.device != wanted else { return nil }
       old = life.kept
       let kept = life.device == wanted ? old : nil
-      (life.kept, life.device, life.failure) = (nil, wanted, nil)
-      return .start(kept, wanted, wish)
+      (life.kept, life.device, life.failure, life.hasFailed) = (nil, wanted, nil, false)
+      return .start(kept, wanted, wish, changes: life.changes)
     }
   }
 }

@@ -57,7 +57,7 @@ final class SharedDevice<Source: Sendable, Output: Sendable>: Sendable {
     insert(consumer, deliver)
     adjust(waits: true)
     guard let failure = life.withLock({ $0.running == nil ? $0.failure : nil }) else { return }
-    erase(consumer)
+    remove(consumer)  // somebody may have put another source in its place meanwhile, which then runs for nobody
     throw failure
   }
 

@@ -237,6 +237,20 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     await world.run(for: .seconds(1))
   }
 
+  /// It breaks on the thread that writes, for which finishing the file waits.
+  @Test func aPlaceWhereNothingCanBeWrittenEndsTheRecording() async throws {
+    let ana = try await enter("ana")
+    try ana.publish(camera: Devices.camera("pattern:320x180@10"))
+    try FileManager.default.createDirectory(atPath: folder.file("room.webm.part"), withIntermediateDirectories: true)
+    let recording = try await record(RecordingRequest(room: "tea"))
+    let isOver = await world.run(until: { !recording.isRunning }, limit: .seconds(30))
+    #expect(isOver)
+    let world = world
+    await #expect(throws: RecordingError.self) {
+      try await world.run { await outcome { try await recording.stop() } }.get()
+    }
+  }
+
   private func lastPictures(of name: String) async throws -> Double {
     let text = try await Command(
       "ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0",
