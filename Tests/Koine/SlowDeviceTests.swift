@@ -88,6 +88,20 @@ import Testing
     #expect(slow.calls == ["opening", "opened", "closed"])
   }
 
+  /// The change may have been what was in its way.
+  @Test func aDeviceThatFailsWhileSomethingChangesIsTriedAgain() async throws {
+    let slow = SlowCamera(fails: true)
+    Devices.register(camera: "slow failing eye") { _ throws(DeviceError) in slow }
+    let machine = Machine([.init(id: "eye", kind: .camera, name: "eye", source: "slow failing eye")])
+    let source = try machine.makeCamera("eye")
+    let asker = begin { fails(source) }
+    await slow.opening()
+    machine.plugIn(.init(id: "other", kind: .camera, name: "other", source: "stamp:Ben"))
+    slow.open()
+    #expect(await asker.value)
+    #expect(slow.calls.filter { $0 == "opening" }.count == 2)
+  }
+
   @Test func whoPlaysIsNotHeldUpByALoudspeakerThatOpens() async throws {
     let (gate, played) = (Gate(), Lock(0))
     Devices.register(loudspeaker: "slow ear") { _ throws(DeviceError) in
