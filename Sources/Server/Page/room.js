@@ -194,6 +194,7 @@ export class Room extends EventTarget {
     const answer = new Promise((resolve) => { this.#answered = { number, resolve }; });
     await peer.setLocalDescription();
     const offer = { number, sdp: peer.localDescription.sdp, send: [], receive: [] };
+    const fresh = [];  // asked for here for the first time
     for (const own of this.#own.values()) {
       const { mid, direction } = own.transceiver;
       if (mid && direction === "sendonly") offer.send.push({ mid, id: own.id, kind: own.kind, muted: own.muted });
@@ -201,14 +202,19 @@ export class Room extends EventTarget {
     for (const other of this.#others.values()) {
       for (const track of other.tracks.values()) {
         const mid = track.transceiver?.mid;
-        if (mid) offer.receive.push({ mid, participant: other.id, track: track.id });
+        if (!mid) continue;
+        offer.receive.push({ mid, participant: other.id, track: track.id });
+        if (track.transceiver.currentDirection !== "recvonly") fresh.push({ participant: other.id, track: track.id });
       }
     }
     const join = { version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID };
     this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
+    // Packets that come before their source is known Firefox takes for another medium's, and for good: none until then.
+    if (fresh.length > 0) this.#send({ type: "pause", tracks: fresh });
     const sdp = await answer;
     if (peer !== this.#peer) return;
     await peer.setRemoteDescription({ type: "answer", sdp });
+    if (fresh.length > 0) this.#send({ type: "resume", tracks: fresh });
     this.#answered = null;
     if (this.#isDirty) this.#negotiate();
   }
