@@ -36,7 +36,7 @@ public final class EmbeddedBackend: Backend {
   }
 
   /// Nobody is left who could advance a virtual clock: what waits for it, and what is connected, goes with it. In real time
-  /// those who are let go of leave by themselves.
+  /// those who are let go of leave by themselves. Completions that wait in a virtual world are then never called.
   deinit {
     guard scheduler.kind == .virtual else { return }
     scheduler.end()

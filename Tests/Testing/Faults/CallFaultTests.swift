@@ -39,8 +39,7 @@ import Testing
       #expect(app.call?.callEndReason.code == 403 && !app.states.contains(.connected))
       return
     }
-    await room.until("they meet") { app.states.last == .connected && room.screen(app.view).shows("Bea") }
-    if fault != .cameraBusy, fault != .noCamera { await room.until("Bea sees Ana") { bea.sees("Ana") } }
+    await room.meet(on: app.view, bea, fault) { app.states.last == .connected }
     let notices = Notices(of: machine)
     try fault.afterEntering(room)
     let since = room.now

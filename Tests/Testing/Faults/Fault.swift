@@ -63,6 +63,14 @@ enum Fault: CaseIterable, Sendable {
 
 /// What comes of a fault in every style: Ana is the app's user, Bea the test's person.
 @MainActor extension TestRoom {
+  /// They see each other, but for who has no camera.
+  func meet(on view: UIView, _ bea: Person, _ fault: Fault, once isIn: @MainActor () -> Bool) async {
+    await until("they meet") { isIn() && screen(view).shows("Bea") }
+    if ![.cameraBusy, .noCamera, .cameraDenied, .keysMissing].contains(fault) {
+      await until("Bea sees Ana") { bea.sees("Ana") }
+    }
+  }
+
   /// After trouble with the way: until each sees the other as they look from a second after it on.
   func showPicturesAgain(on view: UIView, and bea: Person) async {
     await run(for: .seconds(1))

@@ -25,10 +25,7 @@ import VideoSDKRTC
       #expect(app.errors == [error] && app.log.isEmpty && app.leaveReasons.isEmpty, "never joined, so never left")
       return
     }
-    await room.until("they meet") { app.log.contains("joined") && room.screen(app.view).shows("Bea") }
-    if ![.cameraBusy, .noCamera, .cameraDenied, .keysMissing].contains(fault) {
-      await room.until("Bea sees Ana") { bea.sees("Ana") }
-    }
+    await room.meet(on: app.view, bea, fault) { app.log.contains("joined") }
     let notices = Notices(of: machine)
     try fault.afterEntering(room)
     let since = room.now

@@ -33,8 +33,7 @@ import Testing
       #expect(app.log == ["connecting", "stopped \(status)"])
       return
     }
-    await room.until("they meet") { app.log.contains("started") && room.screen(app.view).shows("Bea") }
-    if fault != .cameraBusy, fault != .noCamera { await room.until("Bea sees Ana") { bea.sees("Ana") } }
+    await room.meet(on: app.view, bea, fault) { app.log.contains("started") }
     let notices = Notices(of: machine)
     try fault.afterEntering(room)
     let since = room.now

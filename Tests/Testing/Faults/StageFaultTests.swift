@@ -26,9 +26,7 @@ import Testing
       #expect(app.errors.first?.userInfo[IVSBroadcastErrorIsFatalKey] as? Bool == true)
       return
     }
-    await room.until("they meet") { app.states.last == .connected && room.screen(app.view).shows("Bea") }
-    let hasCamera = ![.cameraBusy, .noCamera, .cameraDenied, .keysMissing].contains(fault)
-    if hasCamera { await room.until("Bea sees Ana") { bea.sees("Ana") } }
+    await room.meet(on: app.view, bea, fault) { app.states.last == .connected }
     let notices = Notices(of: machine)
     try fault.afterEntering(room)
     let since = room.now
