@@ -56,7 +56,7 @@ public final class Venue: Place {
     var devices = world.devices
     devices.camera = "pattern:640x360@15"
     devices.backCamera = devices.camera
-    world = World(backend: world.backend, delivery: world.delivery, devices: devices)
+    world = World(backend: world.backend, delivery: world.delivery, devices: devices, effort: world.effort)
     return true
   }
 
@@ -74,12 +74,16 @@ extension Ground {
   /// Whatever a backend's address leads to, in real time.
   public static func at(_ address: String) -> Ground {
     Ground(name: address, isVirtual: false) { _, order in
-      let world = World(backend: try Backends.backend(at: address), delivery: delivery(order), devices: devices)
-      return Venue(world, isVirtual: false, suffix: "-" + UUID().uuidString.lowercased())
+      let suffix = "-" + UUID().uuidString.lowercased()
+      return Venue(world(try Backends.backend(at: address), order), isVirtual: false, suffix: suffix)
     }
   }
 
-  /// Small pictures: what is proven does not hang on their size.
+  /// Small pictures, and little work on them: what is proven hangs neither on their size nor on how good they are.
+  private static func world(_ backend: any Backend, _ order: Order) -> World {
+    World(backend: backend, delivery: delivery(order), devices: devices, effort: .least)
+  }
+
   private static let devices = DefaultDevices(
     camera: "stamp:Somebody,160x90@10", microphone: "tone", screen: "pattern:160x90@10")
 
@@ -94,7 +98,7 @@ extension Ground {
   public static func virtual(network: NetworkSpec? = nil) -> Ground {
     Ground(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed, order in
       let backend = EmbeddedBackend(virtual: seed, network: network)
-      return Venue(World(backend: backend, delivery: delivery(order), devices: devices), isVirtual: true)
+      return Venue(world(backend, order), isVirtual: true)
     }
   }
 
@@ -102,7 +106,7 @@ extension Ground {
   public static func loopback(network: NetworkSpec? = nil) -> Ground {
     Ground(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _, order in
       let backend = EmbeddedBackend(network: network)
-      return Venue(World(backend: backend, delivery: delivery(order), devices: devices), isVirtual: false)
+      return Venue(world(backend, order), isVirtual: false)
     }
   }
 }

@@ -18,6 +18,7 @@ extension SessionCore {
     settings.minBitrate = options.minimumBitrate
     settings.content = options.content
     settings.degradation = options.degradation
+    settings.effort = effort
     let pipeline = VideoSendPipeline(
       source: source, settings: settings, scheduler: scheduler, output: output, stamps: stamps)
     return start(
@@ -46,6 +47,7 @@ extension SessionCore {
     settings.usesDTX = options.usesDTX
     settings.channels = source.channels
     settings.processing = options.processing ?? source.usualProcessing
+    settings.effort = effort
     let pipeline = AudioSendPipeline(
       source: source, settings: settings, scheduler: scheduler, output: output,
       echoReference: mixer.echoReference, stamps: stamps)

@@ -7,6 +7,7 @@ final class SessionCore: @unchecked Sendable {
   private weak let world: World?
   let scheduler: Scheduler
   let stamps: StampedMedia?
+  let effort: EncoderEffort
   let request: JoinRequest
   let options: SessionOptions
   let visible: VisibleRoom
@@ -52,6 +53,7 @@ final class SessionCore: @unchecked Sendable {
     self.world = world
     scheduler = world.backend.scheduler
     stamps = world.stamps
+    effort = world.effort
     self.options = options
     self.visible = visible
     lane = scheduler.lane("session \(request.name)")

@@ -13,17 +13,20 @@ public final class World: Sendable {
   public let machine: Machine
   /// Nil: media are coded. Otherwise they cross the transport as stamps; the same for all worlds of a backend.
   public let stamps: StampedMedia?
+  /// How much work goes into what sessions publish.
+  public let effort: EncoderEffort
 
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
   public init(
     backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil,
-    stamps: StampedMedia? = nil
+    stamps: StampedMedia? = nil, effort: EncoderEffort = .usual
   ) {
     self.backend = backend
     self.delivery = delivery
     self.devices = devices
     self.machine = machine ?? Machine(devices, delivery: delivery)
     self.stamps = stamps
+    self.effort = effort
   }
 
   /// Virtual time only: lets the world run until `operation`, which waits for something in it, has come to its end.

@@ -179,6 +179,7 @@ private final class OpusEncoderBox {
     encoder.setBitrate(settings.bitrate)
     encoder.setFEC(settings.usesFEC)
     encoder.setDTX(settings.usesDTX)
+    if settings.effort == .least { encoder.setComplexity(0) }
   }
 
   func setExpectedLoss(_ percent: Int) { encoder.setExpectedLoss(percent: percent) }

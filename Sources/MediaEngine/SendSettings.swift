@@ -23,8 +23,18 @@ package struct VideoSendSettings: Sendable, Hashable {
   package var content = VideoContent.motion
   /// Nil: what suits the content.
   package var degradation: VideoDegradation?
+  package var effort = EncoderEffort.usual
 
   package init() {}
+}
+
+/// How much work encoders put into a picture or a sound of a given bitrate.
+public enum EncoderEffort: Sendable, Hashable, CaseIterable {
+  /// What suits a call between people: Opus complexity 5 of 10, libvpx speed 6 of 16 for VP8, 7 of 9 for VP9.
+  case usual
+  /// As little as the codecs can do: complexity 0, the highest speeds. For tests of a call's logic, where nobody looks at
+  /// how good media are, only at whether they come.
+  case least
 }
 
 /// What pictures are of, as the W3C's content hints call it (mst-content-hint, 3.2).
@@ -82,6 +92,7 @@ package struct AudioSendSettings: Sendable, Hashable {
   package var usesDTX = false
   /// Nil leaves the sound as the source gives it, which is right for files, tones and music.
   package var processing: AudioProcessing?
+  package var effort = EncoderEffort.usual
 
   package init() {}
 }

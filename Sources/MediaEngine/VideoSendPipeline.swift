@@ -239,7 +239,9 @@ package final class VideoSendPipeline: @unchecked Sendable {
         VideoEncoderSettings(
           codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
           framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
-          bitrate: bitrate, temporalLayers: settings.temporalLayers, screenContent: settings.content == .text))
+          bitrate: bitrate, temporalLayers: settings.temporalLayers,
+          speed: settings.effort == .least ? (settings.codec == .vp9 ? 9 : -16) : nil,
+          screenContent: settings.content == .text))
       layers[layer].encoder = encoder
     }
     try encoder.adapt(width: width, height: height, bitrate: bitrate)

@@ -28,7 +28,7 @@ public final class TestRoom: Sendable {
 
   /// What becomes of pictures and sound on their way.
   public enum Media: Sendable {
-    /// They are coded and decoded.
+    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``).
     case real
     /// They cross the network as stamps of a few bytes and arrive as they were: many times faster. Five pictures, and ten
     /// times 10 ms of sound, a second.
@@ -113,7 +113,7 @@ public final class TestRoom: Sendable {
           microphone: TestDevices.guarded(
             .microphone, room: number, person: person.id, microphone(for: person, .tone)),
           loudspeaker: TestDevices.loudspeaker(room: number, person: person.id)),
-        stamps: stamps)
+        stamps: stamps, effort: .least)
       // As on a telephone, what happens is posted whether or not the app has asked for anything before.
       _ = UIApplication.of(world.machine)
       _ = AVAudioSession.of(world.machine)

@@ -114,6 +114,14 @@ struct ProbeControlTests {
     #expect(rate > 500_000 && rate < 700_000)
   }
 
+  @Test func littleThatIsMissingIsLookedForToo() {
+    var control = ProbeControl()
+    let early = control.plan(estimate: 850_000, wanted: 861_000, at: tick(0))
+    #expect(early == nil)
+    let planned = control.plan(estimate: 850_000, wanted: 861_000, at: tick(1_000))
+    #expect(planned != nil)
+  }
+
   @Test func nothingIsProbedThatNobodyWants() {
     var control = ProbeControl()
     for second in 1..<10 {
