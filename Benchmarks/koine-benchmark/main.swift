@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -14,6 +14,7 @@ let usage = """
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
+    call-connect from startCall to both sides connected, over loopback
     --seconds N  how long each is measured (default 20)
     --json       one JSON array on standard output, and nothing else there
   """
@@ -29,6 +30,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("virtual-call", { _ in try VirtualCallBenchmark(callSeconds: 60).run() }),
   ("story", { _ in try StoryBenchmark(rounds: 11).run() }),
   ("join-server", { _ in try JoinBenchmark(joins: 50).run() }),
+  ("call-connect", { _ in try CallBenchmark(calls: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),

@@ -41,6 +41,23 @@ struct DeviceTests {
     #expect(failed.withLock { $0 } == false && stream.source === front)
   }
 
+  @Test func camerasSayWhatTheyAre() async throws {
+    let telephone = try Telephone()
+    let machine = telephone.world.machine
+    for attachment in [Machine.Attachment.wired, .builtIn] {
+      machine.plugIn(
+        Machine.Device(
+          id: attachment.rawValue, kind: .camera, name: "C", attachment: attachment, source: "stamp:c,160x90@30"))
+    }
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let made = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { manager, _ in made.withLock { $0 = manager } }
+    await telephone.run(.milliseconds(10))
+    let cameras = try #require(made.withLock { $0?.cameras.suffix(2) })
+    #expect(cameras.map(\.deviceType) == [.captureAdapter, .virtual])
+    #expect(cameras.map(\.cameraFacing) == [.external, .unknown])
+  }
+
   @Test func callsNeedTheOwnersPermission() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")

@@ -96,6 +96,106 @@ struct ErrorTests {
     withExtendedLifetime(view) {}
   }
 
+  // MARK: What apps get wrong most
+
+  /// The codes of what two ways of writing ask for, each with a handler.
+  private func codes(
+    _ ask: (@escaping @Sendable ((any Error)?) -> Void) -> Void
+  ) async -> [Int?] {
+    let codes = Lock<[Int?]>([])
+    ask { error in codes.withLock { $0.append((error as NSError?)?.code) } }
+    await telephone.run(.seconds(2))
+    return codes.withLock { $0 }
+  }
+
+  @Test(arguments: ["", "<USER ACCESS TOKEN>", "a.b", "a.!!.c", "e30.e30.x", "e30.eyJleHAiOiJzb29uIn0.x"])
+  func aMalformedTokenMakesNoCredential(_ token: String) {
+    let error = #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: token) }
+    #expect((error as NSError?)?.domain.hasPrefix("AzureCommunicationCommon") == true)
+  }
+
+  @Test func anExpiredTokenMakesACredentialAndNoAgent() async throws {
+    let late = try CommunicationTokenCredential(token: accessToken(for: "ana", expiresIn: -60))
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let invalid = CallingCommunicationErrors.invalidTokenProvider.rawValue
+    let first = await codes { note in client.createCallAgent(userCredential: late) { note($0 == nil ? $1 : nil) } }
+    #expect(first == [invalid])
+    _ = try await telephone.agent("ana")  // the identity was not taken
+  }
+
+  @Test func nobodyCallsThemselvesOrNobody() async throws {
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let (_, benHears) = try await telephone.agent("ben")
+    let invalid = CallingCommunicationErrors.invalidParticipantAddedToCall
+    for callees in [["ana"], ["ben", "ana"]] {
+      let told = await codes { note in
+        ana.startCall(participants: callees.map(identity), options: nil) { note($0 == nil ? $1 : nil) }
+      }
+      #expect(told == [invalid.rawValue])
+    }
+    let told = await codes { note in ana.startCall(participants: [], options: nil) { note($0 == nil ? $1 : nil) } }
+    #expect(told == [0] && ana.calls.isEmpty && benHears.words.isEmpty)
+    ana.startCall(participants: [identity("ben")], options: nil) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(200))
+    benHears.incoming?.accept(options: AcceptCallOptions()) { benHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    let call = try #require(anaHears.call)
+    #expect(code { try call.add(participant: identity("ana")) } == invalid)
+    #expect(code { try call.add(participant: CommunicationUserIdentifier("")) } == invalid)
+    #expect(call.remoteParticipants.count == 1)
+  }
+
+  @Test func anUnknownUserEndsTheCallAndIsNoError() async throws {
+    let (ana, anaHears) = try await telephone.agent("ana")
+    ana.startCall(participants: [identity("nobody")], options: nil) { anaHears.take($0, $1) }
+    await telephone.run(.seconds(1))
+    #expect(anaHears.words.first == "call" && anaHears.call?.state == .disconnected && ana.calls.isEmpty)
+    #expect(anaHears.call?.callEndReason.code == 480)
+  }
+
+  @Test func videoNeedsACamera() async throws {
+    let (ana, anaHears) = try await telephone.agent("ana")
+    let machine = telephone.world.machine
+    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let manager = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
+    await telephone.run(.milliseconds(10))
+    let usb = try #require(manager.withLock { $0?.cameras.last })
+    machine.unplug("usb")
+    ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    let call = try #require(anaHears.call)
+    let gone = LocalVideoStream(camera: usb)
+    let told = await codes { note in call.startVideo(stream: gone, completionHandler: note) }
+    #expect(told == [CallingCommunicationErrors.noVideoPermission.rawValue])
+    #expect(!gone.isSending && call.localVideoStreams.isEmpty && call.state == .connected)
+  }
+
+  @Test func whatIsOverIsNotUsedAgain() async throws {
+    let (ana, anaHears) = try await telephone.agent("ana")
+    ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }
+    await telephone.run(.milliseconds(500))
+    let call = try #require(anaHears.call)
+    ana.dispose()
+    await telephone.run(.milliseconds(500))
+    #expect(call.state == .disconnected)
+    let camera = try await telephone.camera()
+    let told = await codes { note in
+      call.mute(completionHandler: note)
+      call.startVideo(stream: camera, completionHandler: note)
+      call.hold(completionHandler: note)
+      ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { note($0 == nil ? $1 : nil) }
+      ana.startCall(participants: [identity("ben")], options: nil) { note($0 == nil ? $1 : nil) }
+    }
+    #expect(told.count == 5 && told.allSatisfy { $0 != nil })
+    #expect(code { try call.add(participant: identity("ben")) } == .participantAddedToUnconnectedCall)
+    let renderer = try VideoStreamRenderer(localVideoStream: camera)
+    renderer.dispose()
+    #expect(code { _ = try renderer.createView() } == [])
+    renderer.dispose()
+  }
+
   @Test func whatHasAHandlerMayBeAwaited() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, _) = try await telephone.agent("ben")

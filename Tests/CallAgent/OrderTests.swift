@@ -34,6 +34,18 @@ struct OrderTests {
     #expect(listener.heard.withLock { $0 } == ["8:acs:ana false"])
   }
 
+  @Test func aCallIsNothingYetWhenItIsHandedOver() async throws {
+    let telephone = try Telephone()
+    let (ana, anaHears) = try await telephone.agent("ana")
+    ana.startCall(participants: [identity("ben")], options: nil) { call, error in
+      anaHears.note("handed \(call?.state ?? .disconnected)")
+      anaHears.take(call, error)
+    }
+    await telephone.run(.seconds(1))
+    #expect(anaHears.words.first == "handed none" && anaHears.states.first == "connecting")
+    #expect(!anaHears.states.contains("none") && !anaHears.states.contains("earlyMedia"))
+  }
+
   @Test func muteIsToldInBothWords() async throws {
     final class Listener: NSObject, CallDelegate, @unchecked Sendable {
       let heard = Lock<[String]>([])

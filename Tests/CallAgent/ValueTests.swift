@@ -112,6 +112,23 @@ struct ValueTests {
     #expect(CallState(rawValue: 2) == nil && VideoStreamSourceType.screenSharing == MediaStreamType.screenSharing)
   }
 
+  /// Those that nothing here gives, too: apps switch over all of them, and keep their numbers.
+  @Test func statesAndKindsHaveTheVendorsNumbers() {
+    let calls: [(CallState, Int)] = [
+      (.none, 0), (.earlyMedia, 1), (.connecting, 3), (.ringing, 4), (.connected, 5), (.localHold, 6),
+      (.disconnecting, 7), (.disconnected, 8), (.inLobby, 9), (.remoteHold, 10),
+    ]
+    for (state, number) in calls { #expect(state.rawValue == number && CallState(rawValue: number) == state) }
+    let people: [ParticipantState] = [
+      .idle, .earlyMedia, .connecting, .connected, .hold, .inLobby, .disconnected, .ringing,
+    ]
+    let facings: [CameraFacing] = [.unknown, .external, .front, .back, .panoramic, .leftFront, .rightFront]
+    let kinds: [VideoDeviceType] = [.unknown, .usbCamera, .captureAdapter, .virtual]
+    #expect(people.map(\.rawValue) == Array(0..<8) && ParticipantState(rawValue: 8) == nil)
+    #expect(facings.map(\.rawValue) == Array(0..<7) && CameraFacing(rawValue: 7) == nil)
+    #expect(kinds.map(\.rawValue) == Array(0..<4) && VideoDeviceType(rawValue: 4) == nil)
+  }
+
   @Test func errorsHaveTheVendorsCodes() {
     let codes: [(CallingCommunicationErrors, Int)] = [
       ([], 0), (.noAudioPermission, 1), (.noVideoPermission, 2), (.noAudioAndVideoPermission, 3),
@@ -125,6 +142,11 @@ struct ValueTests {
       (.lobbyAdmitOperationFailure, 287), (.mediaStatisticsInvalidReportInterval, 290),
       (.dataChannelMessageFailureForTrafficLimit, 296), (.invalidTokenProvider, 297), (.switchSourceBlocked, 305),
       (.surveyDoubleSubmissionNotAllowed, 309), (.realTimeTextContentTooLong, 311),
+      (.failedToProcessPushNotificationPayload, 8), (.invalidGuidGroupId, 16),
+      (.invalidLocalVideoStreamForVideoOptions, 256), (.invalidServerCallId, 1_024),
+      (.virtualDeviceNotStarted, 1_048_576), (.failedToHangupForEveryone, 16_777_216),
+      (.noMultipleConnectionsWithDifferentClouds, 33_554_432), (.featureExtensionNotFound, 67_108_864),
+      (.videoEffectNotSupported, 134_217_728),
     ]
     for (error, code) in codes { #expect(error.rawValue == code) }
   }

@@ -20,12 +20,16 @@ extension Call {
         completionHandler,
         CallingCommunicationErrors.invalidVideoStreamCombination.error("such a stream is sent already"))
     }
+    func refuse(_ failure: any Error) {
+      answer(completionHandler, CallingCommunicationErrors.noVideoPermission.error("\(failure)"))
+    }
+    if let failure = stream.failure { return refuse(failure) }  // before anybody is told of a picture
     do throws(SessionError) {
       let published = try session.publish(
         camera: stream.makeSource(in: session.world), as: stream.kind, options: publishOptions(of: stream))
       if let failure = stream.failure {
         published.unpublish()
-        return answer(completionHandler, CallingCommunicationErrors.noVideoPermission.error("\(failure)"))
+        return refuse(failure)
       }
       current.withLock { $0.videos.append((stream, published)) }
     } catch {

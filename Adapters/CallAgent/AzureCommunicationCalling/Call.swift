@@ -157,6 +157,9 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     guard state == .connected else {
       throw CallingCommunicationErrors.participantAddedToUnconnectedCall.error("the call is not connected")
     }
+    guard !participant.rawId.isEmpty, participant.rawId != endpoint.identity else {
+      throw CallingCommunicationErrors.invalidParticipantAddedToCall.error("somebody else is to be added")
+    }
     guard remote(participant.rawId) == nil else {
       throw CallingCommunicationErrors.participantAlreadyAddedToCall.error("\(participant.rawId) is in the call")
     }

@@ -108,6 +108,10 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     guard !identities.isEmpty, identities.allSatisfy({ !$0.isEmpty }) else {
       return fail(completionHandler, CallingCommunicationErrors([]).error("a call needs somebody to call"))
     }
+    guard !identities.contains(endpoint.identity) else {
+      return fail(
+        completionHandler, CallingCommunicationErrors.invalidParticipantAddedToCall.error("nobody calls themselves"))
+    }
     begin(
       room: "call-" + UUID().uuidString.lowercased(), direction: .outgoing, ringing: participants, options: options,
       completionHandler)

@@ -177,6 +177,11 @@ public final class VideoDeviceInfo: NSObject, Sendable {
     self.world = world
   }
 
+  /// Why it gives no pictures, as far as that is known without starting it.
+  var problem: DeviceError? {
+    world.machine.device(id) == nil ? .invalid(name, reason: "it is not plugged in any more") : nil
+  }
+
   func makeSource() -> any VideoSource {
     do throws(DeviceError) {
       return try world.machine.makeCamera(id)

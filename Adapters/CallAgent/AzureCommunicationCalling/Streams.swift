@@ -84,7 +84,7 @@ public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable { 
   }
 
   override func makeSource(in world: World) -> any VideoSource { camera.makeSource() }
-  override var failure: (any Error)? { camera.failure }
+  override var failure: (any Error)? { camera.failure ?? source.problem }
 
   public var source: VideoDeviceInfo { settings.withLock { $0.source } }
 
