@@ -7,7 +7,8 @@ public struct DataMessage: Sendable, Hashable {
   public var recipients: [Participant.ID]?
   /// How long those who come later still get it, at most an hour; nil means not at all.
   public var lifetime: Duration?
-  /// Those who come later get it as long as there is the room, whatever its lifetime says.
+  /// Those who come later get it as long as there is the room, whatever its lifetime says: the newest 16,384, 8 MiB in
+  /// all as they are written.
   public var isPersistent: Bool
 
   public init(

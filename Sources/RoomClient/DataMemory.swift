@@ -15,7 +15,7 @@ struct DataMemory {
   /// A router that is gone had this much time to pass on what it had acknowledged.
   private static let keepsAcknowledged = Duration.seconds(10)
   private static let acknowledgedLimit = 256
-  private static let heardLimit = 8_192
+  private static let heardLimit = 16_384
 
   private var sent: [Sent] = []
   private var acknowledged = 0

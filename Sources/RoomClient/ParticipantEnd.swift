@@ -186,7 +186,9 @@ package final class ParticipantEnd: ClientEnd {
     isReachable = true
     receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
     if isBack, isRouterNew { orderBase = lastOrder }
-    for data in joined.history { take(data, isHistory: true) }
+    // Whoever comes back to the same room has had all that was said before what it heard last.
+    let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
+    for data in joined.history where data.order > heard || heard == 0 { take(data, isHistory: true) }
     guard isBack else { return }
     for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
   }

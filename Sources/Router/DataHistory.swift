@@ -10,6 +10,9 @@ struct DataHistory {
     var bytes = 2 * 1024 * 1024
     /// No message is kept longer, whatever its lifetime says.
     var lifetime: Duration = .seconds(3600)
+    /// Of persistent messages: a day's chat.
+    var persistentCount = 16_384
+    var persistentBytes = 8 * 1024 * 1024
   }
 
   private struct Kept {
@@ -21,35 +24,60 @@ struct DataHistory {
     let recipients: [String]?
     /// Only those get it who were in the room before and come back.
     let isForReturning: Bool
+    let size: Int
 
-    var size: Int { message.writtenSize + (recipients?.reduce(0) { $0 + $1.utf8.count + 16 } ?? 0) }
+    init(
+      _ message: ReceivedData, received: Tick, expires: Tick?, recipients: [String]?, isForReturning: Bool
+    ) {
+      (self.message, self.received, self.expires) = (message, received, expires)
+      (self.recipients, self.isForReturning) = (recipients, isForReturning)
+      size = message.writtenSize + (recipients?.reduce(0) { $0 + $1.utf8.count + 16 } ?? 0)
+    }
   }
 
   /// In the order in which they came.
   private struct Shelf {
-    var items: [Kept] = []
-    var bytes = 0
+    let count, bytes: Int
+    private var items: [Kept] = []
+    /// Of `items`: what comes before has been let go.
+    private var head = 0
+    private var size = 0
 
-    mutating func add(_ item: Kept, _ limits: Limits, at now: Tick) {
+    init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
+
+    var kept: ArraySlice<Kept> { items[head...] }
+
+    mutating func add(_ item: Kept, at now: Tick) {
       items.append(item)
-      bytes += item.size
-      if isOver(limits) { expire(at: now) }
-      while isOver(limits) { bytes -= items.removeFirst().size }
+      size += item.size
+      if isOver, item.expires != nil { expire(at: now) }
+      while isOver {
+        size -= items[head].size
+        head += 1
+      }
+      if head >= 64, head * 2 >= items.count {
+        items.removeFirst(head)
+        head = 0
+      }
     }
 
-    private func isOver(_ limits: Limits) -> Bool { items.count > limits.count || bytes > limits.bytes }
+    private var isOver: Bool { items.count - head > count || size > bytes }
 
     mutating func expire(at now: Tick) {
-      items.removeAll { $0.expires.map { $0 <= now } ?? false }
-      bytes = items.reduce(0) { $0 + $1.size }
+      items = kept.filter { $0.expires.map { $0 > now } ?? true }
+      head = 0
+      size = items.reduce(0) { $0 + $1.size }
     }
   }
 
   private let limits: Limits
-  private var passing = Shelf()
-  private var persistent = Shelf()
+  private var passing, persistent: Shelf
 
-  init(limits: Limits) { self.limits = limits }
+  init(limits: Limits) {
+    self.limits = limits
+    passing = Shelf(count: limits.count, bytes: limits.bytes)
+    persistent = Shelf(count: limits.persistentCount, bytes: limits.persistentBytes)
+  }
 
   /// - Parameters:
   ///   - lifetime: in seconds, any number is taken; nil: as long as there is the room.
@@ -59,18 +87,21 @@ struct DataHistory {
     at now: Tick
   ) {
     let age = lifetime.map { min($0, limits.lifetime.inSeconds) }
-    guard limits.count > 0, age.map({ $0 > 0 }) ?? true else { return }
+    guard age.map({ $0 > 0 }) ?? true else { return }
     let item = Kept(
-      message: message, received: now, expires: age.map { now + .seconds($0) }, recipients: recipients,
+      message, received: now, expires: age.map { now + .seconds($0) }, recipients: recipients,
       isForReturning: isForReturning)
-    guard item.size <= limits.bytes else { return }
-    if age == nil { persistent.add(item, limits, at: now) } else { passing.add(item, limits, at: now) }
+    if age == nil {
+      if item.size <= persistent.bytes { persistent.add(item, at: now) }
+    } else {
+      if item.size <= passing.bytes { passing.add(item, at: now) }
+    }
   }
 
   /// What is still alive and for this participant, oldest first, with its age.
   mutating func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
     passing.expire(at: now)
-    let due = (passing.items + persistent.items).filter { item in
+    let due = (passing.kept + persistent.kept).filter { item in
       guard item.recipients?.contains(id) ?? true else { return false }
       return isReturning ? item.message.from != id : !item.isForReturning
     }

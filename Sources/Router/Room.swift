@@ -52,7 +52,10 @@ final class Room {
     epoch = self.random.makeID()
     (created, recovers) = (now, now)
     speakers = SpeakerBoard(limit: limits.forwardedVoices)
-    history = DataHistory(limits: .init(count: limits.historyCount, bytes: limits.historyBytes))
+    history = DataHistory(
+      limits: .init(
+        count: limits.historyCount, bytes: limits.historyBytes, persistentCount: limits.persistentCount,
+        persistentBytes: limits.persistentBytes))
   }
 
   func member(_ id: String) -> Member? { membersByID[id] }

@@ -22,9 +22,13 @@ package struct RouterLimits: Hashable, Sendable {
   /// The same in bytes.
   package var dataByteBurst = 4.0 * 1024 * 1024
   package var dataBytesPerSecond = 1024.0 * 1024
-  /// Data messages kept for late joiners, of one room; of those with a lifetime and of persistent ones each so many.
+  /// Data messages with a lifetime that are kept for late joiners, of one room.
   package var historyCount = 1024
   package var historyBytes = 2 * 1024 * 1024
+  /// Those that are kept as long as there is the room: a day's chat, and still one message to who comes
+  /// (`SignalingLimits.history`, `serverMessage`).
+  package var persistentCount = 16_384
+  package var persistentBytes = 8 * 1024 * 1024
   /// Between losing a participant's connection or media path and telling the room that it dropped, where it cannot come back.
   package var dropGrace: Duration = .seconds(2)
   /// The same where it can: how long a lost participant or identity is waited for.

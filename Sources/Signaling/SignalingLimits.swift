@@ -28,7 +28,7 @@ public enum SignalingLimits {
   public static let recipients = 256
   /// Participants and kept data messages in one message of the router.
   public static let participants = 4096
-  public static let history = 2048
+  public static let history = 20_480
   /// Whole messages, in bytes of JSON.
   public static let clientMessage = 1024 * 1024
   public static let serverMessage = 16 * 1024 * 1024

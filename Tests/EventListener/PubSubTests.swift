@@ -77,6 +77,57 @@ import VideoSDKRTC
     #expect(cleo.pubsub.getMessagesForTopic("other").isEmpty)
   }
 
+  /// The ten thousand of the figure: `KOINE_ROUNDS=500`, messages of each of twenty publishers.
+  @Test func aLongChatIsReadWholeByThoseWhoComeLater() async {
+    let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 60
+    let names = (0..<20).map { "P\($0)" }
+    let publishers = names.map { place.meeting($0, id: $0, mic: false, camera: false).0 }
+    for publisher in publishers { publisher.join() }
+    await place.run()
+    let reader = Reader()
+    publishers[0].pubsub.subscribe(topic: "CHAT", forListener: reader)
+    for round in 0..<rounds {
+      for publisher in publishers {
+        publisher.pubsub.publish(topic: "CHAT", message: "\(round)", options: ["persist": true])
+      }
+      await place.run(.milliseconds(10))
+    }
+    await place.run(.seconds(1))
+    let (late, _) = place.meeting("Late", mic: false, camera: false)
+    late.join()
+    await place.run(.seconds(3))
+    let wanted = (0..<rounds).map(String.init)
+    for (who, messages) in [("who comes late", late), ("who was there", publishers[7])].map({
+      ($0, $1.pubsub.getMessagesForTopic("CHAT"))
+    }) {
+      #expect(messages.count == rounds * names.count, "\(who) has none lost, and none twice")
+      let own = Dictionary(grouping: messages, by: \.senderId)
+      for name in names { #expect(own[name]?.map(\.message) == wanted, "\(who), of \(name)") }
+    }
+    let orders = late.pubsub.getMessagesForTopic("CHAT").compactMap { Int($0.id) }
+    #expect(orders.count == rounds * names.count && zip(orders, orders.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(reader.told.count == rounds * names.count)
+  }
+
+  @Test func whoComesBackReadsNothingTwice() async throws {
+    let (ana, _) = place.meeting("Ana", id: "ana", mic: false, camera: false)
+    let (ben, _) = place.meeting("Ben", id: "ben", mic: false, camera: false)
+    ana.join()
+    ben.join()
+    await place.run()
+    for number in 0..<3 { ana.pubsub.publish(topic: "CHAT", message: "\(number)", options: ["persist": true]) }
+    await place.run()
+    let backend = try #require(place.world.backend as? EmbeddedBackend)
+    backend.cutNetwork(of: "ben", for: .seconds(45))  // longer than a room waits
+    await place.run(.seconds(2))
+    for number in 3..<6 {
+      ana.pubsub.publish(topic: "CHAT", message: "\(number)", options: ["persist": true])
+      await place.run()
+    }
+    await place.run(.seconds(60))
+    #expect(ben.pubsub.getMessagesForTopic("CHAT").map(\.message) == (0..<6).map(String.init))
+  }
+
   @Test func aMessageMayBeForSomeOnly() async {
     let (ana, _) = place.meeting("Ana", camera: false)
     let (ben, _) = place.meeting("Ben", id: "ben", camera: false)

@@ -117,10 +117,21 @@ struct DataHistoryTests {
   }
 
   @Test func addresseesCount() {
-    var history = DataHistory(limits: .init(count: 100, bytes: 10_000))
+    var history = DataHistory(limits: .init(persistentCount: 100, persistentBytes: 10_000))
     let names = (0..<50).map { "somebody with a name \($0)" }
     for id in 0..<20 { history.keep(message(id), for: names, at: ms(0)) }
     #expect(history.messages(for: names[0], at: ms(0)).count < 6)
+  }
+
+  @Test func aDaysChatIsKeptInOrderAndNoMore() {
+    var history = DataHistory(limits: .init())
+    for id in 0..<20_000 { history.keep(message(id, bytes: 100), at: ms(0)) }
+    for id in 0..<2_000 { history.keep(message(id), lifetime: 10, at: ms(0)) }
+    let kept = history.messages(for: "b", at: ms(100_000_000)).map(\.id)
+    #expect(kept == (20_000 - 16_384..<20_000).map(String.init), "chatter does not push it out, and it has no end")
+    for id in 0..<200 { history.keep(message(id, bytes: 60_000), at: ms(0)) }
+    let size = history.messages(for: "b", at: ms(100_000_000)).reduce(0) { $0 + $1.writtenSize }
+    #expect(size <= 8 * 1024 * 1024 && size > 7 * 1024 * 1024)
   }
 
   @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func anyLifetimeIsHarmless(

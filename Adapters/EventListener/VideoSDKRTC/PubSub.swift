@@ -12,9 +12,8 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
     weak var session: Session?
   }
 
-  /// How long a persisted message is asked to be kept; the room sets the bounds.
-  private static let lifetime = Duration.seconds(24 * 3600)
-  private static let kept = 1_000
+  /// Of one topic, as many as a room keeps.
+  private static let kept = 16_384
   private let state = Lock(State())
   private let fail: @Sendable (VideoSDKError) -> Void
 
@@ -45,7 +44,7 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
     try session.send(
       DataMessage(
         topic: topic, payload: Array(message.utf8) + (payload.map { [0] + Array($0) } ?? []), to: recipients,
-        lifetime: isPersistent ? Self.lifetime : nil))
+        isPersistent: isPersistent))
     let own = session.localParticipant
     let number = state.withLock { state in
       state.sent += 1
@@ -66,9 +65,9 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
     state.withLock { $0.listeners[topic]?.remove(listener) }
   }
 
-  /// In the order of arrival, the newest thousand.
+  /// In the order of arrival, the newest 16,384.
   public func getMessagesForTopic(_ topic: String) -> [PubSubMessage] {
-    state.withLock { $0.messages[topic] ?? [] }
+    state.withLock { $0.messages[topic].map { Array($0.suffix(Self.kept)) } ?? [] }
   }
 
   // MARK: On the delivery queue
@@ -91,8 +90,9 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
 
   private func take(_ message: PubSubMessage, isToBeTold: Bool) {
     let listeners = state.withLock { state in
+      let count = state.messages[message.topic, default: []].count
+      if count >= Self.kept * 2 { state.messages[message.topic]?.removeFirst(count - Self.kept) }
       state.messages[message.topic, default: []].append(message)
-      if state.messages[message.topic, default: []].count > Self.kept { state.messages[message.topic]?.removeFirst() }
       return isToBeTold ? state.listeners[message.topic]?.all ?? [] : []
     }
     for listener in listeners where state.withLock({ $0.listeners[message.topic]?.contains(listener) == true }) {
