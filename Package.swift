@@ -159,7 +159,9 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
       path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
-    room("MediaFiles", leansOn: ["Koine", "KoineBase", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
+    room(
+      "MediaFiles",
+      leansOn: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
     room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
     room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
     room("AVFoundation", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
@@ -268,7 +270,7 @@ let package = Package(
       dependencies: [
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
         "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend", "KoineServer",
-        "KoineServerBackend",
+        "KoineServerBackend", "KoineTokens", "AzureCommunicationCalling",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),
@@ -349,7 +351,8 @@ let package = Package(
       "Conformance",
       of: [
         "KoineConformanceKit", "KoineConformanceDrivers", "KoineSimulatedNetwork", "Koine", "KoineBackends",
-        "KoineEmbeddedBackend", "KoineTokens", "AzureCommunicationCalling", "KoineServer",
+        "KoineEmbeddedBackend", "KoineTokens", "AzureCommunicationCalling", "VideoSDKRTC", "KoineServer",
+        "KoineMediaFiles", "KoineTestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -15,12 +15,20 @@ struct KoineListener: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
+  @Option(help: "Record the room into a file of this folder.")
+  var recordRoom: String?
+
+  @Flag(help: "Make a playlist of the room, in a folder of KOINE_RECORDINGS or of the temporary one.")
+  var playlist = false
+
   @MainActor
   func run() async throws {
     do {
       let run = try SampleRun(call, command: "koine-listener")
       let controller = MeetingViewController()
       controller.trace = { run.trace($0) }
+      controller.recordings = recordRoom
+      controller.wantsPlaylist = playlist
       controller.left = { [weak controller] in
         run.finish(problem: controller?.problem.map { "the meeting ended: \($0) (\($0.rawValue))" })
       }

@@ -16,6 +16,9 @@ final class MeetingViewController: UIViewController {
   let localName = UILabel(frame: CGRect(x: 712, y: 496, width: 224, height: 20))
   var trace: (String) -> Void = { _ in }
   var left: () -> Void = {}
+  /// Where the room is to be recorded, if it is.
+  var recordings: String?
+  var wantsPlaylist = false
   private(set) var isMicOn = true
   private(set) var isCameraOn = true
   private(set) var problem: VideoSDKError?
@@ -63,6 +66,14 @@ extension MeetingViewController: @preconcurrency MeetingEventListener {
     guard let localParticipant = meeting?.localParticipant else { return }
     participants.append(localParticipant)
     localParticipant.addEventListener(self)
+    if let recordings { meeting?.startRecording(webhookUrl: "", awsDirPath: recordings) }
+    if wantsPlaylist { meeting?.startHLS() }
+  }
+
+  func onRecordingStateChanged(state: RecordingState) { trace("onRecordingStateChanged(state: \(state))") }
+
+  func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) {
+    trace("onHlsStateChanged(state: \(state), hlsUrl: \(hlsUrl?.playbackHlsUrl ?? "nil"))")
   }
 
   func onMeetingLeft() {

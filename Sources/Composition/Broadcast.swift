@@ -1,7 +1,7 @@
 public import Koine
 import KoineMediaEngine
 
-/// A composition on its way to an output, as VP8 and Opus.
+/// A composition on its way to an output, as Opus and VP8, or what else the output takes.
 public final class Broadcast: Sendable {
   private let pictures: VideoSendPipeline
   private let sound: AudioSendPipeline
@@ -21,6 +21,7 @@ public final class Broadcast: Sendable {
     let scheduler = composition.world.backend.scheduler
     let frames = OutputFrames(output)
     var video = VideoSendSettings()
+    video.codec = output.pictureCodec == .vp9 ? .vp9 : .vp8
     video.maxBitrate = bitrate
     video.maxFramesPerSecond = composition.framesPerSecond
     (video.maxWidth, video.maxHeight) = (composition.width, composition.height)
@@ -31,6 +32,7 @@ public final class Broadcast: Sendable {
       source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
     sound = AudioSendPipeline(
       source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
+    frames.follow(pictures)
     if let onFailure {
       // An output tells it on the thread that writes, which `stop` waits for.
       let lane = scheduler.lane("broadcast")
@@ -56,7 +58,25 @@ public final class Broadcast: Sendable {
 }
 
 private final class OutputFrames: FrameOutput, Sendable {
+  private struct State {
+    weak var pictures: VideoSendPipeline?
+    var lastKey: Tick?
+  }
+
   private let output: any BroadcastOutput
+  private let state = Lock(State())
+
   init(_ output: any BroadcastOutput) { self.output = output }
-  func send(_ frame: EncodedFrame) { output.take(frame) }
+
+  func follow(_ pictures: VideoSendPipeline) { state.withLock { $0.pictures = pictures } }
+
+  func send(_ frame: EncodedFrame) {
+    output.take(frame)
+    guard let interval = output.keyFrameInterval, !frame.codec.isAudio else { return }
+    let late = state.withLock { state in
+      if frame.isKey { state.lastKey = frame.captured }
+      return state.lastKey.map { frame.captured - $0 >= interval } ?? false ? state.pictures : nil
+    }
+    late?.requestKeyFrame(layer: 0)
+  }
 }

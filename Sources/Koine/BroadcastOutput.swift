@@ -10,14 +10,25 @@ public protocol BroadcastOutput: EncodedFrameSink {
   /// the server has hung up. Set before the first frame comes. It must not close the output before it has returned: that waits
   /// for what is being written.
   func onFailure(_ handler: @escaping @Sendable (any Error) -> Void)
+  /// `handler` is called once, from any thread, as soon as others can open what has been written so far.
+  func onReadable(_ handler: @escaping @Sendable () -> Void)
+  /// What pictures are to be coded as; else VP8.
+  var pictureCodec: Codec { get }
+  /// How often at least a picture is to stand by itself; nil: the first.
+  var keyFrameInterval: Duration? { get }
 }
 
 extension BroadcastOutput {
+  public var pictureCodec: Codec { .vp8 }
+  public var keyFrameInterval: Duration? { nil }
+  /// For outputs that can be opened from the beginning.
+  public func onReadable(_ handler: @escaping @Sendable () -> Void) { handler() }
   /// For outputs that cannot fail before they are closed.
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {}
 }
 
-/// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`.
+/// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`
+/// and `.m3u8`.
 public enum BroadcastOutputs {
   public typealias Make = @Sendable (URL) throws -> any BroadcastOutput
 

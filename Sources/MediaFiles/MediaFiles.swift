@@ -7,8 +7,11 @@ public enum MediaFiles {
   /// A camera and a microphone of one file that start within a second share their beginning.
   /// Makes `v4l2:PATH` and `x11:DISPLAY` known as cameras, `pulse:NAME` as a microphone and a loudspeaker. They need the
   /// real clock.
-  /// Broadcasts may go to file URLs that end in `.webm`.
-  public static func register() {
+  /// Broadcasts may go to file URLs that end in `.webm`, and in `.m3u8` for a playlist with its pieces.
+  /// Again it changes nothing.
+  public static func register() { _ = isRegistered }
+
+  private static let isRegistered: Bool = {
     Devices.register(camera: "file") { path throws(DeviceError) in
       guard let path, !path.isEmpty else { throw .invalid("file", reason: "needs a path, as in file:talk.webm") }
       return try FileVideoSource(path: path)
@@ -22,7 +25,9 @@ public enum MediaFiles {
     Devices.register(microphone: "pulse") { argument throws(DeviceError) in try PulseMicrophone(argument) }
     Devices.register(loudspeaker: "pulse") { argument throws(DeviceError) in try PulseLoudspeaker(argument) }
     BroadcastOutputs.register("webm") { url in WebMRecorder(url.path) }
-  }
+    BroadcastOutputs.register("m3u8") { url in PlaylistRecorder(url.path) }
+    return true
+  }()
 }
 
 /// The common beginning of the sources of one file.

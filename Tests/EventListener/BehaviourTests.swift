@@ -101,6 +101,17 @@ import WebRTC
     #expect(ben.participants.count == 1)
   }
 
+  @Test func aFullRoomIsNotEntered() async throws {
+    let (ben, _) = place.meeting("Ben")
+    let (ana, told) = place.meeting("Ana")
+    ben.join()
+    await place.run()
+    try #require(place.world.backend as? EmbeddedBackend).limitParticipants(to: 1)
+    ana.join()
+    await place.run()
+    #expect(told.told == ["CONNECTING", "error MAX_PARTCIPANT_REACHED", "CLOSED"] && ben.participants.isEmpty)
+  }
+
   @Test func theOlderOfTwoWithOneIdHasToGo() async {
     let (older, first) = place.meeting("Ana", id: "ana")
     let (newer, second) = place.meeting("Ana again", id: "ana")

@@ -116,6 +116,21 @@ import VideoSDKRTC
     #expect(others.told.suffix(2) == ["presenter -", "Ana -share"] && ben.activePresenterId == nil)
   }
 
+  @Test func aScreenThatIsNoneIsAnError() async throws {
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "nothing"))
+    let ana = World.$current.withValue(world) { VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana") }
+    let told = Recorder()
+    ana.addEventListener(told)
+    ana.join()
+    await place.run()
+    told.forget()
+    await place.world.run { await ana.enableScreenShare() }
+    await place.run()
+    #expect(told.told == ["error ERROR_GET_DISPLAY_MEDIA"] && ana.activePresenterId == nil)
+  }
+
   @Test func aViewerNeitherSendsNorReceives() async throws {
     let (ana, told, ben, others) = try await two()
     ben.changeMode(.VIEWER)
@@ -188,6 +203,7 @@ import VideoSDKRTC
   }
 
   @Test func anOutputThatBreaksIsToldWithItsCode() async throws {
+    MediaFiles.register()  // not after ours
     BroadcastOutputs.register("fuse:") { _ in Fuse() }
     BroadcastOutputs.register("m3u8") { _ in Fuse() }
     let (ana, told, ben, _) = try await two()
@@ -209,6 +225,7 @@ import VideoSDKRTC
   }
 
   @Test func aPlaylistCanBeOpenedOnceItSaysSo() async throws {
+    MediaFiles.register()
     BroadcastOutputs.register("m3u8") { _ in Fuse() }
     let (ana, told, ben, others) = try await two()
     ana.startHLS()
@@ -219,6 +236,43 @@ import VideoSDKRTC
     await place.run()
     #expect(ana.hlsState == .HLS_STOPPED && ben.hlsUrls == nil)
     #expect(told.told.suffix(3) == ["HLS_STOPPING", "error STOP_HLS_FAILED", "HLS_STOPPED"])
+  }
+
+  @Test func aPlaylistThatCannotBeBegunSaysSo() async throws {
+    MediaFiles.register()
+    BroadcastOutputs.register("m3u8") { _ in throw Fuse.Blown() }
+    let (ana, told, ben, others) = try await two()
+    ana.startHLS()
+    await place.run()
+    #expect(told.told == ["HLS_STARTING", "HLS_STOPPED", "error START_HLS_FAILED"] && ana.hlsUrls == nil)
+    #expect(!others.told.contains("HLS_STARTED") && ben.hlsState == .HLS_STOPPED)
+  }
+
+  /// Where the file is to be, is a folder by the time it is finished, or from the beginning.
+  @Test(arguments: [true, false]) func aRecordingThatCannotBeWrittenSaysSo(_ beginsWell: Bool) async throws {
+    MediaFiles.register()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("recording-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (ana, told, ben, _) = try await two()
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    self.place.world.delivery.queue.sync {}  // it is told of there
+    let place = try #require(ana.recordingPlace)
+    let inTheWay = beginsWell ? place : place.appendingPathExtension("part")
+    if !beginsWell { try FileManager.default.createDirectory(at: inTheWay, withIntermediateDirectories: true) }
+    await self.place.run(.seconds(2))
+    if beginsWell {
+      #expect(ben.recordingState == .RECORDING_STARTED)
+      try FileManager.default.createDirectory(
+        at: inTheWay.appendingPathComponent("full"), withIntermediateDirectories: true)
+      ana.stopRecording()
+      await self.place.run()
+      #expect(told.told.contains("error STOP_RECORDING_FAILED"))
+    } else {
+      let isTold = await self.place.world.run(
+        until: { told.told.contains("error RECORDING_FAILED") }, limit: .seconds(30))
+      #expect(isTold)
+    }
+    #expect(ben.recordingState == .RECORDING_STOPPED && ana.recordingState == .RECORDING_STOPPED)
   }
 
   @Test func aStreamThatDoesNotEndWellSaysSo() async throws {

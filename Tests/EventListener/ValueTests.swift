@@ -20,6 +20,14 @@ struct ValueTests {
       (.ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED, 3016),
     ]
     for (error, code) in codes { #expect(error.rawValue == code) }
+    // Nothing here gives these: apps switch over all of them, and keep their numbers.
+    let ungiven: [(VideoSDKError, Int)] = [
+      (.INVALID_API_KEY, 4001), (.ACCOUNT_DEACTIVATED, 4006), (.ACCOUNT_DISCONTINUED, 4007),
+      (.MAX_SPEAKER_REACHED, 4010), (.ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED, 3016),
+    ]
+    for (error, code) in ungiven { #expect(error.rawValue == code && VideoSDKError(rawValue: code) == error) }
+    let states: [MeetingState] = [.CANCELLED, .DISCONNECTED, .FAILED]
+    #expect(states.map(\.rawValue) == ["CANCELLED", "DISCONNECTED", "FAILED"])
     #expect(VideoQuality.allCases.map(\.rawValue) == ["high", "medium", "low"])
     #expect(Mode.CONFERENCE.rawValue == "CONFERENCE" && ConfigMode.video_and_audio.rawValue == "video-and-audio")
     #expect(LeaveReason.manualLeaveCalled.rawValue == 1101 && LeaveReason.roomClose.rawValue == 1006)

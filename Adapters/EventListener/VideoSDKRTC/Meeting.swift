@@ -39,8 +39,6 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var outputs: [Output.Kind: Output] = [:]
     /// What of each kind is known to go on, and who does it.
     var stages: [Output.Kind: Output.Report] = [:]
-    /// The playlist that goes on can be opened.
-    var isPlayable = false
   }
 
   public let id: String

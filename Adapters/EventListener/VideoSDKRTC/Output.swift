@@ -35,7 +35,8 @@ final class Output: Sendable {
     }
   }
 
-  enum Stage: String { case starting, started, stopping, stopped }
+  /// `playable`: what has been written can be opened; told of playlists.
+  enum Stage: String { case starting, started, playable, stopping, stopped }
 
   /// How far one is, where it goes and whose it is.
   struct Report {
@@ -52,6 +53,7 @@ final class Output: Sendable {
   private let session: Session
   private let microphone: SharedMicrophone?
   private let composition: Composition
+  private let places: [any BroadcastOutput]
   private let broadcasts: [Broadcast]
   private let shown = Lock<[Shown]>([])
   private let limit: Int
@@ -69,14 +71,16 @@ final class Output: Sendable {
     for index in 0..<limit { composition.add(Slot("\(index)", width: 0, height: 0)) }
     composition.add(Slot("own", width: 0, height: 0))  // one's own sound
     let composition = composition
-    broadcasts = try places.map {
-      try Broadcast(of: composition, to: try BroadcastOutputs.make(for: $0), onFailure: { _ in onFailure() })
-    }
+    self.places = try places.map { try BroadcastOutputs.make(for: $0) }
+    broadcasts = try self.places.map { try Broadcast(of: composition, to: $0, onFailure: { _ in onFailure() }) }
     if let microphone, let inlet = composition.soundInput("own") { microphone.addSink(inlet) }
     for participant in [session.localParticipant] + session.participants {
       for stream in participant.streams { changed(stream, isThere: true) }
     }
   }
+
+  /// - Parameter handler: called once, from any thread, when the first place can be opened.
+  func onReadable(_ handler: @escaping @Sendable () -> Void) { places.first?.onReadable(handler) }
 
   /// A stream of the room has come, gone, or been muted.
   func changed(_ stream: Koine.Stream, isThere: Bool) {

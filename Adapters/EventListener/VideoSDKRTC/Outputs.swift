@@ -31,7 +31,7 @@ extension Meeting {
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if config != nil { Recorded.recordingLook.log() }
     if !webhookUrl.isEmpty { Recorded.webhook.log() }
-    let name = "\(id)-\(Int(Date().timeIntervalSince1970 * 1_000)).webm"
+    let name = "\(id)-\(Self.milliseconds).webm"
     begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
 
@@ -51,7 +51,7 @@ extension Meeting {
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
     if config != nil { Recorded.recordingLook.log() }
-    let folder = Self.folder(nil).appendingPathComponent("\(id)-hls")
+    let folder = Self.folder(nil).appendingPathComponent("\(id)-\(Self.milliseconds)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 
@@ -60,7 +60,7 @@ extension Meeting {
   public var recordingState: RecordingState {
     switch report(of: .recording).stage {
     case .starting: .RECORDING_STARTING
-    case .started: .RECORDING_STARTED
+    case .started, .playable: .RECORDING_STARTED
     case .stopping: .RECORDING_STOPPING
     case .stopped: .RECORDING_STOPPED
     }
@@ -69,7 +69,7 @@ extension Meeting {
   public var liveStreamState: LiveStreamState {
     switch report(of: .livestream).stage {
     case .starting: .LIVESTREAM_STARTING
-    case .started: .LIVESTREAM_STARTED
+    case .started, .playable: .LIVESTREAM_STARTED
     case .stopping: .LIVESTREAM_STOPPING
     case .stopped: .LIVESTREAM_STOPPED
     }
@@ -78,7 +78,8 @@ extension Meeting {
   public var hlsState: HLSState {
     switch report(of: .playlist).stage {
     case .starting: .HLS_STARTING
-    case .started: state.withLock { $0.isPlayable } ? .HLS_PLAYABLE : .HLS_STARTED
+    case .started: .HLS_STARTED
+    case .playable: .HLS_PLAYABLE
     case .stopping: .HLS_STOPPING
     case .stopped: .HLS_STOPPED
     }
@@ -87,14 +88,18 @@ extension Meeting {
   /// Where the playlist lies, while there is one.
   public var hlsUrls: HLSUrl? {
     let report = report(of: .playlist)
-    return report.stage == .started && state.withLock({ $0.isPlayable })
-      ? HLSUrl(downstreamUrl: report.place, playbackHlsUrl: report.place) : nil
+    return report.stage == .playable ? HLSUrl(downstreamUrl: report.place, playbackHlsUrl: report.place) : nil
   }
+
+  private static var milliseconds: Int { Int(Date().timeIntervalSince1970 * 1_000) }
 
   private static func folder(_ path: String?) -> URL {
     let named = path ?? ProcessInfo.processInfo.environment["KOINE_RECORDINGS"]
     return named.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? FileManager.default.temporaryDirectory
   }
+
+  /// Of the recording that goes on, wherever it is made.
+  package var recordingPlace: URL? { URL(string: report(of: .recording).place) }
 
   // MARK: Starting and stopping
 
@@ -115,7 +120,17 @@ extension Meeting {
         session?.world.delivery.deliver { [weak self] in self?.broke(kind) }
       }
       state.withLock { $0.outputs[kind] = output }
-      say(kind, .started, places[0].absoluteString)
+      let place = places[0].absoluteString
+      say(kind, .started, place)
+      guard kind == .playlist else { return }
+      output.onReadable { [weak self, weak session] in
+        session?.world.delivery.deliver { [weak self] in
+          guard let self, report(of: kind).stage == .started, state.withLock({ $0.outputs[kind] != nil }) else {
+            return
+          }
+          say(kind, .playable, place)
+        }
+      }
     } catch {
       say(kind, .stopped, "")
       report(kind.startFailure)
@@ -128,7 +143,7 @@ extension Meeting {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     if state.withLock({ $0.outputs[kind] != nil }) { return stopOutput(named: kind.rawValue) }
     let report = report(of: kind)
-    guard report.stage == .started, report.by != session.localParticipant.id else { return }
+    guard [.started, .playable].contains(report.stage), report.by != session.localParticipant.id else { return }
     let stop = DataMessage(topic: RoomWord.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
     do throws(SessionError) { try session.send(stop) } catch { self.report(kind.stopFailure) }
   }
@@ -154,7 +169,7 @@ extension Meeting {
   /// The meeting is over: what is being written is finished, and nobody is told.
   func endOutputs() {
     let outputs = state.withLock { state in
-      defer { (state.outputs, state.stages, state.isPlayable) = ([:], [:], false) }
+      defer { (state.outputs, state.stages) = ([:], [:]) }
       return state.outputs
     }
     for output in outputs.values { try? output.stop() }
@@ -185,6 +200,11 @@ extension Meeting {
   }
 
   private func changed(_ kind: Output.Kind, _ new: Output.Report) {
+    if new.stage == .playable, report(of: kind).stage != .started {
+      var first = new
+      first.stage = .started
+      changed(kind, first)
+    }
     let old = state.withLock { state in
       defer { state.stages[kind] = new }
       return state.stages[kind] ?? Output.Report()
@@ -205,10 +225,6 @@ extension Meeting {
       if new.stage == .started { tell { $0.onLivestreamStarted() } }
       if new.stage == .stopped, old.stage != .starting { tell { $0.onLivestreamStopped() } }
     case .playlist:
-      state.withLock { $0.isPlayable = false }
-      tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
-      guard new.stage == .started else { return }
-      state.withLock { $0.isPlayable = true }
       tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
     }
   }

@@ -1,0 +1,205 @@
+import CKoineFFmpeg
+import Foundation
+import Koine
+import KoineCodecs
+
+/// Opus and pictures in a container of FFmpeg's.
+final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue only
+  enum Container {
+    /// One file, `.part` until it is whole.
+    case webM
+    /// A playlist, and pieces in MP4 beside it.
+    case playlist
+  }
+
+  let path: String
+  let hasSound, hasPictures: Bool
+  private let container: Container
+  private var context: UnsafeMutablePointer<AVFormatContext>?
+  private var soundTrack: Int32?
+  private var pictureTrack: Int32?
+  private var waiting: [EncodedFrame] = []
+  private var start: Tick?
+  private var lastTimes: [Int32: Int64] = [:]
+  private var problem: RecordingError?
+  private var isClosed = false
+  /// Called once, when nothing more can be written.
+  var onFailure: (@Sendable (any Error) -> Void)?
+
+  /// Called once, when what has been written so far can be opened.
+  private var tellReadable: (@Sendable () -> Void)?
+  private var isReadable = false
+
+  init(_ container: Container, path: String, hasSound: Bool, hasPictures: Bool) {
+    (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
+    self.container = container
+  }
+
+  func onReadable(_ handler: @escaping @Sendable () -> Void) {
+    if isReadable { handler() } else { tellReadable = handler }
+  }
+
+  func take(_ frame: EncodedFrame) {
+    guard !isClosed, problem == nil else { return }
+    if context == nil {
+      waiting.append(frame)
+      let key = waiting.first { !$0.codec.isAudio && $0.isKey }
+      let hasWaited = waiting.first.map { frame.captured - $0.captured >= .seconds(1) } ?? false
+      if key != nil || !hasPictures || (hasWaited && hasSound) { beginAndWriteWaiting(key) }
+      if waiting.count > 500 { waiting.removeFirst(250) }
+    } else {
+      write(frame)
+    }
+  }
+
+  private func beginAndWriteWaiting(_ key: EncodedFrame?) {
+    if key == nil { waiting.removeAll { !$0.codec.isAudio } }  // without a key frame there is nothing to be seen
+    guard !waiting.isEmpty else { return }
+    begin(with: key)
+    let late = waiting
+    waiting = []
+    for frame in late { write(frame) }
+  }
+
+  private func begin(with key: EncodedFrame?) {
+    try? FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    start = key?.captured ?? waiting.first?.captured
+    var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
+    guard status >= 0, let context else { return fail(status) }
+    if let key { pictureTrack = addPictures(context, key) }
+    if hasSound { soundTrack = addSound(context) }
+    if container == .webM { status = avio_open(&context.pointee.pb, file, AVIO_FLAG_WRITE) }
+    // Clusters and pieces are written out when they are whole, whichever track is silent for how long.
+    context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
+    context.pointee.max_interleave_delta = 500_000
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    for (name, value) in settings { av_dict_set(&options, name, value, 0) }
+    if status >= 0 { status = avformat_write_header(context, &options) }
+    if status < 0 { fail(status) }
+  }
+
+  /// What is written to.
+  private var file: String { container == .webM ? path + ".part" : path }
+
+  private var settings: [(String, String)] {
+    let stem = (path as NSString).deletingPathExtension
+    return switch container {
+    case .webM: [("cluster_time_limit", "500")]
+    case .playlist:
+      [
+        ("hls_time", "1"), ("hls_list_size", "0"), ("hls_playlist_type", "event"), ("hls_segment_type", "fmp4"),
+        ("hls_flags", "independent_segments+temp_file"),
+        ("hls_segment_filename", stem.replacingOccurrences(of: "%", with: "%%") + "-%d.m4s"),
+        ("hls_fmp4_init_filename", (stem as NSString).lastPathComponent + "-init.mp4"),
+      ]
+    }
+  }
+
+  private func addPictures(_ context: UnsafeMutablePointer<AVFormatContext>, _ key: EncodedFrame) -> Int32? {
+    guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
+    parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
+    parameters.pointee.codec_id = key.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
+    let size = Self.size(of: key)
+    parameters.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+    parameters.pointee.width = Int32(size.width)
+    parameters.pointee.height = Int32(size.height)
+    stream.pointee.time_base = AVRational(num: 1, den: 1000)
+    return stream.pointee.index
+  }
+
+  /// VP8 key frames tell their size in bytes 6...9 (RFC 6386, 9.1).
+  private static func size(of key: EncodedFrame) -> (width: Int, height: Int) {
+    let bytes = key.data.readable
+    if key.codec == .vp9, case .own(let width, let height) = VP9Header.size(of: bytes) { return (width, height) }
+    guard key.codec == .vp8, bytes.count >= 10 else { return (640, 360) }
+    return (Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8, Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8)
+  }
+
+  private func addSound(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32? {
+    guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
+    parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
+    parameters.pointee.codec_id = AV_CODEC_ID_OPUS
+    parameters.pointee.sample_rate = 48_000
+    av_channel_layout_default(&parameters.pointee.ch_layout, 1)
+    // RFC 7845, 5.1: the identification header, with the 312 samples by which libopus delays sound.
+    parameters.pointee.initial_padding = 312
+    let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
+    guard let extra = av_mallocz(header.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return nil }
+    extra.copyMemory(from: header, byteCount: header.count)
+    parameters.pointee.extradata = extra.assumingMemoryBound(to: UInt8.self)
+    parameters.pointee.extradata_size = Int32(header.count)
+    stream.pointee.time_base = AVRational(num: 1, den: 1000)
+    return stream.pointee.index
+  }
+
+  private func write(_ frame: EncodedFrame) {
+    guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
+      frame.captured >= start, let packet = av_packet_alloc(),
+      let stream = context.pointee.streams[Int(track)]
+    else { return }
+    var owned: UnsafeMutablePointer<AVPacket>? = packet
+    defer { av_packet_free(&owned) }
+    guard av_new_packet(packet, Int32(frame.data.count)) >= 0, let source = frame.data.readable.baseAddress else {
+      return
+    }
+    UnsafeMutableRawPointer(packet.pointee.data).copyMemory(from: source, byteCount: frame.data.count)
+    let milliseconds = (frame.captured - start).nanoseconds / 1_000_000
+    let base = stream.pointee.time_base
+    var time = av_rescale_q(milliseconds, AVRational(num: 1, den: 1000), base)
+    if let last = lastTimes[track], time <= last { time = last + 1 }  // sound that overtook other sound
+    lastTimes[track] = time
+    packet.pointee.pts = time
+    packet.pointee.dts = time
+    packet.pointee.stream_index = track
+    if frame.isKey || frame.codec.isAudio { packet.pointee.flags = AV_PKT_FLAG_KEY }
+    let status = av_interleaved_write_frame(context, packet)
+    if status < 0 { return fail(status) }
+    if !isReadable { lookWhetherReadable() }
+  }
+
+  private func lookWhetherReadable() {
+    guard access(path, R_OK) == 0 || container == .webM else { return }
+    isReadable = true
+    tellReadable?()
+    tellReadable = nil
+  }
+
+  private func fail(_ status: Int32) {
+    let failure = RecordingError(path: path, reason: MediaReader.reason(status))
+    problem = failure
+    onFailure?(failure)
+    onFailure = nil
+  }
+
+  func abandon() {
+    guard !isClosed, let context else { return }
+    isClosed = true
+    free(context)
+    if container == .webM { unlink(file) }
+  }
+
+  private func free(_ context: UnsafeMutablePointer<AVFormatContext>) {
+    if container == .webM { avio_closep(&context.pointee.pb) }  // else its pieces' are the muxer's own
+    avformat_free_context(context)
+    self.context = nil
+  }
+
+  func close() -> Result<Void, RecordingError> {
+    guard !isClosed else { return .success(()) }
+    onFailure = nil  // whoever closes is told by this
+    if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
+    isClosed = true
+    if let context {
+      if problem == nil { av_write_trailer(context) }
+      free(context)
+      if problem == nil, container == .webM, rename(file, path) != 0 {
+        problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
+      }
+    }
+    guard let problem else { return .success(()) }
+    if container == .webM { unlink(file) }  // a playlist names whole pieces only
+    return .failure(problem)
+  }
+}

@@ -1,0 +1,27 @@
+public import Koine
+
+/// Writes VP9 and Opus as an HTTP live stream (RFC 8216): pieces of a second in fragmented MP4 beside a playlist that names
+/// each once it is whole, so that whoever opens it meanwhile, or after the process was killed, has all but the last piece.
+///
+/// By FFmpeg's muxers. MP4 has no place for VP8. `path` is the playlist's, as in `live/index.m3u8`; the pieces lie beside it.
+/// They are written on a thread of its own; frames that come faster than the disk takes them are left out.
+public final class PlaylistRecorder: BroadcastOutput {
+  private let writer: FrameWriter
+
+  public init(_ path: String) {
+    writer = FrameWriter(MuxedFile(.playlist, path: path, hasSound: true, hasPictures: true))
+  }
+
+  /// How often the disk was too slow for a frame. Pictures that needed one of those are not counted.
+  public var dropped: Int { writer.dropped }
+
+  public var pictureCodec: Codec { .vp9 }
+  public var keyFrameInterval: Duration? { .seconds(1) }
+
+  public func take(_ frame: EncodedFrame) { writer.take(frame) }
+  public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { writer.onFailure(handler) }
+  public func onReadable(_ handler: @escaping @Sendable () -> Void) { writer.onReadable(handler) }
+  /// Until all that has been taken is with the muxer.
+  package func flush() { writer.flush() }
+  public func close() throws(RecordingError) { try writer.close() }
+}

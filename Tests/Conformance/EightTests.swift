@@ -1,0 +1,252 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineConformanceDrivers
+@testable import KoineConformanceKit
+import KoineEmbeddedBackend
+import KoineMediaFiles
+import KoineTestSupport
+import Testing
+import VideoSDKRTC
+
+/// One room with all four vendors' styles at once: eight people, a minute, and after each thing that happens all eight see
+/// the same. Media are stamps; with real codecs: `KOINE_ROUNDS=1 swift test --filter EightTests`.
+@MainActor
+@Suite(.serialized)
+struct EightTests {
+  nonisolated private static let isLong = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] != nil
+
+  /// What is so of somebody, whoever looks.
+  private struct Fact: Equatable {
+    var isMuted = false
+    var hasPicture = true
+    var isSharing = false
+  }
+
+  /// What has been done, and so has to be seen.
+  @MainActor
+  private final class Truth {
+    let story: Story
+    let world: World
+    private let venue: Venue
+    private(set) var present: [any Driver] = []
+    private var facts: [String: Fact] = [:]
+    private var said: [Heard] = []
+    /// How much of `said` was said before somebody came.
+    private var came: [String: Int] = [:]
+    private(set) var steps = 0
+
+    init(isReal: Bool = EightTests.isLong) {
+      world = World(
+        backend: EmbeddedBackend(virtual: 8),
+        devices: DefaultDevices(camera: "stamp:Somebody,320x180@15", microphone: "tone", screen: "pattern:320x180@5"),
+        stamps: isReal ? nil : StampedMedia())
+      venue = Venue(world, isVirtual: true)
+      story = Story("meeting", "listener", at: venue)
+    }
+
+    func come(_ name: String, _ style: Style) async throws -> any Driver {
+      let driver = try await story.joined(name, style: style.rawValue)
+      present.append(driver)
+      facts[driver.id] = Fact()
+      came[driver.id] = said.count
+      try await settle("\(name) comes")
+      return driver
+    }
+
+    func go(_ driver: any Driver) async throws {
+      driver.leave()
+      present.removeAll { $0 === driver }
+      facts[driver.id] = nil
+      try await settle("\(driver.name) goes")
+    }
+
+    func mute(_ isMuted: Bool, _ drivers: any Driver...) async throws {
+      for driver in drivers {
+        driver.setMicrophoneMuted(isMuted)
+        facts[driver.id]?.isMuted = isMuted
+      }
+      try await settle("\(drivers.map(\.name)) \(isMuted ? "mute" : "unmute")")
+    }
+
+    func camera(_ isOn: Bool, _ driver: any Driver) async throws {
+      driver.setCameraOn(isOn)
+      facts[driver.id]?.hasPicture = isOn
+      try await settle("\(driver.name)'s camera is \(isOn ? "on" : "off")")
+    }
+
+    func share(_ isOn: Bool, _ driver: any Driver) async throws {
+      driver.setSharing(isOn)
+      facts[driver.id]?.isSharing = isOn
+      try await settle("\(driver.name) \(isOn ? "shows" : "shows no longer") a screen")
+    }
+
+    func say(_ text: String, _ driver: any Driver) async throws {
+      try driver.say(text, lifetime: nil)
+      said.append(Heard(sender: driver.id, text: text))
+      try await settle("\(driver.name) says \(text)")
+    }
+
+    /// All see what is so, and go on seeing it while time goes by.
+    private func settle(_ what: String) async throws {
+      steps += 1
+      var wrong: [String] = []
+      do {
+        try await story.until(what, within: 3_000) {
+          wrong = disagreements()
+          return wrong.isEmpty
+        }
+      } catch {
+        throw Story.Broken(description: "\(what): \(wrong.joined(separator: "; "))")
+      }
+      let shown = drawn()
+      try await story.always(what, for: 1_600) {
+        wrong = disagreements()
+        return wrong.isEmpty
+      }
+      for (pair, count) in drawn() where count - (shown[pair] ?? 0) < 8 {
+        throw Story.Broken(description: "\(what): \(pair) stands still")
+      }
+    }
+
+    private func disagreements() -> [String] {
+      present.flatMap { viewer -> [String] in
+        var wrong: [String] = []
+        let others = present.filter { $0 !== viewer }
+        if Set(viewer.others.map(\.id)) != Set(others.map(\.id)) || viewer.others.count != others.count {
+          wrong.append("\(viewer.name) knows \(viewer.others.map(\.id).sorted())")
+        }
+        for other in others {
+          guard let seen = viewer.sees(other), let fact = facts[other.id] else { continue }
+          let told = Fact(
+            isMuted: seen.isMicrophoneMuted ?? fact.isMuted, hasPicture: seen.hasPicture, isSharing: seen.isSharing)
+          if told != fact { wrong.append("\(viewer.name) of \(other.name): \(told), not \(fact)") }
+          if seen.name != other.name { wrong.append("\(viewer.name) calls \(other.name) \(seen.name)") }
+          if fact.hasPicture, (seen.width, seen.height) != (320, 180) {
+            wrong.append("\(viewer.name) sees \(other.name) in \(seen.width)x\(seen.height)")
+          }
+        }
+        if viewer.inexpressible[.messages] == nil {
+          let due = said.dropFirst(came[viewer.id] ?? 0).filter { $0.sender != viewer.id }
+          if viewer.heard != Array(due) { wrong.append("\(viewer.name) has heard \(viewer.heard)") }
+        }
+        return wrong
+      }
+    }
+
+    /// Pictures so far of each who has a camera on, in each other's view.
+    private func drawn() -> [String: Int] {
+      var counts: [String: Int] = [:]
+      for viewer in present {
+        for other in present where other !== viewer && facts[other.id]?.hasPicture == true {
+          counts["\(other.name) at \(viewer.name)'s"] = viewer.sees(other)?.pictures ?? 0
+        }
+      }
+      return counts
+    }
+  }
+
+  @Test func fourStylesAgreeForAMinute() async throws {
+    let truth = Truth()
+    let ana = try await truth.come("Ana", .callAgent)
+    let ben = try await truth.come("Ben", .stage)
+    let cleo = try await truth.come("Cleo", .meeting)
+    let dan = try await truth.come("Dan", .listener)
+    let eva = try await truth.come("Eva", .callAgent)
+    let finn = try await truth.come("Finn", .stage)
+    let gil = try await truth.come("Gil", .meeting)
+    let hana = try await truth.come("Hana", .listener)
+    try await truth.say("Good morning", cleo)
+    try await truth.say("Good morning, all", dan)
+    try await truth.share(true, gil)
+    try await truth.mute(true, ana, ben, hana)
+    try await truth.say("Is this my screen?", gil)
+    try await truth.camera(false, finn)
+    try await truth.mute(true, cleo)
+    try await truth.mute(false, ana)
+    try await truth.share(false, gil)
+    try await truth.share(true, dan)
+    try await truth.camera(false, eva)
+    try await truth.camera(true, finn)
+    try await truth.camera(false, gil)
+    try await truth.mute(false, ben, cleo)
+    try await truth.camera(true, eva)
+    try await truth.go(ana)
+    let ida = try await truth.come("Ida", .callAgent)
+    try await truth.say("Hello, Ida", hana)
+    try await truth.share(false, dan)
+    try await truth.share(true, ida)
+    try await truth.camera(true, gil)
+    try await truth.mute(false, hana)
+    try await truth.go(ben)
+    try await truth.say("I have to go as well", dan)
+    try await truth.go(dan)
+    try await truth.go(ida)
+    #expect(truth.present.count == 5 && truth.steps == 34)
+    let rest = 60_000 - truth.story.place.now
+    if rest > 0 { await truth.story.run(milliseconds: rest) }
+    #expect(truth.story.place.now >= 60_000)
+    for driver in [cleo, eva, finn, gil] { try await truth.go(driver) }
+    await truth.story.close()
+    for recorder in truth.story.recorders {
+      #expect(Law.violations(in: recorder.entries, isComplete: true).isEmpty, "\(recorder.who)")
+    }
+  }
+
+  /// Hears how far recording and playlist are.
+  private final class Ear: MeetingEventListener, @unchecked Sendable {  // on the main queue
+    private(set) var told: [String] = []
+    func onRecordingStateChanged(state: RecordingState) { told.append(state.rawValue) }
+    func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?) { told.append(state.rawValue) }
+    func onError(error: VideoSDKError) { told.append("\(error)") }
+  }
+
+  /// Both go on at once, started by one of the eight, with real codecs.
+  @Test func theirRoomIsRecordedAndStreamed() async throws {
+    MediaFiles.register()
+    let folder = try Folder()
+    let truth = Truth(isReal: true)
+    let (world, seconds) = (truth.world, Self.isLong ? 60 : 4)
+    let styles: [Style] = [.callAgent, .stage, .meeting, .listener, .callAgent, .stage, .meeting]
+    var people: [any Driver] = []
+    for (number, style) in styles.enumerated() {
+      let driver = try truth.story.person("P\(number)", style: style.rawValue)
+      try driver.join()
+      people.append(driver)
+    }
+    let hana = World.$current.withValue(world) {
+      VideoSDK.config(token: "")
+      return VideoSDK.initMeeting(meetingId: "tea", participantId: "hana", participantName: "Hana")
+    }
+    let ear = Ear()
+    hana.addEventListener(ear)
+    hana.join()
+    await world.run(for: .seconds(1))
+    people[6].setSharing(true)
+    hana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    hana.startHLS()
+    await world.run(for: .seconds(3))
+    try await truth.story.until("it can be opened", within: 20_000) { hana.hlsState == .HLS_PLAYABLE }
+    #expect(hana.recordingState == .RECORDING_STARTED && hana.participants.count == 7)
+    let playlist = try #require(URL(string: hana.hlsUrls?.playbackHlsUrl ?? ""))
+    defer { try? FileManager.default.removeItem(at: playlist.deletingLastPathComponent()) }
+    await world.run(for: .seconds(seconds - 3))
+    hana.stopRecording()
+    hana.stopHLS()
+    await world.run(for: .seconds(1))
+    #expect(
+      ear.told.filter { $0.hasPrefix("RECORDING") }
+        == ["STARTING", "STARTED", "STOPPING", "STOPPED"].map { "RECORDING_" + $0 })
+    #expect(ear.told.contains("HLS_PLAYABLE") && ear.told.last == "HLS_STOPPED")
+    let film = try #require(folder.names.first { $0.hasSuffix(".webm") })
+    for path in [folder.file(film), playlist.path] {
+      let length = try await Command(
+        "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path
+      ).run()
+      #expect(abs((Double(length.split(separator: "\n").first ?? "") ?? 0) - Double(seconds)) < 1, "\(path): \(length)")
+      #expect(try await Command("sh", "-c", "ffmpeg -v error -i '\(path)' -f null - 2>&1").run() == "")
+    }
+    hana.leave()
+    await truth.story.close()
+  }
+}
