@@ -270,7 +270,8 @@ let package = Package(
       dependencies: [
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
         "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend", "KoineServer",
-        "KoineServerBackend", "KoineTokens", "AzureCommunicationCalling",
+        "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens", "AzureCommunicationCalling",
+        "AmazonChimeSDK", "AmazonIVSBroadcast",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),
@@ -331,8 +332,7 @@ let package = Package(
       "StageStrategy",
       of: [
         "AmazonIVSBroadcast", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens",
-        "KoineMediaFiles",
-        "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+        "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineRouter", "KoineSimulatedNetwork", "KoineTestSupport",
       ], compiled: asAppsAre),
     tests(
       "Server",

@@ -15,7 +15,7 @@ struct KoineStage: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
-  @Option(help: "Broadcast the composed stage to this .webm file.")
+  @Option(help: "Broadcast the composed stage: to a .webm, .mp4 or .m3u8 file, or to rtmp://HOST/APP/KEY.")
   var broadcast: String?
 
   @MainActor
@@ -29,7 +29,7 @@ struct KoineStage: AsyncParsableCommand {
       }
       do {
         try controller.joinStage(token: try makeToken())
-        if let broadcast { try controller.startBroadcast(to: URL(fileURLWithPath: broadcast)) }
+        if let broadcast { try controller.startBroadcast(to: url(of: broadcast)) }
       } catch {
         throw SampleExit(code: 69, "the stage was not joined: \(error)")
       }
@@ -37,6 +37,10 @@ struct KoineStage: AsyncParsableCommand {
     } catch let error as SampleExit {
       error.leave(command: "koine-stage")
     }
+  }
+
+  private func url(of place: String) -> URL {
+    if place.contains("://"), let url = URL(string: place) { url } else { URL(fileURLWithPath: place) }
   }
 
   /// What an app's server answers, from a key of its own; nobody checks it here.

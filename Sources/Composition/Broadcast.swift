@@ -1,10 +1,10 @@
 public import Koine
 import KoineMediaEngine
 
-/// A composition on its way to an output, as Opus and VP8, or what else the output takes.
+/// A composition on its way to an output: as Opus and VP8, or what else the output takes; as it is where the output codes by
+/// itself.
 public final class Broadcast: Sendable {
-  private let pictures: VideoSendPipeline
-  private let sound: AudioSendPipeline
+  private let stream: any OutgoingStream
   private let output: any BroadcastOutput
   private let isOver = Lock(false)
 
@@ -12,34 +12,32 @@ public final class Broadcast: Sendable {
   /// - Parameters:
   ///   - bitrate: of the pictures, in bit/s.
   ///   - soundBitrate: in bit/s.
+  ///   - keyFrameInterval: between pictures that stand for themselves, at most; nil: what the output needs.
+  ///   - onReadable: called at most once, on a lane, when others can open what the output has taken so far.
   ///   - onFailure: called at most once, on a lane, when the output breaks before `stop`, which is to follow, and may be
   ///     called from it.
   public init(
     of composition: Composition, to output: any BroadcastOutput, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
+    keyFrameInterval: Duration? = nil, onReadable: (@Sendable () -> Void)? = nil,
     onFailure: (@Sendable (any Error) -> Void)? = nil
   ) throws {
-    let scheduler = composition.world.backend.scheduler
-    let frames = OutputFrames(output)
-    var video = VideoSendSettings()
-    video.codec = output.pictureCodec == .vp9 ? .vp9 : .vp8
-    video.maxBitrate = bitrate
-    video.maxFramesPerSecond = composition.framesPerSecond
-    (video.maxWidth, video.maxHeight) = (composition.width, composition.height)
-    var audio = AudioSendSettings()
-    audio.bitrate = soundBitrate
+    let interval = [keyFrameInterval, output.keyFrameInterval].compactMap { $0 }.min()
+    var plan = BroadcastPlan(
+      width: composition.width, height: composition.height, framesPerSecond: composition.framesPerSecond,
+      bitrate: bitrate, soundBitrate: soundBitrate)
+    if let interval { plan.keyFrameInterval = interval }
     self.output = output
-    pictures = VideoSendPipeline(
-      source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
-    sound = AudioSendPipeline(
-      source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
-    frames.follow(pictures)
-    if let onFailure {
-      // An output tells it on the thread that writes, which `stop` waits for.
-      let lane = scheduler.lane("broadcast")
-      output.onFailure { error in lane.post { onFailure(error) } }
-    }
-    try pictures.start()
-    try sound.start()
+    // An output tells it on the thread that writes, which `stop` waits for.
+    let lane = composition.world.backend.scheduler.lane("broadcast")
+    if let onReadable { output.onReadable { lane.post(onReadable) } }
+    if let onFailure { output.onFailure { error in lane.post { onFailure(error) } } }
+    stream =
+      if let output = output as? any RawBroadcastOutput {
+        RawStream(of: composition, to: output, plan)
+      } else {
+        CodedStream(of: composition, to: output, plan, keyFrameInterval: interval)
+      }
+    try stream.start()
   }
 
   deinit { try? stop() }
@@ -51,9 +49,48 @@ public final class Broadcast: Sendable {
       return !isOver
     }
     guard isFirst else { return }
+    stream.stop()
+    try output.close()
+  }
+}
+
+private protocol OutgoingStream: Sendable {
+  func start() throws
+  func stop()
+}
+
+/// Coded here.
+private final class CodedStream: OutgoingStream {
+  private let pictures: VideoSendPipeline
+  private let sound: AudioSendPipeline
+
+  init(
+    of composition: Composition, to output: any BroadcastOutput, _ plan: BroadcastPlan, keyFrameInterval: Duration?
+  ) {
+    let scheduler = composition.world.backend.scheduler
+    let frames = OutputFrames(output, keyFrameInterval)
+    var video = VideoSendSettings()
+    video.codec = output.pictureCodec == .vp9 ? .vp9 : .vp8
+    video.maxBitrate = plan.bitrate
+    video.maxFramesPerSecond = plan.framesPerSecond
+    (video.maxWidth, video.maxHeight) = (plan.width, plan.height)
+    var audio = AudioSendSettings()
+    audio.bitrate = plan.soundBitrate
+    pictures = VideoSendPipeline(
+      source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
+    sound = AudioSendPipeline(
+      source: composition.makeAudioSource(), settings: audio, scheduler: scheduler, output: frames)
+    frames.follow(pictures)
+  }
+
+  func start() throws {
+    try pictures.start()
+    try sound.start()
+  }
+
+  func stop() {
     pictures.stop()
     sound.stop()
-    try output.close()
   }
 }
 
@@ -64,19 +101,55 @@ private final class OutputFrames: FrameOutput, Sendable {
   }
 
   private let output: any BroadcastOutput
+  /// Nil: the first is enough.
+  private let keyFrameInterval: Duration?
   private let state = Lock(State())
 
-  init(_ output: any BroadcastOutput) { self.output = output }
+  init(_ output: any BroadcastOutput, _ keyFrameInterval: Duration?) {
+    (self.output, self.keyFrameInterval) = (output, keyFrameInterval)
+  }
 
   func follow(_ pictures: VideoSendPipeline) { state.withLock { $0.pictures = pictures } }
 
   func send(_ frame: EncodedFrame) {
     output.take(frame)
-    guard let interval = output.keyFrameInterval, !frame.codec.isAudio else { return }
+    guard let interval = keyFrameInterval, !frame.codec.isAudio else { return }
     let late = state.withLock { state in
       if frame.isKey { state.lastKey = frame.captured }
       return state.lastKey.map { frame.captured - $0 >= interval } ?? false ? state.pictures : nil
     }
     late?.requestKeyFrame(layer: 0)
+  }
+}
+
+/// Coded by the output.
+private final class RawStream: OutgoingStream {
+  private let pictures: any VideoSource
+  private let sound: any AudioSource
+  private let output: any RawBroadcastOutput
+  private let plan: BroadcastPlan
+  private let pictureLane, soundLane: Lane
+
+  init(of composition: Composition, to output: any RawBroadcastOutput, _ plan: BroadcastPlan) {
+    (self.output, self.plan) = (output, plan)
+    (pictures, sound) = (composition.makeVideoSource(), composition.makeAudioSource())
+    let scheduler = composition.world.backend.scheduler
+    (pictureLane, soundLane) = (scheduler.lane("composition"), scheduler.lane("mixed sound"))
+  }
+
+  func start() throws {
+    let output = output
+    let waits = pictureLane.scheduler.kind == .virtual
+    output.begin(plan)
+    try pictures.start(on: pictureLane) { picture in
+      output.render(picture)
+      if waits { output.flush() }
+    }
+    try sound.start(on: soundLane) { output.play($0) }
+  }
+
+  func stop() {
+    pictures.stop()
+    sound.stop()
   }
 }

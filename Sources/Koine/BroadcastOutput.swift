@@ -10,7 +10,8 @@ public protocol BroadcastOutput: EncodedFrameSink {
   /// the server has hung up. Set before the first frame comes. It must not close the output before it has returned: that waits
   /// for what is being written.
   func onFailure(_ handler: @escaping @Sendable (any Error) -> Void)
-  /// `handler` is called once, from any thread, as soon as others can open what has been written so far.
+  /// `handler` is called once, from any thread, as soon as others can open what has been written so far: a playlist has its
+  /// first piece, a server has answered. Set before the first frame comes.
   func onReadable(_ handler: @escaping @Sendable () -> Void)
   /// What pictures are to be coded as; else VP8.
   var pictureCodec: Codec { get }
@@ -27,8 +28,42 @@ extension BroadcastOutput {
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {}
 }
 
-/// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`
-/// and `.m3u8`.
+/// An output that codes by itself, because its place takes none of a call's formats: H.264 and AAC for RTMP, say. It is given
+/// pictures and sound as they are, on engine lanes, and no coded frames.
+public protocol RawBroadcastOutput: BroadcastOutput, VideoSink, AudioSink {
+  /// Called once, before anything comes.
+  func begin(_ plan: BroadcastPlan)
+  /// Returns once what has come is written: in virtual time nothing is in a hurry, and nothing need be left out.
+  func flush()
+}
+
+extension RawBroadcastOutput {
+  public func take(_ frame: EncodedFrame) { preconditionFailure("who codes by itself is given no coded frames") }
+}
+
+/// What a broadcast is to be like.
+public struct BroadcastPlan: Sendable, Hashable {
+  /// In pixels.
+  public var width, height: Int
+  public var framesPerSecond: Double
+  /// Of the pictures, in bit/s.
+  public var bitrate: Int
+  /// In bit/s.
+  public var soundBitrate: Int
+  /// Between two pictures that stand for themselves.
+  public var keyFrameInterval: Duration
+
+  public init(
+    width: Int, height: Int, framesPerSecond: Double = 30, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
+    keyFrameInterval: Duration = .seconds(2)
+  ) {
+    (self.width, self.height, self.framesPerSecond) = (width, height, framesPerSecond)
+    (self.bitrate, self.soundBitrate, self.keyFrameInterval) = (bitrate, soundBitrate, keyFrameInterval)
+  }
+}
+
+/// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`,
+/// `.mp4` and `.m3u8`, and RTMP servers.
 public enum BroadcastOutputs {
   public typealias Make = @Sendable (URL) throws -> any BroadcastOutput
 

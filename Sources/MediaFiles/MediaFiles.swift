@@ -7,9 +7,18 @@ public enum MediaFiles {
   /// A camera and a microphone of one file that start within a second share their beginning.
   /// Makes `v4l2:PATH` and `x11:DISPLAY` known as cameras, `pulse:NAME` as a microphone and a loudspeaker. They need the
   /// real clock.
-  /// Broadcasts may go to file URLs that end in `.webm`, and in `.m3u8` for a playlist with its pieces.
+  /// Broadcasts may go to file URLs that end in `.webm`, in `.m3u8` for a playlist with its pieces, and in `.mp4`, and to
+  /// RTMP servers.
   /// Again it changes nothing.
   public static func register() { _ = isRegistered }
+
+  /// `.mp4`, RTMP and, from now on, `.m3u8` are coded with these.
+  public static func encode(with encoders: EncodingOutput.Encoders) {
+    register()
+    for place in ["mp4", "m3u8", "rtmp:", "rtmps:"] {
+      BroadcastOutputs.register(place) { url in try EncodingOutput(url, encoders: encoders) }
+    }
+  }
 
   private static let isRegistered: Bool = {
     Devices.register(camera: "file") { path throws(DeviceError) in
@@ -26,6 +35,7 @@ public enum MediaFiles {
     Devices.register(loudspeaker: "pulse") { argument throws(DeviceError) in try PulseLoudspeaker(argument) }
     BroadcastOutputs.register("webm") { url in WebMRecorder(url.path) }
     BroadcastOutputs.register("m3u8") { url in PlaylistRecorder(url.path) }
+    for place in ["mp4", "rtmp:", "rtmps:"] { BroadcastOutputs.register(place) { url in try EncodingOutput(url) } }
     return true
   }()
 }

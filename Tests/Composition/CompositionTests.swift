@@ -163,7 +163,7 @@ import Testing
   }
 
   @Test func placesNobodyWritesToAreRefused() {
-    for text in ["rtmps://example.com/app", "file:///tmp/a.unknown"] {
+    for text in ["srt://example.com:9000", "file:///tmp/a.unknown"] {
       #expect(throws: BroadcastOutputError.self) {
         _ = try BroadcastOutputs.make(for: try #require(URL(string: text)))
       }

@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineTestSupport
 import Testing
 
 /// A stage sent on, and the mixer it goes through.
@@ -27,10 +28,11 @@ import Testing
     }
   }
 
-  private func session(_ delegate: Listener? = nil) throws -> IVSBroadcastSession {
-    try World.$current.withValue(place.world) {
-      try IVSBroadcastSession(
-        configuration: IVSPresets.configurations().basicLandscape(), descriptors: nil, delegate: delegate)
+  private func session(_ delegate: Listener? = nil, keyFrames seconds: Float = 2) throws -> IVSBroadcastSession {
+    let configuration = IVSPresets.configurations().basicLandscape()
+    try configuration.video.setKeyframeInterval(seconds)
+    return try World.$current.withValue(place.world) {
+      try IVSBroadcastSession(configuration: configuration, descriptors: nil, delegate: delegate)
     }
   }
 
@@ -64,6 +66,54 @@ import Testing
       try broadcast.start(with: try #require(URL(string: "nowhere://x")), streamKey: "k")
     }
     app.stage.leave()
+  }
+
+  /// The key is the last part of a server's URL.
+  @Test func aStageIsSentToAnRTMPServer() async throws {
+    MediaFiles.register()
+    let folder = try Folder()
+    let port = try Ports.free()
+    async let server = Command(
+      "timeout", "60", "ffmpeg", "-v", "error", "-listen", "1", "-i", "rtmp://127.0.0.1:\(port)/app/sk_1", "-c", "copy",
+      folder.file("received.flv")
+    ).run()
+    try await Ports.isListening(port)
+    let ben = Session(JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben"), in: place.world)
+    try ben.publish(camera: Devices.camera("stamp:Ben,320x180@15"))
+    try ben.publish(microphone: Devices.microphone("tone"))
+    ben.join { _ in }
+    let ana = try place.app("Ana")
+    try ana.stage.join()
+    await place.run(.seconds(1))
+    let listener = Listener()
+    let broadcast = try session(listener, keyFrames: 1)
+    for stream in ana.remoteStreams { broadcast.attach(stream.device, toSlotWithName: "default") }
+    try broadcast.start(with: try #require(URL(string: "rtmp://127.0.0.1:\(port)/app")), streamKey: "sk_1")
+    await place.run(.seconds(4))
+    broadcast.stop()
+    await place.run(.milliseconds(50))
+    _ = try await server
+    #expect(listener.told == ["connecting", "connected", "disconnected"])
+    let packets = try await Command(
+      "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=flags", "-of", "csv=p=0",
+      folder.file("received.flv")
+    ).run().split(separator: "\n")
+    let keys = packets.count { $0.contains("K") }
+    #expect(packets.count >= 119 && (4...5).contains(keys), "\(packets.count), \(keys)")
+    ana.stage.leave()
+    ben.leave {}
+  }
+
+  @Test func aServerThatIsNotThereIsAnError() async throws {
+    MediaFiles.register()
+    let listener = Listener()
+    let broadcast = try session(listener)
+    try broadcast.start(with: try #require(URL(string: "rtmp://127.0.0.1:\(try Ports.free())/app")), streamKey: "sk_1")
+    await place.run(.seconds(1))
+    #expect(listener.told == ["connecting", "error 10405", "error"])
+    broadcast.stop()
+    await place.run(.milliseconds(50))
+    #expect(listener.told.count == 3, "it is over already")
   }
 
   @Test func aServerThatHangsUpIsAnError() async throws {

@@ -96,6 +96,30 @@ struct ValueTests {
     #expect(IVSSession.sdkVersion.contains("."))
   }
 
+  /// Nothing here causes these; an app's handler, which switches over them as it does over all others, finds each by the
+  /// code of the error that it is given.
+  @Test func codesThatNothingHereCausesAreStillTheVendors() {
+    func told(_ code: Int) -> String? {
+      let error: any Error = NSError(domain: IVSBroadcastErrorDomain, code: code)
+      return switch IVSBroadcastError(rawValue: (error as NSError).code) {
+      case .tooManyExternalAudioInputs: "one microphone too many"
+      case .noSupportedPixelFormats, .invalidVideoFormat: "another format"
+      case .metalNotSupported: "no graphics"
+      case .sessionIsNotReady: "wait"
+      case .invalidAudioSessionStrategy: "another strategy"
+      case .appSuspension: "in the background"
+      case nil: nil
+      default: "something else"
+      }
+    }
+    let codes = [10107, 10108, 10401, 10302, 10400, 10404, 10412, 10101, 1]
+    #expect(
+      codes.map(told) == [
+        "one microphone too many", "another format", "another format", "no graphics", "wait", "another strategy",
+        "in the background", "something else", nil,
+      ])
+  }
+
   @Test func errorsHaveTheVendorsCodes() {
     let codes: [(IVSBroadcastError, Int)] = [
       (.deviceExchangeIncompatibleTypes, 10100), (.tooManyExternalAudioInputs, 10107),

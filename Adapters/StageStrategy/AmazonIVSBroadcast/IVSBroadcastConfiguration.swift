@@ -45,8 +45,9 @@ public class IVSVideoConfiguration: NSObject {
   public private(set) var targetFramerate = 30
   /// In pixels.
   public private(set) var size = CGSize(width: 720, height: 1280)
-  /// Between two pictures that stand for themselves, in seconds. Kept, as the next three: the encoder has its own way.
+  /// Between two pictures that stand for themselves, in seconds.
   public private(set) var keyframeInterval: Float = 2
+  /// Kept, as the next two: the encoder has its own way.
   public var usesBFrames = true { didSet { Recorded.videoEncoding.log() } }
   public var useAutoBitrate = true { didSet { Recorded.videoEncoding.log() } }
   public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { Recorded.videoEncoding.log() } }
@@ -86,7 +87,6 @@ public class IVSVideoConfiguration: NSObject {
   /// - Parameter keyframeInterval: 1...5 seconds.
   public func setKeyframeInterval(_ keyframeInterval: Float) throws {
     try check((1...5).contains(keyframeInterval), .configurationInvalidVideoKeyframeInterval, keyframeInterval)
-    Recorded.videoEncoding.log()
     self.keyframeInterval = keyframeInterval
   }
 

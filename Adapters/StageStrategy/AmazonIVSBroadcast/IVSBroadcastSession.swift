@@ -2,7 +2,8 @@ public import Foundation
 import Koine
 import KoineComposition
 
-/// Sends what its mixer makes to one place: here a `.webm` file, once `MediaFiles.register()` has been called.
+/// Sends what its mixer makes to one place: an RTMP server, HLS, an `.mp4` or a `.webm` file, once `MediaFiles.register()` has
+/// been called.
 public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` is a lock
   public enum State: Int, Sendable {
     case invalid = 0
@@ -49,11 +50,15 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private struct Mutable {
     weak var delegate: (any Delegate)?
     var broadcast: Broadcast?
+    /// Counts beginnings and ends.
+    var run = 0
+    var isSending = false
   }
 
   private let state: Lock<Mutable>
   private let bitrate: Int
   private let soundBitrate: Int
+  private let keyFrameInterval: Duration
   private let observation = Lock<Observation?>(nil)
 
   /// - Parameter descriptors: of the machine's devices to begin with, in the first slots that fit.
@@ -64,6 +69,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     state = Lock(Mutable(delegate: delegate))
     bitrate = configuration.video.initialBitrate
     soundBitrate = configuration.audio.bitrate
+    keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))
     try super.init(configuration)
     for descriptor in descriptors ?? [] { attach(descriptor, toSlotWithName: nil) }
     let machine = world.machine
@@ -89,32 +95,40 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   }
 
   /// Begins to send. How it goes is told to the delegate.
-  /// - Parameter streamKey: means nothing to a file.
+  /// - Parameter streamKey: the last part of an RTMP server's URL; means nothing to a file.
   /// - Throws: when nothing here writes to such a place, or something is being sent already.
   public func start(with url: URL, streamKey: String) throws {
-    guard state.withLock({ $0.broadcast == nil }) else {
-      throw NSError.ivs(.invalidState, "the session is sending already", source: sessionId)
+    let run = state.withLock { state -> Int? in
+      guard !state.isSending else { return nil }
+      state.isSending = true
+      state.run += 1
+      return state.run
     }
+    guard let run else { throw NSError.ivs(.invalidState, "the session is sending already", source: sessionId) }
+    let place = url.isFileURL || streamKey.isEmpty ? url : url.appendingPathComponent(streamKey)
     let broadcast: Broadcast
     do {
+      let output = try BroadcastOutputs.make(for: place)
+      tell(.connecting)
       broadcast = try Broadcast(
-        of: mixer.composition, to: try BroadcastOutputs.make(for: url), bitrate: bitrate, soundBitrate: soundBitrate,
-        onFailure: { [weak self] error in self?.broke(error) })
+        of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
+        keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
+        onFailure: { [weak self] error in self?.broke(run, error) })
     } catch {
+      _ = end(run)
       throw NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
     }
-    state.withLock { $0.broadcast = broadcast }
-    tell(.connecting)
-    tell(.connected)
+    let isOver = state.withLock { state in
+      guard state.run == run else { return true }
+      state.broadcast = broadcast
+      return false
+    }
+    if isOver { try? broadcast.stop() }  // broken already, which has been told
   }
 
   /// Finishes; the end is told to the delegate, after an error if the output could not be finished.
   public func stop() {
-    let broadcast = state.withLock { state in
-      defer { state.broadcast = nil }
-      return state.broadcast
-    }
-    guard let broadcast else { return }
+    guard let broadcast = end(state.withLock { $0.run })?.broadcast else { return }
     do {
       try broadcast.stop()
       tell(.disconnected)
@@ -123,15 +137,30 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     }
   }
 
-  /// The output takes no more.
-  private func broke(_ error: any Error) {
+  private struct Ended { let broadcast: Broadcast? }
+
+  /// - Returns: nil if it was over.
+  private func end(_ run: Int) -> Ended? {
+    state.withLock { state in
+      guard state.isSending, state.run == run else { return nil }
+      defer { (state.isSending, state.broadcast) = (false, nil) }
+      state.run += 1
+      return Ended(broadcast: state.broadcast)
+    }
+  }
+
+  private func took(_ run: Int) {
     world.delivery.deliver { [weak self] in
-      let broadcast = self?.state.withLock { state in
-        defer { state.broadcast = nil }
-        return state.broadcast
-      }
-      guard let self, let broadcast else { return }  // stopped meanwhile, which told it
-      try? broadcast.stop()  // fails for the reason that is told
+      guard let self, state.withLock({ $0.run == run }) else { return }
+      delegate?.broadcastSession(self, didChange: .connected)
+    }
+  }
+
+  /// The output takes no more.
+  private func broke(_ run: Int, _ error: any Error) {
+    world.delivery.deliver { [weak self] in
+      guard let self, let ended = end(run) else { return }  // stopped meanwhile, which told it
+      try? ended.broadcast?.stop()  // fails for the reason that is told
       tellFailure(error)
     }
   }

@@ -8,7 +8,7 @@ extension Recorded {
   static let autoReconnect = Recorded(
     "IVSAutoReconnectConfiguration.enabled", why: "an output that breaks is told, and not opened again")
   static let videoEncoding = Recorded(
-    "IVSVideoConfiguration's key frames, B frames and automatic bit rate", why: "the encoder has its own way")
+    "IVSVideoConfiguration's B frames and automatic bit rate", why: "the encoder has its own way")
   static let soundEncoding = Recorded(
     "IVSAudioConfiguration's channels and quality", why: "sound is mixed to one channel of Opus")
   static let jitterBuffer = Recorded(

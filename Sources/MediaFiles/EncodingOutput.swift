@@ -1,0 +1,281 @@
+import CKoineFFmpeg
+public import Foundation
+public import Koine
+
+/// A broadcast in formats that calls do not have: H.264 and AAC into a fragmented `.mp4`, HLS (`.m3u8` with its segments
+/// beside it; `PlaylistRecorder` makes one of a call's own formats), or to an RTMP server.
+///
+/// Codes and writes on a thread of its own. What comes faster than that is done is left out, and counted. An `.mp4` has the
+/// ending `.part` while it is written, and nothing is left of one that fails; what a killed process leaves plays up to its
+/// last fragment. HLS is there to be read while it is written, so what has been written stays.
+public final class EncodingOutput: RawBroadcastOutput {
+  /// Twenty pictures of 1280×720.
+  private static let capacity = 28 << 20
+  private let queue = WritingQueue(capacity: capacity)
+  private let place: CodedPlace
+  private let interruption: Interruption
+
+  /// - Parameters:
+  ///   - url: of a file that ends in `.mp4` or `.m3u8`, or `rtmp://HOST[:PORT]/APP/KEY`.
+  ///   - encoders: by FFmpeg's names.
+  /// - Throws: `RecordingError` where this build of FFmpeg has no encoder of that name.
+  public init(_ url: URL, encoders: Encoders = Encoders()) throws(RecordingError) {
+    let interruption = Interruption()
+    self.interruption = interruption
+    place = try CodedPlace(url, encoders, interruption)
+  }
+
+  /// What pictures and sound are coded with, by FFmpeg's names. What is here depends on how FFmpeg was built, and most are
+  /// under the GPL or need a device (Docs/legal.md).
+  public struct Encoders: Sendable, Hashable {
+    /// `libx264`, `h264_nvenc`, `h264_v4l2m2m`, …
+    public var video: String
+    public var sound: String
+
+    public init(video: String = "libx264", sound: String = "aac") { (self.video, self.sound) = (video, sound) }
+  }
+
+  deinit {
+    interruption.interrupt(after: .zero)
+    queue.forget { place.abandon() }
+  }
+
+  /// How many pictures and blocks of sound came while too much waited.
+  public var dropped: Int { queue.dropped }
+
+  public func begin(_ plan: BroadcastPlan) {
+    _ = queue.add(0) { [place] in place.begin(plan) }
+  }
+
+  public func render(_ frame: VideoFrame) {
+    queue.add(frame.width * frame.height * 3 / 2) { [place] in place.take(frame) }
+  }
+
+  public func play(_ block: AudioBlock) {
+    queue.add(block.samples.count * 2) { [place] in place.take(block) }
+  }
+
+  public func flush() { queue.finish {} }
+
+  public func onReadable(_ handler: @escaping @Sendable () -> Void) {
+    _ = queue.add(0) { [place] in place.onReadable = handler }
+  }
+
+  public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {
+    _ = queue.add(0) { [place] in place.onFailure = handler }
+  }
+
+  /// Waits until what has come is written; for a server that does not take it, five seconds at most.
+  public func close() throws(RecordingError) {
+    if place.kind == .rtmp { interruption.interrupt(after: .seconds(5)) }
+    try queue.finish { place.close() }.get()
+  }
+}
+
+/// Ends what FFmpeg waits for when nobody wants it any more. Asked by it again and again, on the thread that waits.
+final class Interruption: Sendable {
+  private let end = Lock<ContinuousClock.Instant?>(nil)
+
+  var isOver: Bool { end.withLock { $0.map { $0 <= .now } ?? false } }
+
+  func interrupt(after wait: Duration) {
+    end.withLock { end in if end == nil { end = .now + wait } }
+  }
+}
+
+/// Where it is written, touched on its output's queue only.
+private final class CodedPlace: @unchecked Sendable {
+  enum Kind { case mp4, hls, rtmp }
+
+  let kind: Kind
+  private let url: URL
+  private let encoders: EncodingOutput.Encoders
+  private let interruption: Interruption
+  private var plan: BroadcastPlan?
+  private var context: UnsafeMutablePointer<AVFormatContext>?
+  private var pictures: PictureTrack?
+  private var sound: SoundTrack?
+  private var isOpen = false
+  private var start: Tick?
+  private var problem: RecordingError?
+  private var isClosed = false
+  /// Called once, when nothing more can be written.
+  var onFailure: (@Sendable (any Error) -> Void)?
+  /// Called once, when others can open it.
+  var onReadable: (@Sendable () -> Void)?
+
+  init(_ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption) throws(RecordingError) {
+    _ = MediaReader.silence
+    kind = url.isFileURL ? (url.pathExtension == "m3u8" ? .hls : .mp4) : .rtmp
+    for name in [encoders.video, encoders.sound] where avcodec_find_encoder_by_name(name) == nil {
+      throw RecordingError(path: Self.text(of: url), reason: "this build of FFmpeg has no encoder '\(name)'")
+    }
+    if kind == .rtmp, avio_find_protocol_name(url.absoluteString) == nil {
+      throw RecordingError(path: Self.text(of: url), reason: "this build of FFmpeg knows no '\(url.scheme ?? "")'")
+    }
+    (self.url, self.encoders, self.interruption) = (url, encoders, interruption)
+  }
+
+  /// Without the key, which is nobody's business.
+  private static func text(of url: URL) -> String {
+    url.isFileURL ? url.path : url.deletingLastPathComponent().absoluteString + "…"
+  }
+
+  private var path: String {
+    switch kind {
+    case .mp4: url.path + ".part"
+    case .hls: url.path
+    case .rtmp: url.absoluteString
+    }
+  }
+
+  private var muxer: String {
+    switch kind {
+    case .mp4: "mp4"
+    case .hls: "hls"
+    case .rtmp: "flv"
+    }
+  }
+
+  // MARK: Beginning
+
+  func begin(_ plan: BroadcastPlan) {
+    guard self.plan == nil, !isClosed else { return }
+    self.plan = plan
+    do throws(RecordingError) {
+      try open(plan)
+    } catch {
+      return fail(error)
+    }
+    if kind != .hls { tellReadable() }
+  }
+
+  private func tellReadable() {
+    onReadable?()
+    onReadable = nil
+  }
+
+  private func open(_ plan: BroadcastPlan) throws(RecordingError) {
+    if url.isFileURL {
+      try? FileManager.default.createDirectory(
+        atPath: (url.path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    }
+    try check(avformat_alloc_output_context2(&context, nil, muxer, path))
+    guard let context else { throw RecordingError(path: Self.text(of: url), reason: "no memory") }
+    let hasGlobalHeader = context.pointee.oformat.pointee.flags & AVFMT_GLOBALHEADER != 0
+    do throws(TrackError) {
+      pictures = try PictureTrack(context, encoders.video, plan, hasGlobalHeader: hasGlobalHeader)
+      sound = try SoundTrack(context, encoders.sound, plan, hasGlobalHeader: hasGlobalHeader)
+    } catch {
+      throw RecordingError(path: Self.text(of: url), reason: error.description)
+    }
+    // Lives as long as the context: both are this object's.
+    let waiting = AVIOInterruptCB(
+      callback: { Unmanaged<Interruption>.fromOpaque($0!).takeUnretainedValue().isOver ? 1 : 0 },
+      opaque: Unmanaged.passUnretained(interruption).toOpaque())
+    context.pointee.interrupt_callback = waiting
+    if kind != .hls {  // which opens its files by itself
+      var waiting = waiting
+      var options: OpaquePointer?
+      defer { av_dict_free(&options) }
+      if kind == .rtmp { av_dict_set(&options, "rw_timeout", "10000000", 0) }  // in microseconds
+      try check(avio_open2(&context.pointee.pb, path, AVIO_FLAG_WRITE, &waiting, &options))
+    }
+    try writeHeader(context, plan)
+    isOpen = true
+  }
+
+  private func writeHeader(_ context: UnsafeMutablePointer<AVFormatContext>, _ plan: BroadcastPlan)
+    throws(RecordingError)
+  {
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    switch kind {
+    case .mp4:
+      av_dict_set(&options, "movflags", "frag_keyframe+empty_moov+default_base_moof", 0)
+      context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
+    case .hls:
+      av_dict_set(&options, "hls_time", "\(plan.keyFrameInterval.inSeconds)", 0)
+      av_dict_set(&options, "hls_list_size", "0", 0)
+      av_dict_set(&options, "hls_playlist_type", "event", 0)
+      av_dict_set(&options, "hls_segment_type", "fmp4", 0)
+      av_dict_set(&options, "hls_flags", "independent_segments+temp_file", 0)
+      let name = url.deletingPathExtension().lastPathComponent
+      av_dict_set(&options, "hls_fmp4_init_filename", name + "-init.mp4", 0)
+      av_dict_set(&options, "hls_segment_filename", url.deletingPathExtension().path + "-%05d.m4s", 0)
+    case .rtmp:
+      av_dict_set(&options, "flvflags", "no_duration_filesize", 0)
+      context.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
+    }
+    try check(avformat_write_header(context, &options))
+  }
+
+  // MARK: Going on
+
+  func take(_ frame: VideoFrame) {
+    guard isOpen, problem == nil, !isClosed, let context, let pictures else { return }
+    if start == nil { start = frame.captured }
+    guard let start, frame.captured >= start else { return }
+    attempt { () throws(TrackError) in try pictures.encode(frame, at: frame.captured - start, into: context) }
+    if kind == .hls, onReadable != nil, access(path, F_OK) == 0 { tellReadable() }
+  }
+
+  func take(_ block: AudioBlock) {
+    guard isOpen, problem == nil, !isClosed, let context, let sound, let start else { return }  // pictures begin
+    attempt { () throws(TrackError) in try sound.encode(block, at: block.captured - start, into: context) }
+  }
+
+  private func attempt(_ work: () throws(TrackError) -> Void) {
+    do throws(TrackError) { try work() } catch {
+      fail(RecordingError(path: Self.text(of: url), reason: error.description))
+    }
+  }
+
+  private func check(_ status: Int32) throws(RecordingError) {
+    if status < 0 { throw RecordingError(path: Self.text(of: url), reason: MediaReader.reason(status)) }
+  }
+
+  private func fail(_ failure: RecordingError) {
+    guard problem == nil else { return }
+    problem = failure
+    onFailure?(failure)
+    (onFailure, onReadable) = (nil, nil)
+  }
+
+  // MARK: The end
+
+  func abandon() {
+    guard !isClosed else { return }
+    isClosed = true
+    release()
+    if kind == .mp4 { unlink(path) }
+  }
+
+  func close() -> Result<Void, RecordingError> {
+    guard !isClosed else { return .success(()) }
+    (onFailure, onReadable) = (nil, nil)  // whoever closes is told by this
+    if isOpen, problem == nil, let context {
+      attempt { () throws(TrackError) in
+        try pictures?.finish(into: context)
+        try sound?.finish(into: context)
+        try TrackError.check(av_write_trailer(context))
+      }
+    }
+    isClosed = true
+    release()
+    if problem == nil, isOpen, kind == .mp4, rename(path, url.path) != 0 {
+      problem = RecordingError(path: url.path, reason: String(cString: strerror(errno)))
+    }
+    guard let problem else { return .success(()) }
+    if kind == .mp4 { unlink(path) }
+    return .failure(problem)
+  }
+
+  private func release() {
+    (pictures, sound) = (nil, nil)
+    guard let context else { return }
+    if kind != .hls { avio_closep(&context.pointee.pb) }
+    avformat_free_context(context)
+    self.context = nil
+  }
+}

@@ -1,0 +1,228 @@
+import CKoineFFmpeg
+import Foundation
+import Koine
+
+/// Why something could not be coded or written.
+struct TrackError: Error, CustomStringConvertible {
+  let description: String
+
+  @discardableResult
+  static func check(_ status: Int32) throws(TrackError) -> Int32 {
+    if status < 0 { throw TrackError(description: MediaReader.reason(status)) }
+    return status
+  }
+}
+
+/// One of a file's tracks with its encoder. One owner, one thread.
+private final class Track {
+  let codec: UnsafeMutablePointer<AVCodecContext>
+  private let stream: UnsafeMutablePointer<AVStream>
+  private let packet: UnsafeMutablePointer<AVPacket>
+
+  /// - Parameter prepare: sets what this kind of encoder wants to know; options go into the dictionary.
+  init(
+    _ context: UnsafeMutablePointer<AVFormatContext>, _ name: String, hasGlobalHeader: Bool,
+    prepare: (UnsafeMutablePointer<AVCodecContext>, inout OpaquePointer?) -> Void
+  ) throws(TrackError) {
+    guard let encoder = avcodec_find_encoder_by_name(name), let codec = avcodec_alloc_context3(encoder),
+      let stream = avformat_new_stream(context, nil), let packet = av_packet_alloc()
+    else { throw TrackError(description: "'\(name)' cannot be made") }
+    (self.codec, self.stream, self.packet) = (codec, stream, packet)
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    prepare(codec, &options)
+    if hasGlobalHeader { codec.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER }
+    let status = avcodec_open2(codec, encoder, &options)
+    guard status >= 0 else {
+      throw TrackError(description: "the encoder '\(name)' does not open: \(MediaReader.reason(status))")
+    }
+    stream.pointee.time_base = codec.pointee.time_base
+    try TrackError.check(avcodec_parameters_from_context(stream.pointee.codecpar, codec))
+  }
+
+  deinit {
+    var (codec, packet): (UnsafeMutablePointer<AVCodecContext>?, UnsafeMutablePointer<AVPacket>?) = (codec, packet)
+    avcodec_free_context(&codec)
+    av_packet_free(&packet)
+  }
+
+  /// - Parameter frame: nil: what the encoder still holds is wanted.
+  func encode(_ frame: UnsafeMutablePointer<AVFrame>?, into context: UnsafeMutablePointer<AVFormatContext>)
+    throws(TrackError)
+  {
+    try TrackError.check(avcodec_send_frame(codec, frame))
+    while true {
+      let status = avcodec_receive_packet(codec, packet)
+      if status == koine_again() || status == koine_end_of_file() { return }
+      try TrackError.check(status)
+      av_packet_rescale_ts(packet, codec.pointee.time_base, stream.pointee.time_base)
+      packet.pointee.stream_index = stream.pointee.index
+      try TrackError.check(av_interleaved_write_frame(context, packet))  // takes what is in the packet
+    }
+  }
+}
+
+/// Pictures of one size.
+final class PictureTrack {
+  /// What all usual rates divide, and MPEG-4 allows.
+  private static let clock: Int32 = 60_000
+  private let track: Track
+  private let frame: UnsafeMutablePointer<AVFrame>
+  private let pool = FramePool(limit: 4)
+  private let width, height: Int
+  private var last = Int64.min
+
+  init(
+    _ context: UnsafeMutablePointer<AVFormatContext>, _ encoder: String, _ plan: BroadcastPlan, hasGlobalHeader: Bool
+  ) throws(TrackError) {
+    guard let frame = av_frame_alloc() else { throw TrackError(description: "no memory") }
+    self.frame = frame
+    // What halves colour in both directions takes even sizes only.
+    (width, height) = (plan.width & ~1, plan.height & ~1)
+    let (width, height) = (width, height)
+    let keyInterval = max(1, Int32((plan.keyFrameInterval.inSeconds * plan.framesPerSecond).rounded()))
+    track = try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, options in
+      (codec.pointee.width, codec.pointee.height) = (Int32(width), Int32(height))
+      codec.pointee.pix_fmt = AV_PIX_FMT_YUV420P
+      codec.pointee.color_range = AVCOL_RANGE_MPEG
+      codec.pointee.colorspace = AVCOL_SPC_SMPTE170M
+      codec.pointee.time_base = AVRational(num: 1, den: Self.clock)
+      codec.pointee.framerate = AVRational(num: Int32((plan.framesPerSecond * 1_000).rounded()), den: 1_000)
+      codec.pointee.bit_rate = Int64(plan.bitrate)
+      codec.pointee.rc_max_rate = Int64(plan.bitrate) * 3 / 2
+      codec.pointee.rc_buffer_size = Int32(clamping: plan.bitrate * 2)
+      codec.pointee.gop_size = keyInterval
+      codec.pointee.max_b_frames = 0
+      // A call is on the same machine. Encoders that do not know these ignore them.
+      av_dict_set(&options, "preset", "superfast", 0)
+      av_dict_set(&options, "tune", "zerolatency", 0)
+      av_dict_set(&options, "forced-idr", "1", 0)
+      av_dict_set(&options, "sc_threshold", "0", 0)  // key frames where they are expected, and nowhere else
+    }
+  }
+
+  deinit {
+    var frame: UnsafeMutablePointer<AVFrame>? = frame
+    av_frame_free(&frame)
+  }
+
+  /// - Parameter time: since the beginning.
+  func encode(_ picture: VideoFrame, at time: Duration, into context: UnsafeMutablePointer<AVFormatContext>)
+    throws(TrackError)
+  {
+    let stamp = time.nanoseconds * 6 / 100_000
+    guard stamp > last else { return }
+    last = stamp
+    let isFitting = picture.width == width && picture.height == height
+    try fill(isFitting ? picture : picture.scaled(to: width, height, pool: pool))
+    frame.pointee.pts = stamp
+    defer { av_frame_unref(frame) }
+    try track.encode(frame, into: context)
+  }
+
+  func finish(into context: UnsafeMutablePointer<AVFormatContext>) throws(TrackError) {
+    try track.encode(nil, into: context)
+  }
+
+  /// Lends the picture's own memory: an encoder may keep it for a while, and lets go of it by the call below.
+  private func fill(_ picture: VideoFrame) throws(TrackError) {
+    (frame.pointee.width, frame.pointee.height) = (Int32(width), Int32(height))
+    frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
+    let planes = picture.withPlanes { $0 }
+    let size = planes.v + planes.chromaStride * planes.chromaHeight - planes.y
+    let buffer = av_buffer_create(
+      UnsafeMutablePointer(mutating: planes.y), size,
+      { picture, _ in Unmanaged<VideoFrame>.fromOpaque(picture!).release() },
+      Unmanaged.passRetained(picture).toOpaque(), Int32(AV_BUFFER_FLAG_READONLY))
+    guard let buffer else {
+      Unmanaged.passUnretained(picture).release()
+      throw TrackError(description: "no memory")
+    }
+    frame.pointee.buf.0 = buffer
+    frame.pointee.data.0 = UnsafeMutablePointer(mutating: planes.y)
+    frame.pointee.data.1 = UnsafeMutablePointer(mutating: planes.u)
+    frame.pointee.data.2 = UnsafeMutablePointer(mutating: planes.v)
+    frame.pointee.linesize.0 = Int32(planes.lumaStride)
+    frame.pointee.linesize.1 = Int32(planes.chromaStride)
+    frame.pointee.linesize.2 = Int32(planes.chromaStride)
+    frame.pointee.color_range = AVCOL_RANGE_MPEG
+    frame.pointee.colorspace = AVCOL_SPC_SMPTE170M
+  }
+}
+
+/// Sound in one channel at 48 kHz, without gaps: where blocks are missing there is silence.
+final class SoundTrack {
+  private let track: Track
+  private let frame: UnsafeMutablePointer<AVFrame>
+  /// Of −1...1, what has come and does not fill a frame of the encoder's.
+  private var waiting: [Float] = []
+  /// In samples since the beginning, of what has come.
+  private var position = 0
+  private var hasBegun = false
+  private var sent = 0
+  private let length: Int
+  /// What clocks may be apart before it counts as a gap, in samples.
+  private static let slack = AudioBlock.sampleRate / 20
+
+  init(
+    _ context: UnsafeMutablePointer<AVFormatContext>, _ encoder: String, _ plan: BroadcastPlan, hasGlobalHeader: Bool
+  ) throws(TrackError) {
+    guard let frame = av_frame_alloc() else { throw TrackError(description: "no memory") }
+    self.frame = frame
+    track = try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, _ in
+      codec.pointee.sample_fmt = AV_SAMPLE_FMT_FLTP
+      codec.pointee.sample_rate = Int32(AudioBlock.sampleRate)
+      av_channel_layout_default(&codec.pointee.ch_layout, 1)
+      codec.pointee.time_base = AVRational(num: 1, den: Int32(AudioBlock.sampleRate))
+      codec.pointee.bit_rate = Int64(plan.soundBitrate)
+    }
+    length = track.codec.pointee.frame_size > 0 ? Int(track.codec.pointee.frame_size) : 1_024
+  }
+
+  deinit {
+    var frame: UnsafeMutablePointer<AVFrame>? = frame
+    av_frame_free(&frame)
+  }
+
+  /// - Parameter time: since the beginning; may be before it.
+  func encode(_ block: AudioBlock, at time: Duration, into context: UnsafeMutablePointer<AVFormatContext>)
+    throws(TrackError)
+  {
+    let mono = block.with(channels: 1)
+    let late = Int(time.nanoseconds / 1_000 * 48 / 1_000) - position
+    let slack = hasBegun ? Self.slack : 0
+    if late > slack {
+      let gap = min(late, 60 * AudioBlock.sampleRate)
+      waiting.append(contentsOf: repeatElement(0, count: gap))
+      position += gap
+    }
+    // What belongs before the beginning, or where other sound has come already.
+    let skipped = late < -slack ? min(-late, mono.samples.count) : 0
+    for sample in mono.samples.dropFirst(skipped) { waiting.append(Float(sample) / 32_768) }
+    position += mono.samples.count - skipped
+    hasBegun = position > 0
+    while waiting.count >= length { try encodeWaiting(length, into: context) }
+  }
+
+  func finish(into context: UnsafeMutablePointer<AVFormatContext>) throws(TrackError) {
+    if !waiting.isEmpty { try encodeWaiting(waiting.count, into: context) }
+    try track.encode(nil, into: context)
+  }
+
+  private func encodeWaiting(_ count: Int, into context: UnsafeMutablePointer<AVFormatContext>) throws(TrackError) {
+    frame.pointee.nb_samples = Int32(count)
+    frame.pointee.format = AV_SAMPLE_FMT_FLTP.rawValue
+    frame.pointee.sample_rate = Int32(AudioBlock.sampleRate)
+    av_channel_layout_default(&frame.pointee.ch_layout, 1)
+    defer { av_frame_unref(frame) }
+    try TrackError.check(av_frame_get_buffer(frame, 0))
+    waiting.withUnsafeBytes { samples in
+      guard let to = frame.pointee.data.0, let from = samples.baseAddress else { return }
+      memcpy(to, from, count * MemoryLayout<Float>.size)
+    }
+    frame.pointee.pts = Int64(sent)
+    sent += count
+    waiting.removeFirst(count)
+    try track.encode(frame, into: context)
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+/// TCP ports of this machine, for servers that tests start.
+public enum Ports {
+  public struct Failure: Error {}
+
+  /// One that nobody listens on now.
+  public static func free() throws -> Int {
+    let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard end >= 0 else { throw Failure() }
+    defer { close(end) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(end, address, size) == 0 ? getsockname(end, address, &size) : -1
+      }
+    }
+    guard status == 0 else { throw Failure() }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// Returns once somebody listens there, as the system says.
+  public static func isListening(_ port: Int) async throws {
+    let number = String(port, radix: 16, uppercase: true)
+    let padded = String(repeating: "0", count: max(0, 4 - number.count)) + number
+    try await Command(
+      "timeout", "30", "sh", "-c", "until grep -q ':\(padded) 00000000:0000 0A' /proc/net/tcp; do sleep 0.05; done"
+    ).run()
+  }
+}
