@@ -9,6 +9,7 @@ final class ReceivedStream: @unchecked Sendable {
   let handle: MediaHandle
   let pipeline: Pipeline
   private let taps = Lock<[any EncodedFrameSink]>([])
+  private let lastCodec = Lock<Codec?>(nil)
   /// What the app attached; it outlives an `unsubscribe`.
   private(set) var sinks = StreamSinks()
 
@@ -18,7 +19,11 @@ final class ReceivedStream: @unchecked Sendable {
     self.pipeline = pipeline
   }
 
+  /// Of what came last; nil before anything has.
+  var codec: Codec? { lastCodec.withLock { $0 } }
+
   func take(_ frame: EncodedFrame) {
+    lastCodec.withLock { $0 = frame.codec }
     for tap in taps.withLock({ $0 }) { tap.take(frame) }
     switch pipeline {
     case .video(let video): video.push(frame)

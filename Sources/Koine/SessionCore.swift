@@ -221,12 +221,14 @@ final class SessionCore: @unchecked Sendable {
   private func statistics(_ figures: LinkStatistics) -> SessionStatistics {
     let ours = own.map {
       StreamStatistics(
-        stream: $0.stream, outgoing: figures.outgoing[$0.handle], sentVideo: $0.videoStatistics,
+        stream: $0.stream, codec: $0.options.codec, outgoing: figures.outgoing[$0.handle],
+        sentVideo: $0.videoStatistics,
         processing: $0.processing)
     }
     let theirs = received.values.sorted { $0.handle < $1.handle }.map { stream in
       StreamStatistics(
-        stream: stream.stream, incoming: figures.incoming[stream.handle], video: stream.videoStatistics,
+        stream: stream.stream, codec: stream.codec, incoming: figures.incoming[stream.handle],
+        video: stream.videoStatistics,
         audio: stream.audioStatistics)
     }
     return SessionStatistics(

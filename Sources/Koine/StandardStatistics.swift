@@ -58,6 +58,19 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var keyFramesEncoded: Int?
   public var frameWidth: Int?
   public var frameHeight: Int?
+  /// `none`, `cpu`, `bandwidth` or `other`.
+  public var qualityLimitationReason: String?
+  /// By reason, in seconds.
+  public var qualityLimitationDurations: [String: Double]?
+  public var qualityLimitationResolutionChanges: Int?
+}
+
+/// What is sent or received is coded so: `codec`.
+public struct CodecStatistics: Sendable, Hashable, Codable {
+  /// As `video/VP8`.
+  public var mimeType: String
+  public var clockRate: Int
+  public var channels: Int?
 }
 
 /// What the other side reports of an own stream: `remote-inbound-rtp`.
@@ -126,7 +139,20 @@ extension StreamStatistics {
     result.framesEncoded = sentVideo.encoded
     result.keyFramesEncoded = sentVideo.keyFrames
     (result.frameWidth, result.frameHeight) = (sentVideo.width, sentVideo.height)
+    result.qualityLimitationReason = sentVideo.limitation.rawValue
+    result.qualityLimitationDurations = Dictionary(
+      uniqueKeysWithValues: VideoLimitation.allCases.map { ($0.rawValue, sentVideo.limitedFor[$0] ?? 0) })
+    result.qualityLimitationResolutionChanges = sentVideo.sizeChanges
     return result
+  }
+
+  /// Nil before it is known.
+  public var codecStatistics: CodecStatistics? {
+    codec.map { codec in
+      CodecStatistics(
+        mimeType: (codec.isAudio ? "audio/" : "video/") + codec.rawValue, clockRate: Int(codec.clockRate),
+        channels: codec.isAudio ? 2 : nil)  // Opus is always announced so (RFC 7587, 7)
+    }
   }
 
   /// Set for own streams.

@@ -28,6 +28,9 @@ struct EncodingPlan {
       }
   }
 
+  /// Whether something has been given up for want of bits.
+  var isReduced: Bool { current > 0 }
+
   /// In frames a second, as the last picture's bitrate has it.
   var framesPerSecond: Double { limits.maximumFramesPerSecond * steps[current].pace }
 

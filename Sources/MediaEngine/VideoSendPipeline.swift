@@ -19,6 +19,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var wanted: [Bool]
     var target: Int
     var statistics = VideoSendStatistics()
+    var limitation = QualityLimitation()
   }
 
   /// One encoding; the smallest layer first, the main one last.
@@ -115,16 +116,28 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   package func removeSink(_ sink: any VideoSink) { shared.withLock { $0.sinks.removeAll { $0 === sink } } }
 
-  package var statistics: VideoSendStatistics { shared.withLock { $0.statistics } }
+  package var statistics: VideoSendStatistics {
+    let now = sourceLane.scheduler.now
+    return shared.withLock { shared in
+      shared.limitation.settle(at: now)
+      var statistics = shared.statistics
+      (statistics.limitation, statistics.limitedFor) = (shared.limitation.reason, shared.limitation.durations)
+      return statistics
+    }
+  }
 
   // MARK: On the source's lane
 
   private func captured(_ frame: VideoFrame) {
+    let now = sourceLane.scheduler.now
     let (sinks, isFirst) = shared.withLock { shared -> ([any VideoSink], Bool) in
       guard !shared.isStopped else { return ([], false) }
       shared.statistics.captured += 1
       guard !shared.isMuted else { return (shared.sinks, false) }
-      if shared.waiting != nil { shared.statistics.dropped += 1 }
+      if shared.waiting != nil {
+        shared.statistics.dropped += 1
+        shared.limitation.wasSlow(at: now)
+      }
       defer { shared.waiting = frame }
       return (shared.sinks, shared.waiting == nil)
     }
@@ -144,13 +157,18 @@ package final class VideoSendPipeline: @unchecked Sendable {
       for layer in layers.indices where wanted[layer] && isDue(frame, layer) { stamp(frame, layer, as: stamps) }
       return
     }
-    for (layer, bitrate) in shares(of: target, wanted).enumerated() {
+    let shares = shares(of: target, wanted)
+    for (layer, bitrate) in shares.enumerated() {
       guard bitrate > 0 else {
         layers[layer].encoder = nil  // begins with a key frame when it can be paid for again
         continue
       }
       if isDue(frame, layer) { encode(frame, layer, bitrate: bitrate) }
     }
+    let top = wanted.lastIndex(of: true)
+    let isLimited = top.map { shares[$0] == 0 || layers[$0].plan.isReduced } ?? false
+    let now = encoderLane.scheduler.now
+    shared.withLock { $0.limitation.bandwidth(isTooLittle: isLimited, at: now) }
   }
 
   /// The smaller layers are served first; a larger one is left out where too little is left for it. Where nothing that is
@@ -203,6 +221,9 @@ package final class VideoSendPipeline: @unchecked Sendable {
     shared.withLock { shared in
       if layer == shared.wanted.lastIndex(of: true) {
         shared.statistics.encoded += 1
+        if shared.statistics.width > 0, (shared.statistics.width, shared.statistics.height) != (width, height) {
+          shared.statistics.sizeChanges += 1
+        }
         (shared.statistics.width, shared.statistics.height) = (width, height)
       }
       if picture.isKey { shared.statistics.keyFrames += 1 }
@@ -281,6 +302,12 @@ public struct VideoSendStatistics: Sendable, Hashable, Codable {
   /// Of that layer, in pixels.
   public var width = 0
   public var height = 0
+  /// How often that size became another.
+  public var sizeChanges = 0
+  /// What keeps the pictures from being as large and as many as they were asked for.
+  public var limitation = VideoLimitation.none
+  /// For how long each did, in seconds; they add up to the time since publishing began.
+  public var limitedFor: [VideoLimitation: Double] = [:]
 
   public init() {}
 }

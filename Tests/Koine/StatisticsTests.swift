@@ -1,6 +1,7 @@
 import Foundation
 import Koine
 import KoineEmbeddedBackend
+import KoineSimulatedNetwork
 import Testing
 
 /// Figures under the W3C's names say what has really happened.
@@ -69,6 +70,51 @@ struct StatisticsTests {
     #expect((1.8...3.5).contains(try #require(received.totalFreezesDuration)))
   }
 
+  @Test(arguments: [Codec.vp8, .vp9])
+  func theCodecIsWhatReallyComes(codec: Codec) async throws {
+    let world = try virtualWorld()
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    try ana.publish(camera: Devices.camera("stamp:Ana,160x90@10"), options: VideoPublishOptions(codec: codec))
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(1))
+    for session in [ana, ben] {
+      let figures = await world.run { await session.statistics() }.streams.compactMap(\.codecStatistics)
+      #expect(figures.map(\.mimeType).sorted() == ["audio/opus", "video/\(codec.rawValue)"])
+      #expect(figures.map(\.clockRate).sorted() == [48_000, 90_000])
+    }
+  }
+
+  @Test func whatLimitsThePicturesIsSaidAndForHowLong() async throws {
+    let world = try virtualWorld()
+    let ana = Session(JoinRequest(room: "tea", participantID: "ana", name: "Ana"), in: world)
+    let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    try ana.publish(camera: Devices.camera("pattern:640x360@15"), options: VideoPublishOptions(maximumBitrate: 800_000))
+    for session in [ana, ben] { session.join { _ in } }
+    func sent() async throws -> OutboundRTPStatistics {
+      try #require(await world.run { await ana.statistics() }.streams.compactMap(\.outboundRTP).first)
+    }
+    await world.run(for: .seconds(10))
+    let free = try await sent()
+    #expect(free.qualityLimitationReason == "none" && free.frameWidth == 640)
+    let before = free.qualityLimitationDurations ?? [:]
+    #expect(Set(before.keys) == ["none", "cpu", "bandwidth", "other"])
+    #expect((8.5...10.1).contains(before.values.reduce(0, +)) && (before["none"] ?? 0) > 6, "\(before)")
+
+    let backend = try #require(world.backend as? EmbeddedBackend)
+    backend.setNetwork(try NetworkSpec("rate=90k"), of: "ana")
+    await world.run(for: .seconds(20))
+    let narrow = try await sent()
+    #expect(narrow.qualityLimitationReason == "bandwidth" && (narrow.frameWidth ?? 640) < 640)
+    #expect((narrow.qualityLimitationResolutionChanges ?? 0) > (free.qualityLimitationResolutionChanges ?? 0))
+    let durations = narrow.qualityLimitationDurations ?? [:]
+    #expect((durations["bandwidth"] ?? 0) > 10 && durations["cpu"] == 0, "\(durations)")
+    #expect((28.5...30.1).contains(durations.values.reduce(0, +)), "\(durations)")
+  }
+
   @Test func theNamesAreThoseOfTheW3C() async throws {
     let (ana, ben) = try await call(nil, seconds: 2)
     func keys(_ value: some Encodable) throws -> Set<String> {
@@ -83,7 +129,10 @@ struct StatisticsTests {
       ]))
     let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
     #expect(
-      try keys(sent).isSuperset(of: ["packetsSent", "bytesSent", "nackCount", "framesEncoded", "keyFramesEncoded"]))
+      try keys(sent).isSuperset(of: [
+        "packetsSent", "bytesSent", "nackCount", "framesEncoded", "keyFramesEncoded", "qualityLimitationReason",
+        "qualityLimitationDurations", "qualityLimitationResolutionChanges",
+      ]))
     #expect(try keys(ana.candidatePair).contains("availableOutgoingBitrate"))
   }
 }

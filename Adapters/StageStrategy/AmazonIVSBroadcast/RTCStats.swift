@@ -14,7 +14,7 @@ enum RTCStats {
     guard let found else { return path }
     let isAudio = found.stream.kind.isAudio
     let letter = isAudio ? "A" : "V"
-    let codec = "COT01_\(isAudio ? "111" : "96")"
+    let codec = "C\(isOwn ? "O" : "I")T01_\(found.codec?.rawValue ?? "")"
     var stats: [String: [String: String]] = [:]
     if let outbound = found.outboundRTP {
       let name = "OT01\(letter)\(id.track)"
@@ -29,12 +29,11 @@ enum RTCStats {
     for key in stats.keys {
       stats[key]?["id"] = key
       stats[key]?["transportId"] = "T01"
-      stats[key]?["codecId"] = codec
+      if found.codec != nil { stats[key]?["codecId"] = codec }
     }
-    stats[codec] = [
-      "id": codec, "type": "codec", "transportId": "T01", "mimeType": isAudio ? "audio/opus" : "video/VP8",
-      "clockRate": isAudio ? "48000" : "90000",
-    ]
+    if let figures = found.codecStatistics {
+      stats[codec] = members(of: figures, type: "codec").merging(["id": codec, "transportId": "T01"]) { $1 }
+    }
     return stats.merging(path) { own, _ in own }
   }
 
@@ -50,11 +49,17 @@ enum RTCStats {
     for case (let name?, let value) in Mirror(reflecting: figures).children {
       let mirror = Mirror(reflecting: value)
       guard mirror.displayStyle == .optional else {
-        members[name] = "\(value)"
+        members[name] = text(value)
         continue
       }
-      if let value = mirror.children.first?.value { members[name] = "\(value)" }
+      if let value = mirror.children.first?.value { members[name] = text(value) }
     }
     return members
+  }
+
+  /// Numbers by name as apps take them apart: `{bandwidth:0.0,cpu:1.5,…}`.
+  private static func text(_ value: Any) -> String {
+    guard let numbers = value as? [String: Double] else { return "\(value)" }
+    return "{" + numbers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: ",") + "}"
   }
 }
