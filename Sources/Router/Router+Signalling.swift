@@ -46,6 +46,7 @@ extension Router {
   package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {
     guard let connection = connections.connection(on: line) else { return }
     heard(from: connection, isCounted: message.isCounted)
+    if message.isCounted { counts.messages += 1 }
     switch message {
     case .ping(let number): return outbox.post(.pong(number), to: connection.id)
     case .bye: return close(line, at: now)

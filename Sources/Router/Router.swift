@@ -31,6 +31,19 @@ package struct RouterStatistics: Hashable, Sendable {
   package var forwardedPackets = 0
   /// Asked of publishers.
   package var keyFrameRequests = 0
+  /// From clients, but for those that keep a connection alive.
+  package var messages = 0
+
+  package init() {}
+}
+
+/// What has been forwarded of one stream to one receiver.
+package struct ForwardingStatistics: Hashable, Sendable {
+  package let receiver: String
+  package let stream: TrackReference
+  package let packets: Int
+  /// Of simulcast layers the one that is forwarded, 0 the smallest; nil while nothing is.
+  package let layer: Int?
 }
 
 /// A selective forwarding unit: rooms, and in each the packets of every track on their way to all who subscribed.
@@ -67,7 +80,7 @@ package final class Router {
   private var timers = TimerHeap()
   var switchboard: Switchboard
   var lobby = Lobby()
-  private var counts = RouterStatistics()
+  var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
@@ -192,6 +205,19 @@ package final class Router {
       "knocks": lobby.count, "devices and calls": switchboard.count, "messages": outbox.count,
     ]
     return known.merging(connections.holdings) { $1 }.merging(peers.holdings) { $1 }
+  }
+
+  /// By receiver and stream, of all who are subscribed in a room.
+  package func forwarding(in room: String) -> [ForwardingStatistics] {
+    (rooms[room]?.members ?? []).flatMap { member in
+      member.tracks.flatMap { track in
+        track.forwarders.map { way in
+          ForwardingStatistics(
+            receiver: way.receiver.id, stream: track.reference, packets: way.packets,
+            layer: way.rests ? nil : way.current)
+        }
+      }
+    }
   }
 
   package var statistics: RouterStatistics {

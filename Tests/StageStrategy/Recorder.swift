@@ -13,6 +13,8 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
 {
   var publishes = true
   var subscription = IVSStageSubscribeType.audioVideo
+  /// Instead of `subscription`, where it depends on whom.
+  var wish: ((IVSParticipantInfo) -> IVSStageSubscribeType)?
   var streams: [IVSLocalStageStream] = []
   var hook: (String) -> Void = { _ in }
   /// Questions too, marked with `?`.
@@ -54,7 +56,7 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
   }
   func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType {
     note("subscribe \(word(participant))?")
-    return subscription
+    return wish?(participant) ?? subscription
   }
 
   /// How loud others are to be played from their first sound on.
@@ -137,13 +139,16 @@ struct Place {
       devices: DefaultDevices(camera: camera, microphone: microphone, loudspeaker: loudspeaker))
   }
 
+  init(in world: World) { self.world = world }
+
   /// Somebody at a machine of their own, who publishes a camera and a microphone unless told otherwise.
   func app(
     _ name: String, id: String = UUID().uuidString, streams: Int = 2, attributes: [String: String] = [:],
     publish: Bool = true, subscribe: Bool = true
   ) throws -> StageApp {
     let app = StageApp(name)
-    let machine = World(backend: world.backend, delivery: world.delivery, devices: world.devices)
+    let machine = World(
+      backend: world.backend, delivery: world.delivery, devices: world.devices, stamps: world.stamps)
     try World.$current.withValue(machine) {
       app.streams = IVSDeviceDiscovery().listLocalDevices().prefix(streams).map { IVSLocalStageStream(device: $0) }
       app.stage = try IVSStage(

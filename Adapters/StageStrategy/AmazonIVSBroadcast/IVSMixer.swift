@@ -132,6 +132,9 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
 
   func unbindAll() { for binding in state.withLock({ $0.bindings }) { unbindDevice(binding.device) } }
 
+  /// Devices that an app has made from nothing have no pictures and no sound here.
+  static func takes(_ device: any IVSDevice) -> Bool { device is ImageDevice || device is AudioDevice }
+
   private func connect(_ device: any IVSDevice, _ slot: String) -> (begin: () -> Void, end: () -> Void)? {
     if let device = device as? ImageDevice, let inlet = composition.pictureInput(slot) {
       return (

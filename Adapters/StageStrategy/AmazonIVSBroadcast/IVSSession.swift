@@ -137,6 +137,10 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
     guard !listAttachedDevices().contains(where: { $0 === device }) else {
       return .ivs(.deviceAlreadyAttached, "\(device.tag()) is attached already", source: sessionId)
     }
+    guard IVSMixer.takes(device) else {
+      return .ivs(
+        .unsupportedDeviceType, "\(device.tag()) has neither pictures nor sound for a mixer", source: sessionId)
+    }
     let isBound =
       if let slotName { mixer.bindDevice(device, toSlotWithName: slotName) } else {
         mixer.bindDevice(toFirstCompatibleSlot: device) != nil

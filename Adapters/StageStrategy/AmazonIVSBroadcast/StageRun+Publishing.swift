@@ -26,6 +26,8 @@ struct Publication {
   var isAnnounced = false
   var state = IVSParticipantPublishState.notPublished
   var entries: [Entry] = []
+  /// What the strategy handed out last that cannot be published.
+  var foreign: [IVSLocalStageStream] = []
 
   func detachAll() { for entry in entries { entry.stream.detach(entry.local) } }
 }
@@ -39,9 +41,20 @@ extension StageRun {
       publication.isAnnounced = true
       tell { [local] in $1.stage($0, participantDidJoin: local) }
     }
-    let wanted = firstOfEachKind(ask { $1.stage($0, streamsToPublishForParticipant: local) } ?? [])
+    let streams = ask { $1.stage($0, streamsToPublishForParticipant: local) } ?? []
     guard !isOver else { return }
-    exchange(for: wanted)
+    tellForeign(in: streams)
+    exchange(for: firstOfEachKind(streams))
+  }
+
+  /// A device that this module has not made, or one of another's stream: said once, as long as it is handed out.
+  private func tellForeign(in streams: [IVSLocalStageStream]) {
+    let foreign = streams.filter { $0.plan == .nothing }
+    for stream in foreign where !publication.foreign.contains(where: { $0 === stream }) {
+      tell(
+        .ivs(.unsupportedDeviceType, "\(stream.device.tag()) cannot be published", source: "IVSStage"))
+    }
+    publication.foreign = foreign
   }
 
   /// One stream per kind is published.

@@ -1,4 +1,5 @@
 import Koine
+package import KoineRouter
 public import KoineSimulatedNetwork
 
 /// Trouble on purpose, for tests: what networks and servers do to calls.
@@ -18,4 +19,11 @@ extension EmbeddedBackend {
   /// What links do to datagrams becomes another thing; the times in `spec` begin now.
   /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's, and of those who come.
   public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { hub.setNetwork(spec, of: name) }
+
+  /// What the router itself has counted; `completion` is called on the network loop.
+  package func routerStatistics(
+    of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
+  ) {
+    hub.routerStatistics(of: room, completion)
+  }
 }

@@ -32,6 +32,12 @@ extension Hub {
     }
   }
 
+  func routerStatistics(
+    of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
+  ) {
+    loop.post { [self] in completion(router?.statistics ?? RouterStatistics(), router?.forwarding(in: room) ?? []) }
+  }
+
   func restartRouter() {
     loop.post { [self] in
       let now = loop.now

@@ -1,0 +1,149 @@
+import AmazonIVSBroadcast
+import Dispatch
+import Koine
+import KoineEmbeddedBackend
+import KoineRouter
+import KoineSimulatedNetwork
+import Testing
+
+/// Stages of twelve, by the router's own counters.
+@Suite struct TwelveTests {
+  private let place: Place
+  private let backend: EmbeddedBackend
+
+  init() throws {
+    let backend = EmbeddedBackend(virtual: 6)
+    self.backend = backend
+    place = Place(
+      in: World(
+        backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+        devices: DefaultDevices(camera: "stamp:cam,160x90@10", microphone: "silence"), stamps: StampedMedia()))
+  }
+
+  private func counted() async throws -> (all: RouterStatistics, ways: [ForwardingStatistics]) {
+    let result = Lock<(all: RouterStatistics, ways: [ForwardingStatistics])?>(nil)
+    backend.routerStatistics(of: "tea") { all, ways in result.withLock { $0 = (all, ways) } }
+    await place.run(.milliseconds(1))
+    return try #require(result.withLock { $0 })
+  }
+
+  /// Who got packets of whose streams in the next second: `receiver < sender picture`.
+  private func flowing() async throws -> Set<String> {
+    let before = Dictionary(
+      uniqueKeysWithValues: try await counted().ways.map { (["\($0.receiver)", "\($0.stream)"], $0.packets) })
+    await place.run()
+    let after = try await counted().ways
+    return Set(
+      after.filter { $0.packets > before[["\($0.receiver)", "\($0.stream)"]] ?? 0 }
+        .map { "\($0.receiver) < \($0.stream.participant) \($0.stream.track.prefix { $0 != "-" })" })
+  }
+
+  /// Three moderators and nine guests; all publish.
+  private func everybody(_ prepare: (StageApp) -> Void = { _ in }) throws -> [StageApp] {
+    try (0..<12).map { number in
+      let role = number < 3 ? "moderator" : "guest"
+      let app = try place.app("p\(number)", id: "p\(number)", attributes: ["role": role])
+      prepare(app)
+      try app.stage.join()
+      return app
+    }
+  }
+
+  @Test func aThousandRefreshesWithTheSameAnswersDoNothing() async throws {
+    let apps = try everybody()
+    await place.run(.seconds(2))
+    let ana = apps[0]
+    #expect(ana.remoteStreams.count == 22)
+    let streams = ana.remoteStreams
+    let before = try await counted()
+    for app in apps { app.forget() }
+    for _ in 0..<1_000 { ana.stage.refreshStrategy() }
+    await place.run(.seconds(2))
+    #expect(apps.allSatisfy { $0.told.isEmpty }, "no renderer hears of it")
+    #expect(ana.lines.count == 1_000 * 13 && ana.remoteStreams == streams, "each time all questions are asked")
+    let after = try await counted()
+    #expect(after.all.messages == before.all.messages, "nobody says anything to the router")
+    #expect(after.all.keyFrameRequests == before.all.keyFrameRequests)
+    #expect(after.ways.map(\.stream) == before.ways.map(\.stream) && after.ways.count == 12 * 22)
+  }
+
+  /// The guide's example: guests are seen and heard by everybody, moderators by nobody. Five of the guests have a
+  /// microphone: a room passes on as many voices at once.
+  @Test func exactlyTheWishedStreamsFlow() async throws {
+    let talkers = 3..<8
+    let apps = try everybody { app in
+      app.wish = { participant in participant.attributes["role"] == "guest" ? .audioVideo : .none }
+      if !talkers.contains(where: { app.name == "p\($0)" }) {
+        app.streams = app.streams.filter { $0.device is any IVSImageDevice }
+      }
+    }
+    await place.run(.seconds(2))
+    func wished(_ senders: Range<Int>, _ track: String, by receivers: Range<Int>) -> Set<String> {
+      Set(
+        receivers.flatMap { receiver in
+          senders.filter { $0 != receiver }.map { "p\(receiver) < p\($0) \(track)" }
+        })
+    }
+    var expected = wished(3..<12, "camera", by: 0..<12).union(wished(talkers, "microphone", by: 0..<12))
+    var flowing = try await flowing()
+    #expect(flowing.symmetricDifference(expected).sorted() == [])
+
+    // The first moderator wants sound only, and the second nothing any more: nothing else changes.
+    apps[0].wish = { participant in participant.attributes["role"] == "guest" ? .audioOnly : .none }
+    apps[1].wish = { _ in .none }
+    for app in apps { app.stage.refreshStrategy() }
+    await place.run()
+    expected.subtract(wished(3..<12, "camera", by: 0..<2).union(wished(talkers, "microphone", by: 1..<2)))
+    flowing = try await self.flowing()
+    #expect(flowing.symmetricDifference(expected).sorted() == [])
+    #expect(apps[1].remoteStreams.isEmpty && apps[0].remoteStreams.count == talkers.count)
+  }
+}
+
+/// One of three receivers has a narrow path.
+@Suite struct NarrowPathTests {
+  @Test func oneReceiversNarrowPathIsItsOwnAffair() async throws {
+    let backend = EmbeddedBackend(virtual: 8)
+    let place = Place(
+      in: World(
+        backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+        devices: DefaultDevices(camera: "pattern:640x360@15", microphone: "tone")))
+    let host = try place.app("Host", id: "host", subscribe: false)
+    let configuration = IVSLocalStageStreamVideoConfiguration()
+    try configuration.setSize(CGSize(width: 640, height: 360))
+    configuration.simulcast.enabled = true
+    host.streams.first { $0.device is any IVSImageDevice }?.setConfiguration(configuration)
+    try host.stage.join()
+    let names = ["ana", "ben", "cleo"]
+    let apps = try names.map { name in
+      let app = try place.app(name, id: name)
+      app.publishes = false
+      try app.stage.join()
+      return app
+    }
+    await place.run(.seconds(10))
+
+    func layers() async throws -> [String: Int] {
+      let result = Lock<[String: Int]>([:])
+      backend.routerStatistics(of: "tea") { _, ways in
+        result.withLock { result in
+          for way in ways where way.stream.track.contains("camera") { result[way.receiver] = way.layer }
+        }
+      }
+      await place.run(.milliseconds(1))
+      return result.withLock { $0 }
+    }
+    let before = try await layers()
+    let top = try #require(before["ana"])
+    #expect(top > 0 && before == ["ana": top, "ben": top, "cleo": top])
+    for app in apps { app.forget() }
+    backend.setNetwork(try NetworkSpec("rate=300k"), of: "ben")
+    await place.run(.seconds(3))
+    let after = try await layers()
+    #expect(try #require(after["ben"]) < top && after["ana"] == top && after["cleo"] == top, "\(after)")
+    await place.run(.seconds(5))
+    let later = try await layers()
+    #expect(try #require(later["ben"]) < top && later["ana"] == top && later["cleo"] == top, "\(later)")
+    #expect(apps[0].told.isEmpty && apps[2].told.isEmpty && host.errors.isEmpty)
+  }
+}
