@@ -43,6 +43,36 @@ import Testing
     #expect(agent.isProven(client) && !agent.isProven(address("10.0.0.9")))
   }
 
+  /// Somebody on the way keeps a good check and sends it again from elsewhere: the media stays where it is.
+  @Test func aCheckThatIsRepeatedFromElsewhereMovesNothing() throws {
+    var random = SeededRandom(seed: 1)
+    let (own, theirs) = (ICECredentials.random(using: &random), ICECredentials.random(using: &random))
+    var agent = ICEAgent(role: .lite, local: own, random: random, now: start)
+    agent.setRemote(theirs)
+    agent.addLocal(near)
+    var buffer = [UInt8](repeating: 0, count: 500)
+    func handle(_ number: UInt64, from source: SocketAddress) throws -> Int {
+      var check = STUNMessage(.request, .init(high: 1, low: number))
+      check.username = "\(own.ufrag):\(theirs.ufrag)"
+      (check.controlling, check.usesCandidate) = (1, true)
+      let bytes = Bytes(capacity: 500)
+      bytes.count = try #require(check.write(into: bytes.writable, key: own.password))
+      agent.handle(bytes.readable, from: source, to: near, at: start)
+      var answers = 0
+      while buffer.withUnsafeMutableBytes({ agent.poll(into: $0) }) != nil { answers += 1 }
+      return answers
+    }
+    let (thief, moved) = (address("10.0.0.9"), address("10.0.0.8"))
+    #expect(try handle(1, from: client) == 1)
+    #expect(try handle(1, from: thief) == 0 && !agent.isProven(thief))
+    #expect(try handle(1, from: client) == 1, "the answer may have been lost")
+    #expect(try #require(agent.selected) == (near, client))
+    for number in 2...1_200 { _ = try handle(UInt64(number), from: client) }
+    #expect(try handle(1_000, from: thief) == 0)
+    #expect(try handle(9_999, from: moved) == 1)
+    #expect(try #require(agent.selected) == (near, moved), "a new one moves it")
+  }
+
   /// RFC 7675, 5.1: only a check that the other end answers for is consent.
   @Test func mediaIsNoConsent() throws {
     var agent = try reachedOnBoth()

@@ -57,6 +57,8 @@ package struct ICEAgent {
   /// Lite: pairs on which good checks have come, and when last; each for as long as that is consent.
   private var proven: [(local: SocketAddress, remote: SocketAddress, at: Tick)] = []
   private static let provenLimit = 8
+  /// Lite: checks that have come.
+  private var heard = HeardChecks()
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
@@ -133,6 +135,7 @@ package struct ICEAgent {
       }
       takeRole(controlling: !isControlling)
     }
+    if role == .lite, !heard.isNew(request.transaction, on: (destination, source)) { return }
     var answer = STUNMessage(.success, request.transaction)
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
@@ -353,5 +356,32 @@ package struct ICEAgent {
 extension STUNMessage.TransactionID {
   fileprivate static func random(using random: inout SeededRandom) -> Self {
     Self(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
+  }
+}
+
+/// Which checks have come, and on which pair: one that comes again on another pair was kept by somebody on the way, who
+/// would turn the media to where it likes (RFC 8445 section 19.2 leaves that to the transaction, which nobody can guess).
+///
+/// Of the latest; a client that makes one every 5 s says so many in an hour and a half.
+private struct HeardChecks {
+  private static let memory = 1_024
+  private var pairs: [STUNMessage.TransactionID: (local: SocketAddress, remote: SocketAddress)] = [:]
+  private var order: [STUNMessage.TransactionID] = []
+  private var next = 0
+
+  /// - Returns: false if it has come on another pair.
+  mutating func isNew(
+    _ transaction: STUNMessage.TransactionID, on pair: (local: SocketAddress, remote: SocketAddress)
+  ) -> Bool {
+    if let known = pairs[transaction] { return known == pair }
+    pairs[transaction] = pair
+    if order.count < Self.memory {
+      order.append(transaction)
+    } else {
+      pairs[order[next]] = nil
+      order[next] = transaction
+      next = (next + 1) % Self.memory
+    }
+    return true
   }
 }
