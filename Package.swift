@@ -338,7 +338,7 @@ let package = Package(
       "Server",
       of: [
         "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
-        "KoineTransport", "Koine", "KoineTestSupport",
+        "KoineSockets", "KoineTransport", "Koine", "KoineBase", "KoineTestSupport",
       ]
         + [.product(name: "Logging", package: "swift-log")] + [.product(name: "NIOEmbedded", package: "swift-nio")]
         + nio),
@@ -367,7 +367,12 @@ let package = Package(
         "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
-    tests("Command", of: ["KoineSampleSupport", "Koine", "KoineEmbeddedBackend"]),
+    tests(
+      "Command",
+      of: [
+        "KoineSampleSupport", "Koine", "KoineBase", "KoineEmbeddedBackend", "KoineServer", "KoineTestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,6 @@
 import ArgumentParser
 @preconcurrency import Dispatch
-import Glibc
+import Foundation
 import Koine
 import KoineSampleSupport
 import KoineServer
@@ -14,13 +14,22 @@ struct Serve: AsyncParsableCommand {
     discussion: """
       HTTP and signalling (WebSocket) on one TCP port, all media on one UDP port. Apps of every style reach it with \
       KOINE_BACKEND=ws://HOST:PORT. Ends on SIGTERM or SIGINT, after everybody has been told that their room closes.
+
+      Every option can also stand in the environment (--tls-key as KOINE_SERVE_TLS_KEY; several with commas between) and \
+      in a file of JSON ("tls-key": "key.pem"; limits as an object). An option counts before the environment, the \
+      environment before the file.
       """)
 
-  @Option(help: "Where HTTP and WebSocket are served.")
-  var listen = "127.0.0.1:8080"
+  @Option(
+    name: .customLong("configuration"),
+    help: "Takes from this JSON file what neither an option nor the environment says (KOINE_SERVE_CONFIGURATION).")
+  var file: String?
 
-  @Option(help: "The UDP port for all media; 0: the system chooses one.")
-  var udp: UInt16 = 0
+  @Option(help: "Where HTTP and WebSocket are served. (default: 127.0.0.1:8080)")
+  var listen: String?
+
+  @Option(help: "The UDP port for all media; 0: the system chooses one. (default: 0)")
+  var udp: String?
 
   @Option(
     help: ArgumentHelp(
@@ -40,36 +49,34 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "The certificate's key (PEM, not encrypted).")
   var tlsKey: String?
 
-  @Option(help: "trace, debug, info, notice, warning or error.")
-  var logLevel = "info"
+  @Option(
+    help: ArgumentHelp(
+      "What one room, client or address may take, as participants=50,rooms=10. There are \(ServerLimits.names.joined(separator: ", ")).",
+      valueName: "name=number,…"))
+  var limits: [String] = []
 
-  func validate() throws {
-    guard open != (keys != nil) else { throw ValidationError("say who may enter: either --keys FILE or --open") }
-    guard (tlsCertificate == nil) == (tlsKey == nil) else {
-      throw ValidationError("--tls-certificate and --tls-key belong together")
-    }
-    _ = try access()
-    _ = try endpoint()
-    _ = try address.map(mediaAddress)
-    guard Logger.Level(rawValue: logLevel) != nil else { throw ValidationError("no log level '\(logLevel)'") }
-  }
+  @Option(help: "On how many threads media leaves. (default: one for each core, at most 4)")
+  var loops: String?
+
+  @Option(help: "trace, debug, info, notice, warning or error. (default: info)")
+  var logLevel: String?
+
+  func validate() throws { _ = try access(settings().admission) }
 
   func run() async throws {
-    let (host, port) = try endpoint()
-    let level = Logger.Level(rawValue: logLevel) ?? .info
+    let settings = try settings()
     LoggingSystem.bootstrap { label in
       var handler = StreamLogHandler.standardError(label: label)
-      handler.logLevel = level
+      handler.logLevel = settings.logLevel
       return handler
     }
     let configuration = ServerConfiguration(
-      host: host, port: port, mediaPort: udp, mediaAddresses: try address.map(mediaAddress), access: try access(),
-      tls: tls)
+      settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
     do {
       let server = try await Server.start(configuration)
       for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP]) {
         guard number == SIGHUP else { break }
-        reload(server)
+        reload(server, settings)
       }
       await server.stop()
     } catch {
@@ -77,41 +84,51 @@ struct Serve: AsyncParsableCommand {
     }
   }
 
-  private var tls: ServerConfiguration.TLSFiles? {
-    guard let tlsCertificate, let tlsKey else { return nil }
-    return .init(certificate: tlsCertificate, key: tlsKey)
+  private func settings() throws -> ServerSettings {
+    let environment = ProcessInfo.processInfo.environment
+    var options: [ServerSettings.Name: [String]] = [:]
+    options[.listen] = listen.map { [$0] }
+    options[.udp] = udp.map { [$0] }
+    options[.address] = address.isEmpty ? nil : address
+    options[.open] = open ? ["true"] : nil
+    options[.keys] = keys.map { [$0] }
+    options[.tlsCertificate] = tlsCertificate.map { [$0] }
+    options[.tlsKey] = tlsKey.map { [$0] }
+    options[.limits] = limits.isEmpty ? nil : limits
+    options[.loops] = loops.map { [$0] }
+    options[.logLevel] = logLevel.map { [$0] }
+    do {
+      return try ServerSettings(
+        options: options, environment: environment,
+        file: try (file ?? environment[ServerSettings.fileVariable]).map(Self.read))
+    } catch let error as ServerError {
+      throw ValidationError(error.description)
+    }
   }
 
-  private func access() throws -> ServerConfiguration.Access {
-    guard let keys else { return .open }
-    return .keys(try KeyFile.read(keys).verificationKeys)
+  private static func read(_ path: String) throws -> (name: String, bytes: [UInt8]) {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw ValidationError("there is no file of settings at '\(path)'")
+    }
+    return (path, [UInt8](data))
   }
 
-  private func reload(_ server: Server) {
+  private func access(_ admission: ServerSettings.Admission) throws -> ServerConfiguration.Access {
+    switch admission {
+    case .open: .open
+    case .keys(let file): .keys(try KeyFile.read(file).verificationKeys)
+    }
+  }
+
+  private func reload(_ server: Server, _ settings: ServerSettings) {
     let logger = Logger(label: "koine.server")
     do {
-      server.admit(try access())
-      if let tls { try server.renewCertificate(tls) }
+      server.admit(try access(settings.admission))
+      if let tls = settings.tls { try server.renewCertificate(tls) }
       logger.info("keys and certificate are read again")
     } catch {
       logger.error("what cannot be read stays as it was", metadata: ["reason": "\(error)"])
     }
-  }
-
-  private func endpoint() throws -> (host: String, port: Int) {
-    guard let colon = listen.lastIndex(of: ":"), let port = Int(listen[listen.index(after: colon)...]),
-      (0...65_535).contains(port)
-    else { throw ValidationError("--listen takes HOST:PORT") }
-    let host = listen[..<colon]
-    return (String(host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host), port)
-  }
-
-  private func mediaAddress(_ text: String) throws -> ServerConfiguration.MediaAddress {
-    let parts = text.split(separator: "=", omittingEmptySubsequences: false).map { SocketAddress(String($0), port: 0) }
-    guard (1...2).contains(parts.count), let announced = parts[0], let bound = parts.last ?? nil else {
-      throw ValidationError("--address takes a numeric IP address, or two with = between")
-    }
-    return .init(announced: announced, bound: bound)
   }
 }
 

@@ -48,41 +48,32 @@ public struct ServerConfiguration: Sendable {
   /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)
   public var tls: TLSFiles?
   public var limits: ServerLimits
+  /// On how many threads media leaves, each with a core of its own to run on.
+  public var loops: Int
   public var logger: Logger
 
   public init(
     host: String = "127.0.0.1", port: Int = 8080, mediaPort: UInt16 = 0, mediaAddresses: [MediaAddress] = [],
-    access: Access, tls: TLSFiles? = nil, limits: ServerLimits = ServerLimits(),
+    access: Access, tls: TLSFiles? = nil, limits: ServerLimits = ServerLimits(), loops: Int = 1,
     logger: Logger = Logger(label: "koine.server")
   ) {
     (self.host, self.port, self.mediaPort, self.mediaAddresses) = (host, port, mediaPort, mediaAddresses)
     (self.access, self.tls, self.limits, self.logger) = (access, tls, limits, logger)
+    self.loops = max(loops, 1)
   }
 }
 
-/// What keeps one client, or all of one address, from using up the server.
-public struct ServerLimits: Hashable, Sendable {
-  public var rooms = 1_000
-  /// Of one room.
-  public var participants = 1_000
-  public var connections = 10_000
-  /// Of one IP address.
-  public var connectionsPerAddress = 250
-  /// Of one signalling message, in bytes.
-  public var messageBytes = 1 << 20
-  /// Signalling messages of one connection: a burst, then so many a second. One that sends more is closed.
-  public var messageBurst = 1_000.0
-  public var messagesPerSecond = 300.0
-  /// Signalling messages of all connections of one IP address together.
-  public var addressBurst = 10_000.0
-  public var addressMessagesPerSecond = 3_000.0
-  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed.
-  public var unreadBytes = 8 << 20
-
-  public init() {}
+extension ServerConfiguration {
+  /// As the settings say.
+  public init(_ settings: ServerSettings, access: Access, logger: Logger) {
+    self.init(
+      host: settings.host, port: settings.port, mediaPort: settings.mediaPort,
+      mediaAddresses: settings.mediaAddresses, access: access, tls: settings.tls, limits: settings.limits,
+      loops: settings.loops ?? Crew.usefulHands, logger: logger)
+  }
 }
 
 /// Why a server could not start.
-public struct ServerError: Error, CustomStringConvertible {
+public struct ServerError: Error, Hashable, CustomStringConvertible {
   public let description: String
 }

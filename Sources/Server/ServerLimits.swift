@@ -1,0 +1,69 @@
+/// What keeps one client, or all of one address, or one room, from using up the server.
+public struct ServerLimits: Hashable, Sendable {
+  public var rooms = 1_000
+  /// Of one room.
+  public var participants = 1_000
+  /// Who wait to be let into one room.
+  public var lobby = 64
+  /// Published by one participant.
+  public var tracks = 16
+  /// Tracks that one participant gets.
+  public var subscriptions = 256
+  /// Of a room, where more speak; the rest are not forwarded until they are louder.
+  public var voices = 5
+  public var connections = 10_000
+  /// Of one IP address.
+  public var connectionsPerAddress = 250
+  /// Of one signalling message, in bytes.
+  public var messageBytes = 1 << 20
+  /// Signalling messages of one connection: a burst, then so many a second. One that sends more is closed.
+  public var messageBurst = 1_000.0
+  public var messagesPerSecond = 300.0
+  /// Signalling messages of all connections of one IP address together.
+  public var addressBurst = 10_000.0
+  public var addressMessagesPerSecond = 3_000.0
+  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed.
+  public var unreadBytes = 8 << 20
+
+  public init() {}
+}
+
+// MARK: By name
+
+extension ServerLimits {
+  private enum Figure: Sendable {
+    case count(any WritableKeyPath<ServerLimits, Int> & Sendable)
+    case rate(any WritableKeyPath<ServerLimits, Double> & Sendable)
+  }
+
+  private static let figures: [(name: String, figure: Figure)] = [
+    ("rooms", .count(\.rooms)), ("participants", .count(\.participants)), ("lobby", .count(\.lobby)),
+    ("tracks", .count(\.tracks)), ("subscriptions", .count(\.subscriptions)), ("voices", .count(\.voices)),
+    ("connections", .count(\.connections)), ("connections-per-address", .count(\.connectionsPerAddress)),
+    ("message-bytes", .count(\.messageBytes)), ("message-burst", .rate(\.messageBurst)),
+    ("messages-per-second", .rate(\.messagesPerSecond)), ("address-burst", .rate(\.addressBurst)),
+    ("address-messages-per-second", .rate(\.addressMessagesPerSecond)), ("unread-bytes", .count(\.unreadBytes)),
+  ]
+
+  /// In the order in which they are told.
+  public static var names: [String] { figures.map(\.name) }
+
+  /// Takes one or more, as `participants=50,rooms=10`.
+  mutating func take(_ text: String) throws(ServerError) {
+    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+      guard let equals = word.firstIndex(of: "=") else { throw ServerError(description: "NAME=NUMBER is wanted") }
+      let (name, number) = (word[..<equals], word[word.index(after: equals)...])
+      guard let figure = Self.figures.first(where: { $0.name == name })?.figure else {
+        throw ServerError(
+          description: "there is no limit '\(name)'; there are \(Self.names.joined(separator: ", "))")
+      }
+      guard let value = Int(number), value > 0, value <= 1 << 40 else {
+        throw ServerError(description: "'\(name)' takes a whole number from 1")
+      }
+      switch figure {
+      case .count(let path): self[keyPath: path] = value
+      case .rate(let path): self[keyPath: path] = Double(value)
+      }
+    }
+  }
+}

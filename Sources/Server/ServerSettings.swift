@@ -1,0 +1,249 @@
+import KoineBase
+import KoineJSONCodec
+public import Logging
+
+/// What a server is told by words: options first, then the environment, then a file of JSON. Whatever is said in two of
+/// them, the first counts; limits count one by one.
+///
+///     {"listen": "0.0.0.0:8080", "udp": 50000, "keys": "keys.json", "limits": {"participants": 50}}
+///
+/// What nobody knows is an error that names it and where it stands: a limit with a slip of the pen protects nothing.
+public struct ServerSettings: Hashable, Sendable {
+  /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
+  public enum Name: String, CaseIterable, Sendable {
+    case listen, udp, address, open, keys, limits, loops
+    case tlsCertificate = "tls-certificate"
+    case tlsKey = "tls-key"
+    case logLevel = "log-level"
+
+    public var variable: String { ServerSettings.variable(rawValue) }
+  }
+
+  public enum Admission: Hashable, Sendable {
+    case open
+    /// Whoever bears a token that a key of this file has signed.
+    case keys(file: String)
+  }
+
+  public var host = "127.0.0.1"
+  public var port = 8080
+  public var mediaPort: UInt16 = 0
+  public var mediaAddresses: [ServerConfiguration.MediaAddress] = []
+  public var admission: Admission
+  public var tls: ServerConfiguration.TLSFiles?
+  public var limits = ServerLimits()
+  /// nil: as many as the machine has use for.
+  public var loops: Int?
+  public var logLevel = Logger.Level.info
+
+  /// Names the file, where no option does.
+  public static let fileVariable = variable("configuration")
+
+  private static func variable(_ name: String) -> String {
+    "KOINE_SERVE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+  }
+
+  /// - Parameters:
+  ///   - options: what was given, each as often as it was.
+  ///   - environment: all of the process's; only `KOINE_SERVE_…` is looked at.
+  ///   - file: its name, and what it holds.
+  public init(
+    options: [Name: [String]], environment: [String: String] = [:], file: (name: String, bytes: [UInt8])? = nil
+  ) throws(ServerError) {
+    var layers = [Layer(options: options), try Layer(environment: environment)]
+    if let file { layers.append(try Layer(file: file.name, file.bytes)) }
+    admission = try Self.admission(layers)
+    for layer in layers.reversed() { try take(layer) }
+    tls = try Self.tls(layers)
+  }
+
+  // MARK: One by one
+
+  private mutating func take(_ layer: Layer) throws(ServerError) {
+    for name in Name.allCases {
+      guard let words = layer.words[name], let text = words.last else { continue }
+      switch name {
+      case .listen:
+        guard let endpoint = Self.endpoint(text) else { throw layer.wrong(name, text, "HOST:PORT") }
+        (host, port) = endpoint
+      case .udp:
+        guard let number = UInt16(text) else { throw layer.wrong(name, text, "a port, 0 to 65535") }
+        mediaPort = number
+      case .address:
+        mediaAddresses = []
+        for word in words {
+          guard let address = Self.mediaAddress(word) else {
+            throw layer.wrong(name, word, "a numeric IP address, or two with = between")
+          }
+          mediaAddresses.append(address)
+        }
+      case .limits:
+        for word in words {
+          do { try limits.take(word) } catch { throw layer.wrong(name, word, error.description) }
+        }
+      case .loops:
+        guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }
+        loops = number
+      case .logLevel:
+        guard let level = Logger.Level(rawValue: text) else {
+          throw layer.wrong(name, text, Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        logLevel = level
+      case .open, .keys, .tlsCertificate, .tlsKey: break  // belong together
+      }
+    }
+  }
+
+  /// The first who says anything of it says all of it.
+  private static func admission(_ layers: [Layer]) throws(ServerError) -> Admission {
+    for layer in layers {
+      let isOpen = try layer.flag(.open)
+      switch (isOpen, layer.words[.keys]?.last) {
+      case (true, .some): throw ServerError(description: "\(layer.origin): either keys or open")
+      case (true, nil): return .open
+      case (_, let file?): return .keys(file: file)
+      case (_, nil): continue
+      }
+    }
+    throw ServerError(description: "say who may enter: either --keys FILE or --open")
+  }
+
+  private static func tls(_ layers: [Layer]) throws(ServerError) -> ServerConfiguration.TLSFiles? {
+    func first(_ name: Name) -> String? { layers.lazy.compactMap { $0.words[name]?.last }.first }
+    switch (first(.tlsCertificate), first(.tlsKey)) {
+    case (let certificate?, let key?): return .init(certificate: certificate, key: key)
+    case (nil, nil): return nil
+    default: throw ServerError(description: "tls-certificate and tls-key belong together")
+    }
+  }
+
+  private static func endpoint(_ text: String) -> (host: String, port: Int)? {
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { return nil }
+    let host = text[..<colon]
+    return (String(host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host), port)
+  }
+
+  private static func mediaAddress(_ text: String) -> ServerConfiguration.MediaAddress? {
+    let parts = text.split(separator: "=", omittingEmptySubsequences: false).map { SocketAddress(String($0), port: 0) }
+    guard (1...2).contains(parts.count), let announced = parts[0], let bound = parts.last ?? nil else { return nil }
+    return .init(announced: announced, bound: bound)
+  }
+}
+
+// MARK: Where it stands
+
+extension ServerSettings {
+  /// What one of them says, as text.
+  fileprivate struct Layer {
+    let origin: String
+    var words: [Name: [String]] = [:]
+
+    init(options: [Name: [String]]) {
+      origin = "the options"
+      words = options
+    }
+
+    init(environment: [String: String]) throws(ServerError) {
+      origin = "the environment"
+      let known = Dictionary(uniqueKeysWithValues: Name.allCases.map { ($0.variable, $0) })
+      for (variable, text) in environment.sorted(by: { $0.key < $1.key })
+      where variable.hasPrefix("KOINE_SERVE_") && variable != ServerSettings.fileVariable {
+        guard let name = known[variable] else {
+          throw ServerError(description: "the environment: there is no setting '\(variable)'")
+        }
+        let isList = name == .address || name == .limits
+        words[name] = isList ? text.split(separator: ",").map(String.init) : [text]
+      }
+    }
+
+    init(file: String, _ bytes: [UInt8]) throws(ServerError) {
+      origin = "'\(file)'"
+      let said: [String: JSONWords]
+      do {
+        said = try JSONCodec.decode([String: JSONWords].self, from: bytes)
+      } catch let error as DecodingError {
+        throw ServerError(description: "\(origin): \(error.place)")
+      } catch {
+        throw ServerError(description: "\(origin): \(error)")
+      }
+      for (key, value) in said.sorted(by: { $0.key < $1.key }) {
+        guard let name = Name(rawValue: key) else {
+          throw ServerError(description: "\(origin): there is no setting '\(key)'")
+        }
+        words[name] = value.words
+      }
+    }
+
+    func flag(_ name: Name) throws(ServerError) -> Bool? {
+      switch words[name]?.last {
+      case nil: nil
+      case "true"?, "1"?: true
+      case "false"?, "0"?, ""?: false
+      case let text?: throw wrong(name, text, "true or false")
+      }
+    }
+
+    func wrong(_ name: Name, _ text: String, _ wanted: String) -> ServerError {
+      ServerError(description: "\(origin), \(name.rawValue): '\(text)' is not right: \(wanted)")
+    }
+  }
+}
+
+/// A value of the file as an option would say it: a list is several words, an object's entries are `name=value`.
+private struct JSONWords: Decodable {
+  let words: [String]
+
+  init(from decoder: any Decoder) throws {
+    if let object = try? decoder.container(keyedBy: AnyKey.self) {
+      words = try object.allKeys.sorted { $0.stringValue < $1.stringValue }.map {
+        "\($0.stringValue)=\(try object.decode(JSONWord.self, forKey: $0).text)"
+      }
+    } else if var list = try? decoder.unkeyedContainer() {
+      var words: [String] = []
+      while !list.isAtEnd { words.append(try list.decode(JSONWord.self).text) }
+      self.words = words
+    } else {
+      words = [try JSONWord(from: decoder).text]
+    }
+  }
+
+  private struct AnyKey: CodingKey {
+    let stringValue: String
+    let intValue: Int? = nil
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+}
+
+private struct JSONWord: Decodable {
+  let text: String
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let text = try? value.decode(String.self) {
+      self.text = text
+    } else if let isSo = try? value.decode(Bool.self) {
+      text = String(isSo)
+    } else if let number = try? value.decode(Int.self) {
+      text = String(number)
+    } else if let number = try? value.decode(Double.self) {
+      text = String(number)
+    } else {
+      throw DecodingError.dataCorruptedError(in: value, debugDescription: "text, a number, true or false is wanted")
+    }
+  }
+}
+
+extension DecodingError {
+  /// Which value, and what is wrong with it.
+  fileprivate var place: String {
+    switch self {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+      .dataCorrupted(let context):
+      (context.codingPath.map(\.stringValue).joined(separator: ".") + ": " + context.debugDescription)
+    @unknown default: "cannot be read"
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import KoineBase
+import KoineServer
+import KoineTestSupport
+import Logging
+import Testing
+
+@Suite struct SettingsTests {
+  private func settings(
+    _ options: [ServerSettings.Name: [String]] = [:], _ environment: [String: String] = [:], _ json: String? = nil
+  ) throws -> ServerSettings {
+    try ServerSettings(
+      options: options, environment: environment, file: json.map { ("koine.json", Array($0.utf8)) })
+  }
+
+  /// What is said of settings that are not right.
+  private func complaint(
+    _ options: [ServerSettings.Name: [String]] = [:], _ environment: [String: String] = [:], _ json: String? = nil
+  ) -> String? {
+    do {
+      _ = try settings(options, environment, json)
+      return nil
+    } catch { return "\(error)" }
+  }
+
+  @Test func aFileSaysEverything() throws {
+    let said = try settings(
+      [:], [:],
+      """
+      {"listen": "[::]:9000", "udp": 50000, "address": ["203.0.113.7=10.0.0.2", "::1"], "keys": "keys.json",
+       "tls-certificate": "chain.pem", "tls-key": "key.pem", "loops": 2, "log-level": "debug",
+       "limits": {"participants": 50, "messages-per-second": 100, "voices": 3}}
+      """)
+    #expect(said.host == "::" && said.port == 9_000 && said.mediaPort == 50_000)
+    #expect(said.mediaAddresses.map(\.announced.description) == ["203.0.113.7:0", "[::1]:0"])
+    #expect(said.mediaAddresses.first?.bound.description == "10.0.0.2:0")
+    #expect(said.admission == .keys(file: "keys.json") && said.loops == 2)
+    #expect(said.logLevel == Logger.Level.debug)
+    #expect(said.tls == .init(certificate: "chain.pem", key: "key.pem"))
+    var limits = ServerLimits()
+    (limits.participants, limits.messagesPerSecond, limits.voices) = (50, 100, 3)
+    #expect(said.limits == limits)
+  }
+
+  @Test func whatIsNotSaidIsAsEver() throws {
+    let said = try settings([.open: ["true"]])
+    #expect(said.host == "127.0.0.1" && said.port == 8_080 && said.mediaPort == 0 && said.mediaAddresses.isEmpty)
+    #expect(said.limits == ServerLimits() && said.loops == nil && said.tls == nil)
+    #expect(said.logLevel == Logger.Level.info)
+  }
+
+  @Test func anOptionBeatsTheEnvironmentAndThatTheFile() throws {
+    let json = #"{"udp": 1, "listen": "a:1", "open": true, "limits": {"rooms": 1, "tracks": 1, "lobby": 1}}"#
+    #expect(try settings([:], [:], json).mediaPort == 1)
+    let environment = ["KOINE_SERVE_UDP": "2", "KOINE_SERVE_LIMITS": "tracks=2,lobby=2", "PATH": "/bin"]
+    let two = try settings([:], environment, json)
+    #expect(two.mediaPort == 2 && two.host == "a" && two.admission == .open)
+    let three = try settings([.udp: ["3"], .limits: ["lobby=3"], .keys: ["k.json"]], environment, json)
+    #expect(three.mediaPort == 3 && three.host == "a")
+    let limits = three.limits
+    #expect(limits.rooms == 1 && limits.tracks == 2 && limits.lobby == 3, "one by one")
+    #expect(three.admission == .keys(file: "k.json"), "who may enter is said once")
+    let halves = try settings(
+      [.tlsKey: ["b.pem"], .open: ["true"]], ["KOINE_SERVE_TLS_CERTIFICATE": "a.pem"])
+    #expect(halves.tls == .init(certificate: "a.pem", key: "b.pem"))
+  }
+
+  @Test func everySettingHasAVariable() throws {
+    let environment = [
+      "KOINE_SERVE_LISTEN": "0.0.0.0:80", "KOINE_SERVE_UDP": "7", "KOINE_SERVE_ADDRESS": "10.0.0.1,10.0.0.2",
+      "KOINE_SERVE_OPEN": "1", "KOINE_SERVE_LIMITS": "rooms=7", "KOINE_SERVE_LOOPS": "3",
+      "KOINE_SERVE_TLS_CERTIFICATE": "a", "KOINE_SERVE_TLS_KEY": "b", "KOINE_SERVE_LOG_LEVEL": "error",
+      "KOINE_SERVE_CONFIGURATION": "read by who asks",
+    ]
+    let said = try settings([:], environment)
+    #expect(said.host == "0.0.0.0" && said.port == 80 && said.mediaPort == 7 && said.mediaAddresses.count == 2)
+    #expect(said.admission == .open && said.limits.rooms == 7 && said.loops == 3)
+    #expect(said.logLevel == Logger.Level.error)
+    #expect(try settings([:], ["KOINE_SERVE_KEYS": "k"]).admission == .keys(file: "k"))
+  }
+
+  @Test(arguments: [
+    (#"{"open": true, "prot": 1}"#, "prot"), (#"{"open": true, "limits": {"romos": 1}}"#, "romos"),
+    (#"{"open": true, "limits": {"rooms": 0}}"#, "rooms"), (#"{"open": true, "limits": {"rooms": 1.5}}"#, "rooms"),
+    (#"{"open": true, "udp": 70000}"#, "udp"), (#"{"open": true, "udp": "x"}"#, "udp"),
+    (#"{"open": true, "listen": "here"}"#, "listen"), (#"{"open": true, "address": ["a"]}"#, "address"),
+    (#"{"open": true, "loops": 0}"#, "loops"), (#"{"open": true, "log-level": "loud"}"#, "log-level"),
+    (#"{"open": true, "udp": null}"#, "udp"), (#"{"open": true, "tls-key": "k"}"#, "tls-certificate"),
+    (#"{"open": "perhaps"}"#, "open"), (#"{"open": true, "keys": "k"}"#, "open"), (#"{}"#, "--open"),
+    (#"[1]"#, "koine.json"), (#"{"open": tru"#, "koine.json"), ("", "koine.json"),
+  ])
+  func whatIsWrongInAFileIsNamed(json: String, name: String) {
+    #expect(complaint([:], [:], json)?.contains(name) == true, "\(complaint([:], [:], json) ?? "no complaint")")
+  }
+
+  @Test func whatIsWrongElsewhereIsNamed() {
+    let open = [ServerSettings.Name.open: ["true"]]
+    #expect(complaint(open, ["KOINE_SERVE_PROT": "1"])?.contains("KOINE_SERVE_PROT") == true)
+    #expect(complaint(open, ["KOINE_SERVE_UDP": "-1"])?.contains("the environment, udp") == true)
+    #expect(complaint(open.merging([.limits: ["rooms"]]) { $1 })?.contains("NAME=NUMBER") == true)
+    #expect(complaint(open.merging([.keys: ["k"]]) { $1 }) == "the options: either keys or open")
+  }
+
+  // MARK: As a command
+
+  private func lines(_ words: String) async throws -> [String] {
+    let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+    let text = try await Command("sh", "-c", "\(built)/koine serve \(words) 2>&1; echo \"code $?\"").run()
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  @Test func theCommandReadsAllThree() async throws {
+    let folder = try Folder()
+    let file = folder.file("koine.json")
+    try #"{"open": true, "udpp": 1}"#.write(toFile: file, atomically: true, encoding: .utf8)
+    let misspelt = try await lines("--configuration \(file)")
+    #expect(misspelt.first == "Error: '\(file)': there is no setting 'udpp'" && misspelt.last == "code 64")
+    let missing = try await lines("--configuration \(folder.file("other.json"))")
+    #expect(missing.first?.contains("there is no file of settings") == true && missing.last == "code 64")
+    // An address that nobody has: each is taken from where it counts most, and then nothing can be opened.
+    try #"{"open": true, "listen": "198.51.100.1:1"}"#.write(toFile: file, atomically: true, encoding: .utf8)
+    #expect(try await lines("--configuration \(file)").first?.contains("198.51.100.1") == true)
+    #expect(try await lines("--configuration \(file) --listen 198.51.100.2:1").first?.contains("198.51.100.2") == true)
+  }
+
+  @Test func helpNamesEverySettingAndLimit() async throws {
+    let help = try await lines("--help").joined(separator: " ")
+    for name in ServerSettings.Name.allCases { #expect(help.contains("--\(name.rawValue)"), "\(name)") }
+    for name in ServerLimits.names { #expect(help.contains(name), "\(name)") }
+  }
+}
