@@ -18,6 +18,10 @@ final class ForwardBenchmark {
     var tiles = 1
     /// Packets to a picture, 30 pictures a second.
     var packets = 8
+    /// Publishers and receivers are divided among them in turn.
+    var rooms = 1
+    /// On how many threads the router's datagrams leave; nil: by the router's one-thread interface, on the caller's.
+    var hands: Int?
     /// Whether the bare cost is measured in turns with the router's.
     var measuresFloor = true
     /// Of the datagram that leaves, header extensions and tag included.
@@ -63,7 +67,10 @@ final class ForwardBenchmark {
   private var floorPacketsInRuns = 0
   private var floorRuns = 0
   private var owedRun = 0.0
+  private var turnsCPU = 0.0
   private var isMeasuring = false
+  private var crew: Crew?
+  private var ways: [WayOut] = []
   private var bare: OpaquePointer?
   private var publisherDatagrams: [(from: SocketAddress, datagram: Bytes)] = []
 
@@ -79,6 +86,10 @@ final class ForwardBenchmark {
     configuration.limits.participants = settings.receivers + settings.publishers
     router = Router(configuration: configuration, random: SeededRandom(seed: 7), now: now)
     for index in 0..<settings.publishers + settings.receivers { try join(index, certificate) }
+    if let hands = settings.hands {
+      crew = Crew(hands: hands)
+      ways = (0..<hands).map { _ in WayOut(routerSocket.makeSender()) }
+    }
     bare = bare_forwarder_open(
       Int32(settings.receivers), clients.dropFirst(settings.publishers).map(\.address.port), floorSocket)
     guard bare != nil else { throw BenchmarkError("no AES-128-GCM in libcrypto") }
@@ -97,10 +108,25 @@ final class ForwardBenchmark {
     return (media.seconds + control.seconds, sentPackets)
   }
 
-  private func measure() throws {
+  /// Everybody is there, and paths and paces have settled.
+  func prepare() throws {
     try connect()
     try publish()
     for _ in 0..<settings.warmUp * 1_000 { step() }
+  }
+
+  /// What was passed on in so many virtual milliseconds, how long the router took for it, and what CPU the process took
+  /// meanwhile, both in seconds. The receivers' own work counts for neither.
+  func turns(milliseconds: Int) -> (packets: Int, elapsed: Double, cpu: Double) {
+    isMeasuring = true
+    defer { isMeasuring = false }
+    let before = (sentPackets, media.elapsed, turnsCPU)
+    for _ in 0..<milliseconds { step() }
+    return (sentPackets - before.0, media.elapsed - before.1, turnsCPU - before.2)
+  }
+
+  private func measure() throws {
+    try prepare()
     isMeasuring = true
     for _ in 0..<settings.seconds * 1_000 { step() }
     let expected = settings.seconds * 30 * settings.packets * settings.receivers * settings.tiles
@@ -165,7 +191,7 @@ final class ForwardBenchmark {
     router.handle(
       .join(
         Join(
-          room: "room", participantID: String(index), name: "\(index)",
+          room: "room \(index % settings.rooms)", participantID: String(index), name: "\(index)",
           description: Description(peer.localDescription))),
       on: ConnectionID(index), at: now)
     takeMessages()
@@ -261,7 +287,7 @@ final class ForwardBenchmark {
       while let transmit = client.peer.poll(into: out.writable, at: now) {
         let datagram = inbox.take()
         datagram.append(UnsafeRawBufferPointer(start: out.base, count: transmit.count))
-        if index < settings.publishers {
+        if index < settings.publishers || crew != nil {
           publisherDatagrams.append((client.address, datagram))
         } else {
           if isMeasuring { control.begin() }
@@ -275,6 +301,8 @@ final class ForwardBenchmark {
 
   /// All the CPU the router spends counts; heap blocks are told apart by what they are for.
   private func measureMedia() {
+    let before = crew == nil || !isMeasuring ? 0 : CPU.process
+    defer { if crew != nil, isMeasuring { turnsCPU += CPU.process - before } }
     if isMeasuring { media.begin() }
     for (address, datagram) in publisherDatagrams {
       let isMedia = datagram.count > 1_000
@@ -289,6 +317,16 @@ final class ForwardBenchmark {
   }
 
   private func sendAll() {
+    guard let crew else { return sendAlone() }
+    let ways = ways
+    router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
+    for way in ways {
+      if isMeasuring { sentPackets += way.packets }
+      way.packets = 0
+    }
+  }
+
+  private func sendAlone() {
     var last: SocketAddress?
     var before = bare_allocations()
     while let transmit = router.poll(into: out.writable, at: now) {
@@ -346,5 +384,23 @@ final class ForwardBenchmark {
 
   private func drainAll() {
     for client in clients { while bare_receive(client.socket, input.base, input.capacity) > 0 {} }
+  }
+}
+
+/// Where one hand writes and sends.
+private final class WayOut: @unchecked Sendable {  // one thread at a time, as `Crew` says
+  private let out = Bytes(capacity: 1_600)
+  private let sender: UDPSender
+  /// Of pictures.
+  var packets = 0
+
+  init(_ sender: UDPSender) { self.sender = sender }
+
+  func send(_ departure: Departure) {
+    while let transmit = departure.poll(into: out.writable) {
+      sender.send(UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination)
+      if transmit.count > 1_000 { packets += 1 }
+    }
+    sender.flush()
   }
 }

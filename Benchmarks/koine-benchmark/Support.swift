@@ -14,6 +14,8 @@ enum CPU {
   static var process: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
   /// Of the calling thread.
   static var thread: Double { read(CLOCK_THREAD_CPUTIME_ID) }
+  /// Not CPU at all.
+  static var wall: Double { read(CLOCK_MONOTONIC) }
 
   private static func read(_ clock: clockid_t) -> Double {
     var time = timespec()
@@ -22,17 +24,23 @@ enum CPU {
   }
 }
 
-/// CPU and heap blocks of what the calling thread did between `begin` and `end`, added up.
+/// CPU and heap blocks of what the calling thread did between `begin` and `end`, and how long that took, added up.
 struct Meter {
   private(set) var seconds = 0.0
   private(set) var allocations: Int64 = 0
-  private var since = (seconds: 0.0, allocations: Int64(0))
+  /// By the clock on the wall, in seconds.
+  private(set) var elapsed = 0.0
+  private var since = (seconds: 0.0, allocations: Int64(0), elapsed: 0.0)
 
-  mutating func begin() { since = (CPU.thread, bare_allocations()) }
+  mutating func begin() {
+    let now = CPU.wall
+    since = (CPU.thread, bare_allocations(), now)
+  }
 
   mutating func end() {
     allocations += bare_allocations() - since.allocations
     seconds += CPU.thread - since.seconds
+    elapsed += CPU.wall - since.elapsed
   }
 }
 

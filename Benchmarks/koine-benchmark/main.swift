@@ -1,15 +1,16 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
     forward      the router, one publisher and 40 receivers, against bare encryption and sending
     scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
+    shards       the router on one and on two cores: one large room, and two
     meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
@@ -33,6 +34,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("call-connect", { _ in try CallBenchmark(calls: 50).run() }),
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
+  ("shards", { seconds in try ShardsBenchmark(seconds: seconds).run() }),
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
 ]
 

@@ -40,6 +40,8 @@ final class Forwarder {
   /// A layer that makes no pictures for so long has probably been given up.
   private static let pause = Duration.milliseconds(400)
   private(set) var packets = 0
+  /// The track and its owner may be gone.
+  private var isOver = false
 
   init(_ track: PublishedTrack, to receiver: Member, media: Media, sender: SenderID, random: inout SeededRandom) {
     (self.track, self.receiver, self.media, self.sender) = (track, receiver, media, sender)
@@ -58,13 +60,18 @@ final class Forwarder {
 
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
-  /// Passes a packet on, unless it is not what the receiver should get now.
+  /// Whether anything may go this way at all.
+  var isOpen: Bool { !isOver && !rests && receiver.isConnected }
+
+  /// Passes a packet on, unless it is not what the receiver should get now. Touches nothing but this way and its receiver's
+  /// peer: those of several receivers may be walked at once.
   /// - Returns: whether it did.
-  func forward(_ shared: SharedPacket, _ numbers: SourceNumbers, _ facts: PictureFacts, at now: Tick) -> Bool {
-    guard !rests, receiver.isConnected else { return false }
-    if current != shared.layer || stretch != track.stretch {
+  func forward(_ passing: Passing, at now: Tick) -> Bool {
+    let (shared, numbers, facts) = (passing.packet, passing.numbers, passing.facts)
+    guard isOpen else { return false }
+    if current != shared.layer || stretch != passing.stretch {
       guard facts.startsKeyFrame || track.codec.isAudio, takes(shared.layer, at: now) else { return false }
-      begin(shared.layer, at: numbers, now: now)
+      begin(shared.layer, at: numbers, of: passing.stretch, now: now)
     }
     var isLeftOut = false
     if !temporal.admits(facts, numbers) {
@@ -95,11 +102,12 @@ final class Forwarder {
     !track.layers[layer].isLive(at: now, within: Self.pause) && !track.layers[layer].isAboutToBegin(at: now)
   }
 
-  private func begin(_ layer: Int, at numbers: SourceNumbers, now: Tick) {
+  private func begin(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
     if let current, layer < current { receiver.seat.peer.dropQueued(of: sender) }
-    splice.cut(at: numbers, aligned: aligned(numbers.timestamp, of: layer), now: now)
+    let aligned = self.stretch == stretch ? aligned(numbers.timestamp, of: layer) : nil
+    splice.cut(at: numbers, aligned: aligned, now: now)
     current = layer
-    stretch = track.stretch
+    self.stretch = stretch
     setTemporalLimit()
     temporal.begin()
     if let report = track.layers[layer].report { anchor(layer, captured: report.captured, timestamp: report.timestamp) }
@@ -107,7 +115,7 @@ final class Forwarder {
 
   /// The timestamp that the layer forwarded so far has at the same time of capture.
   private func aligned(_ timestamp: UInt32, of layer: Int) -> UInt32? {
-    guard let current, current != layer, stretch == track.stretch, let old = track.layers[current].report,
+    guard let current, current != layer, let old = track.layers[current].report,
       let new = track.layers[layer].report
     else { return nil }
     let between = (new.captured - old.captured).nanoseconds
@@ -159,6 +167,7 @@ final class Forwarder {
 
   /// The receiver gets no more of it.
   func end() {
+    isOver = true
     receiver.seat.peer.removeSender(sender)
     receiver.giveSources(of: media)
   }

@@ -1,5 +1,5 @@
 import KoineBase
-import KoineTransport
+package import KoineTransport
 
 /// A peer's place in the router.
 final class Seat {
@@ -9,7 +9,13 @@ final class Seat {
   var member: Member?
   /// The addresses whose datagrams go to this peer without further questions, the latest last.
   fileprivate var boundTo: [SocketAddress] = []
+  /// What tracks pass on to it, in order; decided and written when it is polled.
+  fileprivate var owed: [(forwarder: Forwarder, passing: Int)] = []
+  /// Of these, how many went out.
+  fileprivate var forwarded = 0
   fileprivate var isDirty = false
+  /// The peer's deadline, as it was polled.
+  fileprivate var due: Tick?
   fileprivate var alarm = HeapAlarm()
 
   fileprivate init(peer: Peer, number: Int) { (self.peer, self.number) = (peer, number) }
@@ -27,6 +33,8 @@ final class PeerTable {
   private var dirty: [Seat] = []
   private var dirtyHead = 0
   private var timers = TimerHeap()
+  /// What seats are owed, once for all.
+  private var passing: [Passing] = []
   /// Peers that have only their goodbyes to say.
   private var leaving: [Peer] = []
 
@@ -90,6 +98,35 @@ final class PeerTable {
     dirty.append(seat)
   }
 
+  /// Notes a packet that a track passes on, until everything has been polled.
+  func note(_ passing: Passing) -> Int {
+    self.passing.append(passing)
+    return self.passing.count - 1
+  }
+
+  func owe(_ passing: Int, by forwarder: Forwarder) {
+    let seat = forwarder.receiver.seat
+    seat.owed.append((forwarder, passing))
+    touch(seat)
+  }
+
+  /// Touches nothing but the seat, its peer and its forwarders, and reads what these stand on.
+  private func settleDebts(of seat: Seat, _ passing: [Passing], at now: Tick) {
+    for (forwarder, index) in seat.owed where forwarder.forward(passing[index], at: now) { seat.forwarded += 1 }
+    seat.owed.removeAll(keepingCapacity: true)
+  }
+
+  /// It has been polled until nothing was due.
+  private func putAway(_ seat: Seat) {
+    if isSeated(seat) {
+      seat.member?.room.forwardedPackets += seat.forwarded
+      seat.alarm.arm(seat.due, .peer(seat.number), in: &timers)
+    }
+    seat.owed.removeAll(keepingCapacity: true)
+    seat.forwarded = 0
+    seat.isDirty = false
+  }
+
   /// The next datagram of any touched peer. One peer is emptied before the next, so that what leaves for one receiver
   /// leaves together.
   func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
@@ -100,15 +137,35 @@ final class PeerTable {
     while dirtyHead < dirty.count {
       let seat = dirty[dirtyHead]
       if isSeated(seat) {
+        if !seat.owed.isEmpty { settleDebts(of: seat, passing, at: now) }
         if let transmit = seat.peer.poll(into: out, at: now) { return transmit }
-        seat.alarm.arm(seat.peer.deadline, .peer(seat.number), in: &timers)
+        seat.due = seat.peer.deadline
       }
-      seat.isDirty = false
+      putAway(seat)
       dirtyHead += 1
     }
+    passing.removeAll(keepingCapacity: true)
     dirty.removeAll(keepingCapacity: true)
     dirtyHead = 0
     return nil
+  }
+
+  /// As `poll`, until nothing is due, by all hands at once: what one peer has to send is no other's business, so each is
+  /// one piece of work.
+  func poll(by crew: Crew, at now: Tick, _ send: (_ departure: Departure, _ hand: Int) -> Void) {
+    for peer in leaving { send(Departure(peer: peer, now: now), 0) }
+    leaving.removeAll()
+    let (touched, passing) = (dirty, passing)
+    crew.share(touched.count) { index, hand in
+      let seat = touched[index]
+      guard isSeated(seat) else { return }
+      settleDebts(of: seat, passing, at: now)
+      send(Departure(peer: seat.peer, now: now), hand)
+      seat.due = seat.peer.deadline
+    }
+    for seat in touched { putAway(seat) }
+    self.passing.removeAll(keepingCapacity: true)
+    dirty.removeAll(keepingCapacity: true)
   }
 
   // MARK: Time
@@ -117,7 +174,7 @@ final class PeerTable {
   func popDue(at now: Tick) -> Seat? {
     while let entry = timers.popDue(at: now) {
       guard case .peer(let number) = entry.owner, let seat = seats[number], seat.alarm.fired(entry) else { continue }
-      guard let deadline = seat.peer.deadline else { continue }
+      guard let deadline = seat.isDirty ? seat.peer.deadline : seat.due else { continue }
       if deadline <= now { return seat }
       seat.alarm.arm(deadline, .peer(number), in: &timers)
     }
@@ -125,4 +182,22 @@ final class PeerTable {
   }
 
   private func isSeated(_ seat: Seat) -> Bool { seats[seat.number] === seat }
+}
+
+/// A packet on its way from a track to those who get it, read once for all of them.
+struct Passing {
+  let packet: SharedPacket
+  let numbers: SourceNumbers
+  let facts: PictureFacts
+  /// The track's, when it came.
+  let stretch: UInt64
+}
+
+/// What one peer has to send now.
+package struct Departure {
+  fileprivate let peer: Peer
+  fileprivate let now: Tick
+
+  /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
+  package func poll(into out: UnsafeMutableRawBufferPointer) -> Transmit? { peer.poll(into: out, at: now) }
 }

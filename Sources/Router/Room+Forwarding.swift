@@ -21,10 +21,13 @@ extension Room {
     let facts = track.codec.isAudio ? PictureFacts() : PictureFacts(packet, of: track.codec, numbers: &numbers)
     track.layers[packet.layer].count(packet, facts)
     if facts.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer) }
-    for forwarder in track.forwarders {
-      guard forwarder.forward(packet, numbers, facts, at: now) else { continue }
-      forwardedPackets += 1
-      peers.touch(forwarder.receiver.seat)
+    var passing: Int?
+    for forwarder in track.forwarders where forwarder.isOpen {
+      let number =
+        passing
+        ?? peers.note(Passing(packet: packet, numbers: numbers, facts: facts, stretch: track.stretch))
+      passing = number
+      peers.owe(number, by: forwarder)
     }
   }
 

@@ -60,14 +60,14 @@ package struct ForwardingStatistics: Hashable, Sendable {
 /// (`Conversation`) goes on when the line breaks and the client comes back on another one.
 ///
 /// A room is one control value (`Room`): who is there, what they publish, who gets what, in one place and in order. A packet
-/// goes from its ingress peer through the track's list of forwarders to the egress peers; on that path there is one look-up
-/// by address per datagram and none by name, and nothing is allocated.
+/// goes from its ingress peer to the track, which notes it with all who may get it; when their peers are polled, each one's
+/// forwarder decides and rewrites. On that path there is one look-up by address per datagram and none by name, and nothing is
+/// allocated.
 ///
-/// **Shards.** To use more cores, the peers of a room are to be divided among N loops, each with a `PeerTable` of its own.
-/// What crosses is already in one piece: a track's forwarders are a flat list (to be kept per shard), a forwarder touches
-/// nothing but its own state and its receiver's peer, and a packet is a shared immutable block (to be handed over once per
-/// shard that has a receiver). The way back is narrow: a key frame wanted for (track, layer), an estimate for a member.
-/// `Room`, `SpeakerBoard` and all messages stay with one owner.
+/// **More cores.** What a packet costs is nearly all spent on its way out, once per receiver: its place in that receiver's
+/// stream, its header, its encryption, its system call. `poll(by:at:_:)` shares that out among the hands of a crew, receiver by receiver, whichever rooms they
+/// are in; everything that decides (rooms, messages, layers, ICE, reports) stays with the one owner, between two polls.
+/// Peers have nothing in common but payloads, which are immutable once they are shared.
 package final class Router {
   var configuration: RouterConfiguration
   var random: SeededRandom
@@ -147,6 +147,12 @@ package final class Router {
   /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     peers.poll(into: out, at: now)
+  }
+
+  /// In place of `poll(into:at:)`: lets all hands write and send at once. `send` is called once for each peer that may have
+  /// something, on the hand's own thread, and polls it until nothing is due.
+  package func poll(by crew: Crew, at now: Tick, _ send: (_ departure: Departure, _ hand: Int) -> Void) {
+    peers.poll(by: crew, at: now, send)
   }
 
   // MARK: Time

@@ -25,7 +25,9 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private var outlets: [ConnectionID: any SignalOutlet] = [:]
   private var browsers: [ConnectionID: BrowserEnd] = [:]
   private var stays: [ConnectionID: Logger] = [:]
-  private let datagram = Bytes(capacity: 2_048)
+  private var crew: Crew?
+  /// One for each of the crew.
+  private var ways: [WayOut] = []
   private let nextConnection = Lock(0)
   private var addresses: [SocketAddress] = []
   /// Announced addresses by the bound ones, where they differ.
@@ -74,9 +76,14 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
         announcedAddresses[bound] = announced
       }
     }
+    // No threads for nothing: they come with the sockets, and go with them.
+    let crew = Crew(hands: configuration.loops)
+    self.crew = crew
+    ways = (0..<crew.hands).map { _ in
+      WayOut(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0)) })
+    }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
-    routerConfiguration.limits.rooms = configuration.limits.rooms
-    routerConfiguration.limits.participants = configuration.limits.participants
+    routerConfiguration.limits.take(configuration.limits)
     routerConfiguration.authorization = Authorization(
       check: { [authorization] in authorization.withLock { $0 }.check($0) },
       checkIdentity: { [authorization] in authorization.withLock { $0 }.checkIdentity($0) })
@@ -106,6 +113,8 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   private func close() {
     router = nil
+    crew = nil
+    ways.removeAll()
     outlets.removeAll()
     browsers.removeAll()
     for address in addresses { place.close(boundAddresses[address] ?? address) }
@@ -195,7 +204,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   }
 
   func endTurn(at now: Tick) {
-    guard let router else { return }
+    guard let router, let crew else { return }
     // What everybody is told comes out once for each, one after the other.
     var last: SharedMessage?
     while let (connection, message) = router.pollMessage() {
@@ -208,12 +217,8 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
         outlets[connection]?.send(shared)
       }
     }
-    while let transmit = router.poll(into: datagram.writable, at: now) {
-      place.send(
-        UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]),
-        from: boundAddresses[transmit.source] ?? transmit.source, to: transmit.destination)
-    }
-    place.flush()
+    let ways = ways
+    router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
     place.wake(at: router.deadline)
   }
 
@@ -235,6 +240,38 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       stays.removeValue(forKey: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
     default: break
     }
+  }
+}
+
+/// Where one hand writes datagrams, and its ways out of the sockets.
+///
+/// `@unchecked Sendable`: one thread at a time, as `Crew` says.
+private final class WayOut: @unchecked Sendable {
+  private let datagram = Bytes(capacity: 2_048)
+  /// By the address that clients know; few.
+  private let senders: [(source: SocketAddress, sender: UDPSender?)]
+
+  init(_ senders: [(source: SocketAddress, sender: UDPSender?)]) { self.senders = senders }
+
+  /// Whatever leaves for one peer leaves together.
+  func send(_ departure: Departure) {
+    while let transmit = departure.poll(into: datagram.writable) {
+      sender(from: transmit.source)?.send(
+        UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), to: transmit.destination)
+    }
+    for (_, sender) in senders { sender?.flush() }
+  }
+
+  private func sender(from source: SocketAddress) -> UDPSender? {
+    for entry in senders where entry.source == source { return entry.sender }
+    return nil
+  }
+}
+
+extension RouterLimits {
+  fileprivate mutating func take(_ limits: ServerLimits) {
+    (rooms, participants, lobby) = (limits.rooms, limits.participants, limits.lobby)
+    (tracks, subscriptions, forwardedVoices) = (limits.tracks, limits.subscriptions, limits.voices)
   }
 }
 

@@ -43,6 +43,9 @@ package final class LoopPlace: Sendable {
     current?.loop.send(datagram, from: source, to: destination)
   }
 
+  /// For another thread to send by, until the socket at that address is closed.
+  package func makeSender(from source: SocketAddress) -> UDPSender? { current?.loop.makeSender(from: source) }
+
   package func flush() { current?.loop.flush() }
 
   package func wake(at deadline: Tick?) { if let (loop, id) = current { loop.wake(id, at: deadline) } }

@@ -164,6 +164,11 @@ package final class UDPLoop: @unchecked Sendable {
     unflushed.insert(descriptor)
   }
 
+  /// For another thread to send by, until the socket at that address is closed.
+  package func makeSender(from source: SocketAddress) -> UDPSender? {
+    descriptors[source].flatMap { sockets[$0]?.socket.makeSender() }
+  }
+
   package func flush() {
     for descriptor in unflushed { sockets[descriptor]?.socket.flush() }
     unflushed.removeAll(keepingCapacity: true)

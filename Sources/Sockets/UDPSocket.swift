@@ -17,14 +17,7 @@ package final class UDPSocket {
   private var lengths = [Int32](repeating: 0, count: Int(koine_batch))
   private var sources = [sockaddr_storage](repeating: sockaddr_storage(), count: Int(koine_batch))
   private var pointers: [UnsafeMutableRawPointer?] = []
-  /// Datagrams of one size to one address that wait to leave in one call.
-  private let run = Bytes(capacity: 60_000)
-  private var runSegment = 0
-  private var runDestination: SocketAddress?
-  /// The kernel has refused to cut runs into datagrams.
-  private var sendsSingly = false
-  /// Datagrams and runs that could not be sent: refused by the system, empty, or too long.
-  package private(set) var sendFailures = 0
+  private let sender: UDPSender
 
   package static let datagramCapacity = 1_600
 
@@ -33,6 +26,7 @@ package final class UDPSocket {
     let family = address.family == .ipv4 ? AF_INET : AF_INET6
     descriptor = socket(family, Int32(SOCK_DGRAM.rawValue) | 0o4000 | 0o2000000, 0)  // SOCK_NONBLOCK | SOCK_CLOEXEC
     guard descriptor >= 0 else { throw SocketError(call: "socket", code: errno) }
+    sender = UDPSender(descriptor)
     var size: Int32 = 2 << 20
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -86,50 +80,18 @@ package final class UDPSocket {
 
   // MARK: Sending
 
-  /// Collects a datagram; runs of equal size to one address leave in one system call. Call `flush()` at the end.
+  /// Collects a datagram, on the socket's own thread. Call `flush()` at the end.
   package func send(_ datagram: UnsafeRawBufferPointer, to destination: SocketAddress) {
-    guard !datagram.isEmpty, datagram.count <= run.capacity else {
-      sendFailures += 1
-      return
-    }
-    let fits =
-      runDestination == destination && datagram.count <= runSegment && run.count + datagram.count <= run.capacity
-    if !fits || run.count % runSegment != 0 || run.count / runSegment >= 60 || sendsSingly { flush() }
-    if run.count == 0 {
-      runDestination = destination
-      runSegment = datagram.count
-    }
-    run.append(datagram)
+    sender.send(datagram, to: destination)
   }
 
-  package func flush() {
-    guard run.count > 0, let destination = runDestination else { return }
-    defer { run.count = 0 }
-    var storage = sockaddr_storage()
-    let length = destination.fill(&storage)
-    let status = transmit(&storage, length, run.readable, segment: runSegment)
-    if status == -EIO || status == -EINVAL || status == -EOPNOTSUPP, run.count > runSegment {
-      sendsSingly = true
-      var offset = 0
-      while offset < run.count {
-        let part = UnsafeRawBufferPointer(rebasing: run.readable[offset..<min(offset + runSegment, run.count)])
-        if transmit(&storage, length, part, segment: part.count) != 0 { sendFailures += 1 }
-        offset += runSegment
-      }
-    } else if status != 0 {
-      sendFailures += 1  // the path is full or gone: what is lost is asked for again, as on any path
-    }
-  }
+  package func flush() { sender.flush() }
 
-  private func transmit(
-    _ storage: inout sockaddr_storage, _ length: socklen_t, _ bytes: UnsafeRawBufferPointer, segment: Int
-  ) -> Int32 {
-    withUnsafePointer(to: &storage) { address in
-      address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        koine_send(descriptor, $0, length, bytes.baseAddress, bytes.count, segment)
-      }
-    }
-  }
+  /// Datagrams and runs that could not be sent: refused by the system, empty, or too long.
+  package var sendFailures: Int { sender.failures }
+
+  /// For another thread to send by, while this socket lives.
+  package func makeSender() -> UDPSender { UDPSender(descriptor) }
 }
 
 extension SocketAddress {

@@ -9,8 +9,14 @@ struct ServedRooms {
   let server: Server
   let address: ServerAddress
 
-  init(access: ServerConfiguration.Access = .open, limits: ServerLimits = ServerLimits()) async throws {
-    server = try await Server.start(ServerConfiguration(port: 0, access: access, limits: limits, logger: .silent))
+  init(
+    access: ServerConfiguration.Access = .open, limits: ServerLimits = ServerLimits(),
+    media: ServerConfiguration.MediaAddress? = nil, loops: Int = 1
+  ) async throws {
+    server = try await Server.start(
+      ServerConfiguration(
+        port: 0, mediaAddresses: media.map { [$0] } ?? [], access: access, limits: limits, loops: loops,
+        logger: .silent))
     address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
   }
 
@@ -36,6 +42,29 @@ struct ServedRooms {
     #expect(sessions[0].participants.map(\.name) == ["Ben"])
     for session in sessions { await session.leave() }
     #expect(sessions.map(\.state) == [.ended(.left), .ended(.left)])
+    await rooms.server.stop()
+  }
+
+  /// One room, on more loops than one core sends.
+  @Test func aRoomIsSpreadOverSeveralLoops() async throws {
+    let rooms = try await ServedRooms(loops: 3)
+    let sessions = (0..<7).map { Session(JoinRequest(room: "tea", name: "P\($0)"), in: rooms.world()) }
+    let sights = sessions.dropFirst().map { session in
+      let sight = Sight()
+      sight.follow(session)
+      return sight
+    }
+    try sessions[0].publish(camera: Devices.camera("stamp:P0,160x90@30"))
+    try sessions[0].publish(microphone: Devices.microphone("tone"))
+    for session in sessions { try await session.join() }
+    for sight in sights { await sight.untilSeenAndHeard() }
+    await sessions[6].leave()  // while what it is sent is on its way
+    for sight in sights.dropLast() {
+      sight.forget()
+      await sight.untilSeenAndHeard()
+      #expect(sight.names == ["P0"])
+    }
+    for session in sessions.dropLast() { await session.leave() }
     await rooms.server.stop()
   }
 
