@@ -1,0 +1,262 @@
+import Dispatch
+import Foundation
+import Glibc
+import Koine
+import KoineBase
+import KoineServer
+import KoineSockets
+import NIOCore
+import NIOPosix
+
+/// Stands between a server and its clients' media, as somebody on their way does: passes on what comes, keeps some of it,
+/// and sends it, spoilt, late and again, from the very addresses that the server trusts, and from others.
+///
+/// `@unchecked Sendable`: touched on the network loop, but for `kept`, which is locked, and the flood's own senders.
+final class Wiretap: UDPLoopClient, @unchecked Sendable {
+  /// Where clients think the server is; keeps the server's port.
+  static let announced = KoineBase.SocketAddress(ipv4: 0x7F00_0002, port: 0)
+
+  private static let memory = 512
+
+  private let place = LoopPlace()
+  private let server: KoineBase.SocketAddress
+  private var front = announced
+  /// Ours towards the server, by the client's, and back.
+  private var ours: [KoineBase.SocketAddress: KoineBase.SocketAddress] = [:]
+  private var clients: [KoineBase.SocketAddress: KoineBase.SocketAddress] = [:]
+  private struct Kept {
+    var datagrams: [[UInt8]] = []
+    var next = 0
+    var senders: [UDPSender] = []
+    var isOver = false
+    var sent = 0
+  }
+  private let kept = Lock(Kept())
+
+  /// - Parameter server: where it really is.
+  init(before server: KoineBase.SocketAddress) async {
+    self.server = server
+    await withCheckedContinuation { done in
+      place.post(for: self) { [self] in
+        front = (try? place.open(Self.announced.with(port: server.port))) ?? front
+        for _ in 0..<2 {
+          guard let stranger = try? place.open(.loopback()), let sender = place.makeSender(from: stranger) else {
+            break
+          }
+          kept.withLock { $0.senders.append(sender) }
+        }
+        done.resume()
+      }
+    }
+  }
+
+  func handle(
+    _ datagram: Bytes, from source: KoineBase.SocketAddress, to destination: KoineBase.SocketAddress, at now: Tick
+  ) {
+    if destination == front {
+      guard let own = ours[source] ?? admit(source) else { return }
+      keep(datagram)
+      place.send(datagram.readable, from: own, to: server)
+    } else if let client = clients[destination] {
+      place.send(datagram.readable, from: front, to: client)
+    }
+  }
+
+  private func admit(_ client: KoineBase.SocketAddress) -> KoineBase.SocketAddress? {
+    guard let own = try? place.open(.loopback()), let sender = place.makeSender(from: own) else { return nil }
+    ours[client] = own
+    clients[own] = client
+    kept.withLock { $0.senders.append(sender) }
+    return own
+  }
+
+  private func keep(_ datagram: Bytes) {
+    kept.withLock { kept in
+      if kept.datagrams.count < Self.memory {
+        kept.datagrams.append(datagram.array)
+      } else {
+        kept.datagrams[kept.next] = datagram.array
+        kept.next = (kept.next + 1) % Self.memory
+      }
+    }
+  }
+
+  func handleTimeout(at now: Tick) {}
+  func endTurn(at now: Tick) { place.flush() }
+
+  // MARK: The flood
+
+  /// As fast as one core can.
+  func flood() {
+    Thread.detachNewThread { [self] in
+      var random = SystemRandomNumberGenerator()
+      while true {
+        let (isOver, datagrams, senders) = kept.withLock { ($0.isOver, $0.datagrams, $0.senders) }
+        if isOver { return }
+        for _ in 0..<64 {
+          guard let sender = senders.randomElement(using: &random) else { continue }
+          for _ in 0..<16 {
+            let datagram = Self.harm(datagrams, &random)
+            datagram.withUnsafeBytes { sender.send($0, to: server) }
+          }
+          sender.flush()
+        }
+        kept.withLock { $0.sent += 64 * 16 }
+      }
+    }
+  }
+
+  /// Noise, or what has been heard: as it was and long ago, cut short, or changed.
+  private static func harm(_ heard: [[UInt8]], _ random: inout SystemRandomNumberGenerator) -> [UInt8] {
+    let kind = Int.random(in: 0..<4, using: &random)
+    guard kind > 0, var datagram = heard.randomElement(using: &random) else {
+      var noise = [UInt8](
+        repeating: UInt8.random(in: .min ... .max, using: &random), count: 1 + Int(random.next() % 1_400))
+      // STUN, DTLS, RTP, RTCP, and what is none of them.
+      noise[0] = [0, 1, 22, 23, 128, 144, 192, 255][Int(random.next() % 8)]
+      return noise
+    }
+    switch kind {
+    case 1: return datagram
+    case 2: return Array(datagram.prefix(Int.random(in: 1...datagram.count, using: &random)))
+    default:
+      for _ in 0..<4 { datagram[Int.random(in: datagram.indices, using: &random)] ^= UInt8(1 + random.next() % 255) }
+      return datagram
+    }
+  }
+
+  /// - Returns: how many datagrams were sent.
+  func end() -> Int {
+    place.post(for: self) { [self] in place.rest() }
+    return kept.withLock { kept in
+      kept.isOver = true
+      return kept.sent
+    }
+  }
+}
+
+/// Connections of strangers, from addresses of their own: a thousand that never say a whole word, and some that come and
+/// go as fast as they can with nonsense.
+final class Strangers: Sendable {
+  private struct State {
+    var isOver = false
+    var calls = 0
+  }
+
+  private let port: Int
+  private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+  private let state = Lock(State())
+  private let halfOpen = Lock(0)
+
+  init(to port: Int) { self.port = port }
+
+  private var isOver: Bool { state.withLock { $0.isOver } }
+  var held: Int { halfOpen.withLock { $0 } }
+
+  private func connect(from number: Int) -> EventLoopFuture<any Channel> {
+    do {
+      let own = try NIOCore.SocketAddress(ipAddress: "127.0.1.\(number)", port: 0)
+      return ClientBootstrap(group: group).bind(to: own).connect(host: "127.0.0.1", port: port)
+    } catch {
+      return group.next().makeFailedFuture(error)
+    }
+  }
+
+  // MARK: Half a word
+
+  private static let beginnings = [
+    "", "G", "GET", "GET / HTTP/1.1\r\nHost: x\r\n", "\0\u{1}\u{2}",
+    "GET /signaling HTTP/1.1\r\nUpgrade: websocket\r\n",
+    "POST / HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n",
+  ]
+
+  /// - Returns: once they stand. Those that the server gives up come again.
+  func hold(_ count: Int) async throws {
+    for first in stride(from: 0, to: count, by: 50) {
+      let batch = (first..<min(first + 50, count)).map { hold(number: $0) }
+      for one in batch { try await one.get() }
+    }
+  }
+
+  private func hold(number: Int) -> EventLoopFuture<Void> {
+    connect(from: 1 + number % 8).map { [self] channel in
+      halfOpen.withLock { $0 += 1 }
+      channel.writeAndFlush(ByteBuffer(string: Self.beginnings[number % Self.beginnings.count]), promise: nil)
+      channel.closeFuture.whenComplete { [self] _ in
+        halfOpen.withLock { $0 -= 1 }
+        if !isOver { _ = hold(number: number) }
+      }
+    }
+  }
+
+  // MARK: Nonsense
+
+  func shout(_ count: Int) {
+    for number in 0..<count { call(number) }
+  }
+
+  private func call(_ number: Int) {
+    guard !isOver else { return }
+    connect(from: 20 + number).whenComplete { [self] result in
+      state.withLock { $0.calls += 1 }
+      guard case .success(let channel) = result else { return call(number) }
+      channel.writeAndFlush(ByteBuffer(bytes: nonsense())).whenComplete { _ in channel.close(promise: nil) }
+      channel.closeFuture.whenComplete { [self] _ in call(number) }
+    }
+  }
+
+  private func nonsense() -> [UInt8] {
+    var random = SystemRandomNumberGenerator()
+    let noise = (0..<Int.random(in: 0...2_000, using: &random)).map { _ in
+      UInt8.random(in: .min ... .max, using: &random)
+    }
+    let path = Bool.random(using: &random) ? Server.signalingPath : Server.browserPath
+    let upgrade = Array(
+      """
+      GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+      Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+      """.utf8)
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0: return noise
+    case 1: return Array("GET /".utf8) + noise
+    case 2: return Array(upgrade.prefix(Int.random(in: 0...upgrade.count, using: &random)))
+    case 3: return upgrade + noise
+    case 4: return upgrade + Self.frame(noise)
+    default:
+      var words = Self.words.randomElement(using: &random) ?? []
+      if Bool.random(using: &random) { words = Array(words.prefix(Int.random(in: 0...words.count, using: &random))) }
+      if Bool.random(using: &random), !words.isEmpty { words[Int.random(in: words.indices, using: &random)] ^= 4 }
+      return upgrade + (0..<Int.random(in: 1...20, using: &random)).flatMap { _ in Self.frame(words) }
+    }
+  }
+
+  private static let words = [
+    #"{"type":"join","version":1,"room":"tea","name":"Eve","description":{"ufrag":"a","password":"b"}}"#,
+    #"{"type":"ping","number":1}"#, #"{"type":"resumeConversation","key":"1-1","heard":0}"#, #"{"type":"leave"}"#,
+    #"{"join":{"version":1,"room":"tea"}}"#, "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "{}", "null", "1e999",
+  ].map { Array($0.utf8) }
+
+  /// A text message, masked with nothing (RFC 6455, 5.2).
+  private static func frame(_ text: [UInt8]) -> [UInt8] {
+    let count = text.count
+    let length = count < 126 ? [0x80 | UInt8(count)] : [0xFE, UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
+    return [0x81] + length + [0, 0, 0, 0] + text
+  }
+
+  /// - Returns: how often somebody came.
+  func end() async throws -> Int {
+    let calls = state.withLock { state in
+      state.isOver = true
+      return state.calls
+    }
+    try await group.shutdownGracefully()
+    return calls
+  }
+}
+
+/// Of this process, in megabytes.
+var residentMegabytes: Int {
+  let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").dropFirst()
+    .first
+  return (pages.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1_048_576
+}
