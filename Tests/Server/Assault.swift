@@ -151,7 +151,8 @@ final class Strangers: Sendable {
   init(to port: Int) { self.port = port }
 
   private var isOver: Bool { state.withLock { $0.isOver } }
-  var held: Int { halfOpen.withLock { $0 } }
+  /// How many connections have stood and said half a word.
+  var stood: Int { halfOpen.withLock { $0 } }
 
   private func connect(from number: Int) -> EventLoopFuture<any Channel> {
     do {
@@ -183,7 +184,6 @@ final class Strangers: Sendable {
       halfOpen.withLock { $0 += 1 }
       channel.writeAndFlush(ByteBuffer(string: Self.beginnings[number % Self.beginnings.count]), promise: nil)
       channel.closeFuture.whenComplete { [self] _ in
-        halfOpen.withLock { $0 -= 1 }
         if !isOver { _ = hold(number: number) }
       }
     }

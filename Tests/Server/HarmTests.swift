@@ -10,7 +10,7 @@ import Testing
 private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatMap { Int($0) }
 
 /// What strangers throw at the ports while people are in a call.
-@Suite(.timeLimit(.minutes((seconds ?? 0) / 60 + 2)), .serialized) struct HarmTests {
+@Suite(.timeLimit(.minutes((seconds ?? 0) / 60 + 5)), .serialized) struct HarmTests {
   private func callInProgress(_ rooms: ServedRooms) async throws -> (sessions: [Session], sight: Sight) {
     let sessions = ["Ana", "Ben"].map { Session(JoinRequest(room: "tea", name: $0), in: rooms.world()) }
     let sight = Sight()
@@ -33,7 +33,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     let call = try await callInProgress(rooms)
     let strangers = Strangers(to: rooms.server.port)
     try await strangers.hold(1_000)
-    #expect(strangers.held == 1_000)
+    #expect(strangers.stood >= 1_000)
 
     wiretap.flood()
     strangers.shout(8)
