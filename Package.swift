@@ -415,7 +415,9 @@ for mode in symbolModes {
       name: "Symbols" + mode.name,
       dependencies: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonIVSBroadcast", "VideoSDKRTC",
-        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo",
+        "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine",
+        "KoineEmbeddedBackend",
+        "KoineTokens",
       ],
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))
 }

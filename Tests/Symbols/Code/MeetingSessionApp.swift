@@ -3,7 +3,7 @@ import Foundation
 import KoineCoreVideo
 import KoineUIKit
 
-// The symbols as an app writes them. None of this is run: it has only to compile, in every mode.
+// The symbols as an app writes them. It has to compile in every mode, and the model runs in each (`RunningTests`).
 
 /// Conforms as the guide's older page has it: the newer methods may be missing.
 final class MeetingNewcomer: AudioVideoObserver {
@@ -41,15 +41,19 @@ final class MeetingModel: NSObject, AudioVideoObserver, RealtimeObserver, VideoT
   }
 
   /// From what the service answers, as the demo's own decoder makes it.
-  convenience init(host: String, id: String, token: String) {
+  convenience init(host: String, id: String, token: String, name: String = "Ana") {
     let placement = MediaPlacement(
       audioFallbackUrl: host, audioHostUrl: host, signalingUrl: host, turnControlUrl: host)
     let meeting = Meeting(
       externalMeetingId: nil, mediaPlacement: placement, mediaRegion: "here", meetingId: id)
     self.init(
       CreateMeetingResponse(meeting: meeting),
-      CreateAttendeeResponse(attendee: Attendee(attendeeId: "a", externalUserId: "Ana", joinToken: token)))
+      CreateAttendeeResponse(attendee: Attendee(attendeeId: name.lowercased(), externalUserId: name, joinToken: token)))
   }
+
+  var names: Set<String> { Set(attendees.map(\.externalUserId)) }
+  var remoteVideos: Int { sources.count }
+  var lastLine: String? { lines.last }
 
   func start() throws {
     let facade: AudioVideoFacade = session.audioVideo

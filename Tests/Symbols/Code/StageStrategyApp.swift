@@ -4,7 +4,7 @@ import KoineAVFoundation
 import KoineCoreMedia
 import KoineUIKit
 
-// The symbols as an app writes them. None of this is run: it has only to compile, in every mode.
+// The symbols as an app writes them. It has to compile in every mode, and the first screen runs in each (`RunningTests`).
 
 /// An app of 1.12: strategy, renderer and all delegates in one view model, as in the vendor's samples.
 final class StageScreen: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDelegate, IVSStageStreamDelegate,
@@ -17,6 +17,10 @@ final class StageScreen: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorD
   private var previews: [IVSImagePreviewView] = []
   private var selectedCamera: IVSDeviceDescriptor?
   private var selectedMicrophone: IVSDeviceDescriptor?
+
+  /// How many streams have been told of, one's own too, and how often each view has been drawn.
+  var streamCount: Int { remote.values.reduce(0) { $0 + $1.count } }
+  var shownFrames: [Int] { previews.map(\.framesRendered) }
 
   func join(_ token: String) throws {
     let devices = deviceDiscovery.listLocalDevices()
