@@ -42,6 +42,25 @@ import Testing
     }
   }
 
+  /// A street: engines far and near, tyres on wet stone, swelling and fading by 4 dB as cars go by every few seconds.
+  private static func street(count: Int) -> [Double] {
+    var state: UInt32 = 23
+    var (rumble, deep, hiss) = (0.0, 0.0, 0.0)
+    return (0..<count).map { n in
+      state = state &* 1_664_525 &+ 1_013_904_223
+      let white = Double(state >> 8) / Double(1 << 23) - 1
+      let seconds = Double(n) / 48_000
+      deep += 0.008 * (white - deep)
+      rumble += 0.05 * (white - rumble)
+      hiss += 0.35 * (white - hiss)
+      let engine = (1...6).reduce(0.0) {
+        $0 + sin(2 * .pi * (31 + 2 * sin(0.7 * seconds)) * Double($1) * seconds) / Double($1)
+      }
+      let passing = 1 + 0.22 * sin(2 * .pi * seconds / 3.7) + 0.15 * sin(2 * .pi * seconds / 1.9)
+      return passing * (4 * deep + 1.2 * rumble + 0.12 * (hiss - rumble) + 0.03 * engine)
+    }
+  }
+
   /// What a loudspeaker adds to a microphone 100 ms later: the direct way and a few walls.
   private static func echo(of far: [Int16]) -> [Double] {
     let delay = 4_800
@@ -101,21 +120,24 @@ import Testing
     #expect(reduction >= 20, "\(reduction) dB")
   }
 
-  @Test func speechInAFansNoiseStandsOutSixDecibelsMore() async throws {
+  enum Noise: CaseIterable { case fan, street }
+
+  @Test(arguments: Noise.allCases)
+  func speechInNoiseStandsOutSixDecibelsMore(noise: Noise) async throws {
     let speech = try await Self.speech(Self.text)
     let start = 3 * 48_000
     let (spoken, silent) = blocks(of: speech, after: start)
     try #require(spoken.count > 300 && silent.count > 50)
-    let fan = Self.fan(count: speech.count)
-    let fanPower = fan.reduce(0) { $0 + $1 * $1 } / Double(fan.count)
-    let level = (Self.power(spoken.flatMap { speech[$0] }) / fanPower / pow(10, 0.5)).squareRoot()  // 5 dB
-    let captured = zip(speech, fan).map { Int16(clamping: Int(Double($0) + level * $1)) }
-    func ratio(_ sound: [Int16]) -> Double {
-      let noise = Self.power(silent.flatMap { sound[$0] })
-      return Self.decibels(max(Self.power(spoken.flatMap { sound[$0] }) - noise, 0.01) / noise)
+    let sound = noise == .fan ? Self.fan(count: speech.count) : Self.street(count: speech.count)
+    let noisePower = sound.reduce(0) { $0 + $1 * $1 } / Double(sound.count)
+    let level = (Self.power(spoken.flatMap { speech[$0] }) / noisePower / pow(10, 0.5)).squareRoot()  // 5 dB
+    let captured = zip(speech, sound).map { Int16(clamping: Int(Double($0) + level * $1)) }
+    func ratio(_ heard: [Int16]) -> Double {
+      let rest = Self.power(silent.flatMap { heard[$0] })
+      return Self.decibels(max(Self.power(spoken.flatMap { heard[$0] }) - rest, 0.01) / rest)
     }
     let before = ratio(captured)
-    #expect((4...6).contains(before), "\(before)")
+    #expect((3.5...6.5).contains(before), "\(before)")
     for settings in [AudioProcessing(), AudioProcessing(cancelsEcho: false), .voice] {
       let after = ratio(try process(captured, settings))
       #expect(after >= before + 6, "\(settings): \(before) dB, \(after) dB")
