@@ -58,7 +58,7 @@ public final class EncodingOutput: RawBroadcastOutput {
   public func flush() { queue.finish {} }
 
   public func onReadable(_ handler: @escaping @Sendable () -> Void) {
-    _ = queue.add(0) { [place] in place.onReadable = handler }
+    _ = queue.add(0) { [place] in place.onReadable(handler) }
   }
 
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {
@@ -102,7 +102,8 @@ private final class CodedPlace: @unchecked Sendable {
   /// Called once, when nothing more can be written.
   var onFailure: (@Sendable (any Error) -> Void)?
   /// Called once, when others can open it.
-  var onReadable: (@Sendable () -> Void)?
+  private var readableHandler: (@Sendable () -> Void)?
+  private var isReadable = false
 
   init(_ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption) throws(RecordingError) {
     _ = MediaReader.silence
@@ -150,9 +151,14 @@ private final class CodedPlace: @unchecked Sendable {
     if kind != .hls { tellReadable() }
   }
 
+  func onReadable(_ handler: @escaping @Sendable () -> Void) {
+    if isReadable { handler() } else { readableHandler = handler }
+  }
+
   private func tellReadable() {
-    onReadable?()
-    onReadable = nil
+    isReadable = true
+    readableHandler?()
+    readableHandler = nil
   }
 
   private func open(_ plan: BroadcastPlan) throws(RecordingError) {
@@ -217,7 +223,7 @@ private final class CodedPlace: @unchecked Sendable {
     if start == nil { start = frame.captured }
     guard let start, frame.captured >= start else { return }
     attempt { () throws(TrackError) in try pictures.encode(frame, at: frame.captured - start, into: context) }
-    if kind == .hls, onReadable != nil, access(path, F_OK) == 0 { tellReadable() }
+    if kind == .hls, !isReadable, access(path, F_OK) == 0 { tellReadable() }
   }
 
   func take(_ block: AudioBlock) {
@@ -239,7 +245,7 @@ private final class CodedPlace: @unchecked Sendable {
     guard problem == nil else { return }
     problem = failure
     onFailure?(failure)
-    (onFailure, onReadable) = (nil, nil)
+    (onFailure, readableHandler) = (nil, nil)
   }
 
   // MARK: The end
@@ -253,7 +259,7 @@ private final class CodedPlace: @unchecked Sendable {
 
   func close() -> Result<Void, RecordingError> {
     guard !isClosed else { return .success(()) }
-    (onFailure, onReadable) = (nil, nil)  // whoever closes is told by this
+    (onFailure, readableHandler) = (nil, nil)  // whoever closes is told by this
     if isOpen, problem == nil, let context {
       attempt { () throws(TrackError) in
         try pictures?.finish(into: context)

@@ -37,12 +37,20 @@ import Testing
 
   private func broadcast(to url: URL, seconds: Int, keyFrameInterval: Duration = .seconds(2)) async throws {
     let (composition, stop) = try composition()
+    let output = try EncodingOutput(url)
+    let readable = Lock(0)
     let broadcast = try Broadcast(
-      of: composition, to: EncodingOutput(url), keyFrameInterval: keyFrameInterval)
+      of: composition, to: output, keyFrameInterval: keyFrameInterval,
+      onReadable: { readable.withLock { $0 += 1 } })
     await world.run(for: .seconds(seconds))
+    #expect(readable.withLock { $0 } == 1)
+    output.onReadable { readable.withLock { $0 += 1 } }
+    output.flush()
+    #expect(readable.withLock { $0 } == 2, "who asks late is told, too")
     stop()
     try broadcast.stop()
     try broadcast.stop()
+    #expect(output.dropped == 0)
   }
 
   private func probe(_ path: String, _ entries: String, of streams: String = "") async throws -> [String] {
@@ -89,14 +97,10 @@ import Testing
   }
 
   @Test func anRTMPServerReceivesIt() async throws {
-    let (port, file) = (try Ports.free(), folder.file("received.flv"))
-    let url = "rtmp://127.0.0.1:\(port)/live/key"
-    async let server = Command(
-      "timeout", "60", "ffmpeg", "-v", "error", "-listen", "1", "-i", url, "-c", "copy", file
-    ).run()
-    try await Ports.isListening(port)
-    try await broadcast(to: try #require(URL(string: url)), seconds: 4)
-    _ = try await server
+    let file = folder.file("received.flv")
+    try await RTMPServer.receiving(into: file) { url in
+      try await broadcast(to: try #require(URL(string: url)), seconds: 4)
+    }
     #expect(try await complaints(about: file) == "")
     let streams = try await probe(file, "stream=codec_name,width,height,nb_read_packets")
     #expect(

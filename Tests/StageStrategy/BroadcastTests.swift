@@ -72,12 +72,6 @@ import Testing
   @Test func aStageIsSentToAnRTMPServer() async throws {
     MediaFiles.register()
     let folder = try Folder()
-    let port = try Ports.free()
-    async let server = Command(
-      "timeout", "60", "ffmpeg", "-v", "error", "-listen", "1", "-i", "rtmp://127.0.0.1:\(port)/app/sk_1", "-c", "copy",
-      folder.file("received.flv")
-    ).run()
-    try await Ports.isListening(port)
     let ben = Session(JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben"), in: place.world)
     try ben.publish(camera: Devices.camera("stamp:Ben,320x180@15"))
     try ben.publish(microphone: Devices.microphone("tone"))
@@ -88,11 +82,14 @@ import Testing
     let listener = Listener()
     let broadcast = try session(listener, keyFrames: 1)
     for stream in ana.remoteStreams { broadcast.attach(stream.device, toSlotWithName: "default") }
-    try broadcast.start(with: try #require(URL(string: "rtmp://127.0.0.1:\(port)/app")), streamKey: "sk_1")
-    await place.run(.seconds(4))
-    broadcast.stop()
-    await place.run(.milliseconds(50))
-    _ = try await server
+    let place = place
+    try await RTMPServer.receiving(into: folder.file("received.flv")) { url in
+      let url = try #require(URL(string: url))
+      try broadcast.start(with: url.deletingLastPathComponent(), streamKey: url.lastPathComponent)
+      await place.run(.seconds(4))
+      broadcast.stop()
+      await place.run(.milliseconds(50))
+    }
     #expect(listener.told == ["connecting", "connected", "disconnected"])
     let packets = try await Command(
       "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=flags", "-of", "csv=p=0",
