@@ -20,6 +20,24 @@ extension VideoFrame {
     }
   }
 
+  /// Draws the picture onto another's planes in the given size, without regard to its proportions.
+  /// - Parameters:
+  ///   - x, y: where its corner goes: even numbers, not below 0; all of it must lie within `canvas`.
+  ///   - width, height: 1...16,384 each.
+  public func draw(onto canvas: MutablePlanes, x: Int, y: Int, width: Int, height: Int) {
+    precondition(
+      x >= 0 && y >= 0 && x & 1 == 0 && y & 1 == 0 && width > 0 && height > 0 && x + width <= canvas.width
+        && y + height <= canvas.height, "\(width)×\(height) at \(x), \(y) is not within the canvas")
+    let chroma = y / 2 * canvas.chromaStride + x / 2
+    withPlanes { from in
+      _ = I420Scale(
+        from.y, Int32(from.lumaStride), from.u, Int32(from.chromaStride), from.v, Int32(from.chromaStride),
+        Int32(from.width), Int32(from.height),
+        canvas.y + y * canvas.lumaStride + x, Int32(canvas.lumaStride), canvas.u + chroma, Int32(canvas.chromaStride),
+        canvas.v + chroma, Int32(canvas.chromaStride), Int32(width), Int32(height), kFilterBox)
+    }
+  }
+
   /// A part of the picture. The corner is moved to even coordinates, where chroma has a sample, and what lies outside is
   /// left off; nil if nothing remains.
   public func cropped(x: Int, y: Int, width: Int, height: Int, pool: FramePool) -> VideoFrame? {

@@ -29,6 +29,9 @@ struct Painter {
     guard let target = place.fitting(frame.width, frame.height, slot.aspect),
       let part = target.intersection(place)?.clipped(planes.width, planes.height)
     else { return }
+    if slot.opacity >= 1, part == target {
+      return frame.draw(onto: planes, x: target.x, y: target.y, width: target.width, height: target.height)
+    }
     let scaled = frame.scaled(to: target.width, target.height, pool: pool)
     let opacity = slot.opacity
     scaled.withPlanes { source in
@@ -78,7 +81,7 @@ struct Painter {
 }
 
 /// A rectangle of whole pixels whose corner is even.
-struct Area {
+struct Area: Equatable {
   var x, y, width, height: Int
 
   init(x: Int, y: Int, width: Int, height: Int) {
