@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
@@ -12,6 +12,9 @@ let usage = """
     scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
     shards       the router on one and on two cores: one large room, and two
     meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
+    pages        25 videos in the meeting-session style, all shown, 9 shown, none: what pausing saves
+    broadcast    a call of five sent on as one picture of 1280x720 and one sound, into files
+    refresh      a stage of 12 in the stage-strategy style: asking its strategy again
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
@@ -36,6 +39,9 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
   ("shards", { seconds in try ShardsBenchmark(seconds: seconds).run() }),
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
+  ("pages", { seconds in try PagesBenchmark(seconds: seconds).run() }),
+  ("broadcast", { seconds in try BroadcastBenchmark(seconds: seconds).run() }),
+  ("refresh", { _ in try RefreshBenchmark(rounds: 1_000).run() }),
 ]
 
 var chosen: [String] = []
