@@ -196,8 +196,9 @@ final class MeetingModel: NSObject, AudioVideoObserver, RealtimeObserver, VideoT
   func captureDidFail(error: CaptureSourceError) { print(error.description) }
 }
 
-/// A video processor, as the custom video guide has it.
-final class PassingProcessor: VideoSource, VideoSink {
+/// A video processor, as the custom video guide has it. It is called wherever pictures are made, as by the vendor: an app whose
+/// default is the main actor has to say so.
+nonisolated final class PassingProcessor: VideoSource, VideoSink {
   var videoContentHint = VideoContentHint.motion
   private var sinks: [VideoSink] = []
   func addVideoSink(sink: VideoSink) { sinks.append(sink) }
