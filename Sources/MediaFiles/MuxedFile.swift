@@ -31,6 +31,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var isReadable = false
 
   init(_ container: Container, path: String, hasSound: Bool, hasPictures: Bool) {
+    _ = MediaReader.silence
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
     self.container = container
   }
