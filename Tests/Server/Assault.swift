@@ -86,8 +86,9 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
 
   // MARK: The flood
 
-  /// As fast as one core can.
-  func flood() {
+  /// - Parameter atLineRate: as fast as one core can; else some thousand a second, which a machine that is busy with other
+  ///   tests takes in besides.
+  func flood(atLineRate: Bool) {
     Thread.detachNewThread { [self] in
       var random = SystemRandomNumberGenerator()
       while true {
@@ -102,6 +103,7 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
           sender.flush()
         }
         kept.withLock { $0.sent += 64 * 16 }
+        if !atLineRate { Thread.sleep(forTimeInterval: 0.1) }
       }
     }
   }

@@ -22,7 +22,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     return (sessions, sight)
   }
 
-  /// Everything at once and as fast as it goes: noise, and what was really said, cut, changed, late and again, from the
+  /// Everything at once, and over minutes as fast as it goes: noise, and what was really said, cut, changed, late and again, from the
   /// callers' own addresses too; a thousand connections that say half a word; others that come and go with nonsense.
   @Test func aCallGoesOnUnderFireOnEveryPort() async throws {
     var limits = ServerLimits()
@@ -35,9 +35,20 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     try await strangers.hold(1_000)
     #expect(strangers.stood >= 1_000)
 
-    wiretap.flood()
-    strangers.shout(8)
     let clock = ContinuousClock()
+    if seconds != nil {
+      let begun = clock.now
+      for session in call.sessions {
+        session.observe { [name = session.request.name] event in
+          switch event {
+          case .stateChanged, .failed: print("\(name), \(clock.now - begun): \(event)")
+          default: break
+          }
+        }
+      }
+    }
+    wiretap.flood(atLineRate: seconds != nil)
+    strangers.shout(8)
     let start = clock.now
     var (rounds, memory, longest) = (0, [residentMegabytes], Duration.zero)
     var heard = call.sessions[1].events().makeAsyncIterator()
