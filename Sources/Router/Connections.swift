@@ -1,15 +1,9 @@
-import KoineBase
+package import KoineBase
 import KoineSignaling
 
 /// What a client and the router have begun on one line and may go on with on another.
-final class Connection {
-  /// The name of its first line; the router's rooms and rings know it by this.
-  let id: ConnectionID
-  /// Where it is reached; nil while it is lost.
-  fileprivate(set) var line: ConnectionID?
-  fileprivate(set) var key: String?
-  /// When it is given up, while it is lost.
-  fileprivate(set) var deadline: Tick?
+final class Connection: LineHolder {
+  var hold: LineHold
   var member: Member?
   /// Made with its first stay.
   var spread: SpreadBudget?
@@ -17,77 +11,110 @@ final class Connection {
   var dialect = Dialect.koine
   var conversation = Conversation<ServerMessage>()
 
-  fileprivate init(_ line: ConnectionID) { (id, self.line) = (line, line) }
+  init(_ hold: LineHold) { self.hold = hold }
 
   /// Whether its client has shown that it can come back.
   var isResumable: Bool { key != nil && conversation.isTold }
 }
 
-/// All connections of a router, by their names, lines and keys.
-struct ConnectionTable {
-  private var connections: [ConnectionID: Connection] = [:]
-  private var lines: [ConnectionID: Connection] = [:]
-  private var keys: [String: Connection] = [:]
+/// Something that is held on a line, and may go on on another when that breaks.
+package protocol LineHolder: AnyObject {
+  var hold: LineHold { get set }
+  init(_ hold: LineHold)
+}
+
+package struct LineHold: Sendable {
+  /// The name of the first line, which stays the holder's own.
+  package let id: ConnectionID
+  /// Where it is reached; nil while it is lost.
+  package fileprivate(set) var line: ConnectionID?
+  /// Whoever says it on a new line takes it up.
+  package fileprivate(set) var key: String?
+  /// When it is given up, while it is lost.
+  package fileprivate(set) var deadline: Tick?
+
+  fileprivate init(_ line: ConnectionID) { (id, self.line) = (line, line) }
+}
+
+extension LineHolder {
+  package var id: ConnectionID { hold.id }
+  package var line: ConnectionID? { hold.line }
+  package var key: String? { hold.key }
+  package var deadline: Tick? { hold.deadline }
+}
+
+/// All that is held on lines, by names, lines and keys.
+package struct LineTable<Holder: LineHolder> {
+  private var holders: [ConnectionID: Holder] = [:]
+  private var lines: [ConnectionID: Holder] = [:]
+  private var keys: [String: Holder] = [:]
   /// The longest lost first: all have the same grace.
-  private var lost: [Connection] = []
+  private var lost: [Holder] = []
 
-  subscript(id: ConnectionID) -> Connection? { connections[id] }
-  func connection(on line: ConnectionID) -> Connection? { lines[line] }
-  func connection(withKey key: String) -> Connection? { keys[key] }
+  package init() {}
 
-  mutating func open(_ line: ConnectionID) {
-    guard lines[line] == nil, connections[line] == nil else { return }
-    let connection = Connection(line)
-    connections[line] = connection
-    lines[line] = connection
+  package subscript(id: ConnectionID) -> Holder? { holders[id] }
+  package func holder(on line: ConnectionID) -> Holder? { lines[line] }
+  package func holder(withKey key: String) -> Holder? { keys[key] }
+
+  package mutating func open(_ line: ConnectionID) {
+    guard lines[line] == nil, holders[line] == nil else { return }
+    let holder = Holder(LineHold(line))
+    holders[line] = holder
+    lines[line] = holder
   }
 
-  mutating func remove(_ connection: Connection) {
-    connections[connection.id] = nil
-    if let line = connection.line { lines[line] = nil }
-    if let key = connection.key { keys[key] = nil }
-    lost.removeAll { $0 === connection }
+  package mutating func remove(_ holder: Holder) {
+    holders[holder.id] = nil
+    if let line = holder.line { lines[line] = nil }
+    if let key = holder.key { keys[key] = nil }
+    lost.removeAll { $0 === holder }
   }
 
-  mutating func lose(_ connection: Connection, until deadline: Tick) {
-    guard let line = connection.line else { return }
+  package mutating func lose(_ holder: Holder, until deadline: Tick) {
+    guard let line = holder.line else { return }
     lines[line] = nil
-    connection.line = nil
-    connection.deadline = deadline
-    lost.append(connection)
+    holder.hold.line = nil
+    holder.hold.deadline = deadline
+    lost.append(holder)
   }
 
   /// Whatever began on that line gives way; the line it had before, which may still seem to stand, is nobody's.
-  mutating func move(_ connection: Connection, to line: ConnectionID) {
+  package mutating func move(_ holder: Holder, to line: ConnectionID) {
     if let other = lines[line] { remove(other) }
-    if let old = connection.line { lines[old] = nil }
-    lost.removeAll { $0 === connection }
-    connection.deadline = nil
-    connection.line = line
-    lines[line] = connection
+    if let old = holder.line { lines[old] = nil }
+    lost.removeAll { $0 === holder }
+    holder.hold.deadline = nil
+    holder.hold.line = line
+    lines[line] = holder
+  }
+
+  package mutating func setKey(_ key: String, of holder: Holder) {
+    if let old = holder.key { keys[old] = nil }
+    holder.hold.key = key
+    keys[key] = holder
   }
 
   /// A secret of 128 bits from the system, not from the router's own randomness: nothing that the router does depends on it.
   /// - Returns: nil if it has one.
-  mutating func makeKey(for connection: Connection) -> String? {
-    guard connection.key == nil else { return nil }
+  mutating func makeKey(for holder: Holder) -> String? {
+    guard holder.key == nil else { return nil }
     var random = SystemRandomNumberGenerator()
     let key = (0..<2).map { _ in String(random.next(), radix: 36) }.joined(separator: "-")
-    connection.key = key
-    keys[key] = connection
+    setKey(key, of: holder)
     return key
   }
 
   var holdings: [String: Int] {
-    ["connections": connections.count, "lines": lines.count, "keys": keys.count, "lost": lost.count]
+    ["connections": holders.count, "lines": lines.count, "keys": keys.count, "lost": lost.count]
   }
 
   // MARK: Time
 
-  var deadline: Tick? { lost.first?.deadline }
+  package var deadline: Tick? { lost.first?.deadline }
 
-  /// - Returns: the next connection whose grace is over.
-  func popExpired(at now: Tick) -> Connection? {
+  /// - Returns: the next whose grace is over.
+  package func firstExpired(at now: Tick) -> Holder? {
     guard let first = lost.first, let deadline = first.deadline, deadline <= now else { return nil }
     return first  // its removal takes it off the list
   }

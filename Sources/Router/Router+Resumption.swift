@@ -7,7 +7,7 @@ extension Router {
   /// The line broke. If the client can come back, its participant stays in the room for the grace, and what it is told
   /// waits for it; if not, the connection is closed.
   package func lose(_ line: ConnectionID, at now: Tick) {
-    guard let connection = connections.connection(on: line) else { return }
+    guard let connection = connections.holder(on: line) else { return }
     guard connection.isResumable else { return close(line, at: now) }
     connections.lose(connection, until: now + configuration.limits.resumeGrace)
   }
@@ -18,7 +18,7 @@ extension Router {
 
   /// A client is back, on a new line. Whatever it began there gives way.
   func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
-    guard new.member == nil, let connection = connections.connection(withKey: key), connection !== new,
+    guard new.member == nil, let connection = connections.holder(withKey: key), connection !== new,
       let unheard = connection.conversation.takenUp(heard: heard)
     else {
       return outbox.post(

@@ -10,7 +10,7 @@ extension Router {
 
   /// The connection is over. Its participant is dropped after a moment, during which its media goes on.
   package func close(_ line: ConnectionID, at now: Tick) {
-    guard let connection = connections.connection(on: line) else { return }
+    guard let connection = connections.holder(on: line) else { return }
     close(connection, grace: configuration.limits.dropGrace, at: now)
   }
 
@@ -26,7 +26,7 @@ extension Router {
 
   /// Says how the connection's peer names things, before it joins or later.
   package func speak(_ dialect: Dialect, on line: ConnectionID) {
-    guard let connection = connections.connection(on: line) else { return }
+    guard let connection = connections.holder(on: line) else { return }
     connection.dialect = dialect
     guard let member = connection.member else { return }
     member.dialect = dialect
@@ -35,7 +35,7 @@ extension Router {
 
   /// A message that cannot be read is answered, never punished.
   package func refuse(_ error: SignalingError, on line: ConnectionID) {
-    guard let connection = connections.connection(on: line) else { return }
+    guard let connection = connections.holder(on: line) else { return }
     heard(from: connection, isCounted: true)
     if connection.member == nil, case .unknownVersion = error {
       return outbox.post(.refused(error.failure), to: connection.id)
@@ -44,7 +44,7 @@ extension Router {
   }
 
   package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {
-    guard let connection = connections.connection(on: line) else { return }
+    guard let connection = connections.holder(on: line) else { return }
     heard(from: connection, isCounted: message.isCounted)
     if message.isCounted { counts.messages += 1 }
     switch message {

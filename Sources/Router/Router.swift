@@ -71,7 +71,7 @@ package struct ForwardingStatistics: Hashable, Sendable {
 package final class Router {
   var configuration: RouterConfiguration
   var random: SeededRandom
-  var connections = ConnectionTable()
+  var connections = LineTable<Connection>()
   var rooms: [String: Room] = [:]
   var roomsByNumber: [Int: Room] = [:]
   var nextRoom = 0
@@ -164,7 +164,7 @@ package final class Router {
 
   package func handleTimeout(at now: Tick) {
     switchboard.handleTimeout(at: now)
-    while let connection = connections.popExpired(at: now) { close(connection, grace: .zero, at: now) }
+    while let connection = connections.firstExpired(at: now) { close(connection, grace: .zero, at: now) }
     while let seat = peers.popDue(at: now) {
       seat.peer.handleTimeout(at: now)
       peers.touch(seat)
@@ -201,7 +201,7 @@ package final class Router {
   }
 
   /// For tests.
-  func room(of line: ConnectionID) -> Room? { connections.connection(on: line)?.member?.room }
+  func room(of line: ConnectionID) -> Room? { connections.holder(on: line)?.member?.room }
 
   /// For tests: what is kept for whom, by name; all nought once everybody has gone.
   package var holdings: [String: Int] {

@@ -12,6 +12,7 @@ extension SessionDescription {
     answering offer: SessionDescription, as local: PeerDescription, sessionID: String, version: UInt64,
     receiving: [String: Media], sending: [String: Media]
   ) {
+    let extensions = offer.extensionIDs
     var media: [MediaDescription] = []
     for medium in offer.media {
       guard let mid = medium.mid, medium.kind == "audio" || medium.kind == "video", medium.has("rtcp-mux"),
@@ -22,7 +23,9 @@ extension SessionDescription {
         continue
       }
       media.append(
-        MediaDescription(answering: medium, mid: mid, as: local, receiving: receiving[mid], sending: sending[mid]))
+        MediaDescription(
+          answering: medium, mid: mid, as: local, receiving: receiving[mid], sending: sending[mid],
+          extensions: extensions))
     }
     let accepted = media.filter { $0.port != 0 }.compactMap(\.mid)
     self.init(
@@ -35,6 +38,21 @@ extension SessionDescription {
   }
 }
 
+extension SessionDescription {
+  /// The numbers of header extensions in all media: what is bundled shares them (RFC 8843, 8). Of several numbers for one
+  /// extension, and of several extensions for one number, which aiortc offers, the first counts.
+  var extensionIDs: [HeaderExtensionMap.Kind: UInt8] {
+    var ids: [HeaderExtensionMap.Kind: UInt8] = [:]
+    for (id, uri) in media.flatMap(\.extensions) {
+      guard let kind = HeaderExtensionMap.Kind.allCases.first(where: { $0.uri == uri }), ids[kind] == nil,
+        !ids.values.contains(id)
+      else { continue }
+      ids[kind] = id
+    }
+    return ids
+  }
+}
+
 extension MediaDescription {
   fileprivate init(rejecting offer: MediaDescription) {
     self.init(
@@ -43,7 +61,8 @@ extension MediaDescription {
   }
 
   fileprivate init(
-    answering offer: MediaDescription, mid: String, as local: PeerDescription, receiving: Media?, sending: Media?
+    answering offer: MediaDescription, mid: String, as local: PeerDescription, receiving: Media?, sending: Media?,
+    extensions: [HeaderExtensionMap.Kind: UInt8]
   ) {
     // What it sends, it sends in one format, which was chosen when it was published; to get, it must understand any.
     let formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
@@ -56,7 +75,7 @@ extension MediaDescription {
     add("rtcp-mux")
     add("rtcp-rsize")
     for format in formats { add(format, offer.feedback(of: format.payloadType)) }
-    for (id, uri) in offer.extensions where HeaderExtensionMap.Kind.allCases.contains(where: { $0.uri == uri }) {
+    for (id, uri) in offer.extensions where extensions.contains(where: { $0.key.uri == uri && $0.value == id }) {
       add("extmap", "\(id) \(uri)")
     }
     if let receiving { addLayers(of: receiving) }

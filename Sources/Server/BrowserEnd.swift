@@ -48,12 +48,15 @@ final class BrowserEnd {
 
   init(sessionID: String) { self.sessionID = sessionID }
 
+  /// Whether a join has been asked for.
+  var hasBegun: Bool { local != nil || waiting != nil }
+
   // MARK: From the client
 
   func take(_ message: BrowserMessage) -> [Action] {
     switch message {
     case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe),
-      .other(.resumeConversation), .other(.heard), .other(.restartMedia):
+      .other(.restartMedia):
       return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
     case .other(let message): return [.route(message)]
     case .join(let join, let offer): return self.join(join, offer)
@@ -178,7 +181,7 @@ final class BrowserEnd {
         !($0.value.reference.participant == participant && trackIDs.contains($0.value.reference.track))
       }
       return [.tell(message)]
-    case .unsubscribed, .resumable: return []
+    case .unsubscribed, .heard: return []
     default: return [.tell(message)]
     }
   }
@@ -202,20 +205,13 @@ final class BrowserEnd {
 extension Dialect {
   /// How the offer names things. Of several numbers for one thing the first counts.
   fileprivate init(_ offer: SessionDescription) {
-    var ids: [HeaderExtensionMap.Kind: UInt8] = [:]
     var types: [Codec: PayloadTypes] = [:]
     for medium in offer.media {
-      for (id, uri) in medium.extensions {
-        guard let kind = HeaderExtensionMap.Kind.allCases.first(where: { $0.uri == uri }), ids[kind] == nil,
-          !ids.values.contains(id)
-        else { continue }
-        ids[kind] = id
-      }
       for format in medium.knownFormats where types[format.codec] == nil {
         types[format.codec] = PayloadTypes(media: format.payloadType, rtx: format.rtxPayloadType)
       }
     }
-    self.init(extensions: HeaderExtensionMap(ids), payloadTypes: types, namesSourcesInPackets: true)
+    self.init(extensions: HeaderExtensionMap(offer.extensionIDs), payloadTypes: types, namesSourcesInPackets: true)
   }
 }
 

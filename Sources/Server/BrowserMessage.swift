@@ -31,7 +31,7 @@ enum BrowserMessage: Sendable {
   private struct Head: Decodable {
     var type: String
     var version: Int?
-    var room, name, credential, participantID, externalID: String?
+    var room, name, credential, participantID, externalID, returningTo: String?
     var attributes: [String: String]?
     var offer: BrowserOffer?
 
@@ -40,7 +40,7 @@ enum BrowserMessage: Sendable {
       guard version == SignalingVersion.current else { throw .unknownVersion(version) }
       guard let room, let name else { throw .malformed("“room” or “name” is missing") }
       let attributes = attributes ?? [:]
-      for text in [room, name, participantID ?? "", externalID ?? ""] + attributes.keys {
+      for text in [room, name, participantID ?? "", externalID ?? "", returningTo ?? ""] + attributes.keys {
         guard text.utf8.count <= SignalingLimits.name else {
           throw .tooLarge(field: "name", limit: SignalingLimits.name)
         }
@@ -53,7 +53,7 @@ enum BrowserMessage: Sendable {
       else { throw .tooLarge(field: "attributes", limit: SignalingLimits.attributes) }
       return Join(
         room: room, credential: credential, participantID: participantID, name: name, externalID: externalID,
-        attributes: attributes, description: .ofNobody)
+        attributes: attributes, description: .ofNobody, returningTo: returningTo)
     }
   }
 }

@@ -3,6 +3,7 @@ enum Page {
   private static let files: [String: (type: String, body: String)] = [
     "/": ("text/html", text(PackageResources.index_html)),
     "/koine.css": ("text/css", text(PackageResources.koine_css)),
+    "/conversation.js": ("text/javascript", text(PackageResources.conversation_js)),
     "/page.js": ("text/javascript", text(PackageResources.page_js)),
     "/room.js": ("text/javascript", text(PackageResources.room_js)),
   ]

@@ -21,10 +21,11 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private let configuration: ServerConfiguration
   private let logger: Logger
   private let authorization: Lock<Authorization>
-  private var router: Router?
-  private var outlets: [ConnectionID: any SignalOutlet] = [:]
-  private var browsers: [ConnectionID: BrowserEnd] = [:]
-  private var stays: [ConnectionID: Logger] = [:]
+  private(set) var router: Router?
+  /// By their lines.
+  private(set) var outlets: [ConnectionID: any SignalOutlet] = [:]
+  var browsers = LineTable<Browser>()
+  var stays: [ConnectionID: Logger] = [:]
   private var crew: Crew?
   /// One for each of the crew.
   private var ways: [WayOut] = []
@@ -40,10 +41,10 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     authorization = Lock(Authorization(configuration.access))
   }
 
-  private var now: Tick { Scheduler.real.now }
+  var now: Tick { Scheduler.real.now }
 
   /// From any thread.
-  private func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
+  func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
 
   // MARK: Life
 
@@ -116,7 +117,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     crew = nil
     ways.removeAll()
     outlets.removeAll()
-    browsers.removeAll()
+    browsers = LineTable()
     for address in addresses { place.close(boundAddresses[address] ?? address) }
     addresses.removeAll()
     place.rest()
@@ -135,18 +136,22 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       })
     post { [self] in
       outlets[connection] = outlet
-      if isBrowser { browsers[connection] = BrowserEnd(sessionID: String(connection.value)) }
+      if isBrowser { browsers.open(connection) }
       router?.open(connection, at: now)
     }
     return connection
   }
 
-  func close(_ connection: ConnectionID) {
+  func close(_ line: ConnectionID, isBrowser: Bool) {
     post { [self] in
-      outlets[connection] = nil
-      browsers[connection] = nil
-      if let stay = stays.removeValue(forKey: connection) { stay.info("connection lost") }
-      router?.lose(connection, at: now)
+      outlets[line] = nil
+      if !isBrowser {
+        stays.removeValue(forKey: line)?.info("connection lost")
+        router?.lose(line, at: now)
+      } else if let browser = browsers.holder(on: line) {
+        stays[browser.id]?.info("connection lost")
+        lose(browser, at: now)
+      }
       endTurn(at: now)
     }
   }
@@ -161,30 +166,9 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     }
   }
 
-  func take(_ message: Result<BrowserMessage, SignalingError>, on connection: ConnectionID) {
-    post { [self] in
-      switch message {
-      case .success(let message): carryOut(browsers[connection]?.take(message) ?? [], on: connection, at: now)
-      case .failure(let error): router?.refuse(error, on: connection)
-      }
-      endTurn(at: now)
-    }
-  }
-
-  private func route(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
+  func route(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
     note(message, on: connection)
     router?.handle(message, on: connection, at: now)
-  }
-
-  private func carryOut(_ actions: [BrowserEnd.Action], on connection: ConnectionID, at now: Tick) {
-    for action in actions {
-      switch action {
-      case .route(let message): route(message, on: connection, at: now)
-      case .speak(let dialect): router?.speak(dialect, on: connection)
-      case .tell(let message): outlets[connection]?.send(SharedMessage(message))
-      case .answer(let answer): outlets[connection]?.send(answer)
-      }
-    }
   }
 
   /// From any thread.
@@ -200,6 +184,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   func handleTimeout(at now: Tick) {
     router?.handleTimeout(at: now)
+    giveUpLostBrowsers(at: now)
     endTurn(at: now)
   }
 
@@ -210,7 +195,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     while let (connection, message) = router.pollMessage() {
       note(message, on: connection)
       if let browser = browsers[connection] {
-        carryOut(browser.hear(message), on: connection, at: now)
+        hear(message, to: browser, at: now)
       } else {
         let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
         last = shared
@@ -219,7 +204,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     }
     let ways = ways
     router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
-    place.wake(at: router.deadline)
+    place.wake(at: router.deadline.sooner(browsers.deadline))
   }
 
   // MARK: Logs: who came and went, and never what lets them in

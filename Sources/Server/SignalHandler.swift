@@ -90,7 +90,7 @@ final class SignalHandler: ChannelInboundHandler {
   private func leave() {
     pings?.cancel()
     pings = nil
-    if let connection { host.close(connection) }
+    if let connection { host.close(connection, isBrowser: isBrowser) }
     connection = nil
     admission.giveBack()
   }

@@ -2,6 +2,8 @@
 //
 // The browser always offers and the server always answers, so offers never meet. Docs/protocol.md describes the messages.
 
+import { Conversation, DataMemory } from "./conversation.js";
+
 const VERSION = 1;
 const LAYERS = [
   { rid: "l0", scaleResolutionDownBy: 4, maxBitrate: 120_000 },
@@ -22,6 +24,13 @@ export class Room extends EventTarget {
   #isOver = false;
   #attempts = 0;
   #requestedID;
+  #epoch;
+  #conversation;
+  #memory = new DataMemory();
+  /** Whether what we say is heard now; else it waits for the conversation to be taken up again. */
+  #isHeard = false;
+  /** Until when that may be, while the connection is broken. */
+  #graceEnds = null;
   me;
 
   constructor({ room, name, token }) {
@@ -57,31 +66,56 @@ export class Room extends EventTarget {
       if (peer.connectionState === "failed") this.#retry();
     });
     for (const own of this.#own.values()) this.#place(own);
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const socket = this.#socket = new WebSocket(`${scheme}://${location.host}/browser`);
-    socket.onopen = () => this.#exchange("join").catch((error) => this.#fail(error));
-    socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#hear(JSON.parse(data)); };
-    socket.onclose = () => { if (socket === this.#socket && !this.#isOver) this.#retry(); };
+    this.#conversation = new Conversation();
+    this.#graceEnds = null;
+    this.#open(() => {
+      this.#isHeard = true;
+      this.#exchange("join").catch((error) => this.#fail(error));
+    });
   }
 
+  #open(begin) {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = this.#socket = new WebSocket(`${scheme}://${location.host}/browser`);
+    socket.onopen = () => { if (socket === this.#socket) begin(socket); };
+    socket.onmessage = ({ data }) => { if (socket === this.#socket) this.#hear(JSON.parse(data)); };
+    socket.onclose = () => { if (socket === this.#socket && !this.#isOver) this.#lost(); };
+  }
+
+  /** The connection broke. Media go on: while the room waits for us, the conversation is taken up where it was. */
+  #lost() {
+    this.#isHeard = false;
+    this.#graceEnds ??= performance.now() + this.#conversation.graceSeconds * 1_000;
+    if (!this.#conversation.isResumable || performance.now() > this.#graceEnds) return this.#retry();
+    this.#tell("reconnecting");
+    this.#later(() => this.#open((socket) => socket.send(JSON.stringify(this.#conversation.resumption))));
+  }
+
+  /** Joins anew. */
   #retry() {
     if (this.#isOver) return;
     this.#drop();
     this.#tell("reconnecting");
+    this.#later(() => this.#connect());
+  }
+
+  #later(attempt) {
+    const peer = this.#peer;
     const wait = Math.min(500 * 2 ** this.#attempts++, 10_000) * (0.75 + Math.random() / 2);
-    setTimeout(() => { if (!this.#isOver) this.#connect(); }, wait);
+    setTimeout(() => { if (!this.#isOver && peer === this.#peer) attempt(); }, wait);
   }
 
   #drop() {
     const socket = this.#socket;
     this.#socket = null;
+    this.#isHeard = false;
     socket?.close();
     this.#peer?.close();
   }
 
   leave() {
     if (this.#isOver) return;
-    if (this.#socket?.readyState !== WebSocket.OPEN) return this.#end("left");
+    if (!this.#isHeard) return this.#end("left");
     // The room answers before the media path closes: so the others hear of somebody who left, and not of one who was lost.
     this.#send({ type: "leave" });
     setTimeout(() => this.#end("left"), 1_000);
@@ -90,6 +124,7 @@ export class Room extends EventTarget {
   #end(reason, failure) {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#send({ type: "bye" });
     this.#drop();
     for (const own of this.#own.values()) own.track?.stop();
     this.#tell("ended", { reason, failure });
@@ -174,10 +209,11 @@ export class Room extends EventTarget {
 
   say(text) {
     const bytes = new TextEncoder().encode(text);
-    this.#send({
-      type: "data", topic: "chat", payload: btoa(String.fromCharCode(...bytes)), id: crypto.randomUUID(),
-      lifetimeSeconds: 3600,
-    });
+    const message = {
+      type: "data", topic: "chat", payload: btoa(String.fromCharCode(...bytes)), id: randomID(), lifetimeSeconds: 3600,
+    };
+    this.#memory.say(message, this.me?.id);
+    this.#send(message);
   }
 
   // Descriptions
@@ -207,7 +243,10 @@ export class Room extends EventTarget {
         if (track.transceiver.currentDirection !== "recvonly") fresh.push({ participant: other.id, track: track.id });
       }
     }
-    const join = { version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID };
+    const join = {
+      version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID,
+      returningTo: this.#epoch,
+    };
     this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
     // Packets that come before their source is known Firefox takes for another medium's, and for good: none until then.
     if (fresh.length > 0) this.#send({ type: "pause", tracks: fresh });
@@ -220,24 +259,31 @@ export class Room extends EventTarget {
   }
 
   #send(message) {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    this.#conversation?.say(message);
+    if (this.#isHeard && this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
   }
 
   // What the room says
 
   #hear(message) {
+    const told = this.#conversation.hear(message);
+    if (told) this.#send(told);
     switch (message.type) {
-      case "joined":
-        this.me = message.local;
-        this.#requestedID = message.local.id;
-        for (const participant of message.participants) this.#add(participant);
-        for (const data of message.history) this.#receive(data);
-        this.#tell("joined");
+      case "joined": this.#enter(message); break;
+      case "resumed":
+        this.#isHeard = true;
+        this.#graceEnds = null;
+        this.#attempts = 0;
+        for (const unheard of this.#conversation.resumed(message.heard)) this.#socket.send(JSON.stringify(unheard));
+        this.#tell("connected");
         break;
       case "answer":
         if (message.number === this.#answered?.number) this.#answered.resolve(message.sdp);
         break;
-      case "refused": this.#end("refused", message.failure); break;
+      case "refused":
+        if (message.failure.code === "unknownConversation") this.#retry();
+        else this.#end("refused", message.failure);
+        break;
       case "ended": message.reason === "dropped" ? this.#retry() : this.#end(message.reason); break;
       case "participantJoined": this.#add(message.participant); break;
       case "participantLeft": this.#remove(message.participant); break;
@@ -252,12 +298,25 @@ export class Room extends EventTarget {
       case "wanted": this.#limit(message); break;
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
+      case "dataReceipt": this.#memory.acknowledge(message); break;
       case "failed": this.#tell("trouble", message.failure); break;
     }
   }
 
-  #receive({ from, topic, payload }) {
-    if (topic !== "chat") return;
+  #enter({ local, participants, history, epoch }) {
+    const isRoomNew = this.#epoch !== epoch;
+    const unheard = this.me ? this.#memory.unheard(isRoomNew) : [];
+    this.me = local;
+    this.#requestedID = local.id;
+    this.#epoch = epoch;
+    for (const participant of participants) this.#add(participant);
+    for (const data of history) this.#receive(data);
+    for (const message of unheard) this.#send(message);
+    this.#tell("joined");
+  }
+
+  #receive({ from, topic, payload, id }) {
+    if (topic !== "chat" || !this.#memory.hear({ from, id })) return;
     const text = new TextDecoder().decode(Uint8Array.from(atob(payload), (character) => character.charCodeAt(0)));
     this.#tell("said", { from, name: this.#others.get(from)?.name ?? from, text });
   }
@@ -330,4 +389,9 @@ export class Room extends EventTarget {
     }
     return { sent, received };
   }
+}
+
+/** `crypto.randomUUID` is there on https and localhost only. */
+function randomID() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,0 +1,104 @@
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import Logging
+
+// Browsers: what they say is translated for the router, and their lines may break.
+
+extension RouterHost {
+  /// From any thread.
+  func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
+    post { [self] in
+      guard let browser = browsers.holder(on: line) else { return }
+      switch message {
+      case .success(let message): take(message, of: browser, on: line, at: now)
+      case .failure(let error):
+        hear(from: browser, isCounted: true)
+        router?.refuse(error, on: browser.id)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  private func take(_ message: BrowserMessage, of browser: Browser, on line: ConnectionID, at now: Tick) {
+    hear(from: browser, isCounted: message.isCounted)
+    switch message {
+    case .other(.heard(let count)): browser.conversation.told(heard: count)
+    case .other(.resumeConversation(let key, let heard)):
+      takeUp(key, heard: heard, on: line, instead: browser, at: now)
+    case .other(.bye):
+      browsers.remove(browser)
+      router?.handle(.bye, on: browser.id, at: now)
+    default: carryOut(browser.end.take(message), of: browser, at: now)
+    }
+  }
+
+  private func hear(from browser: Browser, isCounted: Bool) {
+    if let count = browser.conversation.hear(isCounted: isCounted) { send(.message(.heard(count)), to: browser) }
+  }
+
+  /// A browser is back, on a new line.
+  private func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Browser, at now: Tick) {
+    guard !new.end.hasBegun, let browser = browsers.holder(withKey: key), browser !== new,
+      let unheard = browser.conversation.takenUp(heard: heard)
+    else {
+      let failure = Failure(.unknownConversation, "this conversation is not known, or no longer")
+      return tell(.message(.refused(failure)), to: new)
+    }
+    router?.close(new.id, at: now)
+    browsers.move(browser, to: line)
+    send(.message(.resumed(heard: browser.conversation.heard)), to: browser)
+    for word in unheard { send(word, to: browser) }
+    stays[browser.id]?.info("connection taken up again")
+  }
+
+  /// Its line broke. If it can come back, the router does not hear of it for the grace; if not, it is gone.
+  func lose(_ browser: Browser, at now: Tick) {
+    guard !browser.isResumable else { return browsers.lose(browser, until: now + browser.grace) }
+    browsers.remove(browser)
+    stays[browser.id] = nil
+    router?.lose(browser.id, at: now)
+  }
+
+  func giveUpLostBrowsers(at now: Tick) {
+    while let browser = browsers.firstExpired(at: now) {
+      browsers.remove(browser)
+      stays[browser.id] = nil
+      router?.lose(browser.id, at: now)
+    }
+  }
+
+  /// The router says something to it.
+  func hear(_ message: ServerMessage, to browser: Browser, at now: Tick) {
+    if case .resumable(let key, let graceSeconds) = message {
+      browsers.setKey(key, of: browser)
+      browser.grace = .seconds(graceSeconds)
+    }
+    carryOut(browser.end.hear(message), of: browser, at: now)
+  }
+
+  private func carryOut(_ actions: [BrowserEnd.Action], of browser: Browser, at now: Tick) {
+    for action in actions {
+      switch action {
+      case .route(let message): route(message, on: browser.id, at: now)
+      case .speak(let dialect): router?.speak(dialect, on: browser.id)
+      case .tell(let message): tell(.message(message), to: browser)
+      case .answer(let answer): tell(.answer(answer), to: browser)
+      }
+    }
+  }
+
+  private func tell(_ word: BrowserWord, to browser: Browser) {
+    browser.conversation.say(word)
+    send(word, to: browser)
+  }
+
+  /// On the line there is; without one it waits, if it was said.
+  private func send(_ word: BrowserWord, to browser: Browser) {
+    guard let outlet = browser.line.flatMap({ outlets[$0] }) else { return }
+    switch word {
+    case .message(let message): outlet.send(SharedMessage(message))
+    case .answer(let answer): outlet.send(answer)
+    }
+  }
+}

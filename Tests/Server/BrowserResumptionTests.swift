@@ -1,0 +1,152 @@
+import Koine
+import KoineRouter
+import KoineSignaling
+import Testing
+
+@testable import KoineServer
+
+/// Connections of browsers that break and are taken up again.
+@Suite struct BrowserResumptionTests {
+  /// Keeps what one connection is told.
+  private final class Ear: SignalOutlet {
+    private let told = Lock<[ServerMessage]>([])
+    private let answered = Lock(0)
+
+    func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
+    func send(_ answer: BrowserAnswer) { answered.withLock { $0 += 1 } }
+
+    var messages: [ServerMessage] { told.withLock { $0 } }
+    var answers: Int { answered.withLock { $0 } }
+    /// As the browser has to count.
+    var counted: Int { messages.count { $0.isCounted } + answers }
+    var key: String? {
+      messages.lazy.compactMap { if case .resumable(let key, _) = $0 { key } else { nil } }.first
+    }
+    var texts: [String] {
+      messages.compactMap {
+        if case .data(let data) = $0 { String(decoding: data.payload, as: UTF8.self) } else { nil }
+      }
+    }
+    var refusal: Failure.Code? {
+      messages.lazy.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }.first
+    }
+  }
+
+  private let host = RouterHost(ServerConfiguration(access: .open, logger: .silent))
+
+  /// - Returns: once everything said before has been done.
+  private func settle() async throws { _ = try #require(await host.statistics()) }
+
+  private func say(_ message: ClientMessage, on line: ConnectionID) { host.take(.success(.other(message)), on: line) }
+
+  private func join(_ ear: Ear) async throws -> ConnectionID {
+    let line = host.open(ear, isBrowser: true)
+    host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+    try await settle()
+    say(.heard(ear.counted), on: line)
+    return line
+  }
+
+  private func joinBen(_ ear: Ear) -> ConnectionID {
+    let line = host.open(ear, isBrowser: false)
+    let description = Description(
+      ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
+      lite: false,
+      setup: .active)
+    host.take(.success(ClientMessage.join(Join(room: "tea", name: "Ben", description: description))), on: line)
+    return line
+  }
+
+  private func data(_ text: String) -> ClientMessage {
+    .data(DataMessage(topic: "chat", payload: Array(text.utf8), id: text))
+  }
+
+  @Test func whatWasSaidMeanwhileComesOnceAndInOrder() async throws {
+    _ = try await host.start()
+    let (first, second, bens) = (Ear(), Ear(), Ear())
+    let line = try await join(first)
+    let ben = joinBen(bens)
+    host.take(.success(data("one")), on: ben)
+    try await settle()
+    let heard = first.counted  // of which the last shall be lost on the way
+    host.close(line, isBrowser: true)
+    host.take(.success(data("two")), on: ben)
+    try await settle()
+    #expect(first.texts == ["one"])
+    #expect(!bens.messages.contains { if case .participantLeft = $0 { true } else { false } })
+
+    let next = host.open(second, isBrowser: true)
+    say(.resumeConversation(key: try #require(first.key), heard: heard - 1), on: next)
+    host.take(.success(data("three")), on: ben)
+    try await settle()
+    // The join and the offer in it: one message.
+    #expect(second.messages.first == .resumed(heard: 1))
+    #expect(second.texts == ["one", "two", "three"])
+    say(data("from the island"), on: next)
+    try await settle()
+    #expect(bens.texts == ["from the island"])
+    await host.stop()
+  }
+
+  @Test func offersGoOnOnTheNewLine() async throws {
+    _ = try await host.start()
+    let (first, second) = (Ear(), Ear())
+    let line = try await join(first)
+    #expect(first.answers == 1)
+    host.close(line, isBrowser: true)
+    let next = host.open(second, isBrowser: true)
+    say(.resumeConversation(key: try #require(first.key), heard: first.counted), on: next)
+    host.take(.success(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])), on: next)
+    try await settle()
+    #expect(second.answers == 1)
+    // The old line's end, told late, is nobody's.
+    host.close(line, isBrowser: true)
+    try await settle()
+    #expect(await host.statistics()?.participants == 1)
+    await host.stop()
+  }
+
+  @Test func unknownKeysAndImpossibleCountsAreRefused() async throws {
+    _ = try await host.start()
+    let (first, second, third) = (Ear(), Ear(), Ear())
+    let line = try await join(first)
+    host.close(line, isBrowser: true)
+    say(.resumeConversation(key: "made up", heard: 0), on: host.open(second, isBrowser: true))
+    say(.resumeConversation(key: try #require(first.key), heard: 1_000), on: host.open(third, isBrowser: true))
+    try await settle()
+    #expect(second.refusal == .unknownConversation && third.refusal == .unknownConversation)
+    await host.stop()
+  }
+
+  @Test func whoHasSaidGoodbyeIsNotWaitedFor() async throws {
+    _ = try await host.start()
+    let first = Ear()
+    let line = try await join(first)
+    say(.leave(reason: nil), on: line)
+    say(.bye, on: line)
+    host.close(line, isBrowser: true)
+    try await settle()
+    #expect(await host.statistics()?.participants == 0)
+    let second = Ear()
+    say(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
+    try await settle()
+    #expect(second.refusal == .unknownConversation)
+    await host.stop()
+  }
+
+  /// One that has never told what it heard could not be told what it missed.
+  @Test func whoCannotComeBackIsLostAtOnce() async throws {
+    _ = try await host.start()
+    let (first, bens) = (Ear(), Ear())
+    let line = host.open(first, isBrowser: true)
+    host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+    try await settle()
+    host.close(line, isBrowser: true)
+    let second = Ear()
+    say(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
+    _ = joinBen(bens)
+    try await settle()
+    #expect(second.refusal == .unknownConversation)
+    await host.stop()
+  }
+}

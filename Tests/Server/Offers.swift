@@ -1,0 +1,45 @@
+import KoineSignaling
+
+@testable import KoineServer
+
+/// What a client that speaks SDP says.
+enum Offers {
+  static let head = """
+    v=0
+    o=- 1 1 IN IP4 0.0.0.0
+    s=-
+    t=0 0
+    a=group:BUNDLE 0 1 2
+    a=fingerprint:sha-256 AA:BB
+    a=ice-ufrag:theirs
+    a=ice-pwd:aaaaaaaaaaaaaaaaaaaaaa
+    a=setup:actpass
+
+    """
+
+  static func medium(_ mid: String, _ kind: String, _ direction: String, _ more: String...) -> String {
+    let formats = kind == "audio" ? ["111 opus/48000/2"] : ["120 VP8/90000", "124 rtx/90000"]
+    return
+      ([
+        "m=\(kind) 9 UDP/TLS/RTP/SAVPF " + (kind == "audio" ? "111" : "120 124"), "a=mid:\(mid)", "a=\(direction)",
+        "a=rtcp-mux", "a=extmap:7 \(HeaderExtensionNames.mid)",
+      ] + formats.map { "a=rtpmap:\($0)" }
+      + (kind == "audio" ? [] : ["a=fmtp:124 apt=120"]) + more).joined(separator: "\n") + "\n"
+  }
+
+  static func message(_ number: Int, _ media: [String], send: String = "[]", receive: String = "[]") throws
+    -> BrowserMessage
+  {
+    let sdp = (head + media.joined()).replacing("\n", with: "\\r\\n")
+    let offer = #"{"number":\#(number),"sdp":"\#(sdp)","send":\#(send),"receive":\#(receive)}"#
+    let text =
+      number == 1
+      ? #"{"type":"join","version":1,"room":"tea","name":"Ana","offer":\#(offer)}"#
+      : #"{"type":"offer","offer":\#(offer)}"#
+    return try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }
+  }
+}
+
+enum HeaderExtensionNames {
+  static let mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+}
