@@ -85,7 +85,6 @@ let package = Package(
     library("VPX", pkgConfig: "vpx", apt: "libvpx-dev"),
     library("SRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
     library("JSON", pkgConfig: "json-c", apt: "libjson-c-dev"),
-    library("OpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
     library("YUV", apt: "libyuv-dev"),
     library("SpeexDSP", pkgConfig: "speexdsp", apt: "libspeexdsp-dev"),
     library(
@@ -95,6 +94,10 @@ let package = Package(
     library("Video4Linux", apt: "linux-libc-dev"),
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
+    // Compiled, because it has something to say to the library before anybody else does.
+    .target(
+      name: "CKoineOpenSSL", path: "Sources/CLibraries/COpenSSL",
+      linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
     // Compiled, because the library is C++. Its headers find each other by a folder that is on no search path, and the
     // flags of its pkg-config are not all ones that the package manager lets through: hence the link `system`.
     .target(

@@ -63,10 +63,12 @@ public struct MediaOptions: ParsableArguments {
   }
 
   /// Opens the sources once, to find out whether they can be, and makes the world of the call.
-  public func makeWorld(backend address: String? = nil) throws -> World {
+  /// - Parameter screen: what is shared, in the words of cameras; nil: as the environment says.
+  public func makeWorld(backend address: String? = nil, screen: String? = nil) throws -> World {
     MediaFiles.register()
     var devices = DefaultDevices.environment
     if let camera { devices.camera = camera }
+    if let screen { devices.screen = screen }
     if let microphone { devices.microphone = microphone }
     if let loudspeaker { devices.loudspeaker = loudspeaker }
     do throws(DeviceError) {
@@ -114,7 +116,10 @@ public struct CallOptions: ParsableArguments {
   @Flag(help: "Print every callback in the vendor's words, with its time.")
   public var trace = false
 
-  @Option(help: "Do at given times what the file says, a line each: 'at 5s mute' (mute, camera, people, leave).")
+  @Option(
+    help: """
+      Do at given times what the file says, a line each: 'at 5s mute' (mute, camera, people, leave, and the sample's own).
+      """)
   public var script: String?
 
   public init() {}

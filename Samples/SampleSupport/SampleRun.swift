@@ -15,6 +15,17 @@ public protocol SampleScreen: AnyObject {
   func toggleCamera()
   /// Leaves; `SampleRun.finish` is called once that is done.
   func leave()
+  /// One of the sample's own commands.
+  func carryOut(_ command: Command)
+}
+
+extension SampleScreen {
+  public func carryOut(_ command: Command) {}
+}
+
+/// A screen whose user may say something to the others: lines of standard input, or after `t` on a terminal.
+public protocol TalkingScreen: SampleScreen {
+  func say(_ text: String)
 }
 
 /// One run of a sample, from joining to leaving: its peers, keys, script, time, figures, recordings and picture.
@@ -24,6 +35,7 @@ public final class SampleRun {
   public let options: CallOptions
   public let world: World
   private let command: String
+  private let commands: [Command]
   private let script: Script?
   private let peers: Peers
   private let start: Tick
@@ -34,11 +46,16 @@ public final class SampleRun {
   private var isLeaving = false
 
   /// Reads what the options name and makes the world of the call; everything that is wrong is found here.
-  public init(_ options: CallOptions, command: String) throws {
+  /// - Parameters:
+  ///   - own: the sample's commands beside the common ones.
+  ///   - screen: what is shared, in the words of cameras; nil: as the environment says.
+  public init(_ options: CallOptions, command: String, own: [Command] = [], screen: String? = nil) throws {
     self.options = options
     self.command = command
-    script = try options.script.map { path throws(SampleExit) in try Script(contentsOf: path) }
-    world = try options.media.makeWorld(backend: options.backend)
+    let commands = Command.common + own
+    self.commands = commands
+    script = try options.script.map { path throws(SampleExit) in try Script(contentsOf: path, commands: commands) }
+    world = try options.media.makeWorld(backend: options.backend, screen: screen)
     try options.media.prepareOutputs()
     Backends.configure(world)
     start = world.backend.scheduler.now
@@ -52,7 +69,12 @@ public final class SampleRun {
     self.screen = screen
     watch()
     if joiningPeers { peers.join() }
-    keys = Keys { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
+    var say: (@Sendable (String) -> Void)?
+    if screen is any TalkingScreen {
+      say = { [weak self] line in MainActor.assumeIsolated { self?.say(line) } }
+      Lines.read { [weak self] line in self?.say(line) }
+    }
+    keys = Keys(commands, say: say) { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
     signals = Signals { [weak self] in MainActor.assumeIsolated { self?.carryOut(.leave) } }
     for step in script?.steps ?? [] { after(step.time) { [self] in carryOut(step.command) } }
     if options.seconds > 0 { after(.seconds(options.seconds)) { [self] in carryOut(.leave) } }
@@ -92,12 +114,15 @@ public final class SampleRun {
     }
   }
 
+  private func say(_ line: String) { (screen as? any TalkingScreen)?.say(line) }
+
   private func carryOut(_ command: Command) {
     switch command {
     case .mute: screen?.toggleMicrophone()
     case .camera: screen?.toggleCamera()
     case .people: for name in screen?.people ?? [] { print(name, to: .standardError) }
     case .leave: leave()
+    default: screen?.carryOut(command)
     }
   }
 

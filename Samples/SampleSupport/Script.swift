@@ -2,19 +2,21 @@ import Foundation
 import Koine
 
 /// What a person may tell a sample: by key on a terminal, by line in a script.
-public enum Command: String, Sendable, CaseIterable {
-  case mute, camera, people, leave
+public struct Command: Sendable, Hashable {
+  /// In scripts.
+  public let name: String
+  /// On a terminal.
+  public let key: Character
 
-  /// The key on a terminal.
-  public init?(key: Character) {
-    switch key {
-    case "m": self = .mute
-    case "v": self = .camera
-    case "p": self = .people
-    case "q": self = .leave
-    default: return nil
-    }
-  }
+  public init(_ name: String, key: Character) { (self.name, self.key) = (name, key) }
+
+  public static let mute = Command("mute", key: "m")
+  public static let camera = Command("camera", key: "v")
+  public static let people = Command("people", key: "p")
+  public static let leave = Command("leave", key: "q")
+
+  /// What every sample knows.
+  public static let common = [mute, camera, people, leave]
 }
 
 /// Commands with their times, from lines like `at 5s mute`; empty lines and lines that begin with `#` are skipped.
@@ -26,15 +28,16 @@ public struct Script: Sendable, Equatable {
 
   public let steps: [Step]
 
-  public init(_ text: String) throws(SampleExit) {
+  /// - Parameter commands: those that may be told.
+  public init(_ text: String, commands: [Command] = Command.common) throws(SampleExit) {
     var steps: [Step] = []
     for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let words = line.split(whereSeparator: \.isWhitespace)
       if words.isEmpty || words[0].hasPrefix("#") { continue }
       guard words.count == 3, words[0] == "at", words[1].hasSuffix("s"), let seconds = Double(words[1].dropLast()),
-        seconds >= 0, seconds < 1e6, let command = Command(rawValue: String(words[2]))
+        seconds >= 0, seconds < 1e6, let command = commands.first(where: { $0.name == words[2] })
       else {
-        let known = Command.allCases.map(\.rawValue).joined(separator: ", ")
+        let known = commands.map(\.name).joined(separator: ", ")
         throw SampleExit(code: 64, "script line \(number + 1): expected 'at SECONDSs COMMAND' with one of \(known)")
       }
       steps.append(Step(time: .seconds(seconds), command: command))
@@ -43,10 +46,10 @@ public struct Script: Sendable, Equatable {
       \.element)
   }
 
-  public init(contentsOf path: String) throws(SampleExit) {
+  public init(contentsOf path: String, commands: [Command] = Command.common) throws(SampleExit) {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw SampleExit(code: 66, "cannot read the script '\(path)'")
     }
-    try self.init(String(decoding: data, as: UTF8.self))
+    try self.init(String(decoding: data, as: UTF8.self), commands: commands)
   }
 }

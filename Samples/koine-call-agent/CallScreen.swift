@@ -1,4 +1,5 @@
 import AzureCommunicationCalling
+import Foundation
 import Koine
 import KoineSampleSupport
 import KoineTokens
@@ -8,6 +9,16 @@ import KoineUIKit
 /// stream that appears.
 @MainActor
 final class CallScreen: UIViewController, SampleScreen {
+  /// How a call begins.
+  enum Way {
+    case room(String)
+    case group(UUID)
+    case call([String])
+    case answer
+  }
+
+  static let hold = Command("hold", key: "h")
+
   private let name: String
   private var sendsVideo: Bool
   private let callClient = CallClient()
@@ -19,6 +30,9 @@ final class CallScreen: UIViewController, SampleScreen {
   private var call: Call?
   private(set) var problem: String?
   var trace: (String) -> Void = { _ in }
+  /// Told with one's own identity, once the agent is there.
+  var isReady: (String) -> Void = { _ in }
+  private var answers = false
   var callBegan: () -> Void = {}
   var callEnded: () -> Void = {}
 
@@ -45,19 +59,22 @@ final class CallScreen: UIViewController, SampleScreen {
 
   // MARK: Beginning
 
-  /// - Parameter callee: whom to ring; nil: meet in the room.
-  func begin(calling callee: String?, orMeetingIn room: String) {
+  func begin(_ way: Way) {
+    if case .answer = way { answers = true }
     do {
-      let credential = try CommunicationTokenCredential(token: developmentToken(for: name))
+      let id = identity(of: name)
+      let credential = try CommunicationTokenCredential(token: developmentToken(for: id))
       let options = CallAgentOptions()
       options.displayName = name
       callClient.createCallAgent(userCredential: credential, options: options) { [self] agent, error in
         guard let agent else { return fail("no call agent: \(text(error))") }
+        trace("callAgent \(id)")
         callAgent = agent
         agent.delegate = self
         callClient.getDeviceManager { [self] manager, _ in
           deviceManager = manager
-          start(calling: callee, orMeetingIn: room)
+          isReady(id)
+          start(way)
         }
       }
     } catch {
@@ -65,19 +82,26 @@ final class CallScreen: UIViewController, SampleScreen {
     }
   }
 
-  private func start(calling callee: String?, orMeetingIn room: String) {
+  private func start(_ way: Way) {
     if sendsVideo { turnPreviewOn() }
-    let videoOptions = localVideoStream.map { VideoOptions(localVideoStreams: [$0]) }
-    if let callee {
+    switch way {
+    case .call(let identities):
       let options = StartCallOptions()
       options.videoOptions = videoOptions
-      let callees = [createCommunicationIdentifier(fromRawId: callee)]
+      let callees = identities.map { createCommunicationIdentifier(fromRawId: $0) }
       callAgent?.startCall(participants: callees, options: options) { [self] in take($0, $1) }
-    } else {
-      let options = JoinCallOptions()
-      options.videoOptions = videoOptions
-      callAgent?.join(with: RoomCallLocator(roomId: room), joinCallOptions: options) { [self] in take($0, $1) }
+    case .room(let id): join(RoomCallLocator(roomId: id))
+    case .group(let id): join(GroupCallLocator(groupId: id))
+    case .answer: break  // `didReceiveIncomingCall` begins it
     }
+  }
+
+  private var videoOptions: VideoOptions? { localVideoStream.map { VideoOptions(localVideoStreams: [$0]) } }
+
+  private func join(_ locator: JoinMeetingLocator) {
+    let options = JoinCallOptions()
+    options.videoOptions = videoOptions
+    callAgent?.join(with: locator, joinCallOptions: options) { [self] in take($0, $1) }
   }
 
   private func take(_ call: Call?, _ error: (any Error)?) {
@@ -115,7 +139,16 @@ final class CallScreen: UIViewController, SampleScreen {
     }
   }
 
+  func carryOut(_ command: Command) { if command == Self.hold { toggleHold() } }
+
+  private func toggleHold() {
+    guard let call else { return }
+    let done: ((any Error)?) -> Void = { [self] error in if let error { trace("hold: \(error)") } }
+    if call.state == .localHold { call.resume(completionHandler: done) } else { call.hold(completionHandler: done) }
+  }
+
   func leave() {
+    guard call != nil else { return callEnded() }
     call?.hangUp(options: HangUpOptions()) { [self] error in if let error { fail(text(error)) } }
   }
 
@@ -179,6 +212,16 @@ final class CallScreen: UIViewController, SampleScreen {
 // Everything is told on the main queue.
 
 extension CallScreen: @preconcurrency CallAgentDelegate {
+  func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
+    trace("didReceiveIncomingCall from \(incomingCall.callerInfo.displayName)")
+    guard answers, call == nil else {
+      return incomingCall.reject { [self] error in if let error { trace("reject: \(error)") } }
+    }
+    let options = AcceptCallOptions()
+    options.videoOptions = videoOptions
+    incomingCall.accept(options: options) { [self] in take($0, $1) }
+  }
+
   func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
     trace("didUpdateCalls +\(args.addedCalls.count) -\(args.removedCalls.count)")
     guard let removed = args.removedCalls.first else { return }
@@ -230,9 +273,12 @@ extension CallScreen: @preconcurrency RendererDelegate {
 }
 
 /// A token as the vendor's servers give them, good for the embedded backend, which asks for no signature.
-private func developmentToken(for user: String) throws -> String {
-  let id = String(user.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
+private func developmentToken(for identity: String) throws -> String {
   let now = NumericDate.ofSystemClock()
-  let token = CommunicationUserToken(identity: "8:acs:" + id, issued: now, expires: now + 86_400)
+  let token = CommunicationUserToken(identity: identity, issued: now, expires: now + 86_400)
   return try token.signed(with: SigningKey(generating: .p256))
+}
+
+private func identity(of user: String) -> String {
+  "8:acs:" + String(user.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
 }

@@ -12,30 +12,68 @@ struct KoineCallAgent: AsyncParsableCommand {
     commandName: "koine-call-agent",
     abstract: "A call in the call-agent style (AzureCommunicationCalling).",
     discussion: """
-      Meets others in the room, unless --call rings somebody. With --call and peers, a peer of that name is signed in \
-      and answers. Keys on a terminal: m mute, v camera, p people, q leave.
+      Meets others in the room, unless it rings somebody (--call), is rung (--answer) or joins a group call (--group). \
+      With peers, those who are called are signed in and answer, and one of them rings who answers. Keys on a terminal: \
+      m mute, v camera, h hold and resume, p people, q hang up.
       """)
 
   @OptionGroup var call: KoineSampleSupport.CallOptions
 
-  @Option(name: .customLong("call"), help: "Ring this user (as in '8:acs:ben') instead of meeting in the room.")
-  var callee: String?
+  @Option(help: "Who calls; otherwise --name.")
+  var user: String?
+
+  @Option(
+    name: .customLong("call"),
+    help: ArgumentHelp(
+      "Ring this user ('ben', or an identity as in '8:acs:ben'); several are rung at once.", valueName: "name"))
+  var callees: [String] = []
+
+  @Flag(help: "Wait to be rung, and accept.")
+  var answer = false
+
+  @Option(help: "Join the group call of this id, a UUID.")
+  var group: String?
 
   @Flag(help: "Without video until 'v' is pressed.")
   var audioOnly = false
 
+  func validate() throws {
+    guard [!callees.isEmpty, answer, group != nil].count(where: \.self) <= 1 else {
+      throw ValidationError("--call, --answer and --group exclude each other")
+    }
+    if let group, UUID(uuidString: group) == nil { throw ValidationError("--group takes a UUID") }
+  }
+
+  private func way() throws -> CallScreen.Way {
+    if answer { return .answer }
+    if !callees.isEmpty { return .call(callees.map(identity)) }
+    if let group = group.flatMap(UUID.init(uuidString:)) { return .group(group) }
+    return .room(call.room)
+  }
+
+  private func identity(of user: String) -> String { user.contains(":") ? user : "8:acs:" + user.lowercased() }
+
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-call-agent")
-      let screen = CallScreen(name: call.name, startsWithVideo: !audioOnly)
+      let run = try SampleRun(call, command: "koine-call-agent", own: [CallScreen.hold])
+      let screen = CallScreen(name: user ?? call.name, startsWithVideo: !audioOnly)
       screen.trace = { run.trace($0) }
       screen.callBegan = { run.watch() }
       screen.callEnded = { [weak screen] in run.finish(problem: screen?.problem) }
-      let answerer = callee.flatMap { call.peers > 0 ? Answerer($0, in: run.world) : nil }
-      try await answerer?.register()
-      screen.begin(calling: callee, orMeetingIn: call.room)
-      await run.follow(screen, joiningPeers: callee == nil)
+      let way = try way()
+      var telephones: [Telephone] = []
+      switch way {
+      case .call(let identities) where call.peers > 0: telephones = identities.map { Telephone($0, in: run.world) }
+      case .answer where call.peers > 0: telephones = [Telephone("8:acs:ana", in: run.world)]
+      default: break
+      }
+      for telephone in telephones { try await telephone.register() }
+      screen.isReady = { [telephones] identity in
+        if answer, let telephone = telephones.first { telephone.ring(identity, room: call.room) }
+      }
+      screen.begin(way)
+      await run.follow(screen, joiningPeers: telephones.isEmpty && !answer && callees.isEmpty)
     } catch let error as SampleExit {
       error.leave(command: "koine-call-agent")
     } catch let error as SessionError {
@@ -44,25 +82,31 @@ struct KoineCallAgent: AsyncParsableCommand {
   }
 }
 
-/// Somebody of the common layer who answers the telephone.
-private final class Answerer: Sendable {
+/// Somebody of the common layer who can be rung, and can ring.
+private final class Telephone: Sendable {
   private let endpoint: Endpoint
   private let session = Lock<Session?>(nil)
 
   init(_ identity: String, in world: World) {
     endpoint = Endpoint(identity: identity, name: identity, in: world)
     endpoint.observe { [self] event in
-      if case .invited(let invitation) = event { answer(invitation) }
+      guard case .invited(let invitation) = event else { return }
+      endpoint.reply(.accept, to: invitation.id)
+      enter(invitation.room)
     }
+  }
+
+  func ring(_ identity: String, room: String) {
+    _ = endpoint.invite([identity], to: room, hasVideo: true)
+    enter(room)
   }
 
   func register() async throws(SessionError) { try await endpoint.register() }
 
-  private func answer(_ invitation: Invitation) {
+  private func enter(_ room: String) {
     let world = endpoint.world
-    endpoint.reply(.accept, to: invitation.id)
     let session = Session(
-      JoinRequest(room: invitation.room, participantID: endpoint.identity, name: endpoint.identity), in: world)
+      JoinRequest(room: room, participantID: endpoint.identity, name: endpoint.identity), in: world)
     do {
       try session.publish(camera: Devices.camera(world.devices.camera))
       try session.publish(microphone: Devices.microphone(world.devices.microphone))

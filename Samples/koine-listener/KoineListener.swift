@@ -11,7 +11,10 @@ struct KoineListener: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "koine-listener",
     abstract: "A call in the event-listener style (VideoSDKRTC).",
-    discussion: "Keys on a terminal: m mute, v camera, p people, q leave.")
+    discussion: """
+      Lines of standard input go to everybody's chat. Keys on a terminal: m mute, v camera, p people, s share, r raise the \
+      hand, a ask the others for their microphones, t talk, q leave.
+      """)
 
   @OptionGroup var call: CallOptions
 
@@ -24,7 +27,7 @@ struct KoineListener: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-listener")
+      let run = try SampleRun(call, command: "koine-listener", own: MeetingViewController.commands)
       let controller = MeetingViewController()
       controller.trace = { run.trace($0) }
       controller.recordings = recordRoom
@@ -40,7 +43,21 @@ struct KoineListener: AsyncParsableCommand {
   }
 }
 
-extension MeetingViewController: SampleScreen {
+extension MeetingViewController: TalkingScreen {
+  private static let share = Command("share", key: "s")
+  private static let raise = Command("raise", key: "r")
+  private static let ask = Command("ask", key: "a")
+  static let commands = [share, raise, ask]
+
+  func carryOut(_ command: Command) {
+    switch command {
+    case Self.share: toggleShare()
+    case Self.raise: raiseHand()
+    case Self.ask: askForMicrophones()
+    default: break
+    }
+  }
+
   var session: Session? { meeting?.session }
   var people: [String] { participants.map(\.displayName) }
   func toggleMicrophone() { toggleMic() }

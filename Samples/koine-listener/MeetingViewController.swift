@@ -19,6 +19,7 @@ final class MeetingViewController: UIViewController {
   /// Where the room is to be recorded, if it is.
   var recordings: String?
   var wantsPlaylist = false
+  private var isSharing = false
   private(set) var isMicOn = true
   private(set) var isCameraOn = true
   private(set) var problem: VideoSDKError?
@@ -58,6 +59,21 @@ final class MeetingViewController: UIViewController {
     isCameraOn.toggle()
     if isCameraOn { meeting?.enableWebcam() } else { meeting?.disableWebcam() }
   }
+
+  func toggleShare() {
+    guard let meeting else { return }
+    isSharing.toggle()
+    let shares = isSharing
+    Task { if shares { await meeting.enableScreenShare() } else { await meeting.disableScreenShare() } }
+  }
+
+  /// Those who come later get it, too.
+  func say(_ text: String) { meeting?.pubsub.publish(topic: "CHAT", message: text, options: ["persist": true]) }
+
+  func raiseHand() { meeting?.pubsub.publish(topic: "RAISE_HAND", message: "Raise Hand by Me") }
+
+  /// They are asked, and decide by themselves.
+  func askForMicrophones() { for participant in participants where !participant.isLocal { participant.enableMic() } }
 }
 
 extension MeetingViewController: @preconcurrency MeetingEventListener {
@@ -66,6 +82,7 @@ extension MeetingViewController: @preconcurrency MeetingEventListener {
     guard let localParticipant = meeting?.localParticipant else { return }
     participants.append(localParticipant)
     localParticipant.addEventListener(self)
+    for topic in ["CHAT", "RAISE_HAND"] { meeting?.pubsub.subscribe(topic: topic, forListener: self) }
     if let recordings { meeting?.startRecording(webhookUrl: "", awsDirPath: recordings) }
     if wantsPlaylist { meeting?.startHLS() }
   }
@@ -76,8 +93,14 @@ extension MeetingViewController: @preconcurrency MeetingEventListener {
     trace("onHlsStateChanged(state: \(state), hlsUrl: \(hlsUrl?.playbackHlsUrl ?? "nil"))")
   }
 
+  func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void) {
+    trace("onMicRequested(participantId: \(name(of: participantId)))")
+    accept()
+  }
+
   func onMeetingLeft() {
     trace("onMeetingLeft()")
+    for topic in ["CHAT", "RAISE_HAND"] { meeting?.pubsub.unsubscribe(topic: topic, forListener: self) }
     meeting?.localParticipant.removeEventListener(self)
     meeting?.removeEventListener(self)
     left()
@@ -110,6 +133,12 @@ extension MeetingViewController: @preconcurrency MeetingEventListener {
 
   private func name(of id: String?) -> String {
     participants.first { $0.id == id }?.displayName ?? id ?? "nil"
+  }
+}
+
+extension MeetingViewController: @preconcurrency PubSubMessageListener {
+  func onMessageReceived(_ message: PubSubMessage) {
+    trace("onMessageReceived(\(message.topic) from \(message.senderName): \(message.message))")
   }
 }
 

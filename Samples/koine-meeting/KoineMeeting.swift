@@ -10,15 +10,31 @@ struct KoineMeeting: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "koine-meeting",
     abstract: "A call in the meeting-session style (AmazonChimeSDK).",
-    discussion: "Keys on a terminal: m mute, v camera, p people, q leave.")
+    discussion: """
+      Lines of standard input are said to the others. Keys on a terminal: m mute, v camera, p people, s share, n next \
+      page, t talk, q leave. Who speaks is marked on the screen.
+      """)
 
   @OptionGroup var call: CallOptions
+
+  @Option(help: "Share this from the beginning, in the words of --camera; 's' shares it, too.")
+  var share: String?
+
+  @Option(help: "Show so many people at a time; 'n' turns to the next page.")
+  var page: Int?
+
+  func validate() throws {
+    if let page, !(1...25).contains(page) { throw ValidationError("--page takes 1 to 25") }
+  }
 
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-meeting")
+      let run = try SampleRun(
+        call, command: "koine-meeting", own: MeetingViewController.commands, screen: share)
       let controller = MeetingViewController()
+      controller.pageSize = page
+      controller.sharesAtOnce = share != nil
       controller.trace = { run.trace($0) }
       controller.stopped = { status in
         run.finish(problem: status == .ok ? nil : "the meeting ended: \(status) (\(status.rawValue))")
@@ -33,7 +49,19 @@ struct KoineMeeting: AsyncParsableCommand {
   }
 }
 
-extension MeetingViewController: SampleScreen {
+extension MeetingViewController: TalkingScreen {
+  private static let share = Command("share", key: "s")
+  private static let nextPage = Command("next", key: "n")
+  static let commands = [share, nextPage]
+
+  func carryOut(_ command: Command) {
+    switch command {
+    case Self.share: toggleShare()
+    case Self.nextPage: turnPage()
+    default: break
+    }
+  }
+
   var session: Session? { meetingSession?.session }
   var people: [String] { roster.map(\.externalUserId) }
   func leave() { endMeeting() }

@@ -12,6 +12,13 @@ final class MeetingViewController: UIViewController {
   private(set) var isVideoOn = true
   private var status = MeetingSessionStatusCode.ok
   private var views: [(tile: VideoTileState, view: DefaultVideoRenderView, name: UILabel)] = []
+  private var screenSource: InAppScreenCaptureSource?
+  var sharesAtOnce = false
+  /// How many people are shown at a time; nil: all.
+  var pageSize: Int?
+  private var page = 0
+  private var sources: [RemoteVideoSource] = []
+  private var speakers: Set<String> = []
   var trace: (String) -> Void = { _ in }
   var stopped: (MeetingSessionStatusCode) -> Void = { _ in }
 
@@ -73,6 +80,56 @@ final class MeetingViewController: UIViewController {
   }
 
   func endMeeting() { meetingSession?.audioVideo.stop() }
+
+  // MARK: Sharing, talking, pages
+
+  func toggleShare() {
+    guard let meetingSession else { return }
+    if let screenSource {
+      meetingSession.audioVideo.stopContentShare()
+      screenSource.stop()
+      self.screenSource = nil
+    } else {
+      let screenSource = InAppScreenCaptureSource(logger: meetingSession.logger)
+      let contentShareSource = ContentShareSource()
+      contentShareSource.videoSource = screenSource
+      screenSource.start()
+      meetingSession.audioVideo.startContentShare(source: contentShareSource)
+      self.screenSource = screenSource
+    }
+  }
+
+  func say(_ text: String) {
+    do {
+      try meetingSession?.audioVideo.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: 300_000)
+    } catch {
+      trace("realtimeSendDataMessage: \(error)")
+    }
+  }
+
+  func turnPage() {
+    guard let pageSize, !sources.isEmpty else { return }
+    page = (page + 1) % ((sources.count + pageSize - 1) / pageSize)
+    showPage()
+  }
+
+  /// Asks for those on the page, and for nobody else.
+  private func showPage() {
+    guard let pageSize else { return }
+    let shown = sources.dropFirst(page * pageSize).prefix(pageSize)
+    var wanted: [RemoteVideoSource: VideoSubscriptionConfiguration] = [:]
+    for source in shown { wanted[source] = VideoSubscriptionConfiguration() }
+    trace("page \(page + 1): \(shown.map { name(of: $0.attendeeId) })")
+    meetingSession?.audioVideo.updateVideoSourceSubscriptions(
+      addedOrUpdated: wanted, removed: sources.filter { !shown.contains($0) })
+  }
+
+  private func markSpeakers() {
+    for entry in views {
+      let name = name(of: entry.tile.attendeeId)
+      entry.name.text = speakers.contains(entry.tile.attendeeId) ? "● " + name : name
+    }
+  }
 
   func name(of attendeeId: String) -> String {
     roster.first { $0.attendeeId == attendeeId }?.externalUserId ?? attendeeId
@@ -174,7 +231,10 @@ extension MeetingViewController: @preconcurrency AudioVideoObserver {
   func audioSessionDidStartConnecting(reconnecting: Bool) {
     trace("audioSessionDidStartConnecting(reconnecting: \(reconnecting))")
   }
-  func audioSessionDidStart(reconnecting: Bool) { trace("audioSessionDidStart(reconnecting: \(reconnecting))") }
+  func audioSessionDidStart(reconnecting: Bool) {
+    trace("audioSessionDidStart(reconnecting: \(reconnecting))")
+    if sharesAtOnce, screenSource == nil { toggleShare() }
+  }
   func audioSessionDidDrop() { trace("audioSessionDidDrop()") }
 
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
@@ -189,6 +249,16 @@ extension MeetingViewController: @preconcurrency AudioVideoObserver {
   func videoSessionDidStartConnecting() { trace("videoSessionDidStartConnecting()") }
   func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {
     trace("videoSessionDidStartWithStatus(\(sessionStatus.statusCode))")
+  }
+
+  func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {
+    self.sources += sources.filter { !self.sources.contains($0) }
+    showPage()
+  }
+
+  func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {
+    self.sources.removeAll { sources.contains($0) }
+    showPage()
   }
 
   /// Observers are held until removed: the meeting is over.
@@ -207,6 +277,8 @@ extension MeetingViewController: @preconcurrency ActiveSpeakerObserver {
   var observerId: String { "MeetingViewController" }
   func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo]) {
     trace("activeSpeakerDidDetect(\(attendeeInfo.map(\.externalUserId)))")
+    speakers = Set(attendeeInfo.map(\.attendeeId))
+    markSpeakers()
   }
 }
 

@@ -11,9 +11,37 @@ struct KoineStage: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "koine-stage",
     abstract: "A call in the stage-strategy style (AmazonIVSBroadcast).",
-    discussion: "Keys on a terminal: m mute, v camera, p people, q leave.")
+    discussion: """
+      Keys on a terminal: m mute, v camera, p people, s the next way of subscribing, b publish or not, q leave.
+      """)
 
   @OptionGroup var call: CallOptions
+
+  @Option(help: "Join with this token; otherwise one is made for --stage and --user.")
+  var token: String?
+
+  @Option(help: "The stage; otherwise --room.")
+  var stage: String?
+
+  @Option(help: "The user; otherwise --name.")
+  var user: String?
+
+  @Option(help: "What is wanted of the others: none, audio or audio-video.")
+  var subscribe = Subscribing.audioVideo
+
+  @Flag(inversion: .prefixedNo, help: "Whether to publish from the beginning.")
+  var publish = true
+
+  enum Subscribing: String, CaseIterable, ExpressibleByArgument {
+    case none, audio
+    case audioVideo = "audio-video"
+  }
+
+  func validate() throws {
+    guard token == nil || stage == nil && user == nil else {
+      throw ValidationError("--token says already which stage, and who")
+    }
+  }
 
   @Option(help: "Broadcast the composed stage: to a .webm, .mp4 or .m3u8 file, or to rtmp://HOST/APP/KEY.")
   var broadcast: String?
@@ -21,14 +49,22 @@ struct KoineStage: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-stage")
+      let run = try SampleRun(
+        call, command: "koine-stage", own: StageViewController.commands)
       let controller = StageViewController()
+      controller.subscribeType =
+        switch subscribe {
+        case .none: .none
+        case .audio: .audioOnly
+        case .audioVideo: .audioVideo
+        }
+      controller.publishes = publish
       controller.trace = { run.trace($0) }
       controller.left = { error in
         run.finish(problem: error.map { "the stage was lost: \($0.localizedDescription) (\($0.code))" })
       }
       do {
-        try controller.joinStage(token: try makeToken())
+        try controller.joinStage(token: try token ?? makeToken())
         if let broadcast { try controller.startBroadcast(to: url(of: broadcast)) }
       } catch {
         throw SampleExit(code: 69, "the stage was not joined: \(error)")
@@ -46,13 +82,25 @@ struct KoineStage: AsyncParsableCommand {
   /// What an app's server answers, from a key of its own; nobody checks it here.
   private func makeToken() throws -> String {
     try StageToken(
-      participantID: UUID().uuidString.lowercased(), stage: call.room, userID: call.name,
-      attributes: ["username": call.name], issued: NumericDate.ofSystemClock()
+      participantID: UUID().uuidString.lowercased(), stage: stage ?? call.room, userID: user ?? call.name,
+      attributes: ["username": user ?? call.name], issued: NumericDate.ofSystemClock()
     ).signed(with: SigningKey(generating: .p384))
   }
 }
 
 extension StageViewController: SampleScreen {
+  private static let subscribe = Command("subscribe", key: "s")
+  private static let publish = Command("publish", key: "b")
+  static let commands = [subscribe, publish]
+
+  func carryOut(_ command: Command) {
+    switch command {
+    case Self.subscribe: wantNextSubscribeType()
+    case Self.publish: togglePublishing()
+    default: break
+    }
+  }
+
   var session: Session? { stage?.session }
   func leave() { leaveStage() }
 }

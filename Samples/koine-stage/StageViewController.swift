@@ -13,6 +13,9 @@ final class StageViewController: UIViewController {
   private var microphoneStream: IVSLocalStageStream?
   private var previews: [(stream: IVSStageStream, name: String, view: IVSImagePreviewView, label: UILabel)] = []
   private var broadcastSession: IVSBroadcastSession?
+  /// What is wanted of everybody, and whether to publish; the strategy is asked again when that changes.
+  var subscribeType = IVSStageSubscribeType.audioVideo { didSet { stage?.refreshStrategy() } }
+  var publishes = true { didSet { stage?.refreshStrategy() } }
   var trace: (String) -> Void = { _ in }
   var left: (NSError?) -> Void = { _ in }
 
@@ -62,6 +65,20 @@ final class StageViewController: UIViewController {
 
   func toggleCamera() {
     if let cameraStream { cameraStream.setMuted(!cameraStream.isMuted) }
+  }
+
+  func wantNextSubscribeType() {
+    switch subscribeType {
+    case .audioVideo: subscribeType = .audioOnly
+    case .audioOnly: subscribeType = .none
+    default: subscribeType = .audioVideo
+    }
+    trace("subscribes to \(subscribeType)")
+  }
+
+  func togglePublishing() {
+    publishes.toggle()
+    trace("publishes: \(publishes)")
   }
 
   // MARK: Broadcasting the stage
@@ -153,10 +170,10 @@ final class StageViewController: UIViewController {
 
 extension StageViewController: @preconcurrency IVSStageStrategy {
   func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType {
-    .audioVideo
+    subscribeType
   }
 
-  func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool { true }
+  func stage(_ stage: IVSStage, shouldPublishParticipant participant: IVSParticipantInfo) -> Bool { publishes }
 
   func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo)
     -> [IVSLocalStageStream]

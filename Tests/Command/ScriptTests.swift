@@ -25,9 +25,15 @@ import Testing
     #expect(error?.code == 66)
   }
 
-  @Test func keysStandForCommands() {
-    #expect(Command(key: "m") == .mute && Command(key: "v") == .camera && Command(key: "p") == .people)
-    #expect(Command(key: "q") == .leave && Command(key: "x") == nil && Command(key: "\u{1B}") == nil)
+  @Test func theCommonCommandsHaveKeys() {
+    #expect(Command.common.map(\.key) == ["m", "v", "p", "q"])
+  }
+
+  @Test func samplesHaveCommandsOfTheirOwn() throws {
+    let share = Command("share", key: "s")
+    #expect(try Script("at 1s share", commands: Command.common + [share]).steps.map(\.command) == [share])
+    let error = #expect(throws: SampleExit.self) { _ = try Script("at 1s share") }
+    #expect(error?.description.contains("mute, camera, people, leave") == true)
   }
 
   @Test func aDeviceErrorHasItsExitCode() {
