@@ -14,7 +14,7 @@ import av
 import numpy
 import websockets
 from aiortc import RTCPeerConnection, RTCSessionDescription, VideoStreamTrack
-from aiortc.mediastreams import AudioStreamTrack
+from aiortc.mediastreams import AudioStreamTrack, MediaStreamError
 
 
 class Picture(VideoStreamTrack):
@@ -122,7 +122,10 @@ class Peer:
 
     async def take(self, name, media, track):
         while True:
-            frame = await track.recv()
+            try:
+                frame = await track.recv()
+            except MediaStreamError:  # the track has ended
+                return
             figures = self.figures.setdefault(name, {"frames": 0, "packets": 0, "energy": 0})
             if media == "video":
                 figures["frames"] += 1

@@ -17,7 +17,7 @@ import time
 class Chromium:
     FLAGS = [
         "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-        "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--auto-accept-this-tab-capture",
+        "--use-fake-device-for-media-stream=fps=10", "--use-fake-ui-for-media-stream", "--auto-accept-this-tab-capture",
         "--autoplay-policy=no-user-gesture-required", "--disable-features=WebRtcHideLocalIpsWithMdns",
         "--window-size=1280,800", "--remote-debugging-pipe",
     ]
