@@ -68,6 +68,8 @@ public enum BroadcastOutputs {
   public typealias Make = @Sendable (URL) throws -> any BroadcastOutput
 
   private static let makers = Lock<[String: Make]>([:])
+  /// Those of the current task, before those that are registered: tests that run side by side have their own.
+  @TaskLocal public static var own: [String: Make] = [:]
 
   /// - Parameter ending: of a file URL's path, without the dot; or another URL's scheme with its colon, as in `rtmp:`.
   public static func register(_ ending: String, _ make: @escaping Make) { makers.withLock { $0[ending] = make } }
@@ -75,7 +77,7 @@ public enum BroadcastOutputs {
   /// - Throws: `BroadcastOutputError` where nobody writes there; else what the output throws.
   public static func make(for url: URL) throws -> any BroadcastOutput {
     let name = url.isFileURL ? url.pathExtension : (url.scheme ?? "") + ":"
-    let makers = makers.withLock { $0 }
+    let makers = makers.withLock { $0 }.merging(own) { $1 }
     guard let make = makers[name] else { throw BroadcastOutputError(url: url, known: makers.keys.sorted()) }
     return try make(url)
   }

@@ -41,6 +41,20 @@ struct DeviceTests {
     #expect(failed.withLock { $0 } == false && stream.source === front)
   }
 
+  /// What was plugged in is told on the delivery queue, perhaps after somebody has looked.
+  @Test func aCameraIsThereOnceHoweverLateItIsTold() async throws {
+    let telephone = try Telephone()
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let made = Lock<DeviceManager?>(nil)
+    telephone.world.delivery.queue.suspend()
+    telephone.world.machine.plugIn(
+      Machine.Device(id: "usb", kind: .camera, name: "USB", attachment: .usb, source: "stamp:c,160x90@30"))
+    client.getDeviceManager { manager, _ in made.withLock { $0 = manager } }
+    telephone.world.delivery.queue.resume()
+    await telephone.run(.milliseconds(10))
+    #expect(made.withLock { $0?.cameras.count { $0.id == "usb" } } == 1)
+  }
+
   @Test func camerasSayWhatTheyAre() async throws {
     let telephone = try Telephone()
     let machine = telephone.world.machine

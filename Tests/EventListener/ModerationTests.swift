@@ -203,9 +203,7 @@ import VideoSDKRTC
   }
 
   @Test func anOutputThatBreaksIsToldWithItsCode() async throws {
-    MediaFiles.register()  // not after ours
     BroadcastOutputs.register("fuse:") { _ in Fuse() }
-    BroadcastOutputs.register("m3u8") { _ in Fuse() }
     let (ana, told, ben, _) = try await two()
     Fuse.closed.withLock { $0 = 0 }
     ana.startLivestream(outputs: [LivestreamOutput(url: "fuse://x", streamKey: "")])
@@ -215,7 +213,7 @@ import VideoSDKRTC
     for _ in 1...2 { Fuse.failure.withLock { $0 }?(Fuse.Blown()) }
     await place.run()
     #expect(told.told == ["error LIVESTREAM_FAILED"] && ben.liveStreamState == .LIVESTREAM_STOPPED)
-    ana.startHLS()
+    BroadcastOutputs.$own.withValue(["m3u8": { _ in Fuse() }]) { ana.startHLS() }
     await place.run()
     told.forget()
     Fuse.failure.withLock { $0 }?(Fuse.Blown())
@@ -225,10 +223,8 @@ import VideoSDKRTC
   }
 
   @Test func aPlaylistCanBeOpenedOnceItSaysSo() async throws {
-    MediaFiles.register()
-    BroadcastOutputs.register("m3u8") { _ in Fuse() }
     let (ana, told, ben, others) = try await two()
-    ana.startHLS()
+    BroadcastOutputs.$own.withValue(["m3u8": { _ in Fuse() }]) { ana.startHLS() }
     await place.run()
     #expect(told.told == ["HLS_STARTING", "HLS_STARTED", "HLS_PLAYABLE at a place"])
     #expect(others.told.suffix(2) == ["HLS_STARTED", "HLS_PLAYABLE at a place"] && ben.hlsState == .HLS_PLAYABLE)
@@ -239,10 +235,8 @@ import VideoSDKRTC
   }
 
   @Test func aPlaylistThatCannotBeBegunSaysSo() async throws {
-    MediaFiles.register()
-    BroadcastOutputs.register("m3u8") { _ in throw Fuse.Blown() }
     let (ana, told, ben, others) = try await two()
-    ana.startHLS()
+    BroadcastOutputs.$own.withValue(["m3u8": { _ in throw Fuse.Blown() }]) { ana.startHLS() }
     await place.run()
     #expect(told.told == ["HLS_STARTING", "HLS_STOPPED", "error START_HLS_FAILED"] && ana.hlsUrls == nil)
     #expect(!others.told.contains("HLS_STARTED") && ben.hlsState == .HLS_STOPPED)

@@ -120,7 +120,7 @@ public final class DeviceManager: NSObject, Sendable {
   private let mutable: Lock<Mutable>
 
   init(_ world: World) {
-    mutable = Lock(Mutable(cameras: world.machine.devices(.camera).map { VideoDeviceInfo($0, world: world) }))
+    mutable = Lock(Mutable(cameras: []))
     super.init()
     let observation = world.machine.observe { [weak self] event in
       switch event {
@@ -129,7 +129,11 @@ public final class DeviceManager: NSObject, Sendable {
       default: break
       }
     }
-    mutable.withLock { $0.observation = observation }
+    let present = world.machine.devices(.camera).map { VideoDeviceInfo($0, world: world) }
+    mutable.withLock { mutable in
+      mutable.observation = observation
+      mutable.cameras = present
+    }
   }
 
   deinit { mutable.withLock { $0.observation }?.cancel() }
@@ -142,8 +146,14 @@ public final class DeviceManager: NSObject, Sendable {
     set { mutable.withLock { $0.delegate = newValue } }
   }
 
+  /// A camera that was plugged in just before the manager was made is there, and may be told all the same.
   private func added(_ camera: VideoDeviceInfo) {
-    mutable.withLock { $0.cameras.append(camera) }
+    let isNew = mutable.withLock { mutable in
+      guard !mutable.cameras.contains(where: { $0.id == camera.id }) else { return false }
+      mutable.cameras.append(camera)
+      return true
+    }
+    guard isNew else { return }
     delegate?.deviceManager(self, didUpdateCameras: VideoDevicesUpdatedEventArgs(added: [camera]))
   }
 
