@@ -19,7 +19,8 @@ from aiortc.mediastreams import AudioStreamTrack, MediaStreamError
 
 class Picture(VideoStreamTrack):
     async def recv(self):
-        time, base = await self.next_timestamp()
+        for _ in range(3):  # ten pictures a second, of the thirty that there are times for
+            time, base = await self.next_timestamp()
         rows = numpy.zeros((180, 320, 3), dtype=numpy.uint8)
         place = int(time * base * 60) % 280
         rows[40:80, place:place + 40] = (240, 200, 40)
@@ -100,6 +101,9 @@ class Peer:
             while self.connection.connectionState != "connected":  # an offer meanwhile would take back what was agreed on
                 await asyncio.sleep(0.05)
             self.answer = None
+            # Python decodes what comes: the small layers will do.
+            await self.socket.send(json.dumps({"type": "prefer", "tracks": [
+                {"reference": {"participant": who, "track": track}, "maxHeight": 180} for who, track in self.seats]}))
             for (who, track), seat in self.seats.items():
                 if seat.receiver.track and seat.mid not in self.taken:
                     self.taken.add(seat.mid)
