@@ -1,3 +1,5 @@
+import KoineSignaling
+
 /// What keeps one client, or all of one address, or one room, from using up the server.
 public struct ServerLimits: Hashable, Sendable {
   public var rooms = 1_000
@@ -22,8 +24,10 @@ public struct ServerLimits: Hashable, Sendable {
   /// Signalling messages of all connections of one IP address together.
   public var addressBurst = 10_000.0
   public var addressMessagesPerSecond = 3_000.0
-  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed.
-  public var unreadBytes = 8 << 20
+  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. Who comes into a room is told
+  /// all that it remembers in one message: with less than the largest, and what is said while that is read, nobody could
+  /// come into a room that remembers much.
+  public var unreadBytes = SignalingLimits.serverMessage + (4 << 20)
 
   public init() {}
 }

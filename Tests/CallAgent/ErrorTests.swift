@@ -76,16 +76,8 @@ struct ErrorTests {
     }()
     await telephone.run(.milliseconds(100))
     feature.raiseHand(completionHandler: note)
-    let machine = telephone.world.machine
-    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
-    let client = World.$current.withValue(telephone.world) { CallClient() }
-    let manager = Lock<DeviceManager?>(nil)
-    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
-    await telephone.run(.milliseconds(10))
-    let cameras = try #require(manager.withLock { $0?.cameras })
-    let usb = try #require(cameras.last)
-    machine.unplug("usb")
-    let stream = LocalVideoStream(camera: try #require(cameras.first))
+    let (front, usb) = try await camerasOfWhichTheSecondIsGone()
+    let stream = LocalVideoStream(camera: front)
     let renderer = try VideoStreamRenderer(localVideoStream: stream)
     let view = try renderer.createView()
     await telephone.run(.milliseconds(200))
@@ -94,6 +86,18 @@ struct ErrorTests {
     let wanted: [CallingCommunicationErrors] = [.callFeatureExtensionNotFound, .localVideoStreamSwitchSourceFailure]
     #expect(codes.withLock { $0 } == wanted.map(\.rawValue))
     withExtendedLifetime(view) {}
+  }
+
+  private func camerasOfWhichTheSecondIsGone() async throws -> (VideoDeviceInfo, VideoDeviceInfo) {
+    let machine = telephone.world.machine
+    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
+    let client = World.$current.withValue(telephone.world) { CallClient() }
+    let manager = Lock<DeviceManager?>(nil)
+    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
+    await telephone.run(.milliseconds(10))
+    let cameras = try #require(manager.withLock { $0?.cameras })
+    machine.unplug("usb")
+    return (try #require(cameras.first), try #require(cameras.last))
   }
 
   // MARK: What apps get wrong most
@@ -155,14 +159,7 @@ struct ErrorTests {
 
   @Test func videoNeedsACamera() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
-    let machine = telephone.world.machine
-    machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
-    let client = World.$current.withValue(telephone.world) { CallClient() }
-    let manager = Lock<DeviceManager?>(nil)
-    client.getDeviceManager { made, _ in manager.withLock { $0 = made } }
-    await telephone.run(.milliseconds(10))
-    let usb = try #require(manager.withLock { $0?.cameras.last })
-    machine.unplug("usb")
+    let (_, usb) = try await camerasOfWhichTheSecondIsGone()
     ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }
     await telephone.run(.milliseconds(500))
     let call = try #require(anaHears.call)

@@ -29,6 +29,8 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
     var next = 0
     var senders: [UDPSender] = []
     var isOver = false
+    /// For each datagram of a client's; 0: none.
+    var besideEach = 0
     var sent = 0
   }
   private let kept = Lock(Kept())
@@ -57,6 +59,9 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
       guard let own = ours[source] ?? admit(source) else { return }
       keep(datagram)
       place.send(datagram.readable, from: own, to: server)
+      let (count, datagrams, senders) = kept.withLock { ($0.besideEach, $0.datagrams, $0.senders) }
+      var random = SystemRandomNumberGenerator()
+      strike(count, with: datagrams, from: senders, &random)
     } else if let client = clients[destination] {
       place.send(datagram.readable, from: front, to: client)
     }
@@ -86,26 +91,30 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
 
   // MARK: The flood
 
-  /// - Parameter atLineRate: as fast as one core can; else some thousand a second, which a machine that is busy with other
-  ///   tests takes in besides.
+  /// - Parameter atLineRate: as fast as one core can, from a thread of its own; else fifty datagrams beside each of a
+  ///   client's, some thousand a second, which a machine that is busy with other tests takes in besides.
   func flood(atLineRate: Bool) {
+    guard atLineRate else { return kept.withLock { $0.besideEach = 50 } }
     Thread.detachNewThread { [self] in
       var random = SystemRandomNumberGenerator()
       while true {
         let (isOver, datagrams, senders) = kept.withLock { ($0.isOver, $0.datagrams, $0.senders) }
         if isOver { return }
-        for _ in 0..<64 {
-          guard let sender = senders.randomElement(using: &random) else { continue }
-          for _ in 0..<16 {
-            let datagram = Self.harm(datagrams, &random)
-            datagram.withUnsafeBytes { sender.send($0, to: server) }
-          }
-          sender.flush()
-        }
-        kept.withLock { $0.sent += 64 * 16 }
-        if !atLineRate { Thread.sleep(forTimeInterval: 0.1) }
+        for _ in 0..<64 { strike(16, with: datagrams, from: senders, &random) }
       }
     }
+  }
+
+  private func strike(
+    _ count: Int, with datagrams: [[UInt8]], from senders: [UDPSender], _ random: inout SystemRandomNumberGenerator
+  ) {
+    guard count > 0, let sender = senders.randomElement(using: &random) else { return }
+    for _ in 0..<count {
+      let datagram = Self.harm(datagrams, &random)
+      datagram.withUnsafeBytes { sender.send($0, to: server) }
+    }
+    sender.flush()
+    kept.withLock { $0.sent += count }
   }
 
   /// Noise, or what has been heard: as it was and long ago, cut short, or changed.
