@@ -41,7 +41,9 @@ async function openDevices(microphone, camera) {
   return tracks;
 }
 
-const CAMERA = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+// `?rows=180` for machines that cannot encode more.
+const ROWS = Math.min(Math.max(Number(query.get("rows")) || 720, 90), 1_080);
+const CAMERA = { width: { ideal: ROWS * 16 / 9 }, height: { ideal: ROWS }, frameRate: { ideal: 30 } };
 
 function enter(entered, tracks) {
   room = window.koine = entered;
@@ -104,13 +106,14 @@ function draw() {
     const camera = of(other, "camera"), microphone = of(other, "microphone"), screen = of(other, "screen");
     wanted.push({
       key: `${other.id} camera`, name: other.name, owner: other.id, isCamera: true, isMuted: microphone?.muted ?? true,
-      isBlank: !camera || camera.muted, video: camera?.transceiver.receiver.track,
+      isBlank: !camera || camera.muted, isResting: camera?.isResting, video: camera?.transceiver.receiver.track,
       audio: microphone?.transceiver.receiver.track,
     });
     if (screen) {
       wanted.push({
         key: `${other.id} screen`, name: `${other.name}’s screen`, video: screen.transceiver.receiver.track,
-        isBlank: screen.muted, audio: of(other, "screenSound")?.transceiver.receiver.track,
+        isBlank: screen.muted, isResting: screen.isResting,
+        audio: of(other, "screenSound")?.transceiver.receiver.track,
       });
     }
   }
@@ -153,12 +156,13 @@ function button(id, text, isPressed) {
 
 function place(key) {
   const tile = $("tile").content.firstElementChild.cloneNode(true);
+  tile.querySelector("video").muted = true;  // its sound is the other element's
   tiles.set(key, tile);
   $("tiles").append(tile);
   return tile;
 }
 
-function fill(tile, { name, owner, isMine, isCamera, isMuted, isBlank, video, audio }) {
+function fill(tile, { name, owner, isMine, isCamera, isMuted, isBlank, isResting, video, audio }) {
   tile.dataset.owner = owner ?? "";
   tile.classList.toggle("mine", Boolean(isMine));
   tile.classList.toggle("camera", Boolean(isCamera));
@@ -166,15 +170,26 @@ function fill(tile, { name, owner, isMine, isCamera, isMuted, isBlank, video, au
   tile.querySelector(".name").textContent = name;
   tile.querySelector(".initial").textContent = [...name][0] ?? "";
   tile.querySelector(".mark").hidden = !isMuted;
+  tile.querySelector(".resting").hidden = !isResting;
   tile.querySelector("meter").hidden = !isCamera;
-  const element = tile.querySelector("video");
-  element.muted = Boolean(isMine);
-  element.setAttribute("aria-label", name);
-  const tracks = [video, audio].filter(Boolean);
-  const shown = element.srcObject?.getTracks() ?? [];
-  if (tracks.length !== shown.length || tracks.some((track) => !shown.includes(track))) {
-    element.srcObject = new MediaStream(tracks);
-  }
+  tile.querySelector("video").setAttribute("aria-label", name);
+  // An element plays nothing before the first picture has come: whose picture is off or rests must be heard all the same.
+  play(tile.querySelector("video"), video);
+  play(tile.querySelector("audio"), audio);
+}
+
+function play(element, track) {
+  if (element.srcObject?.getTracks()[0] === track) return;
+  element.srcObject = track ? new MediaStream([track]) : null;
+}
+
+// Browsers let pages that nobody has touched make no sound, unless they may use the microphone.
+for (const touch of ["pointerdown", "keydown"]) {
+  document.addEventListener(touch, () => {
+    for (const element of document.querySelectorAll("#tiles audio")) {
+      if (element.srcObject && element.paused) element.play().catch((error) => console.debug("still silent", error));
+    }
+  });
 }
 
 function level({ levels, dominant }) {

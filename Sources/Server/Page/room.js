@@ -295,6 +295,12 @@ export class Room extends EventTarget {
         this.#tell("roster");
         break;
       }
+      case "starved": {
+        const track = this.#others.get(message.participant)?.tracks.get(message.track);
+        if (track) track.isResting = message.paused;
+        this.#tell("roster");
+        break;
+      }
       case "wanted": this.#limit(message); break;
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
