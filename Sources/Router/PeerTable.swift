@@ -11,7 +11,9 @@ final class Seat {
   fileprivate var boundTo: [SocketAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
   fileprivate var owed: [(forwarder: Forwarder, passing: Int)] = []
-  /// Of these, how many went out.
+  /// Media that has come and has not been looked at.
+  fileprivate var arrived: [Arrival] = []
+  /// Of what is owed, how many went out.
   fileprivate var forwarded = 0
   fileprivate var isDirty = false
   /// The peer's deadline, as it was polled.
@@ -19,6 +21,11 @@ final class Seat {
   fileprivate var alarm = HeapAlarm()
 
   fileprivate init(peer: Peer, number: Int) { (self.peer, self.number) = (peer, number) }
+
+  /// Touches nothing but the peer.
+  fileprivate func takeIn(at now: Tick) {
+    for arrival in arrived { peer.handle(arrival.datagram, from: arrival.source, to: arrival.destination, at: now) }
+  }
 }
 
 /// All peers of a router: who gets a datagram, who has something to send, who wants to wake when.
@@ -28,11 +35,18 @@ final class Seat {
 final class PeerTable {
   private var seats: [Seat?] = []
   private var free: [Int] = []
-  private var byAddress: [SocketAddress: Seat] = [:]
+  private var byAddress: [SocketAddress: Seat] = [:] { didSet { changes += 1 } }
+  /// How often it has changed from where anything is expected.
+  private(set) var changes = 0
   private var byFragment: [String: Seat] = [:]
   private var dirty: [Seat] = []
   private var dirtyHead = 0
   private var timers = TimerHeap()
+  /// Seats whose `arrived` is not empty.
+  private var visited: [Seat] = []
+  private var arrivals = 0
+  private static let worthSharing = 16
+  private var due: [Seat] = []
   /// What seats are owed, once for all.
   private var passing: [Passing] = []
   /// Peers that have only their goodbyes to say.
@@ -43,6 +57,8 @@ final class PeerTable {
     ["peers": count, "addresses": byAddress.count, "fragments": byFragment.count, "goodbyes": leaving.count]
   }
   var deadline: Tick? { timers.soonest }
+  /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's.
+  var sources: some Sequence<SocketAddress> { byAddress.keys }
 
   func add(_ peer: Peer) -> Seat {
     let number = free.popLast() ?? seats.count
@@ -87,6 +103,49 @@ final class PeerTable {
     }
     seat.boundTo.append(source)
     byAddress[source] = seat
+  }
+
+  /// Keeps a datagram of media for `handleArrivals`.
+  func keep(_ datagram: Bytes, for seat: Seat, from source: SocketAddress, to destination: SocketAddress) {
+    if seat.arrived.isEmpty { visited.append(seat) }
+    arrivals += 1
+    seat.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
+  }
+
+  /// Lets each peer have what has been kept for it, all hands at once, as what comes to one is no other's business; then
+  /// `afterwards` follows, on the caller's own, for one seat after the other.
+  func handleArrivals(by crew: Crew?, at now: Tick, afterwards: (Seat) -> Void) {
+    guard !visited.isEmpty else { return }
+    let seats = visited
+    visited.removeAll(keepingCapacity: true)
+    share(seats, by: crew, ofUse: arrivals) { $0.takeIn(at: now) }
+    arrivals = 0
+    for seat in seats {
+      // It may have been put out meanwhile, by what another had to say.
+      if isSeated(seat) { for arrival in seat.arrived { bind(seat, to: arrival.source) } }
+      seat.arrived.removeAll(keepingCapacity: true)
+      touch(seat)
+      afterwards(seat)
+    }
+  }
+
+  /// Wakes all peers whose deadline has come, in the same way.
+  func handleTimeouts(by crew: Crew?, at now: Tick, afterwards: (Seat) -> Void) {
+    while let seat = popDue(at: now) { due.append(seat) }
+    guard !due.isEmpty else { return }
+    let seats = due
+    due.removeAll(keepingCapacity: true)
+    share(seats, by: crew, ofUse: seats.count) { $0.peer.handleTimeout(at: now) }
+    for seat in seats {
+      touch(seat)
+      afterwards(seat)
+    }
+  }
+
+  /// - Parameter count: of what is to be done; each takes a microsecond or a few, and so does waking somebody.
+  private func share(_ seats: [Seat], by crew: Crew?, ofUse count: Int, _ work: (Seat) -> Void) {
+    guard let crew, count >= Self.worthSharing else { return seats.forEach(work) }
+    crew.share(seats.count) { index, _ in work(seats[index]) }
   }
 
   // MARK: Datagrams out
@@ -171,7 +230,7 @@ final class PeerTable {
   // MARK: Time
 
   /// The next peer whose deadline has come.
-  func popDue(at now: Tick) -> Seat? {
+  private func popDue(at now: Tick) -> Seat? {
     while let entry = timers.popDue(at: now) {
       guard case .peer(let number) = entry.owner, let seat = seats[number], seat.alarm.fired(entry) else { continue }
       guard let deadline = seat.isDirty ? seat.peer.deadline : seat.due else { continue }
@@ -182,6 +241,12 @@ final class PeerTable {
   }
 
   private func isSeated(_ seat: Seat) -> Bool { seats[seat.number] === seat }
+}
+
+private struct Arrival {
+  let datagram: Bytes
+  let source: SocketAddress
+  let destination: SocketAddress
 }
 
 /// A packet on its way from a track to those who get it, read once for all of them.

@@ -65,9 +65,11 @@ package struct ForwardingStatistics: Hashable, Sendable {
 /// allocated.
 ///
 /// **More cores.** What a packet costs is nearly all spent on its way out, once per receiver: its place in that receiver's
-/// stream, its header, its encryption, its system call. `poll(by:at:_:)` shares that out among the hands of a crew, receiver by receiver, whichever rooms they
-/// are in; everything that decides (rooms, messages, layers, ICE, reports) stays with the one owner, between two polls.
-/// Peers have nothing in common but payloads, which are immutable once they are shared.
+/// stream, its header, its encryption, its system call. `poll(by:at:_:)` shares that out among the hands of a crew, receiver
+/// by receiver, whichever rooms they are in; `handleArrivals(by:at:)` and `handleTimeout(by:at:)` do the same with what comes
+/// from each (packets opened, reports read, the path's estimate) and with its time. Everything that decides (rooms, messages,
+/// layers) stays with the one owner, in between. Peers have nothing in common but payloads, which are immutable once they
+/// are shared.
 package final class Router {
   var configuration: RouterConfiguration
   var random: SeededRandom
@@ -131,6 +133,9 @@ package final class Router {
 
   // MARK: Datagrams
 
+  /// Datagrams that belong to no peer.
+  package var strayDatagrams: Int { counts.strayDatagrams }
+
   /// Takes a datagram; it is decrypted in place and may be kept, so the caller must not use it afterwards.
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     guard let seat = peers.find(datagram.readable, from: source), let room = seat.member?.room else {
@@ -140,9 +145,39 @@ package final class Router {
     seat.peer.handle(datagram, from: source, to: destination, at: now)
     peers.bind(seat, to: source)
     peers.touch(seat)
+    takeEvents(of: seat, in: room, at: now)
+  }
+
+  /// In place of `handle`, where a crew helps: media is only laid before its peer, and looked at by `handleArrivals`, which
+  /// has to follow before anything else does. What may change who is reached where is handled at once, after what the
+  /// peer had before.
+  package func take(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    guard let first = datagram.readable.first, 128...191 ~= first,
+      let seat = peers.find(datagram.readable, from: source)
+    else {
+      handleArrivals(by: nil, at: now)
+      return handle(datagram, from: source, to: destination, at: now)
+    }
+    peers.keep(datagram, for: seat, from: source, to: destination)
+  }
+
+  package func handleArrivals(by crew: Crew?, at now: Tick) {
+    peers.handleArrivals(by: crew, at: now) { takeEvents(of: $0, at: now) }
+  }
+
+  private func takeEvents(of seat: Seat, at now: Tick) {
+    if let room = seat.member?.room { takeEvents(of: seat, in: room, at: now) }
+  }
+
+  private func takeEvents(of seat: Seat, in room: Room, at now: Tick) {
     room.takeEvents(of: seat, at: now)
     if room.needsSettling { settle(room, at: now) }
   }
+
+  /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's. How often that has changed tells
+  /// whether it has.
+  package var sources: some Sequence<SocketAddress> { peers.sources }
+  package var sourceChanges: Int { peers.changes }
 
   /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
@@ -162,16 +197,11 @@ package final class Router {
     peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline).sooner(connections.deadline)
   }
 
-  package func handleTimeout(at now: Tick) {
+  /// - Parameter crew: helps to wake those whose time has come.
+  package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
     while let connection = connections.firstExpired(at: now) { close(connection, grace: .zero, at: now) }
-    while let seat = peers.popDue(at: now) {
-      seat.peer.handleTimeout(at: now)
-      peers.touch(seat)
-      guard let room = seat.member?.room else { continue }
-      room.takeEvents(of: seat, at: now)
-      if room.needsSettling { settle(room, at: now) }
-    }
+    peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
     while let entry = timers.popDue(at: now) {
       guard case .room(let number) = entry.owner, let room = roomsByNumber[number], room.alarm.fired(entry) else {
         continue

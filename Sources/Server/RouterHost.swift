@@ -29,6 +29,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private var crew: Crew?
   /// One for each of the crew.
   private var ways: [WayOut] = []
+  private var armour = Armour()
   private let nextConnection = Lock(0)
   private var addresses: [SocketAddress] = []
   /// Announced addresses by the bound ones, where they differ.
@@ -179,17 +180,18 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   // MARK: Datagrams and time
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
-    router?.handle(datagram, from: source, to: announcedAddresses[destination] ?? destination, at: now)
+    router?.take(datagram, from: source, to: announcedAddresses[destination] ?? destination, at: now)
   }
 
   func handleTimeout(at now: Tick) {
-    router?.handleTimeout(at: now)
+    router?.handleTimeout(by: crew, at: now)
     giveUpLostBrowsers(at: now)
     endTurn(at: now)
   }
 
   func endTurn(at now: Tick) {
     guard let router, let crew else { return }
+    router.handleArrivals(by: crew, at: now)
     // What everybody is told comes out once for each, one after the other.
     var last: SharedMessage?
     while let (connection, message) = router.pollMessage() {
@@ -201,6 +203,10 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
         last = shared
         outlets[connection]?.send(shared)
       }
+    }
+    // Before anything is answered: what the answers bring must come through.
+    if armour.mustChange(router, at: now) {
+      for address in addresses { place.expect(from: router.sources, at: boundAddresses[address] ?? address) }
     }
     let ways = ways
     router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }

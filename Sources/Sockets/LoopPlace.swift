@@ -46,6 +46,11 @@ package final class LoopPlace: Sendable {
   /// For another thread to send by, until the socket at that address is closed.
   package func makeSender(from source: SocketAddress) -> UDPSender? { current?.loop.makeSender(from: source) }
 
+  /// As `UDPSocket.expect`.
+  package func expect(from sources: some Sequence<SocketAddress>, at address: SocketAddress) {
+    current?.loop.expect(from: sources, at: address)
+  }
+
   package func flush() { current?.loop.flush() }
 
   package func wake(at deadline: Tick?) { if let (loop, id) = current { loop.wake(id, at: deadline) } }

@@ -169,6 +169,11 @@ package final class UDPLoop: @unchecked Sendable {
     descriptors[source].flatMap { sockets[$0]?.socket.makeSender() }
   }
 
+  /// As `UDPSocket.expect`.
+  package func expect(from sources: some Sequence<SocketAddress>, at address: SocketAddress) {
+    descriptors[address].flatMap { sockets[$0] }?.socket.expect(from: sources)
+  }
+
   package func flush() {
     for descriptor in unflushed { sockets[descriptor]?.socket.flush() }
     unflushed.removeAll(keepingCapacity: true)
@@ -185,6 +190,9 @@ package final class UDPLoop: @unchecked Sendable {
   }
 
   private func run() {
+    // What waits for the network waits for this thread, and what it does is short: where the system lets us, it goes first. A
+    // delay of its own would look like a path that is full.
+    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)  // of this thread, see setpriority(2)
     var events = [epoll_event](repeating: epoll_event(), count: 64)
     while true {
       let count = epoll_wait(epoll, &events, Int32(events.count), timeout())

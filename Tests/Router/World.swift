@@ -1,3 +1,4 @@
+import Foundation
 import KoineBase
 import KoineSignaling
 import KoineSimulatedNetwork
@@ -5,6 +6,9 @@ import KoineTransport
 import Testing
 
 @testable import KoineRouter
+
+/// All tests with so many hands: `KOINE_HANDS=2 swift test --filter RouterTests`.
+private let hands = ProcessInfo.processInfo.environment["KOINE_HANDS"].flatMap { Int($0) }
 
 /// A router and its clients on virtual time, over links with a delay and a seeded loss. Signalling goes as JSON.
 final class World {
@@ -25,10 +29,13 @@ final class World {
   /// What comes last first.
   private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
+  /// Helps the router with what comes, goes and is due at one time; nil: it does all one by one.
+  private let crew: Crew?
   private static let address = SocketAddress.loopback(port: 7000)
 
-  init(seed: UInt64 = 1, _ configure: (inout RouterConfiguration) -> Void = { _ in }) throws {
+  init(seed: UInt64 = 1, hands: Int? = hands, _ configure: (inout RouterConfiguration) -> Void = { _ in }) throws {
     random = SeededRandom(seed: seed)
+    crew = hands.map { Crew(hands: $0) }
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [Self.address])
     configure(&configuration)
     router = Router(configuration: configuration, random: random.fork(), now: now)
@@ -87,8 +94,9 @@ final class World {
       while let first = underWay.last, first.at <= now {
         underWay.removeLast()
         first.run()
-        drain()
+        if crew == nil { drain() }
       }
+      drain()
       for client in clients {
         while let (datagram, sent) = client.wayDown?.pop(at: now) {
           client.passages.append((sent, now - sent, datagram.count + 28))
@@ -96,7 +104,7 @@ final class World {
           drain()
         }
       }
-      router.handleTimeout(at: now)
+      router.handleTimeout(by: crew, at: now)
       for client in clients { client.peer.handleTimeout(at: now) }
     }
     now = end
@@ -107,28 +115,59 @@ final class World {
 
   /// Hands the router a datagram that no client sent.
   func inject(_ bytes: some Collection<UInt8>, from source: SocketAddress) {
-    router.handle(Bytes(bytes), from: source, to: Self.address, at: now)
+    hand(Bytes(bytes), from: source, to: Self.address)
     drain()
+  }
+
+  private func hand(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress) {
+    if crew == nil {
+      router.handle(datagram, from: source, to: destination, at: now)
+    } else {
+      router.take(datagram, from: source, to: destination, at: now)
+    }
+  }
+
+  private func pollByCrew(_ crew: Crew) -> Bool {
+    let sent = Lock<[(transmit: Transmit, datagram: Bytes)]>([])
+    router.poll(by: crew, at: now) { departure, _ in
+      let scratch = Bytes(capacity: 2048)
+      while let transmit = departure.poll(into: scratch.writable) {
+        let datagram = Bytes(scratch.writable[..<transmit.count])
+        sent.withLock { $0.append((transmit, datagram)) }
+      }
+    }
+    let all = sent.withLock { $0 }
+    for (transmit, datagram) in all { passDown(transmit, datagram) }
+    return !all.isEmpty
+  }
+
+  private func passDown(_ transmit: Transmit, _ datagram: Bytes) {
+    if let client = clients.first(where: { $0.address == transmit.destination }), client.wayDown != nil {
+      client.wayDown?.push(datagram, tag: now, at: now)
+      return
+    }
+    send(datagram) { [weak self] datagram in
+      guard let self, let client = self.clients.first(where: { $0.address == transmit.destination }) else { return }
+      client.received += 1
+      client.peer.handle(datagram, from: transmit.source, to: transmit.destination, at: self.now)
+    }
   }
 
   func drain() {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
+      router.handleArrivals(by: crew, at: now)
       while let (connection, message) = router.pollMessage() {
         isQuiet = false
         clients.first { $0.connection == connection }?.take(message)
       }
-      while let transmit = router.poll(into: scratch.writable, at: now) {
-        isQuiet = false
-        if let client = clients.first(where: { $0.address == transmit.destination }), client.wayDown != nil {
-          client.wayDown?.push(Bytes(scratch.writable[..<transmit.count]), tag: now, at: now)
-          continue
-        }
-        send(transmit) { [weak self] datagram in
-          guard let self, let client = self.clients.first(where: { $0.address == transmit.destination }) else { return }
-          client.received += 1
-          client.peer.handle(datagram, from: transmit.source, to: transmit.destination, at: self.now)
+      if let crew {
+        if pollByCrew(crew) { isQuiet = false }
+      } else {
+        while let transmit = router.poll(into: scratch.writable, at: now) {
+          isQuiet = false
+          passDown(transmit, Bytes(scratch.writable[..<transmit.count]))
         }
       }
       for client in clients {
@@ -138,17 +177,16 @@ final class World {
           guard !client.isUnplugged else { continue }
           tap?(client, Bytes(scratch.writable[..<transmit.count]))
           let source = redirect?(client) ?? transmit.source
-          send(transmit) { [weak self] datagram in
+          send(Bytes(scratch.writable[..<transmit.count])) { [weak self] datagram in
             guard let self else { return }
-            self.router.handle(datagram, from: source, to: transmit.destination, at: self.now)
+            self.hand(datagram, from: source, to: transmit.destination)
           }
         }
       }
     }
   }
 
-  private func send(_ transmit: Transmit, _ deliver: @escaping (Bytes) -> Void) {
-    let datagram = Bytes(scratch.writable[..<transmit.count])
+  private func send(_ datagram: Bytes, _ deliver: @escaping (Bytes) -> Void) {
     if Double.random(in: 0..<1, using: &random) < loss {
       lost += 1
       return

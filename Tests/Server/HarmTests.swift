@@ -41,7 +41,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
       for session in call.sessions {
         session.observe { [name = session.request.name] event in
           switch event {
-          case .stateChanged, .failed: print("\(name), \(clock.now - begun): \(event)")
+          case .stateChanged, .failed, .tileChanged: print("\(name), \(clock.now - begun): \(event)")
           default: break
           }
         }

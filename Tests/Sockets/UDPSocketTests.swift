@@ -115,6 +115,29 @@ extension UDPSocket {
     #expect(other.receive(1).map(\.bytes) == [numbered(2, count: 1_600)])
   }
 
+  /// STUN from anybody; DTLS, RTP and RTCP from whom they are expected, or, where these are too many to tell, from anybody.
+  @Test(arguments: loopbacks, [0, 1, 2, 5, 799, 800])
+  func theKernelDropsWhatIsNobodys(_ address: SocketAddress, others: Int) throws {
+    let (friend, stranger) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
+    let socket = try UDPSocket(bindingTo: address)
+    func padded(_ beginning: [UInt8]) -> [UInt8] { beginning + [UInt8](repeating: 7, count: 40) }
+    let stun = padded([0, 1, 0, 40, 0x21, 0x12, 0xA4, 0x42])
+    let media = [[22, 0xFE, 0xFD], [63, 0xFE, 0xFF], [128, 96], [0x81, 200], [191, 0]].map(padded)
+    let noise =
+      [[0, 1, 0, 40], [3], [4], [19], [20, 3, 3], [22, 0xFF], [64], [127], [192], [255]].map(padded) + [[0], [22]]
+    let crowd = (0..<others).map { address.shifted(by: $0) }
+    socket.expect(from: crowd + [friend.localAddress])
+    let last = padded(stun + [1])
+    friend.send(noise + media + [stun], to: socket.localAddress)
+    #expect(socket.receive(media.count + 1).map(\.bytes) == media + [stun])
+    stranger.send(noise + media + [stun, last], to: socket.localAddress)
+    let received = socket.receive(2).map(\.bytes)
+    #expect(received == (others < 800 ? [] : media) + [stun, last])
+    socket.expect(from: crowd)
+    friend.send(media + [last], to: socket.localAddress)
+    #expect(socket.receive(1).map(\.bytes) == (others <= 800 ? [] : media) + [last])
+  }
+
   @Test func theReceiverMayKeepABlock() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
@@ -157,5 +180,15 @@ extension UDPSocket {
   @Test func anErrorReadsAsASentence() {
     let text = SocketError(call: "bind to 127.0.0.1:80", code: EACCES).description
     #expect(text == "bind to 127.0.0.1:80: Permission denied")
+  }
+}
+
+extension SocketAddress {
+  /// Others, with ports from 1 on.
+  fileprivate func shifted(by number: Int) -> SocketAddress {
+    let port = UInt16(1 + number)
+    return family == .ipv4
+      ? SocketAddress(ipv4: 0x0A00_0000 + UInt32(number * 77), port: port)
+      : SocketAddress(ipv6High: high, low: 1_000 + UInt64(number * 77), port: port)
   }
 }

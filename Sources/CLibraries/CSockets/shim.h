@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <errno.h>
+#include <linux/filter.h>
 
 // recvmmsg is hidden without _GNU_SOURCE, which in a shim clashes with Glibc's own module: own names, bound by label.
 struct koine_mmsghdr {
@@ -71,6 +72,64 @@ static inline int koine_send(int fd, const struct sockaddr *address, socklen_t a
     memcpy(CMSG_DATA(header), &value, sizeof value);
   }
   return sendmsg(fd, &message, MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+// Lets the kernel drop what can be nobody's before it takes room in the socket's queue (classic BPF: needs no privilege): what
+// is neither STUN, DTLS nor RTP by its first bytes (RFC 7983), and, but for STUN, what comes from none of `keys`.
+// A key is koine_filter_key of a source; `keys` ascend. At most koine_filter_limit; with -1 every source may be one.
+// Returns 0 or -errno.
+enum { koine_filter_limit = 800 };
+
+static inline uint32_t koine_filter_key(uint32_t address, uint16_t port) { return address ^ port * 0x9E3779B1u; }
+
+static inline int koine_filter_tree(struct sock_filter *out, int at, const uint32_t *keys, int count) {
+  if (count == 0) {
+    out[at] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+    return at + 1;
+  }
+  int middle = count / 2, node = at;
+  out[node] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, keys[middle], 0, 1);
+  out[node + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0xFFFF);
+  out[node + 2] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, keys[middle], 0, 1);
+  at = koine_filter_tree(out, node + 4, keys, middle);
+  out[node + 3] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(at - node - 4));
+  return koine_filter_tree(out, at, keys + middle + 1, count - middle - 1);
+}
+
+static inline int koine_filter(int fd, int is_ipv6, const uint32_t *keys, int count) {
+  // Offsets are from the UDP header: its source port at 0, what it carries at 8. Jumps count from the next instruction.
+  struct sock_filter program[koine_filter_limit * 5 + 32] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 8),
+      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 191, 7, 0),  // to 9
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 128, 10, 0),  // to 13
+      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 63, 5, 0),  // to 9
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 20, 5, 0),  // to 10
+      BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 3, 3, 0),  // to 9
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 8 + 4),  // 6: STUN's magic cookie
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x2112A442, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0xFFFF),
+      BPF_STMT(BPF_RET | BPF_K, 0),  // 9
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 8 + 1),  // 10: DTLS' version
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0xFE, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),  // 13: whose it is
+      BPF_STMT(BPF_ALU | BPF_MUL | BPF_K, 0x9E3779B1),
+      BPF_STMT(BPF_MISC | BPF_TAX, 0),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + (is_ipv6 ? 20 : 12)),
+      BPF_STMT(BPF_ALU | BPF_XOR | BPF_X, 0),
+  };
+  int length = 18;
+  if (count > koine_filter_limit) count = -1;
+  if (count < 0) {
+    program[13] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0xFFFF);
+    length = 14;
+  } else {
+    length = koine_filter_tree(program, length, keys, count);
+  }
+  struct sock_fprog whole = {.len = (unsigned short)length, .filter = program};
+  if (!setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &whole, sizeof whole)) return 0;
+  // So long a program may be more than a socket is allowed (net.core.optmem_max): then the first bytes alone.
+  return count < 0 ? -errno : koine_filter(fd, is_ipv6, keys, -1);
 }
 
 // sockaddr_storage as the members of the family it is of: Swift cannot view one struct as another without rebinding memory.

@@ -1,0 +1,40 @@
+import KoineBase
+import KoineSignaling
+import Testing
+
+@testable import KoineRouter
+
+/// Several hands at the router's work.
+struct HandTests {
+  /// Many speak at once, so that what comes, what is due and what goes are shared out.
+  private func outcome(hands: Int?) throws -> [[Int]] {
+    let world = try World(seed: 5, hands: hands)
+    let clients = try (0..<24).map { number in
+      let client = try world.makeClient()
+      client.join("room", as: "p\(number)")
+      return client
+    }
+    world.run(.milliseconds(500))
+    for client in clients {
+      client.publish(.microphone)
+      client.sendSound("microphone", seconds: 1)
+    }
+    for publisher in clients[..<3] {
+      publisher.publish(.camera)
+      publisher.sendPictures("camera", seconds: 1)
+    }
+    for (number, client) in clients.enumerated() {
+      for publisher in 0..<3 where publisher != number { client.subscribe(to: "p\(publisher)", "camera", "microphone") }
+    }
+    world.run(.seconds(2))
+    return clients.enumerated().flatMap { number, client in
+      (0..<3).filter { $0 != number }.map { client.numbers("p\($0)", "camera") }
+    }
+  }
+
+  @Test func everybodyGetsTheSameHoweverManyHelp() throws {
+    let alone = try outcome(hands: nil)
+    #expect(alone.allSatisfy { $0.count > 20 && $0 == $0.sorted() })
+    #expect(try outcome(hands: 3) == alone)
+  }
+}
