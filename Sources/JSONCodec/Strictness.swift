@@ -49,7 +49,13 @@ struct Strictness {
     place += 1
     hasZero = false
     while place < text.count {
-      switch text[place] {
+      let byte = text[place]
+      // Most are of no interest, and there are megabytes of them.
+      if byte > UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+        place += 1
+        continue
+      }
+      switch byte {
       case 0..<0x20: throw .malformed("control character", offset: place)
       case UInt8(ascii: "\""):
         place += 1
