@@ -54,9 +54,8 @@ package struct ICEAgent {
   private var nextConsentCheck: Tick?
   private var consentChecks: [ICECheck] = []
   private var isOver = false
-  /// Lite: pairs on which good checks have come, and when last; each for as long as that is consent.
-  private var proven: [(local: SocketAddress, remote: SocketAddress, at: Tick)] = []
-  private static let provenLimit = 8
+  /// Lite: pairs on which good checks have come.
+  private var proven = ProvenPairs(lifetime: consentLimit)
   /// Lite: checks that have come.
   private var heard = HeardChecks()
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
@@ -140,7 +139,7 @@ package struct ICEAgent {
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
-      prove(destination, source)
+      proven.note((destination, source), at: now)
       if request.usesCandidate || selected == nil { select(destination, source) }
       if isSelected(destination, source) { lastConsent = now }
     } else {
@@ -148,22 +147,8 @@ package struct ICEAgent {
     }
   }
 
-  private mutating func prove(_ local: SocketAddress, _ remote: SocketAddress) {
-    forgetOldProof()
-    proven.removeAll { $0.local == local && $0.remote == remote }
-    if proven.count == Self.provenLimit { proven.removeFirst() }
-    proven.append((local, remote, now))
-  }
-
-  private mutating func forgetOldProof() {
-    let now = now
-    proven.removeAll { now - $0.at >= Self.consentLimit }
-  }
-
   /// Lite: whether good checks have come from there lately.
-  package func isProven(_ remote: SocketAddress) -> Bool {
-    proven.contains { $0.remote == remote && now - $0.at < Self.consentLimit }
-  }
+  package func isProven(_ remote: SocketAddress) -> Bool { proven.contains(remote, at: now) }
 
   /// Lite: media came this way whose keys only the other end has. Where several pairs are nominated, the other end uses the
   /// best by its own count (RFC 5245 section 8.1.1.2), and says no more about it than this. It is no consent: that only
@@ -171,10 +156,9 @@ package struct ICEAgent {
   package mutating func used(from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     guard role == .lite, !isOver, !isSelected(destination, source) else { return }
     self.now = now
-    forgetOldProof()
-    guard let pair = proven.first(where: { $0.local == destination && $0.remote == source }) else { return }
+    guard let proof = proven.latest(of: (destination, source), at: now) else { return }
     select(destination, source)
-    lastConsent = pair.at
+    lastConsent = proof
   }
 
   private func isConflict(_ request: STUNMessage) -> Bool {
@@ -350,38 +334,5 @@ package struct ICEAgent {
     if check.asControlling { message.controlling = tieBreaker } else { message.controlled = tieBreaker }
     guard let count = message.write(into: out, key: remote.password) else { return nil }
     return Transmit(count: count, source: source, destination: destination)
-  }
-}
-
-extension STUNMessage.TransactionID {
-  fileprivate static func random(using random: inout SeededRandom) -> Self {
-    Self(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
-  }
-}
-
-/// Which checks have come, and on which pair: one that comes again on another pair was kept by somebody on the way, who
-/// would turn the media to where it likes (RFC 8445 section 19.2 leaves that to the transaction, which nobody can guess).
-///
-/// Of the latest; a client that makes one every 5 s says so many in an hour and a half.
-private struct HeardChecks {
-  private static let memory = 1_024
-  private var pairs: [STUNMessage.TransactionID: (local: SocketAddress, remote: SocketAddress)] = [:]
-  private var order: [STUNMessage.TransactionID] = []
-  private var next = 0
-
-  /// - Returns: false if it has come on another pair.
-  mutating func isNew(
-    _ transaction: STUNMessage.TransactionID, on pair: (local: SocketAddress, remote: SocketAddress)
-  ) -> Bool {
-    if let known = pairs[transaction] { return known == pair }
-    pairs[transaction] = pair
-    if order.count < Self.memory {
-      order.append(transaction)
-    } else {
-      pairs[order[next]] = nil
-      order[next] = transaction
-      next = (next + 1) % Self.memory
-    }
-    return true
   }
 }

@@ -202,3 +202,9 @@ package struct STUNMessage: Hashable, Sendable {
 extension FixedWidthInteger {
   fileprivate var bytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }
+
+extension STUNMessage.TransactionID {
+  static func random(using random: inout SeededRandom) -> Self {
+    Self(high: UInt32(truncatingIfNeeded: random.next()), low: random.next())
+  }
+}
