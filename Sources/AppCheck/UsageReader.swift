@@ -2,7 +2,7 @@ import KoinePorting
 import SwiftSyntax
 
 /// Finds the vendors' and Apple's symbols in a file, by what can be seen of the types of values without a compiler.
-final class UsageReader: LinuxVisitor {
+final class UsageReader: ScopeReader {
   struct Usage {
     let member: Knowledge.Member
     let place: Place
@@ -11,154 +11,17 @@ final class UsageReader: LinuxVisitor {
   }
 
   private let file: AppSources.File
-  let index: AppIndex
-  let knowledge: Knowledge
   private(set) var usages: [Usage] = []
   private(set) var problems: [Problem] = []
-  private var scopes: [[String: ValueType]] = [[:]]
   /// Whether other modules are imported, whose types might be what an entry calls absent.
   private let hasOtherModules: Bool
-  /// The types around, innermost last.
-  private var open: [String] = []
 
   init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: Knowledge, _ conditions: Conditions) {
     self.file = file
-    self.index = index
-    self.knowledge = knowledge
     let known = Set(VendorAPI.all.values.flatMap(\.modules)).union(LinuxHindrances.current.modules)
       .union(["Foundation", "Dispatch"]).subtracting(["Combine"])
     hasOtherModules = !index.modules(of: file.path).subtracting(known).isEmpty
-    super.init(conditions)
-  }
-
-  // MARK: Scopes
-
-  func lookUp(_ name: String) -> ValueType {
-    for scope in scopes.reversed() { if let type = scope[name] { return type } }
-    for type in open.reversed() {
-      if let property = index.property(name, of: type) { return property }
-      for parent in index.foreignParents(of: type) {
-        if let found = knowledge.type(named: parent),
-          case .found(let member) = knowledge.member(name, labels: nil, of: found)
-        {
-          return member.type
-        }
-      }
-    }
-    if let variable = index.variables[name] { return variable }
-    if index.declares(name) || knowledge.type(named: name) != nil { return .meta(name) }
-    return .unknown
-  }
-
-  func declare(_ name: String, _ type: ValueType) { scopes[scopes.count - 1][name] = type }
-
-  var selfType: ValueType { open.last.map(ValueType.named) ?? .unknown }
-
-  override func visit(_ node: CodeBlockSyntax) -> SyntaxVisitorContinueKind { openScope() }
-  override func visitPost(_ node: CodeBlockSyntax) { scopes.removeLast() }
-  override func visit(_ node: AccessorBlockSyntax) -> SyntaxVisitorContinueKind { openScope() }
-  override func visitPost(_ node: AccessorBlockSyntax) { scopes.removeLast() }
-  override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
-  override func visitPost(_ node: ClassDeclSyntax) { exit() }
-  override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
-  override func visitPost(_ node: StructDeclSyntax) { exit() }
-  override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
-  override func visitPost(_ node: EnumDeclSyntax) { exit() }
-  override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind { enter(node.name.text) }
-  override func visitPost(_ node: ActorDeclSyntax) { exit() }
-  override func visit(_ node: ExtensionDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.extendedType.trimmedDescription)
-  }
-  override func visitPost(_ node: ExtensionDeclSyntax) { exit() }
-
-  private func openScope() -> SyntaxVisitorContinueKind {
-    scopes.append([:])
-    return .visitChildren
-  }
-
-  private func enter(_ name: String) -> SyntaxVisitorContinueKind {
-    open.append(name)
-    return openScope()
-  }
-
-  private func exit() {
-    open.removeLast()
-    scopes.removeLast()
-  }
-
-  override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.signature.parameterClause)
-  }
-  override func visitPost(_ node: FunctionDeclSyntax) { scopes.removeLast() }
-  override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind {
-    enter(node.signature.parameterClause)
-  }
-  override func visitPost(_ node: InitializerDeclSyntax) { scopes.removeLast() }
-
-  private func enter(_ parameters: FunctionParameterClauseSyntax) -> SyntaxVisitorContinueKind {
-    scopes.append([:])
-    for parameter in parameters.parameters {
-      let type = ValueType(parameter.type.trimmedDescription)
-      declare((parameter.secondName ?? parameter.firstName).text, parameter.ellipsis == nil ? type : .array(type))
-    }
-    return .visitChildren
-  }
-
-  override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind {
-    scopes.append([:])
-    let given = parameters(of: node)
-    for (number, type) in given.enumerated() { declare("$\(number)", type) }
-    if given.count == 1, case .pair(let key, let value) = given[0] {
-      declare("$1", value)
-      if !node.statements.trimmedDescription.contains("$0.value") { declare("$0", .pair(key, value)) }
-    }
-    switch node.signature?.parameterClause {
-    case .simpleInput(let names)?:
-      for (number, name) in names.enumerated() where number < given.count { declare(name.name.text, given[number]) }
-    case .parameterClause(let clause)?:
-      for (number, parameter) in clause.parameters.enumerated() {
-        let type = parameter.type.map { ValueType($0.trimmedDescription) }
-        declare(
-          (parameter.secondName ?? parameter.firstName).text, type ?? (number < given.count ? given[number] : .unknown))
-      }
-    case nil: break
-    }
-    return .visitChildren
-  }
-  override func visitPost(_ node: ClosureExprSyntax) { scopes.removeLast() }
-
-  // MARK: Bindings
-
-  override func visitPost(_ node: VariableDeclSyntax) {
-    var type = ValueType.unknown
-    for binding in node.bindings.reversed() {
-      if let annotation = binding.typeAnnotation {
-        type = ValueType(annotation.type.trimmedDescription)
-      } else if let value = binding.initializer?.value {
-        type = self.type(of: value)
-      }
-      bind(binding.pattern, to: type)
-    }
-  }
-
-  override func visitPost(_ node: OptionalBindingConditionSyntax) {
-    if let annotation = node.typeAnnotation {
-      return bind(node.pattern, to: ValueType(annotation.type.trimmedDescription))
-    }
-    if let value = node.initializer?.value { bind(node.pattern, to: type(of: value)) }
-  }
-
-  override func visit(_ node: ForStmtSyntax) -> SyntaxVisitorContinueKind {
-    scopes.append([:])
-    bind(node.pattern, to: type(of: node.sequence).element)
-    return .visitChildren
-  }
-  override func visitPost(_ node: ForStmtSyntax) { scopes.removeLast() }
-
-  private func bind(_ pattern: PatternSyntax, to type: ValueType) {
-    if let name = pattern.as(IdentifierPatternSyntax.self)?.identifier.text { return declare(name, type) }
-    guard let tuple = pattern.as(TuplePatternSyntax.self), case .pair(let one, let other) = type else { return }
-    for (part, type) in zip(tuple.elements, [one, other]) { bind(part.pattern, to: type) }
+    super.init(index, knowledge, conditions)
   }
 
   // MARK: Symbols
@@ -175,7 +38,7 @@ final class UsageReader: LinuxVisitor {
 
   /// A type's name in the source.
   private func mention(_ name: String, at node: some SyntaxProtocol) {
-    guard !index.declares(name), !open.contains(where: { index.types[$0]?.nested.contains(name) == true }) else {
+    guard !index.declares(name), !isNested(name) else {
       return
     }
     if let found = knowledge.type(named: name) {
@@ -199,7 +62,7 @@ final class UsageReader: LinuxVisitor {
       return .visitChildren
     }
     let name = node.baseName.text
-    if scopes.contains(where: { $0[name] != nil }) { return .visitChildren }
+    if isLocal(name) { return .visitChildren }
     let call = node.parent?.as(FunctionCallExprSyntax.self).flatMap { $0.calledExpression.id == node.id ? $0 : nil }
     if name.first?.isUppercase == true {
       mention(name, at: node)
@@ -328,20 +191,4 @@ final class UsageReader: LinuxVisitor {
   }
 
   /// A name without the marks that let a keyword be one.
-  static func name(_ token: TokenSyntax) -> String { token.text.filter { $0 != "`" } }
-
-  static func call(of node: some ExprSyntaxProtocol) -> FunctionCallExprSyntax? {
-    guard let call = node.parent?.as(FunctionCallExprSyntax.self), call.calledExpression.id == node.id else {
-      return nil
-    }
-    return call
-  }
-
-  static func labels(of call: FunctionCallExprSyntax) -> [String] {
-    call.arguments.map { $0.label?.text ?? "_" }
-  }
-
-  static func closures(of call: FunctionCallExprSyntax) -> Int {
-    (call.trailingClosure == nil ? 0 : 1) + call.additionalTrailingClosures.count
-  }
 }

@@ -2,7 +2,7 @@ import KoinePorting
 import SwiftSyntax
 
 /// Types of expressions, as far as they can be seen.
-extension UsageReader {
+extension ScopeReader {
   func type(of expression: ExprSyntax) -> ValueType {
     if let node = expression.as(DeclReferenceExprSyntax.self) {
       let name = node.baseName.text
