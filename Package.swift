@@ -258,8 +258,8 @@ let package = Package(
       name: "KoineCommand",
       dependencies: [
         "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit", "KoineEmbeddedBackend",
-        "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineSimulatedNetwork", "KoineTokens",
-        "KoineUIKit",
+        "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
+        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -316,7 +316,8 @@ let package = Package(
       "EventListener",
       of: [
         "VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "KoineMediaFiles", "KoineTokens", "Koine",
-        "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+        "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineComposition", "KoineServer", "KoineServerBackend",
+        "KoineTestSupport", .product(name: "Logging", package: "swift-log"),
       ],
       compiled: asAppsAre),
     tests(

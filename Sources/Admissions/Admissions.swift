@@ -88,7 +88,7 @@ extension Grants {
       publish: admission.canPublish ? Set(kinds) : [], canSubscribe: admission.canSubscribe,
       canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: !admission.mustAsk)
     mustAsk = admission.mustAsk
-    isHidden = admission.isHidden
+    (isHidden, canRecord) = (admission.isHidden, admission.canRecord)
     guard admission.endsStay, let expiry = admission.expiry else { return }
     let rest = expiry.seconds - NumericDate.ofSystemClock().seconds
     // Clocks differ: what was believed a moment ago holds for another one.

@@ -2,8 +2,11 @@ import ArgumentParser
 @preconcurrency import Dispatch
 import Foundation
 import Koine
+import KoineComposition
+import KoineMediaFiles
 import KoineSampleSupport
 import KoineServer
+import KoineServerBackend
 import KoineTokens
 import Logging
 
@@ -58,6 +61,12 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "On how many threads media leaves. (default: one for each core, at most 4)")
   var loops: String?
 
+  @Option(help: "Records rooms into this folder when somebody in them asks for it.")
+  var recordings: String?
+
+  @Flag(help: "Sends the rooms that may be recorded on to RTMP servers, too, which those name who ask for it.")
+  var livestreams = false
+
   @Option(help: "trace, debug, info, notice, warning or error. (default: info)")
   var logLevel: String?
 
@@ -70,18 +79,47 @@ struct Serve: AsyncParsableCommand {
       handler.logLevel = settings.logLevel
       return handler
     }
-    let configuration = ServerConfiguration(
+    var configuration = ServerConfiguration(
       settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
+    let desk = Lock<RecordingDesk?>(nil)
+    if settings.recordings != nil {
+      let names = settings.livestreams ? RecordingDesk.names : RecordingDesk.namesOfFiles
+      configuration.attendant = ServerAttendant(names: names) { word in
+        desk.withLock { $0 }?.hear(word.topic, word.payload, from: word.sender, in: word.room)
+      }
+    }
     do {
       let server = try await Server.start(configuration)
+      if let recordings = settings.recordings {
+        let made = try makeDesk(folder: recordings, settings, server)
+        desk.withLock { $0 = made }
+      }
       for await number in Signals.stream(of: [SIGTERM, SIGINT, SIGHUP]) {
         guard number == SIGHUP else { break }
         reload(server, settings)
       }
+      await desk.withLock { $0 }?.close()
       await server.stop()
     } catch {
       SampleExit(code: 69, "\(error)").leave(command: "koine serve")
     }
+  }
+
+  /// The recorder is a participant like others, on this machine.
+  private func makeDesk(folder: String, _ settings: ServerSettings, _ server: Server) throws -> RecordingDesk {
+    MediaFiles.register()
+    guard let port = server.insidePort, let address = ServerAddress("ws://127.0.0.1:\(port)") else {
+      throw ValidationError("there is no way in for a recorder")
+    }
+    let world = World(backend: ServerBackend(address), delivery: Delivery(queue: DispatchQueue(label: "recordings")))
+    let logger = Logger(label: "koine.recorder")
+    return RecordingDesk(
+      RecordingDesk.Rules(
+        folder: URL(fileURLWithPath: folder, isDirectory: true), sendsOn: settings.livestreams,
+        limit: settings.limits.recordings),
+      world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
+      say: { server.say($0.payload, as: $0.name, to: $0.participant, stands: $0.stands, in: $0.room) },
+      log: { logger.info("\($0)") })
   }
 
   private func settings() throws -> ServerSettings {
@@ -95,6 +133,8 @@ struct Serve: AsyncParsableCommand {
     options[.tlsCertificate] = tlsCertificate.map { [$0] }
     options[.tlsKey] = tlsKey.map { [$0] }
     options[.limits] = limits.isEmpty ? nil : limits
+    options[.recordings] = recordings.map { [$0] }
+    options[.livestreams] = livestreams ? ["true"] : nil
     options[.loops] = loops.map { [$0] }
     options[.logLevel] = logLevel.map { [$0] }
     do {

@@ -14,12 +14,23 @@ public struct ComposingRecorder: RoomRecorder {
     -> any RoomRecording
   {
     let room = ComposedRoom(request, in: world, credential: try request.credential ?? Self.pass(for: request.room))
-    try await room.begin(output)
+    do {
+      try await room.session.join()
+    } catch {
+      try? output.close()
+      throw error
+    }
+    do {
+      try room.begin([output])
+    } catch {
+      await room.session.leave()
+      throw error
+    }
     return room
   }
 
   /// Rooms that believe anybody's word believe ours, too; elsewhere the request brings a credential.
-  private static func pass(for room: String) throws -> String {
+  static func pass(for room: String) throws -> String {
     let now = NumericDate.ofSystemClock()
     return try RoomPass(
       room: room, name: "recorder", rights: [.subscribe, .hidden], issued: now, expires: now + 10 * 365 * 86_400
@@ -33,23 +44,29 @@ final class ComposedRoom: RoomRecording, Sendable {
   private struct State {
     /// In the order in which they came.
     var pictures: [Koine.Stream] = []
-    var sounds: [Koine.Stream] = []
+    /// Of those, which are shown.
+    var shown: [Koine.Stream.ID] = []
     var leader: Participant.ID?
-    var broadcast: Broadcast?
+    var broadcasts: [Broadcast] = []
     var isOver = false
     /// Why nothing more could be written, or the end of it not.
     var failure: (any Error)?
   }
 
-  private let session: Session
+  let session: Session
   private let composition: Composition
   private let layout: RecordingRequest.Layout
+  private let people: Int
   private let bitrate: Int
   private let state = Lock(State())
+  /// Called once, on a lane, when nothing more can be written.
+  private let onFailure: @Sendable () -> Void
 
-  init(_ request: RecordingRequest, in world: World, credential: String) {
-    layout = request.layout
-    bitrate = request.bitrate
+  init(
+    _ request: RecordingRequest, in world: World, credential: String, onFailure: @escaping @Sendable () -> Void = {}
+  ) {
+    (layout, people, bitrate) = (request.layout, request.people ?? .max, request.bitrate)
+    self.onFailure = onFailure
     composition = Composition(
       width: request.width, height: request.height, framesPerSecond: request.framesPerSecond, in: world)
     session = Session(
@@ -58,25 +75,28 @@ final class ComposedRoom: RoomRecording, Sendable {
     session.observe { [weak self] event in self?.handle(event) }
   }
 
-  func begin(_ output: any BroadcastOutput) async throws {
+  /// Once the room is entered.
+  /// - Parameter onReadable: called at most once, on a lane, when others can open what the first output has taken.
+  /// - Throws: when one of the outputs cannot be begun; none is then.
+  func begin(_ outputs: [any BroadcastOutput], onReadable: (@Sendable () -> Void)? = nil) throws {
+    var begun: [Broadcast] = []
     do {
-      try await session.join()
-    } catch {
-      try? output.close()
-      throw error
-    }
-    do {
-      let broadcast = try Broadcast(
-        of: composition, to: output, bitrate: bitrate, onFailure: { [weak self] in self?.fail($0) })
-      let isOver = state.withLock { state in
-        state.broadcast = broadcast
-        return state.isOver
+      for output in outputs {
+        begun.append(
+          try Broadcast(
+            of: composition, to: output, bitrate: bitrate, onReadable: begun.isEmpty ? onReadable : nil,
+            onFailure: { [weak self] in self?.fail($0) }))
       }
-      if isOver { try broadcast.stop() }
     } catch {
-      await session.leave()
+      for broadcast in begun { try? broadcast.stop() }
       throw error
     }
+    let broadcasts = begun
+    let isOver = state.withLock { state in
+      state.broadcasts = broadcasts
+      return state.isOver
+    }
+    if isOver { for broadcast in broadcasts { try broadcast.stop() } }
   }
 
   var isRunning: Bool { state.withLock { !$0.isOver } }
@@ -87,18 +107,28 @@ final class ComposedRoom: RoomRecording, Sendable {
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
+  /// Finishes what is written, and stays in the room.
+  /// - Throws: when it could not be finished, or had broken before.
+  func finish() throws {
+    end()
+    if let failure = state.withLock({ $0.failure }) { throw failure }
+  }
+
   /// Once, whoever says so first: the app, the room, or a disk that is full. What failed is told by `stop()`.
   private func end() {
-    let broadcast = state.withLock { state in
+    let broadcasts = state.withLock { state in
       defer { state.isOver = true }
-      return state.isOver ? nil : state.broadcast
+      return state.isOver ? [] : state.broadcasts
     }
-    do { try broadcast?.stop() } catch { note(error) }
+    for broadcast in broadcasts {
+      do { try broadcast.stop() } catch { note(error) }
+    }
   }
 
   private func fail(_ error: any Error) {
     note(error)
     end()
+    onFailure()
   }
 
   private func note(_ error: any Error) {
@@ -126,7 +156,6 @@ final class ComposedRoom: RoomRecording, Sendable {
   private func hear(_ stream: Koine.Stream) {
     let name = stream.id.description
     guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
-    state.withLock { $0.sounds.append(stream) }
     session.attach(inlet as any AudioSink, to: stream.id)
   }
 
@@ -134,34 +163,38 @@ final class ComposedRoom: RoomRecording, Sendable {
     let name = stream.id.description
     if let inlet = composition.soundInput(name) { session.detach(inlet as any AudioSink, from: stream.id) }
     composition.remove(name)
-    state.withLock { $0.sounds.removeAll { $0.id == stream.id } }
   }
 
-  private func show(_ stream: Koine.Stream, _ isShown: Bool) {
-    let name = stream.id.description
-    if isShown {
-      guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.pictureInput(name) else {
-        return
+  private func show(_ stream: Koine.Stream, _ isThere: Bool) {
+    state.withLock { state in
+      if !isThere {
+        state.pictures.removeAll { $0.id == stream.id }
+      } else if !state.pictures.contains(where: { $0.id == stream.id }) {
+        state.pictures.append(stream)
       }
-      state.withLock { $0.pictures.append(stream) }
-      session.attach(inlet as any VideoSink, to: stream.id)
-    } else {
-      if let inlet = composition.pictureInput(name) { session.detach(inlet as any VideoSink, from: stream.id) }
-      composition.remove(name)
-      state.withLock { $0.pictures.removeAll { $0.id == stream.id } }
     }
     layOut()
   }
 
+  /// Those who are not shown are not decoded either.
   private func layOut() {
-    let (pictures, leader) = state.withLock { ($0.pictures, $0.leader) }
+    let (pictures, leader, shown) = state.withLock { ($0.pictures, $0.leader, $0.shown) }
     let large =
       pictures.last { $0.kind == .screen }
       ?? (layout == .speaker ? pictures.first { $0.id.participant == leader } ?? pictures.first : nil)
+    let ordered = ((large.map { [$0] } ?? []) + pictures.filter { $0.id != large?.id }).prefix(people)
+    let new = ordered.map(\.id)
+    for id in shown where !new.contains(id) {
+      if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
+      composition.remove(id.description)
+    }
+    for id in new where !shown.contains(id) && composition.add(Slot(id.description, width: 0, height: 0)) {
+      if let inlet = composition.pictureInput(id.description) { session.attach(inlet as any VideoSink, to: id) }
+    }
+    state.withLock { $0.shown = new }
     let places = Places(
-      width: Double(composition.width), height: Double(composition.height), count: pictures.count,
-      hasLarge: large != nil && pictures.count > 1)
-    let ordered = (large.map { [$0] } ?? []) + pictures.filter { $0.id != large?.id }
+      width: Double(composition.width), height: Double(composition.height), count: ordered.count,
+      hasLarge: large != nil && ordered.count > 1)
     for (stream, place) in zip(ordered, places.all) {
       let name = stream.id.description
       composition.change(

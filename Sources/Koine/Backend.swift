@@ -20,6 +20,8 @@ public struct BackendCapabilities: OptionSet, Sendable {
   public static let attributes = BackendCapabilities(rawValue: 1 << 1)
   public static let activeSpeaker = BackendCapabilities(rawValue: 1 << 2)
   public static let ringing = BackendCapabilities(rawValue: 1 << 3)
+  /// Rooms are recorded beside the router, where whoever runs it lets that be done.
+  public static let recording = BackendCapabilities(rawValue: 1 << 4)
 }
 
 /// What somebody says of themselves on entering a room.
@@ -122,6 +124,8 @@ public enum LinkEvent: Sendable {
   /// Let in again after the room had forgotten us, or had given us up: everything published and subscribed on this link is
   /// gone. Ends a `reconnecting`.
   case rejoined(as: Participant, others: [Participant])
+  /// Names that may be written to although nobody of that name is in the room; comes before `joined`.
+  case attendants([String])
   /// Somebody in the room has to let us in.
   case waiting
   /// Somebody waits to be let in by us.

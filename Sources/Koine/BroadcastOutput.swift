@@ -74,9 +74,18 @@ public enum BroadcastOutputs {
   /// - Parameter ending: of a file URL's path, without the dot; or another URL's scheme with its colon, as in `rtmp:`.
   public static func register(_ ending: String, _ make: @escaping Make) { makers.withLock { $0[ending] = make } }
 
+  private static let reserved = Lock<[URL: [String: Make]]>([:])
+
+  /// What writes there is this task's own, whichever task asks for it first.
+  package static func reserve(_ url: URL) {
+    guard !own.isEmpty else { return }
+    reserved.withLock { $0[url] = own }
+  }
+
   /// - Throws: `BroadcastOutputError` where nobody writes there; else what the output throws.
   public static func make(for url: URL) throws -> any BroadcastOutput {
     let name = url.isFileURL ? url.pathExtension : (url.scheme ?? "") + ":"
+    let own = reserved.withLock { $0.removeValue(forKey: url) } ?? own
     let makers = makers.withLock { $0 }.merging(own) { $1 }
     guard let make = makers[name] else { throw BroadcastOutputError(url: url, known: makers.keys.sorted()) }
     return try make(url)

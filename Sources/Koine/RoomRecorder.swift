@@ -19,6 +19,8 @@ public struct RecordingRequest: Sendable {
   public var framesPerSecond = 30.0
   /// Of the pictures, in bit/s.
   public var bitrate = 2_100_000
+  /// How many pictures are shown at a time, those first that came first; nil: all.
+  public var people: Int?
 
   public init(room: String, credential: String? = nil) { (self.room, self.credential) = (room, credential) }
 }

@@ -34,6 +34,10 @@ package enum RoomWord {
   package static let stop = "koine.stop"
   /// Who is pinned, and how.
   package static let pin = "koine.pin"
+  /// What the recorder beside the router does, where there is one: its names there (`Session.attendants`). A
+  /// `RecordingWish` as a message of such a name, addressed to it, asks for it, and `stop` ends it. What becomes of it the
+  /// recorder says in messages from and of that name (`RecorderWords`): to all, and to each who comes later.
+  package static let ofRecorder = [recording, livestream, playlist]
   /// Asks the addressees to lower their hands.
   package static let lowerHand = "koine.lower-hand"
   /// Asks the addressees to set ("1") or take away ("0") their spotlight.

@@ -7,6 +7,8 @@ final class VisibleRoom: Sendable {
     var others: [Participant] = []
     var tiles: [Tile] = []
     var dominantSpeaker: Participant.ID?
+    var attendants: [String] = []
+    var recorderWords: [String: String] = [:]
     var entryRequests: [Participant] = []
     var qualities: [Participant.ID: PathQuality] = [:]
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
@@ -29,6 +31,9 @@ final class VisibleRoom: Sendable {
   var others: [Participant] { room.withLock { $0.others } }
   var tiles: [Tile] { room.withLock { $0.tiles } }
   var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
+  var recorderWords: [String: String] { room.withLock { $0.recorderWords } }
+  var attendants: [String] { room.withLock { $0.attendants } }
+  func setAttendants(_ names: [String]) { room.withLock { $0.attendants = names } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
   func pathQuality(of id: Participant.ID) -> PathQuality { room.withLock { $0.qualities[id] ?? PathQuality() } }
 
@@ -114,7 +119,14 @@ extension VisibleRoom.Room {
       if let index = tiles.firstIndex(where: { $0.id == tile.id }) { tiles[index] = tile }
     case .entryRequested(let participant): entryRequests.append(participant)
     case .entryRequestEnded(let participant, _): entryRequests.removeAll { $0.id == participant.id }
-    case .messageReceived, .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
+    case .messageReceived(let message):
+      guard let words = RecorderWords(message) else { return }
+      switch words.stage {
+      case .stopped: recorderWords[message.topic] = nil
+      case .starting, .started, .playable, .stopping: recorderWords[message.topic] = words.text
+      case .failed, .broken, .unfinished: break
+      }
+    case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
       .publishFailed:
       break
     }

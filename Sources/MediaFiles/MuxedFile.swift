@@ -15,6 +15,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   let path: String
   let hasSound, hasPictures: Bool
   private let container: Container
+  /// For so long sound waits for the first picture; then the file has none.
+  private let patience: Duration
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private var soundTrack: Int32?
   private var pictureTrack: Int32?
@@ -30,8 +32,9 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var tellReadable: (@Sendable () -> Void)?
   private var isReadable = false
 
-  init(_ container: Container, path: String, hasSound: Bool, hasPictures: Bool) {
+  init(_ container: Container, path: String, hasSound: Bool, hasPictures: Bool, patience: Duration) {
     _ = MediaReader.silence
+    self.patience = patience
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
     self.container = container
   }
@@ -45,9 +48,9 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     if context == nil {
       waiting.append(frame)
       let key = waiting.first { !$0.codec.isAudio && $0.isKey }
-      let hasWaited = waiting.first.map { frame.captured - $0.captured >= .seconds(1) } ?? false
+      let hasWaited = waiting.first.map { frame.captured - $0.captured >= patience } ?? false
       if key != nil || !hasPictures || (hasWaited && hasSound) { beginAndWriteWaiting(key) }
-      if waiting.count > 500 { waiting.removeFirst(250) }
+      if waiting.count > 5_000 { waiting.removeFirst(2_500) }
     } else {
       write(frame)
     }

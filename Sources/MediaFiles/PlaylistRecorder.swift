@@ -9,7 +9,8 @@ public final class PlaylistRecorder: BroadcastOutput {
   private let writer: FrameWriter
 
   public init(_ path: String) {
-    writer = FrameWriter(MuxedFile(.playlist, path: path, hasSound: true, hasPictures: true))
+    writer = FrameWriter(
+      MuxedFile(.playlist, path: path, hasSound: true, hasPictures: true, patience: WebMRecorder.composed))
   }
 
   /// How often the disk was too slow for a frame. Pictures that needed one of those are not counted.

@@ -29,6 +29,9 @@ package final class ParticipantEnd: ClientEnd {
   /// Added to the room's own numbers, so that they rise even when a new room begins to count.
   private var orderBase: UInt64 = 0
   private var lastOrder: UInt64 = 0
+  /// Services beside the router, and those of them whose last word we have.
+  private var attendants: Set<String> = []
+  private var outspoken: Set<String> = []
   private var isReachable = true
   /// On the way in again: what is said to the room meanwhile comes after what was said before.
   private var isReturning = false
@@ -184,12 +187,15 @@ package final class ParticipantEnd: ClientEnd {
     let known = Koine.Participant(joined.local)
     let others = joined.participants.map { Koine.Participant($0) }
     isReachable = true
+    attendants = Set(joined.attendants ?? [])
+    receiver.linkDidChange(.attendants(joined.attendants ?? []))
     receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
     if isBack, isRouterNew { orderBase = lastOrder }
     // Whoever comes back to the same room has had all that was said before what it heard last.
     let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
     for data in joined.history where data.order > heard || heard == 0 { take(data, isHistory: true) }
     guard isBack else { return }
+    if isRouterNew { withdrawWords(notIn: joined.history) }
     for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
   }
 
@@ -203,7 +209,18 @@ package final class ParticipantEnd: ClientEnd {
     guard !isBeyond else { return }
     message.order = order
     lastOrder = max(lastOrder, message.order)
+    if attendants.contains(data.from), !data.isDirected { outspoken.insert(data.from) }
     receiver.linkDidChange(.message(message))
+  }
+
+  /// With the router's memory its services' words are gone: what they do not say any more is said to be nothing.
+  private func withdrawWords(notIn history: [ReceivedData]) {
+    for name in outspoken.subtracting(history.map(\.from)).sorted() {
+      outspoken.remove(name)
+      receiver.linkDidChange(
+        .message(
+          ReceivedMessage(sender: name, topic: name, payload: [], order: lastOrder, age: .zero, isHistory: false)))
+    }
   }
 
   /// Our end of the media path, or the router's, is gone: another peer takes its place.

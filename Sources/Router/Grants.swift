@@ -15,6 +15,8 @@ package struct Grants: Hashable, Sendable {
   package var canSendData: Bool
   /// Putting others out, and closing the room.
   package var canModerate: Bool
+  /// Having the room recorded by a recorder beside the router.
+  package var canRecord: Bool
   /// Letting those in who have to ask.
   package var canAdmit: Bool
   /// Entering at all.
@@ -34,7 +36,7 @@ package struct Grants: Hashable, Sendable {
     (self.participantID, self.name, self.externalID) = (participantID, name, externalID)
     (self.attributes, self.publish) = (attributes, publish)
     (self.canSubscribe, self.canSendData, self.canModerate) = (canSubscribe, canSendData, canModerate)
-    self.canAdmit = canAdmit
+    (self.canAdmit, canRecord) = (canAdmit, canModerate)
   }
 
   package static let everything = Grants()

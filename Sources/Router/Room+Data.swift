@@ -19,10 +19,19 @@ extension Room {
           data, lifetime: (recovers - now).inSeconds, for: message.to, isForReturning: true, at: now)
       }
       outbox.post(.dataReceipt(DataReceipt(id: message.id, order: dataOrder)), to: member.connection)
+      if let attendant, isForAttendant(message) {
+        attendant.hear(
+          Attendant.Word(room: name, sender: member.id, topic: message.topic, payload: message.payload))
+      }
       for receiver in receivers { outbox.post(.data(data), to: receiver.connection) }
     } catch {
       outbox.post(.dataReceipt(DataReceipt(id: message.id, failure: error)), to: member.connection)
     }
+  }
+
+  private func isForAttendant(_ message: DataMessage) -> Bool {
+    guard let attendant, let to = message.to else { return false }
+    return to.contains { attendant.names.contains($0) }
   }
 
   /// In order of joining, each once.
@@ -34,8 +43,12 @@ extension Room {
     try spend(bytes: message.payload.count + message.topic.utf8.count, of: sender, at: now)
     guard let names = message.to.map(Set.init) else { return members.filter { $0 !== sender || message.echo } }
     let receivers = members.filter { names.contains($0.id) || ($0 === sender && message.echo) }
+    let isForAttendant = isForAttendant(message)
+    guard !isForAttendant || sender.grants.canRecord else {
+      throw Failure(.forbidden, "not allowed to record the room")
+    }
     let isKept = message.isPersistent || (message.lifetimeSeconds ?? 0) > 0
-    guard isKept || now < recovers || names.contains(where: { member($0) != nil }) else {
+    guard isKept || isForAttendant || now < recovers || names.contains(where: { member($0) != nil }) else {
       throw Failure(.unknownParticipant, "none of the addressees is in the room")
     }
     return receivers

@@ -28,6 +28,9 @@ final class Room {
   var speakers: SpeakerBoard
   /// Whose voice it is, by place.
   var voices: [PublishedTrack?] = []
+  var attendant: Attendant?
+  /// What the attendant has said last to everybody, by its name.
+  var standingWords: [String: ReceivedData] = [:]
   var history: DataHistory
   var dataOrder: UInt64 = 0
   /// Tracks whose key frame requests are under way.
@@ -45,8 +48,10 @@ final class Room {
   var keyFrameRequests = 0
 
   init(
-    name: String, number: Int, limits: RouterLimits, peers: PeerTable, outbox: Outbox, random: SeededRandom, now: Tick
+    name: String, number: Int, limits: RouterLimits, attendant: Attendant? = nil, peers: PeerTable, outbox: Outbox,
+    random: SeededRandom, now: Tick
   ) {
+    self.attendant = attendant
     (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
     self.random = random
     epoch = self.random.makeID()
@@ -86,7 +91,8 @@ final class Room {
     watch(member)
     let joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
-      history: history.messages(for: id, isReturning: join.returningTo != nil, at: now), epoch: epoch)
+      history: memory(for: id, isReturning: join.returningTo != nil, at: now), epoch: epoch,
+      attendants: attendant?.names)
     outbox.post(.joined(joined), to: connection.id)
     if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     if let expires = member.expires { nextExpiry = nextExpiry.sooner(expires) }

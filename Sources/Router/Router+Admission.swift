@@ -101,6 +101,9 @@ extension Router {
     if let validFor = grants.validFor, validFor <= .zero {
       return .failure(Failure(.unauthorized, "what lets it in has expired"))
     }
+    if let name = grants.participantID ?? join.participantID, configuration.attendant?.names.contains(name) ?? false {
+      return .failure(Failure(.forbidden, "“\(name)” is a service of this server"))
+    }
     if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
     }
@@ -127,7 +130,11 @@ extension Router {
     else {
       return Failure(.roomFull, "the room holds \(configuration.limits.rosterBytes) bytes of names and attributes")
     }
-    guard older != nil || room.members.count < configuration.limits.participants else {
+    // Who is not seen takes nobody's place.
+    let taken =
+      grants.isHidden
+      ? room.members.count - configuration.limits.hiddenParticipants : room.members.count { !$0.grants.isHidden }
+    guard older != nil || taken < configuration.limits.participants else {
       return Failure(.roomFull, "the room holds \(configuration.limits.participants) participants")
     }
     return nil
@@ -169,8 +176,8 @@ extension Router {
   private func room(named name: String, at now: Tick) -> Room {
     if let room = rooms[name] { return room }
     let room = Room(
-      name: name, number: nextRoom, limits: configuration.limits, peers: peers, outbox: outbox, random: random.fork(),
-      now: now)
+      name: name, number: nextRoom, limits: configuration.limits, attendant: configuration.attendant, peers: peers,
+      outbox: outbox, random: random.fork(), now: now)
     nextRoom += 1
     rooms[name] = room
     roomsByNumber[room.number] = room

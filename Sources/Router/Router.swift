@@ -15,6 +15,7 @@ package struct RouterConfiguration: Sendable {
   package var addresses: [SocketAddress]
   package var limits = RouterLimits()
   package var authorization = Authorization.open
+  package var attendant: Attendant?
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 

@@ -3,6 +3,8 @@ package struct RouterLimits: Hashable, Sendable {
   package var rooms = Int.max
   /// Of one room.
   package var participants = 1000
+  /// Who are not seen, beside those.
+  package var hiddenParticipants = 16
   /// Who wait to be let into one room.
   package var lobby = 64
   /// Published by one participant.

@@ -20,18 +20,23 @@ public final class Server: Sendable {
   /// What clients are told of the media port.
   public let mediaAddresses: [KoineBase.SocketAddress]
   private let host: RouterHost
+  /// On this machine's loopback address, without TLS: the way in for a service beside the router; nil where there is none.
+  public let insidePort: Int?
   private let listener: any Channel
+  private let inside: (any Channel)?
   private let certificate: CurrentCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
 
   private init(
-    host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel,
+    host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
     certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
+    self.inside = inside
+    insidePort = inside?.localAddress?.port
   }
 
   /// Opens all sockets and begins to serve.
@@ -44,9 +49,14 @@ public final class Server: Sendable {
     do {
       let listener = try await bootstrap(host, configuration, certificate, on: group)
         .bind(host: configuration.host, port: configuration.port).get()
+      var inside: (any Channel)?
+      if configuration.attendant != nil {
+        inside = try await bootstrap(host, configuration, CurrentCertificate(), on: group)
+          .bind(host: "127.0.0.1", port: 0).get()
+      }
       let server = Server(
-        host: host, mediaAddresses: addresses, listener: listener, certificate: certificate, group: group,
-        logger: configuration.logger)
+        host: host, mediaAddresses: addresses, listener: listener, inside: inside, certificate: certificate,
+        group: group, logger: configuration.logger)
       server.logger.info(
         "serving",
         metadata: [
@@ -65,6 +75,7 @@ public final class Server: Sendable {
   public func stop() async {
     logger.info("stopping")
     try? await listener.close()
+    try? await inside?.close()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
@@ -72,6 +83,19 @@ public final class Server: Sendable {
 
   /// Lets in others from now on; whoever is here stays.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
+
+  /// Lets a service of the server's own into a room, unseen, to receive. Good while the server runs.
+  public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
+
+  /// What the service beside the router says in a room, as one of its names (`ServerAttendant`).
+  /// - Parameters:
+  ///   - participant: nil: everybody. That stands until the next word of that name, and is told to who comes later.
+  ///   - stands: false: it is the last word.
+  public func say(
+    _ payload: [UInt8], as name: String, to participant: String? = nil, stands: Bool = true, in room: String
+  ) {
+    host.say(payload, as: name, to: participant, stands: stands, in: room)
+  }
 
   /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }

@@ -13,6 +13,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var subscriptions = 256
   /// Of a room, where more speak; the rest are not forwarded until they are louder.
   public var voices = 5
+  /// Recordings and playlists of all rooms at a time: each is a room decoded, and a picture and a sound of it coded.
+  public var recordings = 4
   public var connections = 10_000
   /// Of one IP address.
   public var connectionsPerAddress = 250
@@ -43,6 +45,7 @@ extension ServerLimits {
   private static let figures: [(name: String, figure: Figure)] = [
     ("rooms", .count(\.rooms)), ("participants", .count(\.participants)), ("lobby", .count(\.lobby)),
     ("tracks", .count(\.tracks)), ("subscriptions", .count(\.subscriptions)), ("voices", .count(\.voices)),
+    ("recordings", .count(\.recordings)),
     ("connections", .count(\.connections)), ("connections-per-address", .count(\.connectionsPerAddress)),
     ("message-bytes", .count(\.messageBytes)), ("message-burst", .rate(\.messageBurst)),
     ("messages-per-second", .rate(\.messagesPerSecond)), ("address-burst", .rate(\.addressBurst)),

@@ -11,7 +11,7 @@ public import Logging
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
-    case listen, udp, address, open, keys, limits, loops
+    case listen, udp, address, open, keys, limits, loops, recordings, livestreams
     case tlsCertificate = "tls-certificate"
     case tlsKey = "tls-key"
     case logLevel = "log-level"
@@ -34,6 +34,10 @@ public struct ServerSettings: Hashable, Sendable {
   public var limits = ServerLimits()
   /// nil: as many as the machine has use for.
   public var loops: Int?
+  /// Where rooms are recorded, for those in them who ask; nil: nowhere.
+  public var recordings: String?
+  /// Whether rooms that may be recorded are sent on to servers that people in them name, too.
+  public var livestreams = false
   public var logLevel = Logger.Level.info
 
   /// Names the file, where no option does.
@@ -55,6 +59,10 @@ public struct ServerSettings: Hashable, Sendable {
     admission = try Self.admission(layers)
     for layer in layers.reversed() { try take(layer) }
     tls = try Self.tls(layers)
+    livestreams = try layers.first { $0.words[.livestreams] != nil }?.flag(.livestreams) ?? false
+    guard !livestreams || recordings != nil else {
+      throw ServerError(description: "livestreams are sent where rooms are recorded: say recordings, too")
+    }
   }
 
   // MARK: One by one
@@ -84,12 +92,13 @@ public struct ServerSettings: Hashable, Sendable {
       case .loops:
         guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }
         loops = number
+      case .recordings: recordings = text.isEmpty ? nil : text
       case .logLevel:
         guard let level = Logger.Level(rawValue: text) else {
           throw layer.wrong(name, text, Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
         }
         logLevel = level
-      case .open, .keys, .tlsCertificate, .tlsKey: break  // belong together
+      case .open, .keys, .tlsCertificate, .tlsKey, .livestreams: break  // belong together
       }
     }
   }

@@ -55,20 +55,25 @@ public struct Joined: Hashable, Sendable {
   public var history: [ReceivedData]
   /// Tells this room from one of the same name before or after it: with another epoch, everything the router knew is gone.
   public var epoch: String
+  /// Names that may be written to although nobody of that name is in the room: services beside the router. Nil: none.
+  public var attendants: [String]?
 
   public var participantID: String { local.id }
 
   public init(
     version: Int = SignalingVersion.current, local: Participant, description: Description,
-    participants: [Participant] = [], history: [ReceivedData] = [], epoch: String = ""
+    participants: [Participant] = [], history: [ReceivedData] = [], epoch: String = "", attendants: [String]? = nil
   ) {
     (self.version, self.local, self.description) = (version, local, description)
     (self.participants, self.history, self.epoch) = (participants, history, epoch)
+    self.attendants = attendants
   }
 }
 
 extension Joined: Codable {
-  private enum CodingKeys: String, CodingKey { case version, local, description, participants, history, epoch }
+  private enum CodingKeys: String, CodingKey {
+    case version, local, description, participants, history, epoch, attendants
+  }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -77,6 +82,8 @@ extension Joined: Codable {
       description: try fields.decode(Description.self, forKey: .description),
       participants: try fields.list(.participants, limit: SignalingLimits.participants),
       history: try fields.list(.history, limit: SignalingLimits.history),
-      epoch: try fields.textIfPresent(.epoch) ?? "")
+      epoch: try fields.textIfPresent(.epoch) ?? "",
+      attendants: try fields.contains(.attendants) && !fields.decodeNil(forKey: .attendants)
+        ? fields.names(.attendants, limit: SignalingLimits.attendants) : nil)
   }
 }

@@ -20,6 +20,8 @@ public enum SignalingLimits {
   /// How high one encoding's pictures may be said to be, in pixels.
   public static let rows = 16_384
   public static let candidates = 32
+  /// Services beside the router.
+  public static let attendants = 16
   /// Entries of a participant's attributes.
   public static let attributes = 64
   /// One attribute's value, in UTF-8 bytes.

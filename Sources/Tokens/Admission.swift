@@ -23,6 +23,8 @@ public struct Admission: Hashable, Sendable {
   public var endsStay = false
   /// Whether it may control what others send.
   public var canModerate: Bool
+  /// Whether it may have the room recorded where a server does that.
+  public var canRecord: Bool
   /// Whether it must wait until somebody in the room lets it in.
   public var mustAsk: Bool
   /// Shown to everybody in the room.
@@ -38,7 +40,7 @@ public struct Admission: Hashable, Sendable {
     (self.identity, self.participantID, self.externalID) = (identity, participantID, externalID)
     self.displayName = displayName
     (self.room, self.canPublish, self.canSubscribe) = (room, canPublish, canSubscribe)
-    (self.canModerate, self.mustAsk) = (canModerate, mustAsk)
+    (self.canModerate, self.mustAsk, canRecord) = (canModerate, mustAsk, canModerate)
     (self.attributes, self.expiry) = (attributes, expiry)
   }
 }

@@ -49,9 +49,11 @@ public struct RoomToken: AccessToken {
   }
 
   public var admission: Admission {
-    Admission(
+    var admission = Admission(
       identity: participantID, participantID: participantID, room: roomID, canModerate: permissions.contains(.moderate),
       mustAsk: permissions.contains(.ask), expiry: expires)
+    admission.canRecord = true  // anyone in the room may
+    return admission
   }
 
   // MARK: Claims

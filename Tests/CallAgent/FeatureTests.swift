@@ -1,5 +1,6 @@
 import AzureCommunicationCalling
 import Koine
+import KoineEmbeddedBackend
 import Testing
 
 /// Three in a group call; what one does with a feature, the others hear of.
@@ -63,6 +64,24 @@ struct FeatureTests {
     await group.telephone.run(.milliseconds(50))
     #expect(refusal.withLock { $0 } == CallingCommunicationErrors.spotlightParticipantEmptyList.rawValue)
     #expect(hears.words.last == "spotlight + -8:acs:ana")
+  }
+
+  @Test func recordingBesideTheRouterIsSeen() async throws {
+    let group = try await group()
+    let room = try group.call(0).session.request.room
+    let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
+    let recording = try group.call(1).feature(Features.recording)
+    let started = RecorderWords(.started, place: "file:///x.webm").text
+    try group.call(0).session.send(DataMessage(topic: RoomWord.recording, payload: Array(started.utf8)))
+    await group.telephone.run(.milliseconds(300))
+    #expect(!recording.isRecordingActive, "only the recorder itself is believed")
+    backend.say(Array(started.utf8), as: RoomWord.recording, to: nil, stands: true, in: room)
+    await group.telephone.run(.milliseconds(300))
+    let others = try group.call(0).remoteParticipants.count
+    #expect(recording.isRecordingActive && others == 2, "nobody sees who does it")
+    backend.say(Array("stopped".utf8), as: RoomWord.recording, to: nil, stands: false, in: room)
+    await group.telephone.run(.milliseconds(300))
+    #expect(!recording.isRecordingActive)
   }
 
   @Test func recordingBySomebodyIsSeen() async throws {

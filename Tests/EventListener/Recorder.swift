@@ -107,11 +107,15 @@ final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
   func renderFrame(_ frame: RTCVideoFrame?) { seen.withLock { $0.frames += 1 } }
 }
 
-/// A world in virtual time, and people in it.
+/// A world, in virtual time if nothing else is said, and people in it.
 struct Place {
-  let world = World(
-    backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
-    devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "pattern:320x180@10"))
+  let world: World
+
+  init(_ backend: any Backend = EmbeddedBackend(virtual: 3)) {
+    world = World(
+      backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")),
+      devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "pattern:320x180@10"))
+  }
 
   /// The token is the process's, and other tests run meanwhile.
   private static let settingTheToken = Lock(())

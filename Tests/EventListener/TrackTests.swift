@@ -206,11 +206,14 @@ import WebRTC
     await self.place.run(.seconds(2))
     #expect(place.withLock { $0?.absoluteString } == "trial://server/live/key")
     #expect(Writer.taken.withLock { $0 } > 100 && ben.liveStreamState == .LIVESTREAM_STARTED)
-    ana.leave()  // its work ends with it
+    ana.leave()  // its work goes on
+    await self.place.run()
+    #expect(!Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STARTED)
+    ben.stopLivestream()
     await self.place.run()
     #expect(Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STOPPED)
     let heard = ear.heard.withLock { $0.filter { $0 != "LIVESTREAM_STARTING" } }
-    #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPED", "stopped"])
+    #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPING", "LIVESTREAM_STOPPED", "stopped"])
   }
 
   @Test func aGapInTheNetworkIsToldAsReconnecting() async throws {

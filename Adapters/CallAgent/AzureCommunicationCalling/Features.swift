@@ -93,12 +93,13 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
 
   private var isRecorded: Bool {
     guard let session = call?.session else { return false }
+    if session.recorderWords[RoomWord.recording] != nil { return true }
     return ([session.localParticipant] + session.participants).contains { $0.attributes[RoomWord.recording] != nil }
   }
 
   override func handle(_ event: SessionEvent) {
     switch event {
-    case .attributesChanged, .participantJoined, .participantLeft, .stateChanged: break
+    case .attributesChanged, .participantJoined, .participantLeft, .stateChanged, .messageReceived: break
     default: return
     }
     let isActive = isRecorded

@@ -2,6 +2,7 @@ import Foundation
 package import Koine
 import KoineAVFoundation
 import KoineBackends
+import KoineComposition
 
 /// One's presence in a meeting: join, turn devices on and off, listen, leave.
 ///
@@ -97,6 +98,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       let position = state.customCamera?.facing ?? cameraPosition
       state.side = position == .back ? .back : .front
     }
+    RecordingDesk.stand(beside: world)
     let session = Session(request, in: world)
     let isFirst = state.withLock { state in
       guard state.session == nil, !state.isOver else { return false }

@@ -66,7 +66,11 @@ extension Meeting {
       }
     case RoomWord.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
     case RoomWord.pin: pinned(String(decoding: message.payload, as: UTF8.self))
-    default: break  // another style's
+    default:
+      guard let kind = Output.Kind(rawValue: message.topic), let words = RecorderWords(message) else {
+        return  // another style's
+      }
+      recorderSaid(kind, words, as: sender)
     }
   }
 }

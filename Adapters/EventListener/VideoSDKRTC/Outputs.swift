@@ -2,7 +2,9 @@ import Foundation
 import Koine
 import KoineComposition
 
-// Recording, live streams and playlists: the participant who starts one composes the room, and everybody is told.
+// Recording, live streams and playlists are made beside the router, by a recorder nobody sees. Where a room's router can
+// have none, and for live streams where its server sends none, the participant who starts one composes the room. Everybody
+// is told.
 
 public enum RecordingState: String, Sendable {
   case RECORDING_STARTED, RECORDING_STARTING, RECORDING_STOPPED, RECORDING_STOPPING
@@ -27,7 +29,8 @@ extension Meeting {
   /// called; else the error is `START_RECORDING_FAILED`.
   /// - Parameters:
   ///   - webhookUrl: kept; nobody is called.
-  ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder.
+  ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder. A server records
+  ///     into a folder of its own, whatever is said here.
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if config != nil { Recorded.recordingLook.log() }
     if !webhookUrl.isEmpty { Recorded.webhook.log() }
@@ -109,6 +112,11 @@ extension Meeting {
   private func begin(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
+    if session.attendants.contains(kind.rawValue) { return ask(kind, session, places, people) }
+    // Nothing of the room is sent on but by whoever is asked to: that server could do it, and does not.
+    guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
+      return report(kind.startFailure)
+    }
     say(kind, .starting, "")
     do {
       for place in places where place.isFileURL {  // found out before anything is composed
@@ -134,6 +142,33 @@ extension Meeting {
     } catch {
       say(kind, .stopped, "")
       report(kind.startFailure)
+    }
+  }
+
+  /// There is somebody beside the router who does it: it goes on without us.
+  private func ask(_ kind: Output.Kind, _ session: Session, _ places: [URL], _ people: Int) {
+    let isHere = session.world.backend is any AttendedBackend
+    if isHere { places.forEach(BroadcastOutputs.reserve) }
+    let wish = RecordingWish(
+      people: min(max(people, 1), 25), places: isHere || kind == .livestream ? places : [])  // a server has its own
+    do throws(SessionError) {
+      try session.send(DataMessage(topic: kind.rawValue, payload: wish.payload, to: [kind.rawValue]))
+    } catch {
+      report(kind.startFailure)
+    }
+  }
+
+  /// On the delivery queue: how far what the recorder was asked for is.
+  func recorderSaid(_ kind: Output.Kind, _ words: RecorderWords, as name: String) {
+    switch words.stage {
+    case .failed: tell { $0.onError(error: kind.startFailure) }
+    case .broken: tell { $0.onError(error: kind.failure) }
+    case .unfinished: tell { $0.onError(error: kind.stopFailure) }
+    case .starting: changed(kind, Output.Report(stage: .starting, by: name))
+    case .started: changed(kind, Output.Report(stage: .started, place: words.place, by: name))
+    case .playable: changed(kind, Output.Report(stage: .playable, place: words.place, by: name))
+    case .stopping: changed(kind, Output.Report(stage: .stopping, by: name))
+    case .stopped: changed(kind, Output.Report())
     }
   }
 

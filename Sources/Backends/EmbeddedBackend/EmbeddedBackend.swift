@@ -17,7 +17,9 @@ public final class EmbeddedBackend: Backend {
   /// The one that the process uses unless told otherwise.
   public static let shared = EmbeddedBackend()
 
-  public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker, .ringing] }
+  public var capabilities: BackendCapabilities {
+    [.dataMessages, .attributes, .activeSpeaker, .ringing, .recording]
+  }
 
   /// Over loopback UDP, in real time.
   /// - Parameter network: what each participant's link does to datagrams, in each direction, from the moment of joining.

@@ -6,10 +6,10 @@ import KoineSimulatedNetwork
 // Trouble on purpose: what tests and demos do to networks, servers and people.
 
 extension Hub {
-  /// - Parameter name: nil: everybody.
+  /// - Parameter name: nil: everybody, but for what stands beside the router.
   func cutNetwork(of name: String?, for duration: Duration) {
     loop.post { [self] in
-      for (number, client) in clients where name.map(client.names.contains) ?? true {
+      for (number, client) in clients where name.map(client.names.contains) ?? !client.names.isEmpty {
         client.cutUntil = loop.now + duration
         doors[number]?.cutUntil = loop.now + duration
       }
@@ -54,7 +54,7 @@ extension Hub {
   func setNetwork(_ spec: NetworkSpec, of name: String?) {
     loop.post { [self] in
       if name == nil { network = spec }
-      for (number, client) in clients where name.map(client.names.contains) ?? true {
+      for (number, client) in clients where name.map(client.names.contains) ?? !client.names.isEmpty {
         client.setNetwork(spec, seed: UInt64(number) * 2, at: loop.now)
         doors[number]?.setNetwork(spec, seed: UInt64(number) * 2 + 1, at: loop.now)
         touched.insert(number)

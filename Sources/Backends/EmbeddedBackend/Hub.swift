@@ -18,6 +18,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   var network: NetworkSpec?
   var participantLimit: Int?
   let refusals = Refusals()
+  let attendance = Lock<Attendance?>(nil)
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var router: Router?
@@ -50,10 +51,12 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   // MARK: From sessions
 
-  func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> RoomLink {
+  /// - Parameter isInside: whether it is where the router is, with no network between.
+  func connect(_ request: JoinRequest, receiver: any LinkReceiver, isInside: Bool = false) -> RoomLink {
     let link = RoomLink(number: takeNumber(), host: self)
     loop.post { [self] in
-      let refusal = admit(link.number, names: [request.participantID ?? request.name, request.name]) { address, now in
+      let names: Set = [request.participantID ?? request.name, request.name]
+      let refusal = admit(link.number, names: isInside ? [] : names, isInside: isInside) { address, now in
         try ParticipantEnd(
           link: link, request: request, receiver: receiver, addresses: [address], random: random.fork(), now: now,
           trace: trace)
@@ -104,7 +107,8 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   /// - Returns: why it could not be done.
   private func admit(
-    _ number: Int, names: Set<String>, make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
+    _ number: Int, names: Set<String>, isInside: Bool = false,
+    make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
   ) -> SessionError? {
     let now = loop.now
     defer { endTurn(at: now) }
@@ -113,9 +117,9 @@ final class Hub: LinkHost, @unchecked Sendable {
       let address = try loop.open()
       let client = ClientDoor(
         try make(address, now), names: names, address: address,
-        conditioner: conditioner(UInt64(number) * 2, at: now))
+        conditioner: isInside ? nil : conditioner(UInt64(number) * 2, at: now))
       clients[number] = client
-      doors[number] = RouterDoor(conditioner: conditioner(UInt64(number) * 2 + 1, at: now))
+      doors[number] = RouterDoor(conditioner: isInside ? nil : conditioner(UInt64(number) * 2 + 1, at: now))
       numbers[address] = number
       try connect(number, client, ConnectionID(number), at: now)
       return nil
@@ -171,6 +175,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
     configuration.authorization = refusals.before(.embedded)
+    configuration.attendant = attendant
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
     return Router(configuration: configuration, random: random.fork(), now: now)
@@ -203,6 +208,11 @@ final class Hub: LinkHost, @unchecked Sendable {
   func dissolve() {
     (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:])
     (dues, touched) = ([:], [])
+    let gone = attendance.withLock { attendance in
+      defer { attendance = nil }
+      return attendance
+    }
+    withExtendedLifetime(gone) {}  // let go of outside the lock
   }
 
   // MARK: Datagrams and time

@@ -6,7 +6,9 @@ public import Koine
 public final class ServerBackend: Backend {
   public let address: ServerAddress
   public var scheduler: Scheduler { .real }
-  public var capabilities: BackendCapabilities { [.dataMessages, .attributes, .activeSpeaker, .ringing] }
+  public var capabilities: BackendCapabilities {
+    [.dataMessages, .attributes, .activeSpeaker, .ringing, .recording]
+  }
   private let hub: ServerHub
 
   /// - Parameter authorities: a PEM file of certificates to believe a `wss` server; nil: those that the system trusts.

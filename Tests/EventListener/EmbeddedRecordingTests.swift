@@ -1,0 +1,139 @@
+import Dispatch
+import Foundation
+import Koine
+import KoineEmbeddedBackend
+import KoineMediaFiles
+import KoineTestSupport
+import KoineTokens
+import Testing
+import VideoSDKRTC
+
+/// What is recorded beside the router of the process, in virtual time.
+@Suite(.serialized) struct EmbeddedRecordingTests {
+  private let backend: EmbeddedBackend
+  private let place: Place
+  private let folder: Folder
+
+  init() throws {
+    MediaFiles.register()
+    folder = try Folder()
+    backend = EmbeddedBackend(virtual: 5)
+    place = Place(backend)
+  }
+
+  private func two() async -> (ana: Meeting, told: Recorder, ben: Meeting, others: Recorder) {
+    let (ana, told) = place.meeting("Ana", id: "ana")
+    let (ben, others) = place.meeting("Ben", id: "ben")
+    ana.join()
+    ben.join()
+    await place.run()
+    return (ana, told, ben, others)
+  }
+
+  /// In seconds, and how many pictures.
+  private func film() async throws -> (length: Double, pictures: Int) {
+    let film = try #require(folder.names.first { $0.hasSuffix(".webm") }, "\(folder.names)")
+    let words = try await Command(
+      "ffprobe", "-v", "error", "-select_streams", "v", "-count_frames", "-show_entries",
+      "format=duration:stream=nb_read_frames", "-of", "default=noprint_wrappers=1:nokey=1", folder.file(film)
+    ).run().split(separator: "\n").map(String.init)
+    return (words.last.flatMap(Double.init) ?? 0, words.first.flatMap { Int($0) } ?? 0)
+  }
+
+  @Test func itOutlivesWhoBeganIt() async throws {
+    let (ana, told, ben, others) = await two()
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run()
+    #expect(told.told.contains("recording started") && others.told.contains("recording started"))
+    ana.leave()
+    await place.run(.seconds(2))
+    #expect(ben.recordingState == .RECORDING_STARTED && ben.participants.isEmpty)
+    let (cleo, late) = place.meeting("Cleo", id: "cleo")
+    cleo.join()
+    await place.run()
+    #expect(
+      cleo.recordingState == .RECORDING_STARTED && late.told.contains("RECORDING_STARTED"), "who comes late knows")
+    #expect(late.told.filter { $0.hasSuffix("joined") } == ["Ben joined"])
+    cleo.stopRecording()  // anybody may
+    await place.run()
+    for recorder in [others, late] { #expect(recorder.told.last == "recording stopped 2.6") }
+    #expect(ben.recordingState == .RECORDING_STOPPED && cleo.recordingState == .RECORDING_STOPPED)
+    let (dan, last) = place.meeting("Dan", id: "dan")
+    dan.join()
+    await place.run()
+    #expect(dan.recordingState == .RECORDING_STOPPED && !last.told.contains { $0.hasPrefix("RECORDING") })
+    let (length, pictures) = try await film()
+    #expect((3.5...4.5).contains(length) && pictures > 90, "\(length) s, \(pictures) pictures")
+  }
+
+  @Test func itEndsWithTheLastParticipant() async throws {
+    let (ana, _, ben, _) = await two()
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run(.seconds(2))
+    ana.leave()
+    ben.leave()
+    await place.run()
+    #expect(folder.names.count == 1 && !folder.names[0].hasSuffix(".part"))
+    #expect(try await film().pictures > 30)
+    let (cleo, late) = place.meeting("Cleo", id: "cleo")
+    cleo.join()
+    await place.run()
+    #expect(cleo.recordingState == .RECORDING_STOPPED && !late.told.contains { $0.hasPrefix("RECORDING") })
+    cleo.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run()
+    cleo.end()
+    await place.run()
+    #expect(folder.names.count == 2 && !folder.names.contains { $0.hasSuffix(".part") }, "with the room, too")
+  }
+
+  @Test func nobodySeesWhoRecords() async throws {
+    let (ana, told, ben, _) = await two()
+    let guest = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: place.world)
+    let heard = Lock<[String]>([])
+    guest.observe { event in heard.withLock { $0.append("\(event)") } }
+    guest.join { _ in }
+    await place.run()
+    backend.limitParticipants(to: 3)
+    told.forget()
+    heard.withLock { $0 = [] }
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run(.seconds(2))
+    #expect(ana.recordingState == .RECORDING_STARTED, "it takes nobody's place")
+    #expect(guest.participants.map(\.id) == ["ana", "ben"] && ana.participants.count == 2)
+    #expect(!heard.withLock { $0 }.contains { $0.contains("recorder") || $0.contains("participantJoined") })
+    #expect(told.told.filter { !$0.hasPrefix("RECORDING") } == ["recording started"])
+    #expect(["ana", "ben", nil].contains(guest.dominantSpeaker))
+    for meeting in [ana, ben] { meeting.leave() }
+    await place.world.run { await guest.leave() }
+    await place.run()
+    #expect(try await film().pictures > 40)
+  }
+
+  @Test func whoMayNotIsTold() async throws {
+    let now = NumericDate.ofSystemClock()
+    let key = try SigningKey(generating: .p256)
+    let pass = RoomPass(rights: [.publish, .subscribe, .send], issued: now, expires: now + 600)
+    let (eva, told) = place.meeting("Eva", id: "eva", token: try pass.signed(with: key))
+    let token = RoomToken(apiKey: "key", permissions: [.join], issued: now, expires: now + 600)
+    let (ana, hears) = place.meeting("Ana", id: "ana", token: try token.signed(with: key))
+    eva.join()
+    ana.join()
+    await place.run()
+    eva.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run()
+    #expect(told.told.last == "error INVALID_PERMISSIONS" && folder.names.isEmpty)
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)  // anyone whom this style's token lets in
+    await place.run()
+    #expect(hears.told.contains("recording started") && eva.recordingState == .RECORDING_STARTED)
+    eva.stopRecording()
+    await place.run()
+    #expect(ana.recordingState == .RECORDING_STARTED)
+    ana.leave()
+    eva.leave()
+    await place.run()
+    let (false1, refused) = place.meeting("False", id: RoomWord.recording)
+    false1.join()
+    await place.run()
+    #expect(refused.told.last == "CLOSED" && !refused.told.contains("in"), "nobody is called as the recorder is")
+  }
+}

@@ -1,0 +1,182 @@
+import Dispatch
+import Foundation
+import Glibc
+import Koine
+import KoineComposition
+import KoineMediaFiles
+import KoineServer
+import KoineServerBackend
+import KoineTestSupport
+import KoineTokens
+import Logging
+import Testing
+import VideoSDKRTC
+
+/// Rooms of a server that records them itself, over real sockets: what `koine serve --keys FILE --recordings DIR` is made of.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ServedRecordingTests {
+  private final class Served: Sendable {
+    let server: Server
+    let folder: URL
+    let place: Place
+    private let key: SigningKey
+    private let desk: RecordingDesk
+
+    init(_ folder: String) async throws {
+      MediaFiles.register()
+      key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
+      self.folder = URL(fileURLWithPath: folder)
+      let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+      var configuration = ServerConfiguration(port: 0, access: .keys([try key.verificationKey]), logger: silent)
+      let made = Lock<RecordingDesk?>(nil)
+      configuration.attendant = ServerAttendant(names: RecordingDesk.namesOfFiles) { word in
+        made.withLock { $0 }?.hear(word.topic, word.payload, from: word.sender, in: word.room)
+      }
+      let server = try await Server.start(configuration)
+      let address = { try #require(ServerAddress("ws://127.0.0.1:\($0 as Int)")) }
+      let world = World(
+        backend: ServerBackend(try address(try #require(server.insidePort))),
+        delivery: Delivery(queue: DispatchQueue(label: "desk")))
+      var rules = RecordingDesk.Rules(folder: self.folder, sendsOn: false, limit: 2)
+      (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 15)
+      let desk = RecordingDesk(
+        rules, world: { world },
+        credential: { try server.pass(for: $0, name: "recorder") },
+        say: { server.say($0.payload, as: $0.name, to: $0.participant, stands: $0.stands, in: $0.room) })
+      made.withLock { $0 = desk }
+      (self.server, self.desk) = (server, desk)
+      place = Place(ServerBackend(try address(server.port)))
+    }
+
+    func token(_ permissions: [RoomToken.Permission]) throws -> String {
+      let now = NumericDate.ofSystemClock()
+      return try RoomToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
+    }
+
+    func enter(_ name: String, _ permissions: [RoomToken.Permission] = [.join, .moderate]) async throws -> Guest {
+      let (meeting, recorder) = place.meeting(name, id: name, token: try token(permissions))
+      let guest = Guest(meeting, recorder)
+      meeting.join()
+      try await guest.hears("in")
+      return guest
+    }
+
+    func close() async {
+      await desk.close()
+      await server.stop()
+    }
+  }
+
+  /// Somebody, and what they hear, line by line.
+  private final class Guest: Sendable {
+    let meeting: Meeting
+    private let recorder: Recorder
+    private let lines = AsyncStream<String>.makeStream()
+
+    init(_ meeting: Meeting, _ recorder: Recorder) {
+      (self.meeting, self.recorder) = (meeting, recorder)
+      recorder.onEvery { [continuation = lines.continuation] in continuation.yield($0) }
+    }
+
+    var told: [String] { recorder.told }
+
+    func hears(_ line: String) async throws {
+      if told.contains(line) { return }  // perhaps before something else that was waited for
+      for await _ in lines.stream where told.contains(line) { return }
+      throw CancellationError()
+    }
+  }
+
+  /// So many pictures of somebody.
+  private final class Counting: NSObject, RTCVideoRenderer, @unchecked Sendable {  // constant
+    private let pictures = AsyncStream<Void>.makeStream()
+    func setSize(_ size: CGSize) {}
+    func renderFrame(_ frame: RTCVideoFrame?) { pictures.continuation.yield() }
+    func await(_ count: Int) async {
+      var seen = 0
+      for await _ in pictures.stream {
+        seen += 1
+        if seen == count { return }
+      }
+    }
+  }
+
+  @Test func aRecordingOutlivesWhoBeganIt() async throws {
+    let folder = try Folder()
+    let served = try await Served(folder.path)
+    let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
+    ana.meeting.startRecording(webhookUrl: "")
+    ana.meeting.startHLS()
+    for guest in [ana, ben] { try await guest.hears("recording started") }
+    #expect(ben.meeting.participants.count == 1, "nobody sees the recorder")
+    try await ben.hears("HLS_PLAYABLE at a place")
+    ana.meeting.leave()
+    try await ana.hears("CLOSED")
+    let cleo = try await served.enter("cleo")
+    try await cleo.hears("RECORDING_STARTED")
+    #expect(cleo.meeting.recordingState == .RECORDING_STARTED)
+    let view = Counting()
+    let stream = try #require(cleo.meeting.participants["ben"]?.streams.values.first { $0.track is RTCVideoTrack })
+    (stream.track as? RTCVideoTrack)?.add(view)
+    await view.await(40)
+    cleo.meeting.stopRecording()  // anybody may
+    for guest in [ben, cleo] { try await guest.hears("recording stopped") }
+    #expect(ben.meeting.recordingState == .RECORDING_STOPPED && ben.meeting.hlsState == .HLS_PLAYABLE)
+    for guest in [ben, cleo] { guest.meeting.leave() }  // and with the last one the playlist ends
+    for guest in [ben, cleo] { try await guest.hears("CLOSED") }
+    await served.close()
+    let film = try #require(folder.names.first { $0.hasSuffix(".webm") })
+    let playlist = try #require(folder.names.first { $0.hasSuffix("-hls") })
+    #expect(film.hasPrefix("tea-") && playlist.hasPrefix("tea-"))
+    for path in [folder.file(film), folder.file(playlist) + "/index.m3u8"] {
+      #expect(try await pictures(path) > 20, "\(path)")
+    }
+  }
+
+  private func pictures(_ path: String) async throws -> Int {
+    let frames = try await Command(
+      "ffprobe", "-v", "error", "-select_streams", "v", "-count_frames", "-show_entries", "stream=nb_read_frames",
+      "-of", "csv=p=0", path
+    ).run()
+    return frames.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0
+  }
+
+  /// Two people, recorded by a server in this process; never returns.
+  private static func recordUntilKilled(_ path: String) async throws {
+    let served = try await Served(path)
+    let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
+    ana.meeting.startRecording(webhookUrl: "")
+    try await ben.hears("recording started")
+    let view = Counting()
+    let stream = try #require(ben.meeting.participants["ana"]?.streams.values.first { $0.track is RTCVideoTrack })
+    (stream.track as? RTCVideoTrack)?.add(view)
+    await view.await(120)  // four seconds
+    _ = kill(getpid(), SIGKILL)
+  }
+
+  @Test func whatAKilledServerLeavesPlays() async throws {
+    let folder = try Folder()
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.path as String] in
+      try await Self.recordUntilKilled(path)
+    }
+    let film = try #require(folder.names.first { $0.hasSuffix(".webm.part") }, "\(folder.names)")
+    #expect(try await pictures(folder.file(film)) > 20)
+  }
+
+  @Test func aServerThatRecordsNothingSaysSo() async throws {
+    let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+    let server = try await Server.start(ServerConfiguration(port: 0, access: .open, logger: silent))
+    let address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
+    let (meeting, recorder) = Place(ServerBackend(address)).meeting("ana", id: "ana")
+    let ana = Guest(meeting, recorder)
+    meeting.join()
+    try await ana.hears("in")
+    meeting.startRecording(webhookUrl: "")
+    try await ana.hears("error START_RECORDING_FAILED")
+    meeting.startHLS()
+    try await ana.hears("error START_HLS_FAILED")
+    #expect(meeting.recordingState == .RECORDING_STOPPED && meeting.hlsState == .HLS_STOPPED)
+    meeting.leave()
+    try await ana.hears("CLOSED")
+    await server.stop()
+  }
+}

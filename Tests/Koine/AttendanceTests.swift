@@ -1,0 +1,112 @@
+import Koine
+import KoineEmbeddedBackend
+import KoineTokens
+import Testing
+
+/// A service beside the router: who is heard by it, and what it says to whom.
+@Suite struct AttendanceTests {
+  private let world: World
+  private let backend: EmbeddedBackend
+  private let heard = Lock<[String]>([])
+
+  init() throws {
+    world = try virtualWorld()
+    backend = try #require(world.backend as? EmbeddedBackend)
+  }
+
+  private func attend() {
+    backend.attend { [heard] in
+      Attendance(names: [RoomWord.recording, RoomWord.playlist]) { word in
+        heard.withLock { $0.append("\(word.room) \(word.sender) \(word.topic)") }
+      }
+    }
+  }
+
+  private func enter(_ name: String, _ rights: Set<RoomPass.Right>? = nil) async throws -> (Session, Lock<[String]>) {
+    let now = NumericDate.ofSystemClock()
+    let credential = try rights.map {
+      try RoomPass(rights: $0, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
+    }
+    let session = Session(JoinRequest(room: "tea", credential: credential, participantID: name, name: name), in: world)
+    let told = Lock<[String]>([])
+    session.observe { event in
+      if case .messageReceived(let message) = event {
+        let words = RecorderWords(message).map { "\($0.stage)" } ?? String(decoding: message.payload, as: UTF8.self)
+        told.withLock { $0.append("\(message.topic) \(words)") }
+      } else if case .failed(let error) = event {
+        told.withLock { $0.append("\(error.code)") }
+      }
+    }
+    session.join { _ in }
+    await world.run(for: .milliseconds(500))
+    return (session, told)
+  }
+
+  private func say(_ stage: RecorderWords.Stage, to participant: Participant.ID? = nil) {
+    backend.say(
+      Array(RecorderWords(stage).text.utf8), as: RoomWord.recording, to: participant, stands: stage != .stopped,
+      in: "tea")
+  }
+
+  @Test func whoMayIsHeardAndNobodyElse() async throws {
+    let (ana, _) = try await enter("ana")
+    #expect(ana.attendants.isEmpty)
+    attend()
+    let (ben, told) = try await enter("ben", [.send, .subscribe])
+    #expect(ben.attendants == [RoomWord.recording, RoomWord.playlist])
+    let wish = DataMessage(topic: RoomWord.recording, payload: [], to: [RoomWord.recording])
+    try ben.send(wish)
+    try ana.send(wish)
+    try ana.send(DataMessage(topic: RoomWord.recording, payload: []))
+    await world.run(for: .milliseconds(500))
+    #expect(heard.withLock { $0 } == ["tea ana koine.recording"], "what is said to all is not said to it")
+    #expect(told.withLock { $0 }.contains { $0.contains("not-permitted") })
+    let (other, _) = try await enter(RoomWord.playlist)
+    #expect(other.state.isEnded, "nobody is called as a service is")
+  }
+
+  @Test func itsLastWordIsToldToWhoComesLater() async throws {
+    attend()
+    let (ana, told) = try await enter("ana")
+    say(.starting)
+    say(.started)
+    say(.failed, to: "ana")
+    await world.run(for: .milliseconds(500))
+    let (ben, late) = try await enter("ben")
+    #expect(told.withLock { $0 } == ["starting", "started", "failed"].map { "koine.recording \($0)" })
+    #expect(late.withLock { $0 } == ["koine.recording started"])
+    for session in [ana, ben] { #expect(session.recorderWords == [RoomWord.recording: "started"]) }
+    try ben.send(DataMessage(topic: RoomWord.recording, payload: Array("stopped".utf8)))
+    await world.run(for: .milliseconds(500))
+    #expect(ana.recorderWords[RoomWord.recording] == "started", "anybody may say anything")
+    say(.stopped)
+    await world.run(for: .milliseconds(500))
+    let (eva, latest) = try await enter("eva")
+    #expect(latest.withLock { $0 }.isEmpty && ana.recorderWords.isEmpty && eva.recorderWords.isEmpty)
+  }
+
+  @Test(arguments: [true, false]) func aRouterThatForgotSaysItAgainOrNot(_ isSaidAgain: Bool) async throws {
+    attend()
+    let (ana, told) = try await enter("ana")
+    say(.started)
+    await world.run(for: .milliseconds(500))
+    backend.restartRouter()
+    let isForgotten = await world.run(until: { ana.recorderWords.isEmpty }, limit: .seconds(60))
+    #expect(isForgotten)
+    if isSaidAgain { say(.started) }
+    await world.run(for: .seconds(1))
+    #expect(ana.recorderWords == (isSaidAgain ? [RoomWord.recording: "started"] : [:]))
+    #expect(told.withLock { $0 }.prefix(2) == ["koine.recording started", "koine.recording stopped"])
+  }
+
+  @Test func whoIsNotSeenTakesNobodysPlace() async throws {
+    backend.limitParticipants(to: 2)
+    let (ana, _) = try await enter("ana")
+    let (unseen, _) = try await enter("unseen", [.subscribe, .hidden])
+    let (ben, _) = try await enter("ben")
+    let (eva, _) = try await enter("eva")
+    #expect(ana.state == .connected && ben.state == .connected && unseen.state == .connected)
+    #expect(ana.participants.map(\.id) == ["ben"] && unseen.participants.count == 2)
+    #expect(eva.state.isEnded, "there is room for two")
+  }
+}
