@@ -6,8 +6,9 @@ import KoineBase
 import KoineEmbeddedBackend
 
 /// A large meeting as an app of the meeting-session style sees it, in real time: 25 videos of 320×180, all shown, then 9 shown
-/// and 16 paused, then none. The others replay clips. What the receiver's end costs is what the process takes beyond what it
-/// takes with all paused: forwarding to it, receiving, decoding.
+/// and 16 paused, then none, in turns, so that all see the same machine whatever its clock does. The others replay clips. What
+/// decoders take is what their threads take while they decode. What the receiver's end costs in all is what the process takes
+/// beyond what it takes with all paused: forwarding to it, receiving, decoding.
 struct PagesBenchmark {
   let seconds: Int
   static let people = 25, page = 9
@@ -23,51 +24,77 @@ struct PagesBenchmark {
     guard app.tiles.count == Self.people else {
       throw BenchmarkError("\(app.tiles.count) of \(Self.people) tiles came")
     }
-    var measures: [Int: [Measure]] = [:]
-    let rounds = 3
-    for _ in 0..<rounds {  // in turns, so that all see the same machine
+    var measures: [Int: Measure] = [:]
+    let rounds = max(seconds / 3, 3)
+    for _ in 0..<rounds {
       for shown in [Self.people, Self.page, 0] {
         app.show(shown)
-        Thread.sleep(forTimeInterval: 2)
-        measures[shown, default: []].append(measure(app, Double(max(seconds / rounds, 3))))
+        Thread.sleep(forTimeInterval: 1.5)
+        measures[shown, default: Measure()].add(measure(app, Double(max(seconds / rounds, 3))))
       }
     }
     app.stop()
     for person in others { person.leave() }
-    func middle(_ shown: Int, _ value: (Measure) -> Double) -> Double { median((measures[shown] ?? []).map(value)) }
-    let (all, few, none) = (
-      middle(Self.people, \.cores), middle(Self.page, \.cores), middle(0, \.cores)
-    )
-    let share = Double(Self.page) / Double(Self.people)
-    let bytes = middle(Self.page, \.bytes) / middle(Self.people, \.bytes)
-    let cpu = (few - none) / (all - none)
-    return Report(
-      benchmark: "pages: \(Self.people) videos of 320×180@30, \(Self.page) shown and \(Self.people - Self.page) paused",
-      rows: [
-        Row("received with \(Self.people) shown", middle(Self.people, \.bytes) * 8 / 1_000, "kbit/s"),
-        Row("received with \(Self.page) shown", middle(Self.page, \.bytes) * 8 / 1_000, "kbit/s"),
-        Row("received with none shown", middle(0, \.bytes) * 8 / 1_000, "kbit/s"),
-        Row("pictures decoded a second, \(Self.people) shown", middle(Self.people, \.decoded), ""),
-        Row("pictures decoded a second, \(Self.page) shown", middle(Self.page, \.decoded), ""),
-        Row("receiver's cores with \(Self.people) shown", all - none, ""),
-        Row("receiver's cores with \(Self.page) shown", few - none, ""),
-        Row("share of bytes, beside \(Self.page)/\(Self.people)", 100 * abs(bytes / share - 1), "% off", aim: 10),
-        Row("share of CPU, beside \(Self.page)/\(Self.people)", 100 * abs(cpu / share - 1), "% off", aim: 10),
-      ])
+    guard let all = measures[Self.people], let few = measures[Self.page], let none = measures[0] else {
+      throw BenchmarkError("nothing was measured")
+    }
+    return report(all, few, none, rounds)
   }
 
+  private func report(_ all: Measure, _ few: Measure, _ none: Measure, _ rounds: Int) -> Report {
+    let share = Double(Self.page) / Double(Self.people)
+    func off(_ value: Double) -> Double { 100 * abs(value / share - 1) }
+    let rest = none.perSecond(\.cores)
+    let (receiver, receiverOfFew) = (all.perSecond(\.cores) - rest, few.perSecond(\.cores) - rest)
+    var rows: [Row] = []
+    for (measure, name) in [(all, "\(Self.people)"), (few, "\(Self.page)")] {
+      rows += [
+        Row("received with \(name) shown", measure.perSecond(\.bytes) * 8 / 1_000, "kbit/s"),
+        Row("pictures decoded a second, \(name) shown", measure.perSecond(\.decoded), ""),
+        Row("decoders' cores, \(name) shown", measure.perSecond(\.decodeCPU), ""),
+        Row("decoder's CPU for a picture, \(name) shown", 1e6 * measure.decodeCPU / measure.decoded, "µs"),
+      ]
+    }
+    rows += [
+      Row("received with none shown", none.perSecond(\.bytes) * 8 / 1_000, "kbit/s"),
+      Row(
+        "share of bytes, beside \(Self.page)/\(Self.people)", off(few.perSecond(\.bytes) / all.perSecond(\.bytes)),
+        "% off", aim: 10),
+      Row(
+        "share of decoders' CPU, beside \(Self.page)/\(Self.people)",
+        off(few.perSecond(\.decodeCPU) / all.perSecond(\.decodeCPU)), "% off", aim: 10),
+      Row("receiver's cores in all, \(Self.people) shown", receiver, ""),
+      Row("receiver's cores in all, \(Self.page) shown", receiverOfFew, ""),
+      Row("share of all that, beside \(Self.page)/\(Self.people)", off(receiverOfFew / receiver), "% off"),
+    ]
+    return Report(
+      benchmark:
+        "pages: \(Self.people) videos of 320×180@30, \(Self.page) shown and \(Self.people - Self.page) paused, "
+        + "\(rounds) rounds", rows: rows)
+  }
+
+  /// What was counted in so many seconds.
   private struct Measure {
-    /// Per second.
-    let bytes, decoded, cores: Double
+    var seconds = 0.0, bytes = 0.0, decoded = 0.0, decodeCPU = 0.0, cores = 0.0
+
+    mutating func add(_ other: Measure) {
+      seconds += other.seconds
+      bytes += other.bytes
+      decoded += other.decoded
+      decodeCPU += other.decodeCPU
+      cores += other.cores
+    }
+
+    func perSecond(_ value: (Measure) -> Double) -> Double { value(self) / seconds }
   }
 
   private func measure(_ app: PagingApp, _ seconds: Double) -> Measure {
     let (start, cpu, before) = (ContinuousClock().now, CPU.process, app.received())
     Thread.sleep(forTimeInterval: seconds)
-    let (elapsed, after) = ((ContinuousClock().now - start).inSeconds, app.received())
+    let (elapsed, used, after) = ((ContinuousClock().now - start).inSeconds, CPU.process - cpu, app.received())
     return Measure(
-      bytes: Double(after.bytes - before.bytes) / elapsed, decoded: Double(after.decoded - before.decoded) / elapsed,
-      cores: (CPU.process - cpu) / elapsed)
+      seconds: elapsed, bytes: Double(after.bytes - before.bytes), decoded: Double(after.decoded - before.decoded),
+      decodeCPU: after.decodeCPU - before.decodeCPU, cores: used)
   }
 }
 
@@ -110,13 +137,14 @@ private final class PagingApp: VideoTileObserver, @unchecked Sendable {  // cons
     }
   }
 
-  func received() -> (bytes: Int, decoded: Int) {
-    let (result, done) = (Lock((bytes: 0, decoded: 0)), DispatchSemaphore(value: 0))
+  func received() -> (bytes: Int, decoded: Int, decodeCPU: Double) {
+    let (result, done) = (Lock((bytes: 0, decoded: 0, decodeCPU: 0.0)), DispatchSemaphore(value: 0))
     session.session?.statistics { figures in
       result.withLock { result in
         for stream in figures.streams {
           result.bytes += stream.incoming?.bytes ?? 0
           result.decoded += stream.video?.decoded ?? 0
+          result.decodeCPU += stream.video?.decodeCPU ?? 0
         }
       }
       done.signal()

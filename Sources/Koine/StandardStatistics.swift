@@ -20,6 +20,8 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   public var framesReceived: Int?
   public var framesDecoded: Int?
   public var keyFramesDecoded: Int?
+  /// In seconds, by the clock on the wall.
+  public var totalDecodeTime: Double?
   public var framesRendered: Int?
   public var framesDropped: Int?
   public var framesPerSecond: Double?
@@ -109,6 +111,7 @@ extension StreamStatistics {
       result.framesReceived = video.received
       result.framesDecoded = video.decoded
       result.keyFramesDecoded = video.decodedKeyFrames
+      result.totalDecodeTime = video.decodeTime
       result.framesRendered = video.rendered
       result.framesDropped = video.dropped
       result.framesPerSecond = video.framesPerSecond

@@ -4,6 +4,11 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var received = 0
   public var decoded = 0
   public var decodedKeyFrames = 0
+  /// From giving the decoder a frame until it has given the picture, all frames together, in seconds of the clock on the wall,
+  /// as the W3C has it: it grows with whatever else the machine is busy with.
+  public var decodeTime = 0.0
+  /// What the processor did in that time for the decoder, in seconds.
+  public var decodeCPU = 0.0
   public var rendered = 0
   /// Frames that could not be decoded, or were given up because too many waited.
   public var dropped = 0

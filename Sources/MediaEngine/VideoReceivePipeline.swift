@@ -36,6 +36,8 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   private var decoder: VideoDecoderBox?
   private var waitingPixels = 0
   private var needsKey = false
+  private var decodeTime = Duration.zero
+  private var decodeCPU = Duration.zero
   private var timing = RenderTiming()
   private var lastRendered: Tick?
   private var lastCaptured: Tick?
@@ -126,6 +128,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       needsKey = false
       shared.withLock { shared in
         shared.statistics.decoded += 1
+        (shared.statistics.decodeTime, shared.statistics.decodeCPU) = (decodeTime.inSeconds, decodeCPU.inSeconds)
         if frame.isKey { shared.statistics.decodedKeyFrames += 1 }
       }
       schedule(picture, frame)
@@ -144,6 +147,11 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       return picture.with(captured: frame.captured, quarterTurns: frame.quarterTurns)
     }
     if decoder?.codec != frame.codec { decoder = try VideoDecoderBox(frame.codec) }
+    let (begun, used) = (ContinuousClock.now, CPUTime.ofThread)
+    defer {
+      decodeTime += ContinuousClock.now - begun
+      decodeCPU += CPUTime.ofThread - used
+    }
     return try decoder?.decode(frame, pool: pool)
   }
 

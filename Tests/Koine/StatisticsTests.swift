@@ -31,6 +31,10 @@ struct StatisticsTests {
     #expect((270...300).contains(try #require(received.framesDecoded)))
     #expect(received.framesDecoded == received.framesReceived && received.framesDropped == 0)
     #expect(try #require(received.keyFramesDecoded) >= 1 && received.freezeCount == 0)
+    let decodeTime = try #require(received.totalDecodeTime)
+    let video = try #require(ben.streams.compactMap(\.video).first)
+    #expect(decodeTime > 0 && decodeTime == video.decodeTime && video.decodeCPU > 0)
+    #expect(video.decodeCPU < decodeTime * 1.1 + 0.01, "no other thread decodes")
     #expect(received.totalFreezesDuration == 0 && received.frameWidth == 320 && received.frameHeight == 180)
     let remote = try #require(ana.streams.compactMap(\.remoteInboundRTP).first { $0.kind == "video" })
     #expect(remote.fractionLost == 0 && remote.jitter < 0.01)
@@ -125,7 +129,8 @@ struct StatisticsTests {
     #expect(
       try keys(received).isSuperset(of: [
         "kind", "packetsReceived", "bytesReceived", "packetsLost", "jitter", "nackCount", "pliCount", "framesDecoded",
-        "keyFramesDecoded", "freezeCount", "totalFreezesDuration", "frameWidth", "frameHeight", "framesPerSecond",
+        "keyFramesDecoded", "totalDecodeTime", "freezeCount", "totalFreezesDuration", "frameWidth", "frameHeight",
+        "framesPerSecond",
       ]))
     let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
     #expect(

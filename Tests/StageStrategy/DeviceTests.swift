@@ -157,6 +157,7 @@ import Testing
     #expect((bytes * 0.9...bytes).contains(number("bytesReceived", in: inbound)))
     #expect(number("framesDecoded", in: inbound) <= Double(sender.framesEncoded ?? 0))
     #expect((1...5).contains(number("keyFramesDecoded", in: inbound)))
+    #expect(number("totalDecodeTime", in: inbound) > 0)
     #expect((25...32).contains(number("framesPerSecond", in: inbound)))
     #expect(number("packetsLost", in: inbound) == 0 && number("nackCount", in: inbound) == 0)
     #expect(number("jitter", in: inbound) >= 0 && number("totalFreezesDuration", in: inbound) >= 0)
