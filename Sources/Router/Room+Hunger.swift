@@ -11,8 +11,11 @@ struct Hunger {
   private var least = Double.infinity
   /// Since when things have been otherwise than `isStarved` says.
   private var since: Tick?
+  /// The most room there has been since it has been too little, in bit/s.
+  private var most = 0.0
 
   private static let patience = Duration.seconds(4)
+  private static let growth = 1.1
   private static let caution = Duration.seconds(2)
   /// Of its least there may be missing as much as a publisher can often do without.
   private static let enough = 0.8
@@ -22,12 +25,15 @@ struct Hunger {
   /// What it needs to go on, in bit/s.
   func need(_ least: Double) -> Double { isStarved ? min(least, self.least) * Self.plenty : least * Self.enough }
 
+  /// - Parameter room: in bit/s.
   /// - Returns: whether it is time that this changes.
-  mutating func note(hasRoom: Bool, at now: Tick) -> Bool {
+  mutating func note(_ room: Double, hasRoom: Bool, at now: Tick) -> Bool {
     guard hasRoom == isStarved else {
-      since = nil
+      (since, most) = (nil, 0)
       return false
     }
+    // As long as there is more and more of it, the path is still being measured.
+    if !isStarved, room > most * Self.growth { (since, most) = (now, room) }
     let begin = since ?? now
     since = begin
     return now - begin >= (isStarved ? Self.caution : Self.patience)
@@ -35,7 +41,7 @@ struct Hunger {
 
   mutating func change(least: Double) {
     isStarved.toggle()
-    since = nil
+    (since, most) = (nil, 0)
     self.least = isStarved ? least : .infinity
   }
 
@@ -55,7 +61,7 @@ extension Room {
     var last: (forwarder: Forwarder, least: Double)?
     for forwarder in pictures {
       let least = forwarder.track.track.muted ? 0 : self.least(of: forwarder, at: now)
-      let isDue = forwarder.hunger.note(hasRoom: forwarder.hunger.need(least) <= room, at: now)
+      let isDue = forwarder.hunger.note(room, hasRoom: forwarder.hunger.need(least) <= room, at: now)
       if isDue, forwarder.hunger.isStarved { goOn(forwarder) } else if isDue { last = (forwarder, least) }
       if !forwarder.hunger.isStarved { room -= least }
     }

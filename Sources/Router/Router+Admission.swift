@@ -196,6 +196,8 @@ extension Router {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
     peerConfiguration.extensions = dialect.extensions
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
+    // A stream that is allowed to be published is allowed to reach its receivers.
+    peerConfiguration.maximumBitrate = SignalingLimits.bitrate
     let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
     for address in configuration.addresses { peer.addLocalAddress(address) }
     peer.setRemote(PeerDescription(description), at: now)
