@@ -272,7 +272,8 @@ let package = Package(
       name: "koine-benchmark",
       dependencies: [
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
-        "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend", "KoineServer",
+        "KoineRTP", "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend",
+        "KoineServer",
         "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens", "AzureCommunicationCalling",
         "AmazonChimeSDK", "AmazonIVSBroadcast",
         .product(name: "Logging", package: "swift-log"),

@@ -1,16 +1,17 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
 let usage = """
-  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+  usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
 
     engine-vp8   720p30 in real time: the engine from camera to screen against bare libvpx
     engine-opus  speech, unpaced: the engine from microphone to loudspeaker against bare libopus
     forward      the router, one publisher and 40 receivers, against bare encryption and sending
     scale        the router, 25 publishers and 10 to 400 receivers of 4 tiles each: how its CPU grows
     shards       the router on one and on two cores: one large room, and two
+    janus        koine serve and Janus' VideoRoom (Scripts/setup janus), 1 to 40 each, in turns; not in `all`
     meeting      25 publishers and 40 receivers of 4 tiles each, in real time, in this process
     pages        25 videos in the meeting-session style, all shown, 9 shown, none: what pausing saves
     broadcast    a call of five sent on as one picture of 1280x720 and one sound, into files
@@ -38,6 +39,7 @@ let benchmarks: [(name: String, run: (_ seconds: Int) throws -> Report)] = [
   ("forward", { seconds in try ForwardBenchmark(.init(seconds: seconds)).run() }),
   ("scale", { seconds in try ScaleBenchmark(seconds: seconds).run() }),
   ("shards", { seconds in try ShardsBenchmark(seconds: seconds).run() }),
+  ("janus", { seconds in try JanusBenchmark(seconds: min(seconds, 20)).run() }),
   ("meeting", { seconds in try MeetingBenchmark(seconds: seconds).run() }),
   ("pages", { seconds in try PagesBenchmark(seconds: seconds).run() }),
   ("broadcast", { seconds in try BroadcastBenchmark(seconds: seconds).run() }),
@@ -57,7 +59,7 @@ while let argument = arguments.popFirst() {
   case "--help", "-h":
     print(usage)
     exit(0)
-  case "all": chosen += benchmarks.map(\.name)
+  case "all": chosen += benchmarks.map(\.name).filter { $0 != "janus" }
   default:
     guard benchmarks.contains(where: { $0.name == argument }) else { fail(usage, 64) }
     chosen.append(argument)

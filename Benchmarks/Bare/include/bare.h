@@ -53,3 +53,27 @@ void bare_forwarder_close(bare_forwarder *forwarder);
 int bare_socket(int buffer, uint16_t *port);
 /// The next datagram that waits, or -1.
 long bare_receive(int socket, void *bytes, size_t capacity);
+
+// MARK: Load
+
+/// The machine's first address that is not its own loopback (IPv4, text of at most 16 bytes): some servers take no media
+/// over that. Returns -1 if there is none.
+int bare_own_address(char *text);
+/// Makes a UDP socket bound to any port of `address`, with room for `buffer` bytes, whose datagrams the kernel stamps as
+/// they come, and tells the port. -1 on failure.
+int bare_stamped_socket(const char *address, int buffer, uint16_t *port);
+enum { bare_batch = 32 };
+/// What is known of a datagram: its length, where it came from (IPv4, in host order), and when the kernel got it, in ns
+/// since 1970.
+typedef struct {
+  int length;
+  uint16_t port;
+  uint32_t address;
+  int64_t stamp;
+} bare_arrival;
+/// The datagrams that wait, at most `bare_batch`, each of at most `capacity` bytes. Returns how many, or -1.
+int bare_receive_stamped(int socket, void *const *blocks, size_t capacity, bare_arrival *arrivals);
+/// In ns since 1970.
+int64_t bare_now(void);
+/// Sends to an IPv4 address in host order, and tells when, in ns since 1970.
+int64_t bare_send_stamped(int socket, uint32_t address, uint16_t port, const void *bytes, size_t count);

@@ -1,0 +1,99 @@
+import Foundation
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+
+/// `koine serve` with its load.
+final class LoadedKoine: LoadedServer {
+  private let port: UInt16
+  private var lines: [TextLine] = []
+  private var messages: [[ServerMessage]] = []
+
+  init(at host: String, directory: String, core: Int, receivers: Int, rate: Int, packetsPerFrame: Int) throws {
+    let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    let koine = own.appendingPathComponent("koine").path
+    guard FileManager.default.isExecutableFile(atPath: koine) else {
+      throw BenchmarkError("there is no \(koine): swift build -c release --product koine")
+    }
+    port = ServerProcess.freePort()
+    let process = try ServerProcess(
+      [
+        koine, "serve", "--open", "--listen", "127.0.0.1:\(port)", "--address", host, "--loops", "1", "--log-level",
+        "error",
+      ], log: directory + "/koine.log", core: core)
+    super.init("koine", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
+  }
+
+  private func open() throws -> Int {
+    var line: TextLine?
+    let end = CPU.wall + 10
+    while line == nil {
+      guard CPU.wall < end else { throw BenchmarkError("koine serve does not listen; see \(process.log)") }
+      line = try? TextLine(port: port, path: "/signaling")
+      try turn()
+    }
+    if let line { lines.append(line) }
+    messages.append([])
+    return lines.count - 1
+  }
+
+  private func send(_ message: ClientMessage, on index: Int) throws {
+    lines[index].send(Array(try JSONEncoder().encode(message)))
+  }
+
+  override func listen() throws {
+    for (index, line) in lines.enumerated() {
+      for text in line.poll() {
+        // Words that are not known are not meant for us.
+        if let message = try? JSONDecoder().decode(ServerMessage.self, from: Data(text)) {
+          messages[index].append(message)
+        }
+      }
+    }
+  }
+
+  private func answer<Value>(_ what: String, on index: Int, _ read: (ServerMessage) -> Value?) throws -> Value {
+    var found: Value?
+    try wait(what) {
+      found = messages[index].lazy.compactMap(read).first
+      return found != nil
+    }
+    guard let found else { throw BenchmarkError("\(name): no answer to \(what)") }
+    return found
+  }
+
+  private func join(_ id: String) throws -> (end: LoadEnd, line: Int) {
+    let end = try makeEnd()
+    let line = try open()
+    try send(
+      .join(
+        Join(
+          room: "load", participantID: id, name: id, description: Description(end.peer.localDescription))), on: line)
+    let joined = try answer("joining", on: line) { if case .joined(let joined) = $0 { joined } else { nil } }
+    end.peer.setRemote(PeerDescription(joined.description), at: now)
+    try wait(for: end)
+    return (end, line)
+  }
+
+  override func addPublisher() throws {
+    let (end, line) = try join("publisher")
+    let track = Track(id: "camera", kind: .camera, media: Media(Self.published))
+    try send(.publish(Publish(request: 1, tracks: [track])), on: line)
+    try answer("publishing", on: line) { if case .accepted = $0 { () } else { nil } }
+    end.publish(Self.published)
+  }
+
+  override func addReceiver() throws {
+    let (end, line) = try join("receiver \(ends.count)")
+    let reference = TrackReference(participant: "publisher", track: "camera")
+    try send(.subscribe(Subscribe(request: 1, tracks: [reference])), on: line)
+    let subscribed = try answer("subscribing", on: line) {
+      if case .subscribed(let subscribed) = $0 { subscribed } else { nil }
+    }
+    guard let parameters = subscribed.tracks.first.flatMap({ StreamParameters($0.media) }) else {
+      throw BenchmarkError("koine serve gives no camera")
+    }
+    end.receive(parameters)
+  }
+}
