@@ -5,6 +5,10 @@ internal import CKoineOpus
 /// Every buffer holds interleaved samples, every count is samples per channel. Calls come in the order of the sound:
 /// for a lost packet, either `decodeFEC` with the packet after it or `conceal`, and then that packet's own `decode`.
 package struct OpusDecoder: ~Copyable {
+  /// A packet's sound begins so long before the time that the packet bears: libopus looks so far ahead (312 samples;
+  /// RFC 7845, 4.2, "pre-skip").
+  package static let delay = Duration.microseconds(6_500)
+  package static let delayInSamples: Int32 = 312
   /// The longest packet there is: 120 ms (RFC 6716, 3.2.5).
   package static let maximumLength = 5_760
 

@@ -156,6 +156,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   private func hear(_ stream: Koine.Stream) {
     let name = stream.id.description
     guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
+    inlet.source = stream.id.participant
     session.attach(inlet as any AudioSink, to: stream.id)
   }
 
@@ -188,8 +189,14 @@ final class ComposedRoom: RoomRecording, Sendable {
       if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
       composition.remove(id.description)
     }
-    for id in new where !shown.contains(id) && composition.add(Slot(id.description, width: 0, height: 0)) {
-      if let inlet = composition.pictureInput(id.description) { session.attach(inlet as any VideoSink, to: id) }
+    for stream in ordered where !shown.contains(stream.id) {
+      let (id, name) = (stream.id, stream.id.description)
+      guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.pictureInput(name) else {
+        continue
+      }
+      // A share is not kept in step with its owner's voice: it comes as it comes.
+      if stream.kind == .camera { inlet.source = id.participant }
+      session.attach(inlet as any VideoSink, to: id)
     }
     state.withLock { $0.shown = new }
     let places = Places(

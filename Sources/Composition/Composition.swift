@@ -36,11 +36,14 @@ public final class Composition: Sendable {
     }
   }
 
+  private struct Mixed { weak var sound: SharedMicrophone? }
+
   public let width, height: Int
   public let framesPerSecond: Double
   public let background: Color
   public let world: World
   private let layout = Lock(Layout())
+  private let mixed = Lock(Mixed())
   private let pool = FramePool(limit: 8)
 
   /// - Parameters: width, height: in pixels, 16...4,096 each; other values are moved there.
@@ -98,7 +101,7 @@ public final class Composition: Sendable {
     }
   }
 
-  /// Where a slot's pictures go in; the newest is shown. Nil if there is no such slot.
+  /// Where a slot's pictures go in; the newest is shown for which it is time. Nil if there is no such slot.
   public func pictureInput(_ id: Slot.ID) -> (any PictureInlet)? { placed(id)?.picture }
   /// Where a slot's sound goes in, one source at a time.
   public func soundInput(_ id: Slot.ID) -> (any SoundInlet)? { placed(id)?.sound }
@@ -109,28 +112,57 @@ public final class Composition: Sendable {
 
   /// The composed picture as a camera; its pictures may also be published in a room.
   public func makeVideoSource() -> any VideoSource { ComposedPictures(self) }
-  /// The mixed sound as a microphone, mono.
-  public func makeAudioSource() -> any AudioSource { MixedSound(self) }
+  /// The mixed sound as a microphone, mono; any number of them hear the same.
+  public func makeAudioSource() -> any AudioSource {
+    mixed.withLock { mixed in
+      let sound = mixed.sound ?? SharedMicrophone(MixedSound(self), in: world)
+      mixed.sound = sound
+      return sound.makeSource()
+    }
+  }
 
+  /// Pictures are composed as of so long ago: those that were under way for longer than their sound are still in time.
+  static let pictureReserve = Duration.milliseconds(60)
+  /// What sound can hold pictures up by.
+  private static let longestWait = Duration.milliseconds(500)
+
+  /// Each slot shows what was taken when the sound was that bears the same time in what comes out: sound was buffered on its
+  /// way here, differently with each source, and pictures follow it.
   func compose(at now: Tick) -> VideoFrame {
     let placed = layout.withLock { $0.slots }
-    let drawn = placed.map { (slot: $0.slot(at: now), frame: $0.picture.latest) }
+    let moment = now - Self.pictureReserve
+    let delays = soundDelays(of: placed)
+    // Half an interval early is as good as half an interval late.
+    let slack = Duration.nanoseconds(Int64(0.5e9 / framesPerSecond))
+    let drawn = placed.map { placed in
+      let delay = delays[placed.picture.source ?? placed.slot.id] ?? .zero
+      return (slot: placed.slot(at: now), frame: placed.picture.picture(takenBy: moment + slack - delay))
+    }
     let ordered = drawn.enumerated().sorted {
       ($0.element.slot.zIndex, $0.offset) < ($1.element.slot.zIndex, $1.offset)
     }
-    return pool.make(width: width, height: height, captured: now) { planes in
+    return pool.make(width: width, height: height, captured: moment) { planes in
       let painter = Painter(planes, pool: pool)
       painter.clear(background)
       for entry in ordered { painter.draw(entry.element.slot, entry.element.frame) }
     }
   }
 
+  /// By source: how much later than it was taken sound is said to be of.
+  private func soundDelays(of placed: [Placed]) -> [String: Duration] {
+    let delays = placed.compactMap { placed in
+      placed.sound.age.map { (placed.sound.source ?? placed.slot.id, $0 - SoundInput.wait) }
+    }
+    return Dictionary(delays) { max($0, $1) }
+      .mapValues { min(max($0, .zero - Self.pictureReserve), Self.longestWait) }
+  }
+
   func mix(into block: inout AudioBlock, at now: Tick) {
     var sums = [Int32](repeating: 0, count: AudioBlock.length)
     for placed in layout.withLock({ $0.slots }) {
-      placed.sound.add(to: &sums, gain: placed.slot(at: now).gain)
+      placed.sound.add(to: &sums, gain: placed.slot(at: now).gain, at: now)
     }
     for index in sums.indices { block.samples[index] = Int16(clamping: sums[index]) }
-    block.captured = now - SoundInput.wait  // when it came: pictures do not wait
+    block.captured = now - SoundInput.wait  // when what needed no time on its way was taken
   }
 }

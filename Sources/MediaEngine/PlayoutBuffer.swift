@@ -165,7 +165,7 @@ struct PlayoutBuffer {
     append(pcm)
     nextSequence = entry.frame.sequence + 1
     nextTimestamp = entry.frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
-    capturedAtNext = entry.frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48)
+    capturedAtNext = entry.frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48) - OpusDecoder.delay
     lastPlayed = entry.frame
   }
 

@@ -89,6 +89,8 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
   private let reader: MediaReader
   private var resampler: OpaquePointer?
   private var pending: [Int16] = []
+  /// How many samples of the file have been read, silence between them counted.
+  private var position = 0
   private var block = AudioBlock(captured: .zero)
   private let run = Lock(0)
 
@@ -127,7 +129,8 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
 
   /// - Returns: false when there is no more sound to be had.
   private func decode() -> Bool {
-    guard reader.next() != nil, prepareResampler() else { return false }
+    guard let time = reader.next(), prepareResampler() else { return false }
+    fill(upTo: time)
     let frame = reader.frame
     let room = Int(swr_get_out_samples(resampler, frame.pointee.nb_samples))
     guard room > 0 else { return true }
@@ -142,8 +145,21 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
     }
     guard count >= 0 else { return false }
     pending += samples[..<Int(count)]
+    position += Int(count)
     return true
   }
+
+  /// Where the file has no sound there is silence: before its beginning, and where some is missing.
+  private func fill(upTo time: Double) {
+    let gap = Int((min(time, 1e6) * Double(AudioBlock.sampleRate)).rounded()) - position
+    guard gap > (position == 0 ? 0 : Self.slack) else { return }
+    let silence = min(gap, 60 * AudioBlock.sampleRate)
+    pending += repeatElement(0, count: silence)
+    position += silence
+  }
+
+  /// What the times of frames, rounded as containers do, may be off by, in samples.
+  private static let slack = AudioBlock.sampleRate / 25
 
   private func prepareResampler() -> Bool {
     guard resampler == nil else { return true }

@@ -18,6 +18,17 @@ final class MediaReader {
   private(set) var frame: UnsafeMutablePointer<AVFrame>
   private let index: Int32
   private let timeBase: AVRational
+  /// In seconds: where the file begins, with whichever stream; nil where it does not say. What lies before zero is there to be
+  /// left out.
+  private var begin: Double? {
+    guard let start = format?.pointee.start_time, start != koine_no_time() else { return nil }
+    return max(Double(start) / Double(AV_TIME_BASE), 0)
+  }
+  /// Of the whole file, in seconds; nil where it does not say.
+  private var length: Double? {
+    guard let duration = format?.pointee.duration, duration > 0 else { return nil }
+    return Double(duration) / Double(AV_TIME_BASE)
+  }
   /// In seconds: where the present turn of the loop begins, and where the last frame ended.
   private var offset = 0.0
   private var lastEnd = 0.0
@@ -99,7 +110,8 @@ final class MediaReader {
       frame.pointee.sample_rate > 0
         ? Double(frame.pointee.nb_samples) / Double(frame.pointee.sample_rate) : 1 / framesPerSecond)
     let raw = stamp == koine_no_time() ? nil : Double(stamp) * Double(timeBase.num) / Double(timeBase.den)
-    if firstTime == nil { firstTime = raw ?? 0 }
+    // Streams of one file keep their distance.
+    if firstTime == nil { firstTime = raw.map { min($0, begin ?? $0) } ?? 0 }
     let time = raw.map { offset + max(0, $0 - (firstTime ?? 0)) } ?? lastEnd
     lastEnd = max(lastEnd, time + duration)
     return time
@@ -121,7 +133,10 @@ final class MediaReader {
   private func rewind() -> Bool {
     isDraining = false
     framesThisTurn = 0
-    offset = lastEnd
+    // All streams of a file begin again at once, if one of them is a little shorter.
+    let whole = offset + (length ?? 0)
+    offset = whole > lastEnd && whole - lastEnd < 1 ? whole : lastEnd
+    lastEnd = offset
     avcodec_flush_buffers(codec)
     return av_seek_frame(format, index, 0, AVSEEK_FLAG_BACKWARD) >= 0
       || avformat_seek_file(format, index, .min, 0, .max, 0) >= 0

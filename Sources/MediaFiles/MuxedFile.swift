@@ -68,7 +68,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private func begin(with key: EncodedFrame?) {
     try? FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-    start = key?.captured ?? waiting.first?.captured
+    start = (key ?? waiting.first).map(time(of:))
     var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
     guard status >= 0, let context else { return fail(status) }
     if let key { pictureTrack = addPictures(context, key) }
@@ -128,7 +128,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     parameters.pointee.sample_rate = 48_000
     av_channel_layout_default(&parameters.pointee.ch_layout, 1)
     // RFC 7845, 5.1: the identification header, with the 312 samples by which libopus delays sound.
-    parameters.pointee.initial_padding = 312
+    parameters.pointee.initial_padding = OpusDecoder.delayInSamples
     let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
     guard let extra = av_mallocz(header.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return nil }
     extra.copyMemory(from: header, byteCount: header.count)
@@ -138,9 +138,15 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     return stream.pointee.index
   }
 
+  /// A packet's sound begins a little before its time. In WebM the times of packets are later than those of their sound by the
+  /// delay that the track tells of, in MP4 they are the sound's.
+  private func time(of frame: EncodedFrame) -> Tick {
+    frame.codec.isAudio && container == .playlist ? frame.captured - OpusDecoder.delay : frame.captured
+  }
+
   private func write(_ frame: EncodedFrame) {
     guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
-      frame.captured >= start, let packet = av_packet_alloc(),
+      time(of: frame) >= start, let packet = av_packet_alloc(),
       let stream = context.pointee.streams[Int(track)]
     else { return }
     var owned: UnsafeMutablePointer<AVPacket>? = packet
@@ -149,7 +155,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       return
     }
     UnsafeMutableRawPointer(packet.pointee.data).copyMemory(from: source, byteCount: frame.data.count)
-    let milliseconds = (frame.captured - start).nanoseconds / 1_000_000
+    let milliseconds = (time(of: frame) - start).nanoseconds / 1_000_000
     let base = stream.pointee.time_base
     var time = av_rescale_q(milliseconds, AVRational(num: 1, den: 1000), base)
     if let last = lastTimes[track], time <= last { time = last + 1 }  // sound that overtook other sound

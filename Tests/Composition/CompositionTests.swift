@@ -134,6 +134,85 @@ import Testing
     mix.stop()
   }
 
+  /// When something is seen and heard that was taken at once, but needed this long to come here.
+  /// - Parameter source: of both, in slots of their own; nil: they share a slot.
+  private func apart(pictures: Duration, sound: Duration, source: String? = nil) async throws -> Double {
+    let composition = Composition(width: 64, height: 64, in: world)
+    composition.add(Slot("a", width: 64, height: 64))
+    composition.add(Slot("b", width: 0, height: 0))
+    let picture = try #require(composition.pictureInput("a"))
+    let voice = try #require(composition.soundInput(source == nil ? "a" : "b"))
+    (picture.source, voice.source) = (source, source)
+    let feed = world.backend.scheduler.lane("feed")
+    let start = feed.scheduler.now + .milliseconds(7)
+    let clap = 1_500..<1_600
+    for number in 0..<75 {
+      let at = number * 1_000 / 30
+      let frame = plain(clap.contains(at) ? 200 : 20, 64, 64).with(captured: start + .milliseconds(at))
+      feed.post(at: frame.captured + pictures) { picture.render(frame) }
+    }
+    for number in 0..<250 {
+      var block = AudioBlock(captured: start + AudioBlock.duration * number)
+      if clap.contains(number * 10) { for index in block.samples.indices { block.samples[index] = 9_000 } }
+      feed.post(at: block.captured + sound) { [block] in voice.play(block) }
+    }
+    let (seen, heard) = (Lock<Tick?>(nil), Lock<Tick?>(nil))
+    let (camera, microphone) = (composition.makeVideoSource(), composition.makeAudioSource())
+    try camera.start(on: world.backend.scheduler.lane("seen")) { [self] frame in
+      if luma(frame, 30, 30) > 100 { seen.withLock { $0 = $0 ?? frame.captured } }
+    }
+    try microphone.start(on: world.backend.scheduler.lane("heard")) { block in
+      guard let index = block.samples.firstIndex(where: { $0 > 4_000 }) else { return }
+      heard.withLock { $0 = $0 ?? block.captured + .nanoseconds(Int64(index) * 1_000_000 / 48) }
+    }
+    await world.run(for: .milliseconds(2_600))
+    camera.stop()
+    microphone.stop()
+    return (try #require(heard.withLock { $0 }) - (try #require(seen.withLock { $0 }))).inMilliseconds
+  }
+
+  @Test(arguments: [(5, 5), (20, 70), (30, 160), (90, 60), (10, 400)])
+  func whatWasTakenAtOnceComesOutAtOnce(pictures: Int, sound: Int) async throws {
+    let half = 1_000.0 / 30 / 2 + 5  // of the time between pictures, and of a block
+    for source in [nil, "ana"] {
+      let apart = try await apart(pictures: .milliseconds(pictures), sound: .milliseconds(sound), source: source)
+      #expect(abs(apart) <= half, "sound \(apart) ms after the picture")
+    }
+  }
+
+  @Test func picturesWaitWhileSomethingIsComposedOnly() async throws {
+    let composition = Composition(width: 64, height: 64, in: world)
+    composition.add(Slot("a", width: 64, height: 64))
+    let input = try #require(composition.pictureInput("a"))
+    input.render(plain(90, 64, 64).with(captured: world.backend.scheduler.now + .seconds(3_600)))
+    #expect(luma(try await picture(of: composition), 30, 30) == 90, "a time that is far ahead is none")
+    for number in 1...100 {
+      input.render(plain(UInt8(100 + number), 64, 64).with(captured: world.backend.scheduler.now))
+    }
+    #expect(luma(try await picture(of: composition), 30, 30) == 200)
+  }
+
+  @Test func twoHearTheSame() async throws {
+    let composition = Composition(width: 64, height: 64, in: world)
+    composition.add(Slot("a", width: 64, height: 64))
+    let input = try #require(composition.soundInput("a"))
+    let voice = try Devices.microphone("tone:400")
+    try voice.start(on: world.backend.scheduler.lane("feed")) { input.play($0) }
+    let heard = Lock([[Int16](), []])
+    let sources = [composition.makeAudioSource(), composition.makeAudioSource()]
+    for (index, source) in sources.enumerated() {
+      try source.start(on: world.backend.scheduler.lane("\(index)")) { block in
+        heard.withLock { $0[index].append(block.samples.max() ?? 0) }
+      }
+      await world.run(for: .milliseconds(500))
+    }
+    for source in sources { source.stop() }
+    voice.stop()
+    let all = heard.withLock { $0 }
+    #expect(all[0].count >= 100 && all[1].count >= 49)
+    #expect(all[0].dropFirst(5).allSatisfy { $0 > 7_000 } && all[1].allSatisfy { $0 > 7_000 }, "nobody takes another's")
+  }
+
   @Test func whatIsComposedIsAFileThatPlays() async throws {
     MediaFiles.register()
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("composition-\(UUID().uuidString).webm")

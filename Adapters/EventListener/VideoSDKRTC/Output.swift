@@ -73,7 +73,10 @@ final class Output: Sendable {
     let composition = composition
     self.places = try places.map { try BroadcastOutputs.make(for: $0) }
     broadcasts = try self.places.map { try Broadcast(of: composition, to: $0, onFailure: { _ in onFailure() }) }
-    if let microphone, let inlet = composition.soundInput("own") { microphone.addSink(inlet) }
+    if let microphone, let inlet = composition.soundInput("own") {
+      inlet.source = session.localParticipant.id
+      microphone.addSink(inlet)
+    }
     for participant in [session.localParticipant] + session.participants {
       for stream in participant.streams { changed(stream, isThere: true) }
     }
@@ -97,6 +100,7 @@ final class Output: Sendable {
     let name = "sound \(stream.id)"
     if isThere {
       guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
+      inlet.source = stream.id.participant
       session.attach(inlet as any AudioSink, to: stream.id)
     } else if let inlet = composition.soundInput(name) {
       session.detach(inlet as any AudioSink, from: stream.id)
@@ -112,7 +116,10 @@ final class Output: Sendable {
           let tile = (0..<limit).first(where: { !taken.contains($0) })
         else { return }
         shown.append(Shown(stream: stream, tile: tile))
-        if let inlet = composition.pictureInput("\(tile)") { session.attach(inlet as any VideoSink, to: stream.id) }
+        if let inlet = composition.pictureInput("\(tile)") {
+          inlet.source = stream.kind == .camera ? stream.id.participant : nil
+          session.attach(inlet as any VideoSink, to: stream.id)
+        }
       } else if let index = shown.firstIndex(where: { $0.stream.id == stream.id }) {
         let gone = shown.remove(at: index)
         guard let inlet = composition.pictureInput("\(gone.tile)") else { return }

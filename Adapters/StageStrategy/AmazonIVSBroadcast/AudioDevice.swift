@@ -22,6 +22,8 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
 
   func attach(_ sink: any AudioSink) {}
   func detach(_ sink: any AudioSink) {}
+  /// Whose sound this is; nil: the machine's own, or the app's.
+  var participant: String? { nil }
   /// What is attached gets the sound with the device's gain done.
   var isAmplifiedAlready: Bool { false }
 
@@ -112,6 +114,7 @@ final class RemoteAudioDevice: AudioDevice, @unchecked Sendable {  // constant
     session?.setGain(Double(self.gain()), of: stream)
   }
 
+  override var participant: String? { stream.participant }
   override func attach(_ sink: any AudioSink) { session?.attach(sink, to: stream) }
   override func detach(_ sink: any AudioSink) { session?.detach(sink, from: stream) }
 }

@@ -138,7 +138,10 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
   private func connect(_ device: any IVSDevice, _ slot: String) -> (begin: () -> Void, end: () -> Void)? {
     if let device = device as? ImageDevice, let inlet = composition.pictureInput(slot) {
       return (
-        { device.attach(inlet) },
+        {
+          inlet.source = device.participant
+          device.attach(inlet)
+        },
         {
           device.detach(inlet)
           inlet.clear()
@@ -148,7 +151,10 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     if let device = device as? AudioDevice, let inlet = composition.soundInput(slot) {
       let sound: any AudioSink = device.isAmplifiedAlready ? inlet : DeviceGain(device, inlet)
       return (
-        { device.attach(sound) },
+        {
+          inlet.source = device.participant
+          device.attach(sound)
+        },
         {
           device.detach(sound)
           inlet.clear()

@@ -47,6 +47,8 @@ public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  //
   func attach(_ sink: any VideoSink) {}
   func detach(_ sink: any VideoSink) {}
 
+  /// Whose pictures these are; nil: the machine's own, or the app's.
+  var participant: String? { nil }
   /// The usual way to show such pictures.
   var isMirroredInPreviews: Bool { false }
   /// Clockwise quarter turns.
@@ -123,6 +125,7 @@ final class RemoteImageDevice: ImageDevice, @unchecked Sendable {  // `session` 
       IVSDeviceDescriptor(urn: "koine:\(stream)", friendlyName: "\(stream)", type: .userImage), in: session.world)
   }
 
+  override var participant: String? { stream.participant }
   override func attach(_ sink: any VideoSink) { session?.attach(sink, to: stream) }
   override func detach(_ sink: any VideoSink) { session?.detach(sink, from: stream) }
 }
