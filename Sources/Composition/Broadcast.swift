@@ -24,7 +24,7 @@ public final class Broadcast: Sendable {
     let interval = [keyFrameInterval, output.keyFrameInterval].compactMap { $0 }.min()
     var plan = BroadcastPlan(
       width: composition.width, height: composition.height, framesPerSecond: composition.framesPerSecond,
-      bitrate: bitrate, soundBitrate: soundBitrate)
+      bitrate: bitrate, soundBitrate: soundBitrate, channels: composition.channels)
     if let interval { plan.keyFrameInterval = interval }
     self.output = output
     // An output tells it on the thread that writes, which `stop` waits for.
@@ -33,10 +33,11 @@ public final class Broadcast: Sendable {
     if let onFailure { output.onFailure { error in lane.post { onFailure(error) } } }
     stream =
       if let output = output as? any RawBroadcastOutput {
-        RawStream(of: composition, to: output, plan)
+        RawStream(of: composition, to: output)
       } else {
         CodedStream(of: composition, to: output, plan, keyFrameInterval: interval)
       }
+    output.begin(plan)
     try stream.start()
   }
 
@@ -75,7 +76,7 @@ private final class CodedStream: OutgoingStream {
     video.maxFramesPerSecond = plan.framesPerSecond
     (video.maxWidth, video.maxHeight) = (plan.width, plan.height)
     var audio = AudioSendSettings()
-    audio.bitrate = plan.soundBitrate
+    (audio.bitrate, audio.channels) = (plan.soundBitrate, plan.channels)
     pictures = VideoSendPipeline(
       source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
     sound = AudioSendPipeline(
@@ -127,11 +128,10 @@ private final class RawStream: OutgoingStream {
   private let pictures: any VideoSource
   private let sound: any AudioSource
   private let output: any RawBroadcastOutput
-  private let plan: BroadcastPlan
   private let pictureLane, soundLane: Lane
 
-  init(of composition: Composition, to output: any RawBroadcastOutput, _ plan: BroadcastPlan) {
-    (self.output, self.plan) = (output, plan)
+  init(of composition: Composition, to output: any RawBroadcastOutput) {
+    self.output = output
     (pictures, sound) = (composition.makeVideoSource(), composition.makeAudioSource())
     let scheduler = composition.world.backend.scheduler
     (pictureLane, soundLane) = (scheduler.lane("composition"), scheduler.lane("mixed sound"))
@@ -140,7 +140,6 @@ private final class RawStream: OutgoingStream {
   func start() throws {
     let output = output
     let waits = pictureLane.scheduler.kind == .virtual
-    output.begin(plan)
     try pictures.start(on: pictureLane) { picture in
       output.render(picture)
       if waits { output.flush() }

@@ -40,16 +40,22 @@ public final class Composition: Sendable {
 
   public let width, height: Int
   public let framesPerSecond: Double
+  /// Of the sound: 1 or 2.
+  public let channels: Int
   public let background: Color
   public let world: World
   private let layout = Lock(Layout())
   private let mixed = Lock(Mixed())
   private let pool = FramePool(limit: 8)
 
-  /// - Parameters: width, height: in pixels, 16...4,096 each; other values are moved there.
+  /// - Parameters:
+  ///   - width, height: in pixels, 16...4,096 each; other values are moved there.
+  ///   - channels: 1 or 2. Of two, sound in one channel is in the middle.
   public init(
-    width: Int, height: Int, framesPerSecond: Double = 30, background: Color = .black, in world: World
+    width: Int, height: Int, framesPerSecond: Double = 30, channels: Int = 1, background: Color = .black,
+    in world: World
   ) {
+    self.channels = min(max(channels, 1), 2)
     (self.width, self.height) = (min(max(width, 16), 4_096), min(max(height, 16), 4_096))
     self.framesPerSecond = min(max(framesPerSecond, 1), 60)
     self.background = background
@@ -72,7 +78,7 @@ public final class Composition: Sendable {
   public func add(_ slot: Slot) -> Bool {
     layout.withLock { layout in
       guard !layout.slots.contains(where: { $0.slot.id == slot.id }) else { return false }
-      layout.slots.append(Placed(slot: slot, picture: PictureInput(), sound: SoundInput()))
+      layout.slots.append(Placed(slot: slot, picture: PictureInput(), sound: SoundInput(channels: channels)))
       return true
     }
   }
@@ -112,7 +118,7 @@ public final class Composition: Sendable {
 
   /// The composed picture as a camera; its pictures may also be published in a room.
   public func makeVideoSource() -> any VideoSource { ComposedPictures(self) }
-  /// The mixed sound as a microphone, mono; any number of them hear the same.
+  /// The mixed sound as a microphone; any number of them hear the same.
   public func makeAudioSource() -> any AudioSource {
     mixed.withLock { mixed in
       let sound = mixed.sound ?? SharedMicrophone(MixedSound(self), in: world)
@@ -158,7 +164,7 @@ public final class Composition: Sendable {
   }
 
   func mix(into block: inout AudioBlock, at now: Tick) {
-    var sums = [Int32](repeating: 0, count: AudioBlock.length)
+    var sums = [Int32](repeating: 0, count: AudioBlock.length * channels)
     for placed in layout.withLock({ $0.slots }) {
       placed.sound.add(to: &sums, gain: placed.slot(at: now).gain, at: now)
     }

@@ -60,7 +60,7 @@ final class PictureInput: PictureInlet, Sendable {
   }
 }
 
-/// Keeps a slot's sound until the mixer comes: blocks of 10 ms, mono. Source and mixer tick on their own, so a little is
+/// Keeps a slot's sound until the mixer comes: blocks of 10 ms. Source and mixer tick on their own, so a little is
 /// kept in reserve; when more than five blocks wait, the oldest go.
 final class SoundInput: SoundInlet, Sendable {
   private struct Waiting {
@@ -72,7 +72,11 @@ final class SoundInput: SoundInlet, Sendable {
   private static let most = 5, reserve = 2
   /// For so long sound is kept.
   static let wait = AudioBlock.duration * reserve
+  private let channels: Int
   private let waiting = Lock(Waiting())
+
+  /// - Parameter channels: that sound of any kind is made to be of.
+  init(channels: Int) { self.channels = channels }
 
   var source: String? {
     get { waiting.withLock { $0.source } }
@@ -83,9 +87,9 @@ final class SoundInput: SoundInlet, Sendable {
   var age: Duration? { waiting.withLock { $0.age } }
 
   func play(_ block: AudioBlock) {
-    let mono = block.channels == 1 ? block.samples : Self.mono(block)
+    let samples = block.with(channels: channels).samples
     waiting.withLock { waiting in
-      waiting.blocks.append((mono, block.captured))
+      waiting.blocks.append((samples, block.captured))
       if waiting.blocks.count > Self.most { waiting.blocks.removeFirst(waiting.blocks.count - Self.reserve) }
       if waiting.blocks.count >= Self.reserve { waiting.isPrimed = true }
     }
@@ -112,15 +116,6 @@ final class SoundInput: SoundInlet, Sendable {
     guard let next, gain > 0 else { return }
     for (index, sample) in next.enumerated() where index < sums.count {
       sums[index] &+= gain == 1 ? Int32(sample) : Int32((Double(sample) * min(gain, 4)).rounded())
-    }
-  }
-
-  private static func mono(_ block: AudioBlock) -> [Int16] {
-    (0..<AudioBlock.length).map { index in
-      let start = index * block.channels
-      guard start + block.channels <= block.samples.count else { return 0 }
-      let sum = block.samples[start..<start + block.channels].reduce(0) { $0 + Int($1) }
-      return Int16(clamping: sum / max(block.channels, 1))
     }
   }
 }

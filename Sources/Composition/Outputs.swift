@@ -37,12 +37,15 @@ final class ComposedPictures: VideoSource, Sendable {
 
 /// A composition's sound: a block each 10 ms, silence where nothing is to be heard.
 final class MixedSound: AudioSource, @unchecked Sendable {  // `block` is touched on the lane only
-  let channels = 1
+  var channels: Int { composition.channels }
   private let composition: Composition
   private let run = Lock(0)
-  private var block = AudioBlock(captured: .zero)
+  private var block: AudioBlock
 
-  init(_ composition: Composition) { self.composition = composition }
+  init(_ composition: Composition) {
+    self.composition = composition
+    block = AudioBlock(channels: composition.channels, captured: .zero)
+  }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
     let number = run.withLock { run in

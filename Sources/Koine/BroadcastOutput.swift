@@ -3,6 +3,8 @@ public import Foundation
 /// Where a composed stream of pictures and sound goes: a file, a server. Takes coded frames as they are made, on engine
 /// lanes; must not block for long.
 public protocol BroadcastOutput: EncodedFrameSink {
+  /// Called once, before anything comes.
+  func begin(_ plan: BroadcastPlan)
   /// Finishes what was begun; nothing is taken any more.
   /// - Throws: when what was to be written could not be.
   func close() throws
@@ -20,6 +22,8 @@ public protocol BroadcastOutput: EncodedFrameSink {
 }
 
 extension BroadcastOutput {
+  /// For outputs that need not know.
+  public func begin(_ plan: BroadcastPlan) {}
   public var pictureCodec: Codec { .vp8 }
   public var keyFrameInterval: Duration? { nil }
   /// For outputs that can be opened from the beginning.
@@ -31,8 +35,6 @@ extension BroadcastOutput {
 /// An output that codes by itself, because its place takes none of a call's formats: H.264 and AAC for RTMP, say. It is given
 /// pictures and sound as they are, on engine lanes, and no coded frames.
 public protocol RawBroadcastOutput: BroadcastOutput, VideoSink, AudioSink {
-  /// Called once, before anything comes.
-  func begin(_ plan: BroadcastPlan)
   /// Returns once what has come is written: in virtual time nothing is in a hurry, and nothing need be left out.
   func flush()
 }
@@ -50,13 +52,16 @@ public struct BroadcastPlan: Sendable, Hashable {
   public var bitrate: Int
   /// In bit/s.
   public var soundBitrate: Int
+  /// Of the sound: 1 or 2.
+  public var channels: Int
   /// Between two pictures that stand for themselves.
   public var keyFrameInterval: Duration
 
   public init(
     width: Int, height: Int, framesPerSecond: Double = 30, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
-    keyFrameInterval: Duration = .seconds(2)
+    keyFrameInterval: Duration = .seconds(2), channels: Int = 1
   ) {
+    self.channels = min(max(channels, 1), 2)
     (self.width, self.height, self.framesPerSecond) = (width, height, framesPerSecond)
     (self.bitrate, self.soundBitrate, self.keyFrameInterval) = (bitrate, soundBitrate, keyFrameInterval)
   }

@@ -25,9 +25,9 @@ private final class Track {
     prepare: (UnsafeMutablePointer<AVCodecContext>, inout OpaquePointer?) -> Void
   ) throws(TrackError) {
     guard let encoder = avcodec_find_encoder_by_name(name), let codec = avcodec_alloc_context3(encoder),
-      let stream = avformat_new_stream(context, nil), let packet = av_packet_alloc()
+      let packet = av_packet_alloc()
     else { throw TrackError(description: "'\(name)' cannot be made") }
-    (self.codec, self.stream, self.packet) = (codec, stream, packet)
+    (self.codec, self.packet) = (codec, packet)
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     prepare(codec, &options)
@@ -36,6 +36,10 @@ private final class Track {
     guard status >= 0 else {
       throw TrackError(description: "the encoder '\(name)' does not open: \(MediaReader.reason(status))")
     }
+    guard let stream = avformat_new_stream(context, nil) else {
+      throw TrackError(description: "'\(name)' cannot be made")
+    }
+    self.stream = stream
     stream.pointee.time_base = codec.pointee.time_base
     try TrackError.check(avcodec_parameters_from_context(stream.pointee.codecpar, codec))
   }
@@ -150,11 +154,14 @@ final class PictureTrack {
   }
 }
 
-/// Sound in one channel at 48 kHz, without gaps: where blocks are missing there is silence.
+/// Sound at 48 kHz, in as many channels as planned, without gaps: where blocks are missing there is silence.
 final class SoundTrack {
   private let track: Track
   private let frame: UnsafeMutablePointer<AVFrame>
-  /// Of −1...1, what has come and does not fill a frame of the encoder's.
+  private let channels: Int
+  /// Whether the encoder takes each channel by itself.
+  private let isPlanar: Bool
+  /// Of −1...1, interleaved, what has come and does not fill a frame of the encoder's.
   private var waiting: [Float] = []
   /// In samples since the beginning, of what has come.
   private var position = 0
@@ -169,12 +176,22 @@ final class SoundTrack {
   ) throws(TrackError) {
     guard let frame = av_frame_alloc() else { throw TrackError(description: "no memory") }
     self.frame = frame
-    track = try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, _ in
-      codec.pointee.sample_fmt = AV_SAMPLE_FMT_FLTP
-      codec.pointee.sample_rate = Int32(AudioBlock.sampleRate)
-      av_channel_layout_default(&codec.pointee.ch_layout, 1)
-      codec.pointee.time_base = AVRational(num: 1, den: Int32(AudioBlock.sampleRate))
-      codec.pointee.bit_rate = Int64(plan.soundBitrate)
+    let channels = plan.channels
+    self.channels = channels
+    func makeTrack(_ format: AVSampleFormat) throws(TrackError) -> Track {
+      try Track(context, encoder, hasGlobalHeader: hasGlobalHeader) { codec, _ in
+        codec.pointee.sample_fmt = format
+        codec.pointee.sample_rate = Int32(AudioBlock.sampleRate)
+        av_channel_layout_default(&codec.pointee.ch_layout, Int32(channels))
+        codec.pointee.time_base = AVRational(num: 1, den: Int32(AudioBlock.sampleRate))
+        codec.pointee.bit_rate = Int64(plan.soundBitrate)
+      }
+    }
+    // AAC takes each channel by itself, libopus all in one; what neither suits does not open.
+    if let planar = try? makeTrack(AV_SAMPLE_FMT_FLTP) {
+      (track, isPlanar) = (planar, true)
+    } else {
+      (track, isPlanar) = (try makeTrack(AV_SAMPLE_FMT_FLT), false)
     }
     length = track.codec.pointee.frame_size > 0 ? Int(track.codec.pointee.frame_size) : 1_024
   }
@@ -188,41 +205,50 @@ final class SoundTrack {
   func encode(_ block: AudioBlock, at time: Duration, into context: UnsafeMutablePointer<AVFormatContext>)
     throws(TrackError)
   {
-    let mono = block.with(channels: 1)
+    let samples = block.with(channels: channels).samples
+    let count = samples.count / channels
     let late = Int(time.nanoseconds / 1_000 * 48 / 1_000) - position
     let slack = hasBegun ? Self.slack : 0
     if late > slack {
       let gap = min(late, 60 * AudioBlock.sampleRate)
-      waiting.append(contentsOf: repeatElement(0, count: gap))
+      waiting.append(contentsOf: repeatElement(0, count: gap * channels))
       position += gap
     }
     // What belongs before the beginning, or where other sound has come already.
-    let skipped = late < -slack ? min(-late, mono.samples.count) : 0
-    for sample in mono.samples.dropFirst(skipped) { waiting.append(Float(sample) / 32_768) }
-    position += mono.samples.count - skipped
+    let skipped = late < -slack ? min(-late, count) : 0
+    for sample in samples.dropFirst(skipped * channels) { waiting.append(Float(sample) / 32_768) }
+    position += count - skipped
     hasBegun = position > 0
-    while waiting.count >= length { try encodeWaiting(length, into: context) }
+    while waiting.count >= length * channels { try encodeWaiting(length, into: context) }
   }
 
   func finish(into context: UnsafeMutablePointer<AVFormatContext>) throws(TrackError) {
-    if !waiting.isEmpty { try encodeWaiting(waiting.count, into: context) }
+    if !waiting.isEmpty { try encodeWaiting(waiting.count / channels, into: context) }
     try track.encode(nil, into: context)
   }
 
+  /// - Parameter count: of samples per channel.
   private func encodeWaiting(_ count: Int, into context: UnsafeMutablePointer<AVFormatContext>) throws(TrackError) {
     frame.pointee.nb_samples = Int32(count)
-    frame.pointee.format = AV_SAMPLE_FMT_FLTP.rawValue
+    frame.pointee.format = track.codec.pointee.sample_fmt.rawValue
     frame.pointee.sample_rate = Int32(AudioBlock.sampleRate)
-    av_channel_layout_default(&frame.pointee.ch_layout, 1)
+    av_channel_layout_default(&frame.pointee.ch_layout, Int32(channels))
     defer { av_frame_unref(frame) }
     try TrackError.check(av_frame_get_buffer(frame, 0))
-    waiting.withUnsafeBytes { samples in
-      guard let to = frame.pointee.data.0, let from = samples.baseAddress else { return }
-      memcpy(to, from, count * MemoryLayout<Float>.size)
-    }
+    fill(count)
     frame.pointee.pts = Int64(sent)
     sent += count
-    waiting.removeFirst(count)
+    waiting.removeFirst(count * channels)
     try track.encode(frame, into: context)
+  }
+
+  private func fill(_ count: Int) {
+    let planes = isPlanar && channels == 2 ? [frame.pointee.data.0, frame.pointee.data.1] : [frame.pointee.data.0]
+    let step = planes.count
+    for (plane, memory) in planes.enumerated() {
+      memory?.withMemoryRebound(to: Float.self, capacity: count * channels / step) { samples in
+        for index in 0..<count * channels / step { samples[index] = waiting[index * step + plane] }
+      }
+    }
   }
 }

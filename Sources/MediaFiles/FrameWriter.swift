@@ -17,6 +17,10 @@ final class FrameWriter: Sendable {
 
   var dropped: Int { queue.dropped }
 
+  func begin(_ plan: BroadcastPlan) {
+    _ = queue.add(0) { [file] in file.channels = plan.channels }
+  }
+
   func take(_ frame: EncodedFrame) {
     let isPicture = !frame.codec.isAudio
     if isPicture, !frame.isKey, needsKey.withLock({ $0 }) { return }

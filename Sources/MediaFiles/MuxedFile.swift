@@ -14,6 +14,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
 
   let path: String
   let hasSound, hasPictures: Bool
+  /// Of the sound; what comes may have fewer.
+  var channels = 1
   private let container: Container
   /// For so long sound waits for the first picture; then the file has none.
   private let patience: Duration
@@ -126,10 +128,10 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
     parameters.pointee.codec_id = AV_CODEC_ID_OPUS
     parameters.pointee.sample_rate = 48_000
-    av_channel_layout_default(&parameters.pointee.ch_layout, 1)
+    av_channel_layout_default(&parameters.pointee.ch_layout, Int32(channels))
     // RFC 7845, 5.1: the identification header, with the 312 samples by which libopus delays sound.
     parameters.pointee.initial_padding = OpusDecoder.delayInSamples
-    let header: [UInt8] = Array("OpusHead".utf8) + [1, 1, 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
+    let header: [UInt8] = Array("OpusHead".utf8) + [1, UInt8(channels), 0x38, 0x01, 0x80, 0xBB, 0, 0, 0, 0, 0]
     guard let extra = av_mallocz(header.count + Int(AV_INPUT_BUFFER_PADDING_SIZE)) else { return nil }
     extra.copyMemory(from: header, byteCount: header.count)
     parameters.pointee.extradata = extra.assumingMemoryBound(to: UInt8.self)

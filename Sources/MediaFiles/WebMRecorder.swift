@@ -30,6 +30,7 @@ public final class WebMRecorder: BroadcastOutput {
   /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
   public var tap: any EncodedFrameSink { Tap(recorder: self) }
 
+  public func begin(_ plan: BroadcastPlan) { writer.begin(plan) }
   public func take(_ frame: EncodedFrame) { writer.take(frame) }
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { writer.onFailure(handler) }
   public func close() throws(RecordingError) { try writer.close() }

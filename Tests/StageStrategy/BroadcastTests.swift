@@ -26,11 +26,20 @@ import Testing
     func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor) {
       note("-\(descriptor.friendlyName)")
     }
+    func broadcastSession(
+      _ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState
+    ) {
+      note("retry \(retryState)")
+    }
   }
 
-  private func session(_ delegate: Listener? = nil, keyFrames seconds: Float = 2) throws -> IVSBroadcastSession {
+  private func session(
+    _ delegate: Listener? = nil, keyFrames seconds: Float = 2, reconnects: Bool = false, channels: Int = 2
+  ) throws -> IVSBroadcastSession {
     let configuration = IVSPresets.configurations().basicLandscape()
     try configuration.video.setKeyframeInterval(seconds)
+    try configuration.audio.setChannels(channels)
+    configuration.autoReconnect.enabled = reconnects
     return try World.$current.withValue(place.world) {
       try IVSBroadcastSession(configuration: configuration, descriptors: nil, delegate: delegate)
     }
@@ -135,6 +144,152 @@ import Testing
     let code = try #require(listener.told.first { $0.hasPrefix("error ") })
     #expect(code == "error 10405")
     #expect(listener.told == ["connecting", "connected", code, "error", "connecting", "connected", code, "error"])
+  }
+
+  /// A server that can go away.
+  private final class Harbour: Sendable {
+    struct HungUp: Error {}
+    private let state = Lock((isAway: false, hangUp: nil as (@Sendable (any Error) -> Void)?))
+
+    var isAway: Bool {
+      get { state.withLock { $0.isAway } }
+      set { state.withLock { $0.isAway = newValue } }
+    }
+
+    func hangUp() {
+      isAway = true
+      state.withLock { $0.hangUp }?(HungUp())
+    }
+
+    private final class Line: BroadcastOutput, Sendable {
+      private let harbour: Harbour
+      init(_ harbour: Harbour) { self.harbour = harbour }
+      func take(_ frame: EncodedFrame) {}
+      func close() throws { if harbour.isAway { throw HungUp() } }
+      func onReadable(_ handler: @escaping @Sendable () -> Void) { if !harbour.isAway { handler() } }
+      func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {
+        harbour.state.withLock { $0.hangUp = handler }
+        if harbour.isAway { handler(HungUp()) }
+      }
+    }
+
+    func open(_ name: String) { BroadcastOutputs.register(name) { _ in Line(self) } }
+  }
+
+  @Test func aServerThatComesBackIsFoundAgain() async throws {
+    let (harbour, listener) = (Harbour(), Listener())
+    harbour.open("tide:")
+    let broadcast = try session(listener, reconnects: true)
+    try broadcast.start(with: try #require(URL(string: "tide://x")), streamKey: "k")
+    await place.run(.milliseconds(50))
+    #expect(listener.told == ["connecting", "connected"])
+    harbour.hangUp()
+    await place.run(.milliseconds(50))
+    let waiting = ["error 10405", "retry waitingForBackoffTimer"]
+    #expect(listener.told.dropFirst(2) == waiting[...])
+    await place.run(.seconds(1))
+    #expect(listener.told.dropFirst(4) == (["retry retrying", "connecting"] + waiting)[...])
+    #expect(throws: (any Error).self) {
+      try broadcast.start(with: try #require(URL(string: "tide://x")), streamKey: "k")
+    }
+    harbour.isAway = false
+    await place.run(.seconds(2))
+    #expect(listener.told.dropFirst(8) == ["retry retrying", "connecting", "retry success", "connected"])
+    harbour.hangUp()
+    harbour.isAway = false
+    await place.run(.milliseconds(1_100))
+    #expect(
+      listener.told.dropFirst(12) == (waiting + ["retry retrying", "connecting", "retry success", "connected"])[...],
+      "after one second again")
+    broadcast.stop()
+    await place.run(.milliseconds(50))
+    #expect(listener.told.dropFirst(18) == ["disconnected"])
+  }
+
+  @Test func aServerThatStaysAwayIsGivenUpAndNobodyTriesAfterStop() async throws {
+    let (harbour, listener) = (Harbour(), Listener())
+    harbour.open("ebb:")
+    harbour.isAway = true
+    let broadcast = try session(listener, reconnects: true)
+    let url = try #require(URL(string: "ebb://x"))
+    try broadcast.start(with: url, streamKey: "")
+    await place.run(.milliseconds(15_500))
+    #expect(listener.told.count { $0 == "retry retrying" } == 5)
+    #expect(listener.told.suffix(3) == ["retry failure", "error 10405", "error"])
+    let count = listener.told.count
+    await place.run(.seconds(20))
+    #expect(listener.told.count == count, "it is over")
+    try broadcast.start(with: url, streamKey: "")
+    await place.run(.milliseconds(500))
+    broadcast.stop()
+    harbour.isAway = false
+    await place.run(.seconds(20))
+    #expect(
+      listener.told.dropFirst(count) == [
+        "connecting", "error 10405", "retry waitingForBackoffTimer", "retry notRetrying", "disconnected",
+      ])
+  }
+
+  @Test func anRTMPServerThatBeginsAnewGetsTheRest() async throws {
+    MediaFiles.register()
+    let (folder, listener, place) = (try Folder(), Listener(), place)
+    let broadcast = try session(listener, keyFrames: 1, reconnects: true)
+    try await RTMPServer.receiving(into: folder.file("rest.flv"), hangingUpAfter: 1) { url, comesBack in
+      let url = try #require(URL(string: url))
+      try broadcast.start(with: url.deletingLastPathComponent(), streamKey: url.lastPathComponent)
+      for _ in 0..<300 where !listener.told.contains("retry waitingForBackoffTimer") {
+        await place.run(.milliseconds(100))
+      }
+      try await comesBack()
+      await place.run(.seconds(4))
+      broadcast.stop()
+      await place.run(.milliseconds(50))
+    }
+    #expect(
+      listener.told == [
+        "connecting", "connected", "error 10405", "retry waitingForBackoffTimer", "retry retrying", "connecting",
+        "retry success", "connected", "disconnected",
+      ])
+    let packets = try await Command(
+      "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=flags", "-of", "csv=p=0",
+      folder.file("rest.flv")
+    ).run().split(separator: "\n")
+    #expect(packets.count > 60 && packets.first?.contains("K") == true, "\(packets.count)")
+  }
+
+  /// What is written is of two channels unless asked otherwise, and keeps them apart.
+  @Test(arguments: ["webm", "mp4"]) func whatIsLeftIsHeardLeft(ending: String) async throws {
+    MediaFiles.register()
+    let folder = try Folder()
+    let format = try #require(AVAudioFormat(standardFormatWithSampleRate: 44_100, channels: 2))
+    let buffer = try #require(AVAudioPCMBuffer(pcmFormat: format, frameCapacity: 4_410))
+    buffer.frameLength = 4_410
+    let samples = try #require(buffer.floatChannelData)
+    for index in 0..<4_410 { samples[0][index] = Float(sin(2 * Double.pi * 440 * Double(index) / 44_100)) * 0.5 }
+    for channels in [2, 1] {
+      let broadcast = try session(channels: channels)
+      let music = broadcast.createAudioSource(withName: "music")
+      broadcast.attach(music, toSlotWithName: "default")
+      let file = folder.file("\(channels).\(ending)")
+      try broadcast.start(with: URL(fileURLWithPath: file), streamKey: "")
+      for _ in 0..<20 {
+        music.onPCMBuffer(buffer, at: AVAudioTime(sampleTime: 0, atRate: 44_100))
+        await place.run(.milliseconds(100))
+      }
+      broadcast.stop()
+      let probed = try await Command(
+        "ffprobe", "-v", "error", "-select_streams", "a", "-show_entries", "stream=channels", "-of", "csv=p=0", file
+      ).run()
+      #expect(probed.contains("\(channels)"))
+      try await Command("ffmpeg", "-v", "error", "-i", file, "-f", "s16le", "-ac", "2", file + ".raw").run()
+      let raw = try Data(contentsOf: URL(fileURLWithPath: file + ".raw"))
+      let heard = raw.withUnsafeBytes { bytes in bytes.bindMemory(to: Int16.self).map { Int($0) } }
+      let loudest = (0..<2).map { side in
+        stride(from: side, to: heard.count, by: 2).map { abs(heard[$0]) }.max() ?? 0
+      }
+      #expect((channels == 2 ? 13_000...20_000 : 4_000...12_000).contains(loudest[0]), "\(loudest)")
+      #expect(channels == 2 ? loudest[1] < 1_000 : abs(loudest[1] - loudest[0]) < 100, "\(loudest)")
+    }
   }
 
   @Test func devicesThatComeAndGoAreTold() async throws {

@@ -21,7 +21,8 @@ final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSou
   override func attach(_ sink: any AudioSink) { microphone.addSink(sink) }
   override func detach(_ sink: any AudioSink) { microphone.removeSink(sink) }
   override var isAmplifiedAlready: Bool { true }
-  func makeAudioSource() -> any AudioSource { microphone.makeSource() }
+  /// Speech, in a call; the mixer gets both channels.
+  func makeAudioSource() -> any AudioSource { InOneChannel(microphone.makeSource()) }
   var processing: AudioProcessing? { nil }
   func wasPublished(as stream: LocalStream) {}
 
@@ -33,7 +34,7 @@ final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSou
     guard pcmBuffer.byteCount <= Self.largest else {
       return reportOnce(.pcmDataTooLong, "\(pcmBuffer.byteCount) bytes are too many")
     }
-    guard source.push(pcmBuffer.monoSamples(), at: pcmBuffer.format.sampleRate) else {
+    guard source.push(pcmBuffer.stereoSamples(), at: pcmBuffer.format.sampleRate) else {
       return reportOnce(.pcmUnsupportedSample, "sound at \(pcmBuffer.format.sampleRate) Hz")
     }
   }
@@ -44,21 +45,36 @@ final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSou
   }
 }
 
+/// The mean of a source's channels.
+private final class InOneChannel: AudioSource, Sendable {
+  private let source: any AudioSource
+  let channels = 1
+
+  init(_ source: any AudioSource) { self.source = source }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
+    try source.start(on: lane) { deliver($0.with(channels: 1)) }
+  }
+
+  func stop() { source.stop() }
+}
+
 /// A microphone that is given its sound, whenever that comes and however much at a time.
 private final class HandedSound: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
   private struct State {
-    /// At 48 kHz.
+    /// At 48 kHz, left and right in turns.
     var waiting: [Int16] = []
     var rest = 0.0
-    var last: Int16 = 0
+    var last: [Int16] = [0, 0]
     var run = 0
   }
   /// Half a second; what is older goes.
-  private static let most = AudioBlock.sampleRate / 2
+  private static let most = AudioBlock.sampleRate / 2 * 2
   private let state = Lock(State())
   weak var device: CustomAudioSource?
-  let channels = 1
+  let channels = 2
 
+  /// - Parameter samples: left and right in turns.
   /// - Returns: false for a rate that is none.
   func push(_ samples: [Int16], at rate: Double) -> Bool {
     guard rate.isFinite, (8_000...192_000).contains(rate) else { return false }
@@ -71,20 +87,22 @@ private final class HandedSound: AudioSource, @unchecked Sendable {  // `device`
 
   /// Along straight lines between samples; `rest` and `last` carry over to the next buffer.
   private static func resampled(
-    _ samples: [Int16], by step: Double, _ rest: inout Double, _ last: inout Int16
+    _ samples: [Int16], by step: Double, _ rest: inout Double, _ last: inout [Int16]
   ) -> [Int16] {
     if step == 1 { return samples }
-    guard let final = samples.last else { return [] }
-    let whole = [last] + samples
+    guard samples.count >= 2 else { return [] }
+    let (whole, count) = (last + samples, Double(samples.count / 2))
     var result: [Int16] = []
     var position = rest
-    while position < Double(samples.count) {
+    while position < count {
       let index = Int(position)
       let fraction = position - Double(index)
-      result.append(Int16(clamping: Int(Double(whole[index]) * (1 - fraction) + Double(whole[index + 1]) * fraction)))
+      for side in [2 * index, 2 * index + 1] {
+        result.append(Int16(clamping: Int(Double(whole[side]) * (1 - fraction) + Double(whole[side + 2]) * fraction)))
+      }
       position += step
     }
-    (rest, last) = (position - Double(samples.count), final)
+    (rest, last) = (position - count, Array(samples.suffix(2)))
     return result
   }
 
@@ -103,10 +121,10 @@ private final class HandedSound: AudioSource, @unchecked Sendable {  // `device`
     _ count: Int, _ run: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (AudioBlock) -> Void
   ) {
     let gain = device?.gain() ?? 1
-    var block = AudioBlock(captured: start + AudioBlock.duration * count)
+    var block = AudioBlock(channels: channels, captured: start + AudioBlock.duration * count)
     let isRunning = state.withLock { state in
       guard state.run == run else { return false }
-      let part = state.waiting.prefix(AudioBlock.length)
+      let part = state.waiting.prefix(block.samples.count)
       block.samples.replaceSubrange(0..<part.count, with: part)
       state.waiting.removeFirst(part.count)
       return true

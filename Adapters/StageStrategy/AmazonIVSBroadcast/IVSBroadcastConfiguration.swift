@@ -17,7 +17,6 @@ public class IVSBroadcastConfiguration: NSObject {
   public var audio = IVSAudioConfiguration()
   public var video = IVSVideoConfiguration()
   public var mixer = IVSMixerConfiguration()
-  /// Kept: an output that breaks is told, and not opened again.
   public var autoReconnect = IVSAutoReconnectConfiguration()
   /// Kept, as a session's.
   public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { Recorded.logLevel.log() } }
@@ -30,8 +29,10 @@ public class IVSBroadcastConfiguration: NSObject {
   }
 }
 
+/// Whether a broadcast to a server that has gone is tried again: five times, after one second, two, three and so on, from a
+/// session's `start` until its `stop`. What has been written to a file stays as it is.
 public class IVSAutoReconnectConfiguration: NSObject {
-  public var enabled = false { didSet { if enabled { Recorded.autoReconnect.log() } } }
+  public var enabled = false
 }
 
 /// How a broadcast's pictures go out. Setters take what lies in their range, or throw and change nothing.
@@ -104,13 +105,13 @@ public class IVSVideoConfiguration: NSObject {
   }
 }
 
-/// How a broadcast's sound goes out: Opus, mixed to one channel.
+/// How a broadcast's sound goes out.
 public class IVSAudioConfiguration: NSObject {
   /// In bit/s.
   public private(set) var bitrate = 96_000
-  /// Kept: sound is mixed to one.
+  /// What all sound is mixed to; of two, sound in one channel is in the middle. A stage's is in one.
   public private(set) var channels = 2
-  /// Kept: Opus has one.
+  /// Kept: encoders have one.
   public var quality = AudioQuality.medium { didSet { Recorded.soundEncoding.log() } }
 
   public enum AudioQuality: Int, Sendable {
@@ -127,7 +128,6 @@ public class IVSAudioConfiguration: NSObject {
       throw NSError.ivs(
         .configurationInvalidAudioChannels, "\(channels) is out of range", source: "IVSAudioConfiguration")
     }
-    Recorded.soundEncoding.log()
     self.channels = channels
   }
 

@@ -43,7 +43,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error)
     func broadcastSession(_ session: IVSBroadcastSession, didAddDevice descriptor: IVSDeviceDescriptor)
     func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor)
-    /// Never called: an output is not tried again.
+    /// Called where the configuration's `autoReconnect` is enabled and a server has gone.
     func broadcastSession(_ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState)
   }
 
@@ -53,8 +53,15 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     /// Counts beginnings and ends.
     var run = 0
     var isSending = false
+    /// A server's address, while it is to be tried again.
+    var server: URL?
+    /// Since it was last connected.
+    var tries = 0
   }
 
+  /// How often a server is tried again before it counts as gone, after one second, two, three and so on.
+  private static let mostTries = 5
+  private let reconnects: Bool
   private let state: Lock<Mutable>
   private let bitrate: Int
   private let soundBitrate: Int
@@ -69,6 +76,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     state = Lock(Mutable(delegate: delegate))
     bitrate = configuration.video.initialBitrate
     soundBitrate = configuration.audio.bitrate
+    reconnects = configuration.autoReconnect.enabled
     keyFrameInterval = .seconds(Double(configuration.video.keyframeInterval))
     try super.init(configuration)
     for descriptor in descriptors ?? [] { attach(descriptor, toSlotWithName: nil) }
@@ -98,26 +106,31 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   /// - Parameter streamKey: the last part of an RTMP server's URL; means nothing to a file.
   /// - Throws: when nothing here writes to such a place, or something is being sent already.
   public func start(with url: URL, streamKey: String) throws {
+    let place = url.isFileURL || streamKey.isEmpty ? url : url.appendingPathComponent(streamKey)
     let run = state.withLock { state -> Int? in
       guard !state.isSending else { return nil }
       state.isSending = true
       state.run += 1
+      state.tries = 0
+      state.server = reconnects && !url.isFileURL ? place : nil
       return state.run
     }
     guard let run else { throw NSError.ivs(.invalidState, "the session is sending already", source: sessionId) }
-    let place = url.isFileURL || streamKey.isEmpty ? url : url.appendingPathComponent(streamKey)
-    let broadcast: Broadcast
     do {
-      let output = try BroadcastOutputs.make(for: place)
-      tell(.connecting)
-      broadcast = try Broadcast(
-        of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
-        keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
-        onFailure: { [weak self] error in self?.broke(run, error) })
+      try open(place, run)
     } catch {
       _ = end(run)
       throw NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
     }
+  }
+
+  private func open(_ place: URL, _ run: Int) throws {
+    let output = try BroadcastOutputs.make(for: place)
+    tell(State.connecting)
+    let broadcast = try Broadcast(
+      of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
+      keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
+      onFailure: { [weak self] error in self?.broke(run, error) })
     let isOver = state.withLock { state in
       guard state.run == run else { return true }
       state.broadcast = broadcast
@@ -126,18 +139,27 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     if isOver { try? broadcast.stop() }  // broken already, which has been told
   }
 
-  /// Finishes; the end is told to the delegate, after an error if the output could not be finished.
+  /// Finishes; the end is told to the delegate, after an error if the output could not be finished. A server that is to be
+  /// tried again is so no more.
   public func stop() {
-    guard let broadcast = end(state.withLock { $0.run })?.broadcast else { return }
+    guard let ended = end(state.withLock { $0.run }) else { return }
+    if ended.tries > 0 { tell(RetryState.notRetrying) }
+    guard let broadcast = ended.broadcast else {
+      if ended.tries > 0 { tell(State.disconnected) }
+      return
+    }
     do {
       try broadcast.stop()
-      tell(.disconnected)
+      tell(State.disconnected)
     } catch {
       tellFailure(error)
     }
   }
 
-  private struct Ended { let broadcast: Broadcast? }
+  private struct Ended {
+    let broadcast: Broadcast?
+    let tries: Int
+  }
 
   /// - Returns: nil if it was over.
   private func end(_ run: Int) -> Ended? {
@@ -145,32 +167,89 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       guard state.isSending, state.run == run else { return nil }
       defer { (state.isSending, state.broadcast) = (false, nil) }
       state.run += 1
-      return Ended(broadcast: state.broadcast)
+      return Ended(broadcast: state.broadcast, tries: state.tries)
     }
   }
 
   private func took(_ run: Int) {
     world.delivery.deliver { [weak self] in
-      guard let self, state.withLock({ $0.run == run }) else { return }
-      delegate?.broadcastSession(self, didChange: .connected)
+      guard let self else { return }
+      let tries = state.withLock { state -> Int? in
+        guard state.run == run else { return nil }
+        defer { state.tries = 0 }
+        return state.tries
+      }
+      guard let tries else { return }
+      if tries > 0 { delegate?.broadcastSession(self, didChange: RetryState.success) }
+      delegate?.broadcastSession(self, didChange: State.connected)
     }
   }
 
   /// The output takes no more.
   private func broke(_ run: Int, _ error: any Error) {
     world.delivery.deliver { [weak self] in
-      guard let self, let ended = end(run) else { return }  // stopped meanwhile, which told it
-      try? ended.broadcast?.stop()  // fails for the reason that is told
-      tellFailure(error)
+      guard let self else { return }
+      if let next = nextTry(after: run) {
+        try? next.broken?.stop()  // fails for the reason that is told
+        emit(error, fatal: false)
+        tell(RetryState.waitingForBackoffTimer)
+        let lane = world.backend.scheduler.lane("broadcast")
+        lane.post(at: lane.scheduler.now + .seconds(next.number)) { [weak self] in self?.tryAgain(next) }
+      } else if let ended = end(run) {  // else stopped meanwhile, which told it
+        try? ended.broadcast?.stop()
+        if ended.tries > 0 { tell(RetryState.failure) }
+        tellFailure(error)
+      }
+    }
+  }
+
+  // MARK: Trying again
+
+  private struct Try {
+    let run: Int
+    let server: URL
+    /// 1...`mostTries`.
+    let number: Int
+    let broken: Broadcast?
+  }
+
+  /// - Returns: nil where it is over, or not to be tried again.
+  private func nextTry(after run: Int) -> Try? {
+    state.withLock { state in
+      guard state.isSending, state.run == run, let server = state.server, state.tries < Self.mostTries else {
+        return nil
+      }
+      defer { state.broadcast = nil }
+      state.run += 1
+      state.tries += 1
+      return Try(run: state.run, server: server, number: state.tries, broken: state.broadcast)
+    }
+  }
+
+  private func tryAgain(_ next: Try) {
+    guard state.withLock({ $0.run == next.run }) else { return }  // stopped
+    tell(RetryState.retrying)
+    do { try open(next.server, next.run) } catch { broke(next.run, error) }
+  }
+
+  // MARK: Telling
+
+  private func emit(_ error: any Error, fatal: Bool) {
+    let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: fatal)
+    world.delivery.deliver { [weak self] in
+      if let self { delegate?.broadcastSession(self, didEmitError: failure) }
     }
   }
 
   private func tellFailure(_ error: any Error) {
-    let failure = NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
+    emit(error, fatal: true)
+    tell(State.error)
+  }
+
+  private func tell(_ new: RetryState) {
     world.delivery.deliver { [weak self] in
-      if let self { delegate?.broadcastSession(self, didEmitError: failure) }
+      if let self { delegate?.broadcastSession(self, didChange: new) }
     }
-    tell(.error)
   }
 
   private func tell(_ new: State) {

@@ -25,7 +25,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     let size = configuration.video.size
     composition = Composition(
       width: Int(size.width), height: Int(size.height), framesPerSecond: Double(configuration.video.targetFramerate),
-      in: world)
+      channels: configuration.audio.channels, in: world)
     isTransparencyEnabled = configuration.video.enableTransparency
     canvasAspectMode = configuration.mixer.canvasAspectMode
     state = Lock(State(slots: []))

@@ -5,12 +5,10 @@ extension Recorded {
 
   static let audioSession = Recorded("the audio session's category", why: "there is no audio session here")
   static let logLevel = Recorded("logLevel", why: "what goes wrong is told to delegates")
-  static let autoReconnect = Recorded(
-    "IVSAutoReconnectConfiguration.enabled", why: "an output that breaks is told, and not opened again")
   static let videoEncoding = Recorded(
     "IVSVideoConfiguration's B frames and automatic bit rate", why: "the encoder has its own way")
   static let soundEncoding = Recorded(
-    "IVSAudioConfiguration's channels and quality", why: "sound is mixed to one channel of Opus")
+    "IVSAudioConfiguration.quality", why: "Opus and AAC have one here; the bit rate says what it is")
   static let jitterBuffer = Recorded(
     "IVSJitterBufferConfiguration.minDelay", why: "the engine's buffer finds its delay by itself")
   static let audioErrors = Recorded(

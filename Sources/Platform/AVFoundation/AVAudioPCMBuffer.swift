@@ -91,6 +91,18 @@ public final class AVAudioPCMBuffer: NSObject, @unchecked Sendable {  // as Appl
     Int(frameLength) * Int(format.channelCount) * (format.commonFormat == .pcmFormatInt16 ? 2 : 4)
   }
 
+  /// The first two channels, in turns; of one, the same in both.
+  public func stereoSamples() -> [Int16] {
+    let (sides, stride) = ([0, format.channelCount > 1 ? 1 : 0], stride)
+    return (0..<Int(frameLength)).flatMap { index in
+      sides.map { channel in
+        if let data = int16ChannelData { return data[channel][index * stride] }
+        let sample = (floatChannelData?[channel][index * stride] ?? 0) * 32_767
+        return Int16(clamping: sample.isFinite ? Int(min(max(sample, -40_000), 40_000)) : 0)
+      }
+    }
+  }
+
   /// All channels mixed into one.
   public func monoSamples() -> [Int16] {
     let (count, stride) = (Int(format.channelCount), stride)
