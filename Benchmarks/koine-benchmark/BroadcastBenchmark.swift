@@ -25,8 +25,10 @@ struct BroadcastBenchmark {
     try session.publish(camera: Devices.camera("pattern:640x360@30"))
     try session.publish(microphone: Devices.microphone("tone"))
     session.join { _ in }
-    // All in step, as people who clap at once are.
-    let others = (0..<Self.people).map { ClipPublisher("guest\($0)", room: "stage", clip, backend, isInStep: true) }
+    // One after the other, so that each is told from the others: with each the way is of another length.
+    let others = (0..<Self.people).map {
+      ClipPublisher("guest\($0)", room: "stage", clip, backend, shift: Clapper.turn * $0)
+    }
     for _ in 0..<1_000 where stage.count < 2 * Self.people { Thread.sleep(forTimeInterval: 0.01) }
     guard stage.count == 2 * Self.people else { throw BenchmarkError("not everybody came in") }
     Thread.sleep(forTimeInterval: 4)
@@ -74,7 +76,7 @@ struct BroadcastBenchmark {
       Row("\(name): pictures in the file", Double(file.pictures), "of \(Int(due.rounded()))"),
       Row("\(name): pictures missing of 100", max(0, 100 - 100 * Double(file.pictures) / due), "", aim: 1),
       Row("\(name): longest time between two", file.longestGap * 1_000, "ms"),
-      Row("\(name): claps seen and heard", Double(offsets.count), "of \(seconds)"),
+      Row("\(name): claps seen and heard", Double(offsets.count), "of \(Self.people * seconds)"),
       Row("\(name): sound after picture, median", median(offsets), "ms"),
       Row("\(name): sound and picture apart, most", offsets.map { abs($0) }.max() ?? .nan, "ms", aim: 40),
       Row("\(name): what ffmpeg complains of", Double(file.complaints), "lines", aim: 0),

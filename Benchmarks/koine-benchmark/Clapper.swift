@@ -67,18 +67,21 @@ final class Clapper: VideoSource, AudioSource, Sendable {
 
   func stop() { run.withLock { $0 = false } }
 
-  /// How far the claps of a file are heard after they are seen, in milliseconds each, by the file's own times. Where four
-  /// pictures share the canvas, the brightest of their middles counts.
+  /// Between two people's claps, where four clap in turns.
+  static let turn = Duration.milliseconds(240)
+
+  /// How far the claps of a file are heard after they are seen, in milliseconds each, by the file's own times: each in the
+  /// middle of a quarter of the picture, at its own time of each second.
   static func offsets(in path: String, seconds: Double) throws -> [Double] {
     MediaFiles.register()
     let scheduler = Scheduler.virtual()
     let start = scheduler.now
     let (seen, heard) = (Lock<[Double]>([]), Lock<[Double]>([]))
-    let wasLight = Lock(false)
+    let wasLight = Lock([false, false, false, false])
     let camera = try Devices.camera("file:\(path)")
     try camera.start(on: scheduler.lane("pictures")) { frame in
       let isLight = frame.withPlanes { planes in
-        (0..<4).allSatisfy { quarter in
+        (0..<4).map { quarter in
           let x = planes.width / 4 + (quarter % 2) * planes.width / 2
           let y = planes.height / 4 + (quarter / 2) * planes.height / 2
           return planes.y[y * planes.lumaStride + x] > 130
@@ -86,18 +89,18 @@ final class Clapper: VideoSource, AudioSource, Sendable {
       }
       let isNew = wasLight.withLock { was in
         defer { was = isLight }
-        return isLight && !was
+        return zip(isLight, was).contains { $0 && !$1 }
       }
       if isNew { seen.withLock { $0.append((frame.captured - start).inMilliseconds) } }
     }
     let microphone = try Devices.microphone("file:\(path)")
     let lastLoud = Lock(-1_000.0)
     try microphone.start(on: scheduler.lane("sound")) { block in
-      for (index, sample) in block.samples.enumerated() where abs(Int(sample)) > 9_000 {
+      for (index, sample) in block.samples.enumerated() where abs(Int(sample)) > 3_000 {
         let at = (block.captured - start).inMilliseconds + Double(index / block.channels) / 48
         let isNew = lastLoud.withLock { last in
           defer { last = at }
-          return at - last > 300
+          return at - last > 60
         }
         if isNew { heard.withLock { $0.append(at) } }
       }
@@ -107,7 +110,7 @@ final class Clapper: VideoSource, AudioSource, Sendable {
     microphone.stop()
     let flashes = seen.withLock { $0 }
     return heard.withLock { $0 }.compactMap { beep in
-      flashes.map { beep - $0 }.min { abs($0) < abs($1) }.flatMap { abs($0) < 400 ? $0 : nil }
+      flashes.map { beep - $0 }.min { abs($0) < abs($1) }.flatMap { abs($0) < 120 ? $0 : nil }
     }
   }
 }

@@ -65,13 +65,13 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
   private let clip: RecordedClip
   private let backend: EmbeddedBackend
   private let lane: Lane
-  private let isInStep: Bool
+  private let shift: Duration?
   private let isOver = Lock(false)
   private var link: (any Link)?
 
-  /// - Parameter isInStep: the clip begins on a whole second of the clock, for all who say so.
-  init(_ name: String, room: String, _ clip: RecordedClip, _ backend: EmbeddedBackend, isInStep: Bool = false) {
-    (self.name, self.clip, self.backend, self.isInStep) = (name, clip, backend, isInStep)
+  /// - Parameter shift: the clip begins so long after a whole second of the clock; nil: soon.
+  init(_ name: String, room: String, _ clip: RecordedClip, _ backend: EmbeddedBackend, shift: Duration? = nil) {
+    (self.name, self.clip, self.backend, self.shift) = (name, clip, backend, shift)
     lane = backend.scheduler.lane(name)
     lane.post { [self] in
       link = backend.connect(JoinRequest(room: room, participantID: name, name: name), receiver: self)
@@ -89,7 +89,8 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
     guard case .joined(let local, _) = event else { return }
     lane.post { [self] in
       let soon = backend.scheduler.now + .milliseconds(100)
-      let start = isInStep ? Tick(nanoseconds: (soon.nanoseconds / 1_000_000_000 + 1) * 1_000_000_000) : soon
+      let whole = Tick(nanoseconds: (soon.nanoseconds / 1_000_000_000 + 1) * 1_000_000_000)
+      let start = shift.map { whole + $0 } ?? soon
       for (handle, kind, frames) in [(1, Koine.Stream.Kind.camera, clip.pictures), (2, .microphone, clip.sound)]
       where !frames.isEmpty {
         link?.publish(
