@@ -1,3 +1,5 @@
+import KoineSignaling
+
 /// What styles tell each other of things that the room itself has no word for: names of attributes and topics of messages.
 ///
 /// Adapters know nothing of each other; whoever is muted, lowered or recorded should be so in every style all the same.
@@ -21,27 +23,30 @@ package enum RoomWord {
   /// How the participant takes part, where a style has more than one way.
   package static let mode = "koine.mode"
 
-  // MARK: Topics of messages
+  // MARK: Topics of messages: orders, which the room passes on only from those who may moderate
 
-  /// Asks the addressees to mute their microphones.
-  package static let mute = "koine.mute"
-  /// Asks the addressees to stop their cameras.
-  package static let stopCamera = "koine.stop-camera"
+  /// The addressees mute their microphones.
+  package static let mute = DataOrder.prefix + "mute"
+  /// The addressees stop their cameras.
+  package static let stopCamera = DataOrder.prefix + "stop-camera"
+  /// The addressees stop what one of the attributes above says; the payload is its name.
+  package static let stop = DataOrder.prefix + "stop"
+  /// The addressees lower their hands.
+  package static let lowerHand = DataOrder.prefix + "lower-hand"
+  /// The addressees set ("1") or take away ("0") their spotlight.
+  package static let setSpotlight = DataOrder.prefix + "set-spotlight"
+
+  // MARK: Topics of messages that everybody may send
+
   /// Asks the addressees whether they would unmute, or start their cameras.
   package static let askMicrophone = "koine.ask-microphone"
   package static let askCamera = "koine.ask-camera"
-  /// Asks the addressees to stop what one of the attributes above says; the payload is its name.
-  package static let stop = "koine.stop"
   /// Who is pinned, and how.
   package static let pin = "koine.pin"
   /// What the recorder beside the router does, where there is one: its names there (`Session.attendants`). A
   /// `RecordingWish` as a message of such a name, addressed to it, asks for it, and `stop` ends it. What becomes of it the
   /// recorder says in messages from and of that name (`RecorderWords`): to all, and to each who comes later.
   package static let ofRecorder = [recording, livestream, playlist]
-  /// Asks the addressees to lower their hands.
-  package static let lowerHand = "koine.lower-hand"
-  /// Asks the addressees to set ("1") or take away ("0") their spotlight.
-  package static let setSpotlight = "koine.set-spotlight"
   /// Text as it is typed.
   package static let text = "koine.text"
   /// Before the number of a data channel.

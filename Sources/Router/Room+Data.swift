@@ -34,9 +34,18 @@ extension Room {
     return to.contains { attendant.names.contains($0) }
   }
 
+  private func isForAttendantAlone(_ message: DataMessage) -> Bool {
+    guard let attendant, let to = message.to else { return false }
+    return to.allSatisfy { attendant.names.contains($0) }
+  }
+
   /// In order of joining, each once.
   private func receivers(of message: DataMessage, from sender: Member, at now: Tick) throws(Failure) -> [Member] {
     guard sender.grants.canSendData else { throw Failure(.forbidden, "not allowed to send data") }
+    // Whose program gets an order obeys it: it cannot know what the sender may do.
+    guard sender.grants.canModerate || !DataOrder.isOrder(message.topic) || isForAttendantAlone(message) else {
+      throw Failure(.forbidden, "not allowed to moderate")
+    }
     guard message.payload.count <= SignalingLimits.payload else {
       throw Failure(.tooLarge, "at most \(SignalingLimits.payload) bytes")
     }

@@ -13,6 +13,9 @@ extension Router {
       guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
       let knock = Lobby.Knock(
         room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
+      guard spread(of: connection, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
+        return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: connection.id)
+      }
       lobby.add(knock)
       offerResumption(on: connection)
       outbox.post(.waiting, to: connection.id)

@@ -120,6 +120,30 @@ struct GrantTests {
     #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
   }
 
+  @Test func onlyModeratorsGiveOrders() throws {
+    let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
+    for (number, to) in [nil, ["ben"], ["ben", "recorder"]].enumerated() {
+      ana.tell(.data(DataMessage(topic: "koine.order.mute", payload: [], to: to, id: "\(number)")))
+      #expect(ana.messages.last?.code == .forbidden)
+    }
+    #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
+    ben.tell(.data(DataMessage(topic: "koine.order.mute", payload: [], to: ["ana"], id: "1")))
+    #expect(ana.messages.contains { if case .data = $0 { true } else { false } })
+  }
+
+  @Test func knocksArePaidFor() throws {
+    let world = try World {
+      $0.authorization = Authorization(check: Self.grants)
+      ($0.limits.dataBurst, $0.limits.dataPerSecond) = (10, 1)
+    }
+    let eva = try world.makeClient()
+    for _ in 0..<20 {
+      eva.join("room", as: "eva", credential: "ask")
+      eva.tell(.leave(reason: nil))
+    }
+    #expect(eva.messages.count { $0 == .waiting } <= 11 && eva.messages.contains { $0.code == .tooMany })
+  }
+
   /// Ben's program goes on sending; the room does not.
   @Test func whoIsMutedByAModeratorIsHeardByNobody() throws {
     let (ana, ben, cyd) = (try enter("ana"), try enter("ben", "no-moderate"), try enter("cyd"))
