@@ -185,9 +185,7 @@ final class SessionCore: @unchecked Sendable {
   // MARK: The rest of the room
 
   func send(_ message: DataMessage) throws(SessionError) {
-    guard message.payload.count <= 65_536 else {
-      throw SessionError(.tooLarge, "a message carries at most 65,536 bytes, not \(message.payload.count)")
-    }
+    try message.check()
     guard visible.state == .connected || visible.state == .reconnecting else {
       throw SessionError(.notConnected, "messages can be sent once the room is entered")
     }

@@ -58,13 +58,15 @@ package class ClientEnd {
   // MARK: Signalling
 
   package func send(_ message: ClientMessage) {
-    // What cannot be written must not be counted as said. Data messages are small, and many.
+    // What could not be read there must not be counted as said. Data messages are many, and have been looked at.
     if case .data = message { return conversation.say(message) }
     do {
-      _ = try message.json()
+      let json = try message.json()
+      _ = try json.withUnsafeBytes { try ClientMessage(json: $0) }
       conversation.say(message)
     } catch {
-      tell(SessionError(.tooLarge, "cannot be said to the room: \(error)"))
+      let failure = SessionError(.tooLarge, "cannot be said to the room: \(error)")
+      if case .join = message { end(.refused(failure)) } else { tell(failure) }
     }
   }
 

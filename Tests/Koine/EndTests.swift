@@ -47,6 +47,54 @@ import Testing
   }
 }
 
+/// What the room could not read is not said to it.
+@Suite struct TooLongTests {
+  private let long = String(repeating: "κ", count: 129)
+
+  @Test(arguments: ["room", "name", "id", "attribute"]) func whatIsTooLongToJoinWithIsRefused(_ what: String)
+    async throws
+  {
+    let world = try virtualWorld()
+    var request = JoinRequest(room: "tea", name: "Ana")
+    switch what {
+    case "room": request.room = long
+    case "name": request.name = long
+    case "id": request.participantID = long
+    default: request.attributes = ["a": String(repeating: "a", count: 5_000)]
+    }
+    let session = Session(request, in: world)
+    let answer = Lock<SessionError.Code?>(nil)
+    session.join { if case .failure(let error) = $0 { answer.withLock { $0 = error.code } } }
+    await world.run(for: .seconds(1))
+    #expect(answer.withLock { $0 } == .tooLarge)
+    #expect(session.state.isEnded)
+  }
+
+  @Test func aMessageThatCannotBeReadIsNotSent() async throws {
+    let world = try virtualWorld()
+    let (ana, ben) = (
+      Session(JoinRequest(room: "tea", name: "Ana"), in: world),
+      Session(JoinRequest(room: "tea", name: "Ben"), in: world)
+    )
+    let heard = Lock<[String]>([])
+    ben.observe { event in if case .messageReceived(let message) = event { heard.withLock { $0.append(message.topic) } }
+    }
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(1))
+    for (topic, recipients) in [
+      (long, nil), ("t", [long]), ("t", (0..<257).map { "\($0)" }),
+    ] as [(String, [String]?)] {
+      let error = #expect(throws: SessionError.self) {
+        try ana.send(DataMessage(topic: topic, payload: [], to: recipients))
+      }
+      #expect(error?.code == .tooLarge)
+    }
+    try ana.send(DataMessage(topic: "t", payload: []))
+    await world.run(for: .seconds(1))
+    #expect(heard.withLock { $0 } == ["t"])
+  }
+}
+
 /// Options that make no sense are told, and stop nothing else.
 @Suite struct InvalidOptionsTests {
   private func problem(_ change: (inout VideoPublishOptions) -> Void) throws -> SessionError? {
