@@ -56,14 +56,14 @@ extension RouterHost {
   func lose(_ browser: Browser, at now: Tick) {
     guard !browser.isResumable else { return browsers.lose(browser, until: now + browser.grace) }
     browsers.remove(browser)
-    stays[browser.id] = nil
+    stays.end(on: browser.id)
     router?.lose(browser.id, at: now)
   }
 
   func giveUpLostBrowsers(at now: Tick) {
     while let browser = browsers.firstExpired(at: now) {
       browsers.remove(browser)
-      stays[browser.id] = nil
+      stays.end(on: browser.id)
       router?.lose(browser.id, at: now)
     }
   }

@@ -27,7 +27,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   /// By their lines.
   private(set) var outlets: [ConnectionID: any SignalOutlet] = [:]
   var browsers = LineTable<Browser>()
-  var stays: [ConnectionID: Logger] = [:]
+  var stays = Stays()
   private var crew: Crew?
   /// One for each of the crew.
   private var ways: [WayOut] = []
@@ -180,7 +180,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     post { [self] in
       outlets[line] = nil
       if !isBrowser {
-        stays.removeValue(forKey: line)?.info("connection lost")
+        stays.lose(line, at: now)?.info("connection lost")
         router?.lose(line, at: now)
       } else if let browser = browsers.holder(on: line) {
         stays[browser.id]?.info("connection lost")
@@ -249,19 +249,26 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   // MARK: Logs: who came and went, and never what lets them in
 
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
-    guard case .join(let join) = message else { return }
-    stays[connection] = logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"])
+    switch message {
+    case .join(let join):
+      stays.begin(
+        logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
+    case .resumeConversation(let key, _): stays.move(key, to: connection)
+    default: break
+    }
   }
 
   private func note(_ message: ServerMessage, on connection: ConnectionID) {
     switch message {
+    case .resumable(let key, _): stays.setKey(key, on: connection)
+    case .resumed: stays[connection]?.info("connection taken up again")
     case .joined(let joined):
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure):
-      stays.removeValue(forKey: connection)?.notice(
+      stays.end(on: connection)?.notice(
         "refused", metadata: ["reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))"])
     case .ended(let reason):
-      stays.removeValue(forKey: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
+      stays.end(on: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
     default: break
     }
   }

@@ -52,6 +52,10 @@ extension ServerLimits {
     ("address-messages-per-second", .rate(\.addressMessagesPerSecond)), ("unread-bytes", .count(\.unreadBytes)),
   ]
 
+  private static let most = 1 << 40
+  /// WebSocket frames of more than 32 bits are not read.
+  private static let mostMessageBytes = 1 << 30
+
   /// In the order in which they are told.
   public static var names: [String] { figures.map(\.name) }
 
@@ -64,8 +68,9 @@ extension ServerLimits {
         throw ServerError(
           description: "there is no limit '\(name)'; there are \(Self.names.joined(separator: ", "))")
       }
-      guard let value = Int(number), value > 0, value <= 1 << 40 else {
-        throw ServerError(description: "'\(name)' takes a whole number from 1")
+      let most = name == "message-bytes" ? Self.mostMessageBytes : Self.most
+      guard let value = Int(number), 1...most ~= value else {
+        throw ServerError(description: "'\(name)' takes a whole number from 1 to \(most)")
       }
       switch figure {
       case .count(let path): self[keyPath: path] = value

@@ -81,7 +81,9 @@ import Testing
 
   @Test(arguments: [
     (#"{"open": true, "prot": 1}"#, "prot"), (#"{"open": true, "limits": {"romos": 1}}"#, "romos"),
-    (#"{"open": true, "limits": {"rooms": 0}}"#, "rooms"), (#"{"open": true, "limits": {"rooms": 1.5}}"#, "rooms"),
+    (#"{"open": true, "limits": {"rooms": 0}}"#, "rooms"),
+    (#"{"open": true, "limits": {"message-bytes": 5000000000}}"#, "from 1 to 1073741824"),
+    (#"{"open": true, "limits": {"rooms": 1.5}}"#, "rooms"),
     (#"{"open": true, "udp": 70000}"#, "udp"), (#"{"open": true, "udp": "x"}"#, "udp"),
     (#"{"open": true, "listen": "here"}"#, "listen"), (#"{"open": true, "address": ["a"]}"#, "address"),
     (#"{"open": true, "loops": 0}"#, "loops"), (#"{"open": true, "log-level": "loud"}"#, "log-level"),
