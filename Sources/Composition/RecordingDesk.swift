@@ -130,8 +130,8 @@ public final class RecordingDesk: Sendable {
   private func places(_ kind: String, _ payload: [UInt8], _ room: String) throws -> [URL] {
     guard let wish = RecordingWish(payload) else { throw Refusal(reason: "it is not understood what is wished") }
     if kind == RoomWord.livestream {
-      let isElsewhere = wish.places.allSatisfy { !$0.isFileURL && ($0.scheme ?? "").isEmpty == false }
-      guard rules.sendsOn, isElsewhere, !wish.places.isEmpty else {
+      let areTheirs = wish.places.allSatisfy { $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL) }
+      guard rules.sendsOn, areTheirs, !wish.places.isEmpty else {
         throw Refusal(reason: "rooms are not sent on to where is wished")
       }
       return wish.places

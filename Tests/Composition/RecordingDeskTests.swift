@@ -88,7 +88,8 @@ import Testing
       desk.hear(RoomWord.recording, Array(payload.utf8), from: "ana", in: "tea")
     }
     desk.hear(RoomWord.recording, wish(), from: "ana", in: "tea")  // and where to?
-    desk.hear(RoomWord.livestream, wish("file:///tmp/x.webm"), from: "ana", in: "tea")
+    let served = self.desk(.init(folder: URL(fileURLWithPath: folder.path)))
+    served.hear(RoomWord.livestream, wish("file:///tmp/x.webm"), from: "ana", in: "tea")
     #expect(said.withLock { $0.count } == 7 && said.withLock { $0.allSatisfy { $0.hasSuffix("failed to ana") } })
     desk.hear(RoomWord.mute, [], from: "ana", in: "tea")
     #expect(said.withLock { $0.count } == 7)
