@@ -42,6 +42,8 @@ final class SessionCore: @unchecked Sendable {
   var knocks: [Participant.ID: Participant] = [:]
   private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
+  /// Of `leaveCompletions`, so many that the end of the program waits for.
+  private var farewells = 0
   private var nextHandle = 0
   private var nextTile = 0
   private let nextTrack = Lock(0)
@@ -92,9 +94,15 @@ final class SessionCore: @unchecked Sendable {
   }
 
   func leave(_ completion: @escaping @Sendable () -> Void) {
+    let isAwaited = scheduler.kind == .real
+    if isAwaited { Farewells.begin() }
     lane.post { [self] in
-      if state.isEnded { return visible.tell(completion) }
+      if state.isEnded {
+        if isAwaited { Farewells.end() }
+        return visible.tell(completion)
+      }
       leaveCompletions.append(completion)
+      if isAwaited { farewells += 1 }
       if let link { link.leave() } else { end(.left) }
     }
   }
@@ -124,6 +132,8 @@ final class SessionCore: @unchecked Sendable {
     state = .ended(reason)
     let completions = leaveCompletions
     leaveCompletions = []
+    for _ in 0..<farewells { Farewells.end() }
+    farewells = 0
     visible.tell(.stateChanged(state), local: local) { for completion in completions { completion() } }
   }
 
