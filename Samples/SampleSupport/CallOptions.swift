@@ -48,6 +48,9 @@ public struct MediaOptions: ParsableArguments {
   /// Makes sure, before anything begins, that what shall be written can be.
   public func prepareOutputs() throws(SampleExit) {
     let files = FileManager.default
+    if let snapshot, Self.isFolder(snapshot) {
+      throw SampleExit(code: 73, "cannot write '\(snapshot)': it is a folder")
+    }
     if let record {
       do { try files.createDirectory(atPath: record, withIntermediateDirectories: true) } catch {
         throw SampleExit(code: 73, "cannot make the directory '\(record)'")
@@ -60,6 +63,22 @@ public struct MediaOptions: ParsableArguments {
         throw SampleExit(code: 73, "cannot write '\(snapshot)'")
       }
     }
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+  }
+
+  /// Where rooms are reached, if not in this process: as `option` says, or else `KOINE_BACKEND`.
+  static func server(_ option: String?) -> String? {
+    let address = option ?? ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? ""
+    return ["", "embedded"].contains(address) ? nil : address
+  }
+
+  /// - Throws: where no backend answers to the address.
+  public static func check(backend address: String) throws {
+    do { _ = try Backends.backend(at: address) } catch { throw ValidationError("--backend: \(error)") }
   }
 
   /// Opens the sources once, to find out whether they can be, and makes the world of the call.
@@ -81,13 +100,14 @@ public struct MediaOptions: ParsableArguments {
     }
     let backend: any Backend
     if let network {
-      guard address == nil || address == "embedded" else {
-        throw ValidationError("--network needs the embedded backend")
+      if let server = Self.server(address) {
+        let who = address == nil ? "KOINE_BACKEND" : "--backend"
+        throw SampleExit(code: 64, "--network needs the embedded backend, and \(who) says '\(server)'")
       }
       backend = EmbeddedBackend(network: try NetworkSpec(network))
     } else {
       do { backend = try address.map(Backends.backend(at:)) ?? Backends.world().backend } catch {
-        throw ValidationError("--backend: \(error)")
+        throw SampleExit(code: 64, "--backend: \(error)")
       }
     }
     return World(backend: backend, devices: devices)
@@ -107,8 +127,12 @@ public struct CallOptions: ParsableArguments {
   @Option(help: "Leave after this many seconds; 0 stays until told to leave.")
   public var seconds = 10.0
 
-  @Option(help: "Add this many participants of the common layer, so that nobody is alone.")
-  public var peers = 1
+  @Option(
+    help: """
+      Add this many participants of the common layer, so that nobody is alone: 1, or none where a token is shown to a \
+      server, for they have no tokens.
+      """)
+  public var peers: Int?
 
   @Option(help: "How to reach the room: embedded, or ws://HOST:PORT; otherwise as KOINE_BACKEND says.")
   public var backend: String?
@@ -126,7 +150,15 @@ public struct CallOptions: ParsableArguments {
 
   public func validate() throws {
     guard seconds >= 0, seconds <= 86_400 else { throw ValidationError("--seconds takes 0 to 86400") }
-    guard (0...50).contains(peers) else { throw ValidationError("--peers takes 0 to 50") }
+    guard (0...50).contains(peers ?? 0) else { throw ValidationError("--peers takes 0 to 50") }
     guard !room.isEmpty else { throw ValidationError("--room is empty") }
+  }
+
+  /// How many peers come along.
+  /// - Parameter hasToken: whether the sample shows one; where that counts, its peers would not be let in.
+  func company(hasToken: Bool) throws -> Int {
+    guard hasToken, MediaOptions.server(backend) != nil else { return peers ?? 1 }
+    guard peers ?? 0 == 0 else { throw SampleExit(code: 64, "--peers have no tokens for a server: leave them out") }
+    return 0
   }
 }

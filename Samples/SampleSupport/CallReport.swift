@@ -65,14 +65,16 @@ public struct CallReport: Sendable, Codable {
     }
   }
 
-  private var table: String {
+  /// A row for each way; names are strangers' words, and get no more than their place.
+  var table: String {
     let head = [
       "receiver < sender", "packets", "lost", "again", "frames", "size", "fps", "freezes", "gap ms", "concealed",
       "p50 ms", "p95 ms", "first ms",
     ]
     let rows = directions.map { way in
       [
-        "\(way.receiver) < \(way.sender)", "\(way.packets)", "\(way.packetsLost)", "\(way.packetsRecovered)",
+        "\(LogText.line(way.receiver, limit: 40)) < \(LogText.line(way.sender, limit: 40))", "\(way.packets)",
+        "\(way.packetsLost)", "\(way.packetsRecovered)",
         "\(way.framesRendered)/\(way.framesReceived)", "\(way.width)x\(way.height)",
         String(format: "%.1f", way.framesPerSecond), "\(way.freezes)", String(format: "%.0f", way.longestGap),
         String(format: "%.2f%%", way.concealed * 100), String(format: "%.1f", way.latencyMedian),

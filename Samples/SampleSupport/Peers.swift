@@ -21,7 +21,9 @@ public final class Peers: Sendable {
         print("\(session.request.name): \(error)", to: .standardError)
       }
       session.join { outcome in
-        if case .failure(let error) = outcome { print("\(session.request.name): \(error)", to: .standardError) }
+        if case .failure(let error) = outcome {
+          print(LogText.line("\(session.request.name): \(error)"), to: .standardError)
+        }
       }
     }
   }

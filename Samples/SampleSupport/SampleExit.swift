@@ -6,7 +6,8 @@ public import Koine
 
 /// Why a sample cannot do what it was asked: one line for standard error, and an exit code of sysexits(3).
 public struct SampleExit: Error, CustomStringConvertible {
-  /// 64: the command line makes no sense. 66: an input is missing or unreadable. 73: an output cannot be written.
+  /// 64: the command line makes no sense. 65: an input is not what it should be. 66: one is missing or unreadable.
+  /// 69: the room, or whoever is needed, is not there. 73: an output cannot be written.
   public let code: Int32
   public let description: String
 
@@ -20,9 +21,12 @@ public struct SampleExit: Error, CustomStringConvertible {
     description = error.description
   }
 
+  /// Prints the line.
+  public func tell(command: String) { print("\(command): \(LogText.line(description))", to: .standardError) }
+
   /// Prints the line and ends the program.
   public func leave(command: String) -> Never {
-    print("\(command): \(description)", to: .standardError)
+    tell(command: command)
     exit(code)
   }
 }

@@ -37,6 +37,8 @@ public final class SampleRun {
   private let command: String
   private let commands: [Command]
   private let script: Script?
+  /// How many participants of the common layer come along.
+  public let company: Int
   private let peers: Peers
   private let start: Tick
   private var keys: Keys?
@@ -44,22 +46,28 @@ public final class SampleRun {
   private var screen: (any SampleScreen)?
   private var witness: Witness?
   private var isLeaving = false
+  /// The first thing that went wrong; the program ends with its code.
+  private var problem: SampleExit?
 
   /// Reads what the options name and makes the world of the call; everything that is wrong is found here.
   /// - Parameters:
   ///   - own: the sample's commands beside the common ones.
   ///   - screen: what is shared, in the words of cameras; nil: as the environment says.
-  public init(_ options: CallOptions, command: String, own: [Command] = [], screen: String? = nil) throws {
+  ///   - hasToken: whether the sample shows a token, which its peers have not.
+  public init(
+    _ options: CallOptions, command: String, own: [Command] = [], screen: String? = nil, hasToken: Bool = false
+  ) throws {
     self.options = options
     self.command = command
     let commands = Command.common + own
     self.commands = commands
+    company = try options.company(hasToken: hasToken)
     script = try options.script.map { path throws(SampleExit) in try Script(contentsOf: path, commands: commands) }
     world = try options.media.makeWorld(backend: options.backend, screen: screen)
     try options.media.prepareOutputs()
     Backends.configure(world)
     start = world.backend.scheduler.now
-    peers = Peers(count: options.peers, room: options.room, world: world)
+    peers = Peers(count: company, room: options.room, world: world)
     Self.running = self
   }
 
@@ -91,20 +99,27 @@ public final class SampleRun {
   public func trace(_ line: String) {
     guard options.trace else { return }
     let time = (world.backend.scheduler.now - start).inSeconds
-    print(String(format: "%8.3f  ", time) + line, to: .standardError)
+    print(String(format: "%8.3f  ", time) + LogText.line(line), to: .standardError)
   }
 
-  /// The call is over, by our will or not. May be told several times; the first counts.
+  /// The call is over, by our will or not. May be told several times; the first counts. What was said last is still on its
+  /// way to the room: `exit` waits for it (`Farewells`).
   /// - Parameter problem: why it went wrong, if it did.
   public func finish(problem: String? = nil) {
     guard Self.running != nil else { return }
     Self.running = nil
+    if let problem { note(SampleExit(code: 69, problem)) }
     Task { @MainActor in
       await peers.leave()
-      do { try witness?.close() } catch { SampleExit(code: 73, "\(error)").leave(command: command) }
-      if let problem { SampleExit(code: 69, problem).leave(command: command) }
-      Foundation.exit(0)
+      do { try witness?.close() } catch { note(SampleExit(code: 73, "\(error)")) }
+      Foundation.exit(self.problem?.code ?? 0)
     }
+  }
+
+  /// Tells what went wrong, and goes on: what can still be finished is.
+  private func note(_ problem: SampleExit) {
+    problem.tell(command: command)
+    self.problem = self.problem ?? problem
   }
 
   private func after(_ time: Duration, _ work: @escaping @MainActor () -> Void) {
@@ -120,7 +135,7 @@ public final class SampleRun {
     switch command {
     case .mute: screen?.toggleMicrophone()
     case .camera: screen?.toggleCamera()
-    case .people: for name in screen?.people ?? [] { print(name, to: .standardError) }
+    case .people: for name in screen?.people ?? [] { print(LogText.line(name), to: .standardError) }
     case .leave: leave()
     default: screen?.carryOut(command)
     }
@@ -134,10 +149,10 @@ public final class SampleRun {
       let seconds = (world.backend.scheduler.now - start).inSeconds
       let directions = await witness?.report() ?? []
       CallReport(seconds: seconds, directions: directions).write(asJSON: options.media.json)
-      do {
-        if let path = options.media.snapshot { try screen.view.writePNG(to: path) }
-      } catch {
-        SampleExit(code: 73, "\(error)").leave(command: command)
+      if let path = options.media.snapshot {
+        do { try screen.view.writePNG(to: path) } catch {
+          note(SampleExit(code: 73, "cannot write '\(path)': \(error)"))
+        }
       }
       if screen.session == nil { finish() } else { screen.leave() }
     }

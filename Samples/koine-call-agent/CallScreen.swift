@@ -20,6 +20,8 @@ final class CallScreen: UIViewController, SampleScreen {
   static let hold = Command("hold", key: "h")
 
   private let name: String
+  /// What the app's server gave; nil: one is made here, for `name`.
+  private let token: String?
   private var sendsVideo: Bool
   private let callClient = CallClient()
   private var callAgent: CallAgent?
@@ -41,8 +43,9 @@ final class CallScreen: UIViewController, SampleScreen {
     let view: RendererView
   }
 
-  init(name: String, startsWithVideo: Bool) {
+  init(name: String, token: String? = nil, startsWithVideo: Bool) {
     self.name = name
+    self.token = token
     sendsVideo = startsWithVideo
     super.init()
     loadViewIfNeeded()
@@ -62,8 +65,8 @@ final class CallScreen: UIViewController, SampleScreen {
   func begin(_ way: Way) {
     if case .answer = way { answers = true }
     do {
-      let id = identity(of: name)
-      let credential = try CommunicationTokenCredential(token: developmentToken(for: id))
+      let id = try token.map { try CommunicationUserToken.reading($0).identity ?? "" } ?? identity(of: name)
+      let credential = try CommunicationTokenCredential(token: token ?? developmentToken(for: id))
       let options = CallAgentOptions()
       options.displayName = name
       callClient.createCallAgent(userCredential: credential, options: options) { [self] agent, error in
@@ -78,7 +81,7 @@ final class CallScreen: UIViewController, SampleScreen {
         }
       }
     } catch {
-      fail("no credential: \(error.localizedDescription)")
+      fail("no credential: \(text(error))")
     }
   }
 
@@ -116,7 +119,9 @@ final class CallScreen: UIViewController, SampleScreen {
     callEnded()
   }
 
-  private func text(_ error: (any Error)?) -> String { error?.localizedDescription ?? "unknown" }
+  private func text(_ error: (any Error)?) -> String {
+    (error as? TokenError).map { "\($0)" } ?? error?.localizedDescription ?? "unknown"
+  }
 
   // MARK: What keys and scripts do
 

@@ -22,6 +22,9 @@ struct KoineCallAgent: AsyncParsableCommand {
   @Option(help: "Who calls; otherwise --name.")
   var user: String?
 
+  @Option(help: "Sign in with this token, as koine token call-agent makes it; it says who calls.")
+  var token: String?
+
   @Option(
     name: .customLong("call"),
     help: ArgumentHelp(
@@ -41,6 +44,7 @@ struct KoineCallAgent: AsyncParsableCommand {
     guard [!callees.isEmpty, answer, group != nil].count(where: \.self) <= 1 else {
       throw ValidationError("--call, --answer and --group exclude each other")
     }
+    if token != nil, user != nil { throw ValidationError("--token says already who calls") }
     if let group, UUID(uuidString: group) == nil { throw ValidationError("--group takes a UUID") }
   }
 
@@ -56,16 +60,16 @@ struct KoineCallAgent: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-call-agent", own: [CallScreen.hold])
-      let screen = CallScreen(name: user ?? call.name, startsWithVideo: !audioOnly)
+      let run = try SampleRun(call, command: "koine-call-agent", own: [CallScreen.hold], hasToken: token != nil)
+      let screen = CallScreen(name: user ?? call.name, token: token, startsWithVideo: !audioOnly)
       screen.trace = { run.trace($0) }
       screen.callBegan = { run.watch() }
       screen.callEnded = { [weak screen] in run.finish(problem: screen?.problem) }
       let way = try way()
       var telephones: [Telephone] = []
       switch way {
-      case .call(let identities) where call.peers > 0: telephones = identities.map { Telephone($0, in: run.world) }
-      case .answer where call.peers > 0: telephones = [Telephone("8:acs:ana", in: run.world)]
+      case .call(let identities) where run.company > 0: telephones = identities.map { Telephone($0, in: run.world) }
+      case .answer where run.company > 0: telephones = [Telephone("8:acs:ana", in: run.world)]
       default: break
       }
       for telephone in telephones { try await telephone.register() }
@@ -111,7 +115,7 @@ private final class Telephone: Sendable {
       try session.publish(camera: Devices.camera(world.devices.camera))
       try session.publish(microphone: Devices.microphone(world.devices.microphone))
     } catch {
-      KoineSampleSupport.print("\(endpoint.identity): \(error)", to: .standardError)
+      KoineSampleSupport.print(LogText.line("\(endpoint.identity): \(error)"), to: .standardError)
     }
     session.join { _ in }
     self.session.withLock { $0 = session }

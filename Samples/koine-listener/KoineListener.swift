@@ -18,6 +18,12 @@ struct KoineListener: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
+  @Option(help: "Join with this token, as koine token listener makes it.")
+  var token: String?
+
+  @Option(help: "Take this id, where the token lets in nobody else; otherwise one is made up.")
+  var participant: String?
+
   @Option(help: "Record the room into a file of this folder.")
   var recordRoom: String?
 
@@ -27,7 +33,8 @@ struct KoineListener: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
-      let run = try SampleRun(call, command: "koine-listener", own: MeetingViewController.commands)
+      let run = try SampleRun(
+        call, command: "koine-listener", own: MeetingViewController.commands, hasToken: token != nil)
       let controller = MeetingViewController()
       controller.trace = { run.trace($0) }
       controller.recordings = recordRoom
@@ -35,7 +42,8 @@ struct KoineListener: AsyncParsableCommand {
       controller.left = { [weak controller] in
         run.finish(problem: controller?.problem.map { "the meeting ended: \($0) (\($0.rawValue))" })
       }
-      controller.initializeMeeting(room: call.room, name: call.name)
+      if let token { VideoSDK.config(token: token) }
+      controller.initializeMeeting(room: call.room, participant: participant ?? "", name: call.name)
       await run.follow(controller)
     } catch let error as SampleExit {
       error.leave(command: "koine-listener")

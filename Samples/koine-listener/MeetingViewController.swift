@@ -38,10 +38,11 @@ final class MeetingViewController: UIViewController {
     }
   }
 
-  func initializeMeeting(room: String, name: String) {
+  func initializeMeeting(room: String, participant: String, name: String) {
     loadViewIfNeeded()
     meeting = VideoSDK.initMeeting(
       meetingId: room,
+      participantId: participant,
       participantName: name,
       micEnabled: true,
       webcamEnabled: true

@@ -17,6 +17,17 @@ struct KoineMeeting: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Join with what is in this file: what koine token meeting prints; or, with --attendee, the answer to CreateMeeting. \
+      It says which room, and who.
+      """, valueName: "file"))
+  var meeting: String?
+
+  @Option(help: ArgumentHelp("The answer to CreateAttendee, where it stands by itself.", valueName: "file"))
+  var attendee: String?
+
   @Option(help: "Share this from the beginning, in the words of --camera; 's' shares it, too.")
   var share: String?
 
@@ -24,14 +35,20 @@ struct KoineMeeting: AsyncParsableCommand {
   var page: Int?
 
   func validate() throws {
+    if attendee != nil, meeting == nil { throw ValidationError("--attendee belongs to --meeting") }
     if let page, !(1...25).contains(page) { throw ValidationError("--page takes 1 to 25") }
   }
 
   @MainActor
   func run() async throws {
     do {
+      let answer =
+        try meeting.map { file throws(SampleExit) in try JoinAnswer(meeting: file, attendee: attendee) }
+        ?? JoinAnswer(room: call.room, name: call.name)
+      var call = call
+      call.room = answer.meeting.meeting.meetingId
       let run = try SampleRun(
-        call, command: "koine-meeting", own: MeetingViewController.commands, screen: share)
+        call, command: "koine-meeting", own: MeetingViewController.commands, screen: share, hasToken: meeting != nil)
       let controller = MeetingViewController()
       controller.pageSize = page
       controller.sharesAtOnce = share != nil
@@ -39,7 +56,7 @@ struct KoineMeeting: AsyncParsableCommand {
       controller.stopped = { status in
         run.finish(problem: status == .ok ? nil : "the meeting ended: \(status) (\(status.rawValue))")
       }
-      do { try controller.startMeeting(room: call.room, name: call.name) } catch {
+      do { try controller.startMeeting(answer) } catch {
         throw SampleExit(code: 69, "the meeting did not start: \(error)")
       }
       await run.follow(controller)

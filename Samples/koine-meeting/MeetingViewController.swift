@@ -28,23 +28,11 @@ final class MeetingViewController: UIViewController {
     view.backgroundColor = .black
   }
 
-  /// What the app's server answers to CreateMeeting and CreateAttendee; here nobody needs to be asked.
-  private func makeConfiguration(room: String, name: String) -> MeetingSessionConfiguration {
-    let meeting = Meeting(
-      externalMeetingId: room,
-      mediaPlacement: MediaPlacement(
-        audioFallbackUrl: "embedded", audioHostUrl: "embedded", signalingUrl: "embedded", turnControlUrl: ""),
-      mediaRegion: "here", meetingId: room)
-    let attendee = Attendee(attendeeId: UUID().uuidString.lowercased(), externalUserId: name, joinToken: "")
-    return MeetingSessionConfiguration(
-      createMeetingResponse: CreateMeetingResponse(meeting: meeting),
-      createAttendeeResponse: CreateAttendeeResponse(attendee: attendee))
-  }
-
-  func startMeeting(room: String, name: String) throws {
+  func startMeeting(_ answer: JoinAnswer) throws {
     loadViewIfNeeded()
     let logger = ConsoleLogger(name: "koine-meeting", level: .ERROR)
-    let configuration = makeConfiguration(room: room, name: name)
+    let configuration = MeetingSessionConfiguration(
+      createMeetingResponse: answer.meeting, createAttendeeResponse: answer.attendee)
     let meetingSession = DefaultMeetingSession(configuration: configuration, logger: logger)
     self.meetingSession = meetingSession
 

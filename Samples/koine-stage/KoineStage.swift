@@ -49,8 +49,11 @@ struct KoineStage: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
+      let token = try token ?? makeToken()
+      var call = call
+      call.room = stage ?? (try? JSONWebToken.parse(token).claims(as: StageToken.self).topic) ?? call.room
       let run = try SampleRun(
-        call, command: "koine-stage", own: StageViewController.commands)
+        call, command: "koine-stage", own: StageViewController.commands, hasToken: self.token != nil)
       let controller = StageViewController()
       controller.subscribeType =
         switch subscribe {
@@ -64,10 +67,10 @@ struct KoineStage: AsyncParsableCommand {
         run.finish(problem: error.map { "the stage was lost: \($0.localizedDescription) (\($0.code))" })
       }
       do {
-        try controller.joinStage(token: try token ?? makeToken())
+        try controller.joinStage(token: token)
         if let broadcast { try controller.startBroadcast(to: url(of: broadcast)) }
       } catch {
-        throw SampleExit(code: 69, "the stage was not joined: \(error)")
+        throw SampleExit(code: 69, "the stage was not joined: \(error.localizedDescription)")
       }
       await run.follow(controller)
     } catch let error as SampleExit {

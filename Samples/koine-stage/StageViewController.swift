@@ -97,7 +97,7 @@ final class StageViewController: UIViewController {
     do {
       try slot.setName(String(stream.device.descriptor().urn.suffix(50)))
     } catch {
-      return trace("no slot: \(error)")
+      return trace("no slot: \(error.localizedDescription)")
     }
     broadcastSession.mixer.addSlot(slot)
     broadcastSession.attach(stream.device, toSlotWithName: slot.name)
@@ -238,7 +238,9 @@ extension StageViewController: @preconcurrency IVSStageRenderer {
 }
 
 extension StageViewController: @preconcurrency IVSErrorDelegate {
-  func source(_ source: any IVSErrorSource, didEmitError error: any Error) { trace("didEmitError: \(error)") }
+  func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
+    trace("didEmitError: \(error.localizedDescription)")
+  }
 }
 
 extension StageViewController: @preconcurrency IVSBroadcastSession.Delegate {
@@ -247,6 +249,6 @@ extension StageViewController: @preconcurrency IVSBroadcastSession.Delegate {
   }
 
   func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error) {
-    trace("broadcastSession didEmitError: \(error)")
+    trace("broadcastSession didEmitError: \(error.localizedDescription)")
   }
 }

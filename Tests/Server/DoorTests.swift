@@ -39,22 +39,6 @@ import Testing
   }
 }
 
-@Suite struct LogTextTests {
-  @Test(arguments: [
-    ("tea", "tea"), ("8:acs:ana", "8:acs:ana"), ("", #""""#), ("a b", #""a b""#),
-    (#"a" participant=eve"#, #""a\" participant=eve""#),
-    ("a\nnotice: all is well", #""a\u{a}notice: all is well""#), ("\u{202E}x\u{1B}[2J", #""\u{202e}x\u{1b}[2J""#),
-  ])
-  func strangersCannotForgeLines(_ text: String, _ written: String) {
-    #expect(LogText(text).description == written)
-  }
-
-  @Test func longTextIsCut() {
-    #expect(
-      LogText(String(repeating: "x", count: 1_000)).description == "\"" + String(repeating: "x", count: 80) + "…\"")
-  }
-}
-
 /// Holds every write back until it is let go, as a socket whose other end does not read.
 private final class DeafSocket: ChannelOutboundHandler {
   typealias OutboundIn = WebSocketFrame

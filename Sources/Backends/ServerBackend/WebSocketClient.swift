@@ -1,3 +1,4 @@
+import Glibc
 import KoineBase
 import KoineSignaling
 import KoineTLS
@@ -41,13 +42,27 @@ final class WebSocketClient: Sendable {
       .connect(host: address.host, port: address.port)
     handler.futureResult.whenSuccess { onEvent(.opened) }
     let events = Once(onEvent)
-    handler.futureResult.whenFailure { events.close("\($0)") }
+    handler.futureResult.whenFailure { events.close(Self.words(for: $0, at: address)) }
     channel.whenFailure { handler.fail($0) }
     channel.whenSuccess { channel in
       channel.closeFuture.whenComplete { _ in
         handler.fail(ChannelError.eof)  // if it never opened
         events.close("the connection was closed")
       }
+    }
+  }
+
+  /// What the system says, and of which address.
+  private static func words(for error: any Error, at address: ServerAddress) -> String {
+    switch error {
+    case let error as NIOConnectionError:
+      if let failure = error.connectionErrors.last { return words(for: failure.error, at: address) }
+      return "nobody knows the name '\(error.host)'"
+    case let error as IOError: return "\(String(cString: strerror(error.errnoCode))) (\(address.authority))"
+    case ChannelError.connectTimeout(let limit):
+      return "no answer within \(limit.nanoseconds / 1_000_000_000) s (\(address.authority))"
+    case ChannelError.eof: return "whoever answers there serves no rooms (\(address))"
+    default: return "\(error) (\(address.authority))"
     }
   }
 

@@ -1,10 +1,10 @@
 /// Text of strangers as it is written into a log: in one line, in quotes where it is not a plain name, and cut, so that it
 /// cannot pass for anything else there.
-struct LogText: CustomStringConvertible {
+package struct LogText: CustomStringConvertible {
   private static let limit = 80
-  let description: String
+  package let description: String
 
-  init(_ text: String) {
+  package init(_ text: String) {
     let isPlain = !text.isEmpty && text.utf8.count <= Self.limit && text.utf8.allSatisfy(Self.isPlain)
     guard !isPlain else {
       description = text
@@ -14,11 +14,24 @@ struct LogText: CustomStringConvertible {
     for scalar in text.unicodeScalars.prefix(Self.limit) {
       switch scalar {
       case "\"", "\\": result += "\\" + String(scalar)
-      case " ": result += " "
-      default: result += Self.isVisible(scalar) ? String(scalar) : "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: result += Self.visible(scalar)
       }
     }
     description = result + (text.unicodeScalars.count > Self.limit ? "…\"" : "\"")
+  }
+
+  /// A line for a person's terminal that has such text in it: whatever would move the cursor, change colours or begin
+  /// another line is written out; the rest is as it was.
+  /// - Parameter limit: in scalars; what is longer is cut.
+  package static func line(_ text: String, limit: Int = .max) -> String {
+    let scalars = text.unicodeScalars
+    if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+    let isCut = scalars.count > limit
+    return scalars.prefix(isCut ? max(limit - 1, 0) : limit).map(visible).joined() + (isCut ? "…" : "")
+  }
+
+  private static func visible(_ scalar: Unicode.Scalar) -> String {
+    scalar == " " || isVisible(scalar) ? String(scalar) : "\\u{" + String(scalar.value, radix: 16) + "}"
   }
 
   private static func isPlain(_ byte: UInt8) -> Bool {

@@ -1,0 +1,52 @@
+import AmazonChimeSDK
+import Foundation
+import KoineSampleSupport
+
+/// What the app's server answers to CreateMeeting and CreateAttendee.
+struct JoinAnswer {
+  let meeting: CreateMeetingResponse
+  let attendee: CreateAttendeeResponse
+
+  /// Where nobody needs to be asked.
+  init(room: String, name: String) {
+    let meeting = Meeting(
+      externalMeetingId: room,
+      mediaPlacement: MediaPlacement(
+        audioFallbackUrl: "embedded", audioHostUrl: "embedded", signalingUrl: "embedded", turnControlUrl: ""),
+      mediaRegion: "here", meetingId: room)
+    let attendee = Attendee(attendeeId: UUID().uuidString.lowercased(), externalUserId: name, joinToken: "")
+    self.meeting = CreateMeetingResponse(meeting: meeting)
+    self.attendee = CreateAttendeeResponse(attendee: attendee)
+  }
+
+  /// Both answers in a file each, or, where there is only one file, both in it, as the vendor's demo server says it and
+  /// `koine token meeting` prints it.
+  init(meeting: String, attendee: String?) throws(SampleExit) {
+    if let attendee {
+      self.meeting = try Self.read(CreateMeetingResponse.self, from: meeting)
+      self.attendee = try Self.read(CreateAttendeeResponse.self, from: attendee)
+    } else {
+      let both = try Self.read(Both.self, from: meeting).JoinInfo
+      (self.meeting, self.attendee) = (both.Meeting, both.Attendee)
+    }
+  }
+
+  private struct Both: Decodable {
+    struct Info: Decodable {
+      let Meeting: CreateMeetingResponse
+      let Attendee: CreateAttendeeResponse
+    }
+    let JoinInfo: Info
+  }
+
+  private static func read<Answer: Decodable>(_ type: Answer.Type, from path: String) throws(SampleExit) -> Answer {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw SampleExit(code: 66, "cannot read '\(path)'")
+    }
+    do { return try JSONDecoder().decode(type, from: data) } catch DecodingError.keyNotFound(let key, _) {
+      throw SampleExit(code: 65, "'\(path)' says nothing of \(key.stringValue)")
+    } catch {
+      throw SampleExit(code: 65, "'\(path)' is not what a server answers")
+    }
+  }
+}
