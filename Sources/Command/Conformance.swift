@@ -58,6 +58,10 @@ struct Conformance: AsyncParsableCommand {
     for prefix in scenario where !Scenario.all.contains(where: { $0.id.hasPrefix(prefix) }) {
       throw ValidationError("no scenario begins with '\(prefix)'; --list names them")
     }
+    if backend != nil, network != nil {
+      throw ValidationError("--network is for the embedded grounds: what lies between here and a server is as it is")
+    }
+    if let compare { _ = try Self.trace(compare) }
     if let report, !["html", "md", "json"].contains((report as NSString).pathExtension) {
       throw ValidationError("--report takes a file that ends in .html, .md or .json")
     }
@@ -73,6 +77,8 @@ struct Conformance: AsyncParsableCommand {
       SampleExit(code: 64, "\(error)").leave(command: "koine conformance")
     } catch let code as ExitCode {
       throw code
+    } catch let error as ValidationError {
+      throw error
     } catch {
       SampleExit(code: 73, "\(error)").leave(command: "koine conformance")
     }
@@ -85,6 +91,7 @@ struct Conformance: AsyncParsableCommand {
     if list { return suite.scenarios.forEach { Swift.print("\($0.id): \($0.title) (\($0.proves))") } }
 
     let report: Report
+    if let backend, share == nil { try await reach(backend) }
     if let share {
       return try await playShare(share, of: suite)
     } else if jobs > 1 {
@@ -94,6 +101,17 @@ struct Conformance: AsyncParsableCommand {
       report = await suite.run { progress.count($0) }
     }
     try tell(report)
+  }
+
+  /// Joins once: where nobody answers, hundreds of scenarios need not find out one by one.
+  private func reach(_ address: String) async throws {
+    let world = try MediaOptions.parse([]).makeWorld(backend: address)
+    let session = Session(JoinRequest(room: "conformance-\(UUID().uuidString.lowercased())", name: "Nobody"), in: world)
+    do throws(SessionError) { try await session.join() } catch {
+      // Whoever answers, even with no, is there: the scenarios bring papers of their own.
+      if error.code == .unreachable { throw SampleExit(code: 69, error.message) }
+    }
+    await session.leave()
   }
 
   private func grounds() throws -> [Ground] {
@@ -186,20 +204,23 @@ struct Conformance: AsyncParsableCommand {
   }
 
   private func tellDifferences(from path: String, in result: Report) throws {
-    guard let data = FileManager.default.contents(atPath: path) else {
-      throw SampleExit(code: 66, "cannot read '\(path)'")
-    }
-    let trace: Trace
-    do {
-      trace = try JSONDecoder().decode(Trace.self, from: data)
-    } catch {
-      throw SampleExit(code: 65, "'\(path)' is no trace: \(error)")
-    }
+    let trace = try Self.trace(path)
     guard let ours = result.traces(of: trace.scenario).first(where: { $0.styles == trace.styles }) else {
       throw SampleExit(code: 65, "'\(trace.scenario)' was not played here between \(trace.styles)")
     }
     let lines = ours.differences(from: trace)
     print(lines.isEmpty ? "the callbacks are the same" : lines.joined(separator: "\n"), to: .standardOutput)
+  }
+}
+
+extension Conformance {
+  fileprivate static func trace(_ path: String) throws -> Trace {
+    guard let data = FileManager.default.contents(atPath: path) else {
+      throw ValidationError("--compare: cannot read '\(path)'")
+    }
+    do { return try JSONDecoder().decode(Trace.self, from: data) } catch {
+      throw ValidationError("--compare: '\(path)' is no trace: \(error)")
+    }
   }
 }
 

@@ -70,6 +70,7 @@ struct Demo: AsyncParsableCommand {
 
   @MainActor
   private func call(in world: World) async throws {
+    let enough = Enough()
     let people = try zip(styles, Self.names).map { style, name in
       try style.makeDriver(name: name, room: "demo", in: world)
     }
@@ -78,28 +79,42 @@ struct Demo: AsyncParsableCommand {
       say("\(person.name) comes, with an app in the \(person.style) style")
       let start = world.backend.scheduler.now
       try person.join()
-      while !person.isConnected {
+      while !person.isConnected, !enough.isSaid {
         if person.isOver { throw SampleExit(code: 69, "\(person.name) could not join") }
         try await Task.sleep(for: .milliseconds(2))
       }
+      if enough.isSaid { break }
       guard let session = person.session else { throw SampleExit(code: 69, "\(person.name) has no session") }
       witnesses.append(Witness(session, receiver: person.name, since: start, recordingTo: media.record))
     }
+    let start = world.backend.scheduler.now
     for second in 1...Int(seconds.rounded(.up)) {
-      try await Task.sleep(for: .seconds(min(1, seconds - Double(second - 1))))
+      let end = ContinuousClock.now + .seconds(min(1, seconds - Double(second - 1)))
+      while ContinuousClock.now < end, !enough.isSaid { try await Task.sleep(for: .milliseconds(50)) }
+      if enough.isSaid { break }
       let seen = people.map { "\($0.name) \($0.others.reduce(0) { $0 + $1.pictures })" }
       say("\(second) s: pictures on the screens of \(seen.joined(separator: ", "))")
     }
 
+    let lasted = enough.isSaid ? (world.backend.scheduler.now - start).inSeconds : seconds
     var directions: [DirectionReport] = []
     for witness in witnesses { directions += await witness.report() }
-    if let snapshot = media.snapshot { try picture(of: people).writePNG(to: snapshot) }
+    var problem: SampleExit?
+    if let snapshot = media.snapshot {
+      do { try picture(of: people).writePNG(to: snapshot) } catch {
+        problem = SampleExit(code: 73, "cannot write '\(snapshot)': \(error)")
+      }
+    }
     for person in people { person.leave() }
     for person in people {
       for _ in 0..<1_000 where !person.isOver { try await Task.sleep(for: .milliseconds(5)) }
     }
-    for witness in witnesses { try witness.close() }
-    CallReport(seconds: seconds, directions: directions).write(asJSON: media.json)
+    for witness in witnesses {
+      do { try witness.close() } catch { problem = problem ?? SampleExit(code: 73, "\(error)") }
+    }
+    CallReport(seconds: lasted, directions: directions).write(asJSON: media.json)
+    if let problem { throw problem }
+    if enough.isSaid { return }
     let expected = people.count * (people.count - 1)
     if directions.count(where: { $0.framesRendered > 0 }) < expected {
       throw SampleExit(code: 69, "somebody saw nothing of somebody")
@@ -118,4 +133,27 @@ struct Demo: AsyncParsableCommand {
   }
 
   private func say(_ line: String) { KoineSampleSupport.print(line, to: .standardError) }
+}
+
+/// Whether somebody at the terminal has said that it is enough; who says it twice means at once.
+private final class Enough: Sendable {
+  private let said = Lock(false)
+  private let watch: Task<Void, Never>
+
+  var isSaid: Bool { said.withLock { $0 } }
+
+  init() {
+    let signals = Signals.stream(of: [SIGINT, SIGTERM, SIGHUP])
+    watch = Task.detached { [said] in
+      for await number in signals {
+        let isSecond = said.withLock { said in
+          defer { said = true }
+          return said
+        }
+        if isSecond { exit(128 + number) }
+      }
+    }
+  }
+
+  deinit { watch.cancel() }
 }

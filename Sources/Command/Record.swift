@@ -13,7 +13,8 @@ struct Record: AsyncParsableCommand {
     discussion: """
       Takes part unseen: decodes everybody, lays out, mixes, encodes. OUT is a .webm file (VP8 and Opus), a fragmented \
       .mp4 or rtmp://HOST/APP/KEY (H.264 and AAC unless other encoders are asked for), or a .m3u8 playlist with its \
-      pieces beside it (VP9 and Opus unless encoders are asked for). Ends after --seconds, on SIGTERM or SIGINT, or with the room.
+      pieces beside it (VP9 and Opus unless encoders are asked for). Ends after --seconds, on SIGTERM or SIGINT, or with \
+      the room. Exit code: 0; 69 if the room cannot be reached, or is lost before the end; 73 if nothing can be written.
       """)
 
   @Option(help: "Which room.")
@@ -58,6 +59,9 @@ struct Record: AsyncParsableCommand {
     guard (100_000...20_000_000).contains(bitrate) else { throw ValidationError("--bitrate takes 100000 to 20000000") }
     guard seconds >= 0, seconds <= 86_400 else { throw ValidationError("--seconds takes 0 to 86400") }
     guard (0...16).contains(peers) else { throw ValidationError("--peers takes 0 to 16") }
+    if videoEncoder != nil || soundEncoder != nil, place.pathExtension.lowercased() == "webm" {
+      throw ValidationError("--video-encoder and --sound-encoder are not for .webm, which is VP8 and Opus as they come")
+    }
     guard !to.isEmpty, !room.isEmpty else { throw ValidationError("--to or --room is empty") }
   }
 
@@ -80,7 +84,11 @@ struct Record: AsyncParsableCommand {
         throw SampleExit(code: 69, "\(error)")
       }
       await wait(for: recording)
-      do { try await recording.stop() } catch { throw SampleExit(code: 73, "\(error)") }
+      do { try await recording.stop() } catch let error as SessionError {
+        throw SampleExit(code: 69, "\(error.message); what came before is recorded")
+      } catch {
+        throw SampleExit(code: 73, "\(error)")
+      }
       await company.leave()
     } catch let error as SampleExit {
       error.leave(command: "koine record")

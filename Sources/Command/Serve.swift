@@ -148,16 +148,17 @@ struct Serve: AsyncParsableCommand {
 
   private static func read(_ path: String) throws -> (name: String, bytes: [UInt8]) {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw ValidationError("there is no file of settings at '\(path)'")
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+      throw ValidationError(
+        isFolder.boolValue ? "'\(path)' is a folder, no file of settings" : "there is no file of settings at '\(path)'")
     }
     return (path, [UInt8](data))
   }
 
   private func access(_ admission: ServerSettings.Admission) throws -> ServerConfiguration.Access {
-    switch admission {
-    case .open: .open
-    case .keys(let file): .keys(try KeyFile.read(file).verificationKeys)
-    }
+    guard case .keys(let file) = admission else { return .open }
+    do { return .keys(try KeyFile.read(file).verificationKeys) } catch { throw ValidationError("\(error)") }
   }
 
   private func reload(_ server: Server, _ settings: ServerSettings) {

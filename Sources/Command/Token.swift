@@ -14,6 +14,26 @@ struct Token: ParsableCommand {
     ])
 }
 
+/// - Throws: what names the option.
+private func refuseEmpty(_ option: String, _ value: String?) throws {
+  if value?.isEmpty == true { throw ValidationError("--\(option) is empty") }
+}
+
+/// One that makes something of keys. What is wrong with them is told by itself: the command line was right.
+protocol TokenCommand: ParsableCommand {
+  func carryOut() throws
+}
+
+extension TokenCommand {
+  func run() throws {
+    do { try carryOut() } catch let error as SampleExit {
+      error.leave(command: "koine token")
+    } catch let error as TokenError {
+      SampleExit(code: 64, "no token can say that: \(error)").leave(command: "koine token")
+    }
+  }
+}
+
 /// Where the keys are, and how long what they sign lasts.
 struct TokenOptions: ParsableArguments {
   @Option(help: "The file of keys, as `koine token keys` makes it.")
@@ -33,12 +53,12 @@ struct TokenOptions: ParsableArguments {
 }
 
 enum KeyFile {
-  static func read(_ path: String) throws -> KeySet {
+  static func read(_ path: String) throws(SampleExit) -> KeySet {
     guard let data = FileManager.default.contents(atPath: path) else {
-      throw ValidationError("there is no file of keys at '\(path)': `koine token keys` makes one")
+      throw SampleExit(code: 66, "there is no file of keys at '\(path)': `koine token keys` makes one")
     }
     do { return try KeySet(json: String(decoding: data, as: UTF8.self)) } catch {
-      throw ValidationError("'\(path)': \(error)")
+      throw SampleExit(code: 65, "'\(path)': \(error)")
     }
   }
 
@@ -51,11 +71,14 @@ enum KeyFile {
       FileManager.default.createFile(
         atPath: part, contents: Data(text.utf8), attributes: [.posixPermissions: NSNumber(value: 0o600)]),
       rename(part, path) == 0
-    else { throw ValidationError("'\(path)' cannot be written") }
+    else {
+      unlink(part)
+      throw SampleExit(code: 73, "'\(path)' cannot be written")
+    }
   }
 }
 
-struct KeysCommand: ParsableCommand {
+struct KeysCommand: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "keys", abstract: "Makes a file of keys; or puts a new key first in it, or drops one.",
     discussion: "The first key signs and all of them check. A running server reads its file again on SIGHUP.")
@@ -66,13 +89,13 @@ struct KeysCommand: ParsableCommand {
   @Option(help: "Drops the key of this name instead.")
   var drop: String?
 
-  func run() throws {
+  func carryOut() throws {
     let isThere = FileManager.default.fileExists(atPath: file)
     let id = String(UInt32.random(in: .min ... .max), radix: 36)
     var keys: KeySet
     if let drop {
       keys = try KeyFile.read(file)
-      guard keys.drop(drop) else { throw ValidationError("no key '\(drop)' can be dropped") }
+      guard keys.drop(drop) else { throw SampleExit(code: 64, "no key '\(drop)' can be dropped") }
     } else if isThere {
       keys = try KeyFile.read(file)
       try keys.rotate(to: id)
@@ -86,7 +109,7 @@ struct KeysCommand: ParsableCommand {
   }
 }
 
-struct CallAgentToken: ParsableCommand {
+struct CallAgentToken: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "call-agent", abstract: "A user access token, for the call-agent style.")
 
@@ -95,14 +118,16 @@ struct CallAgentToken: ParsableCommand {
   @Option(help: "Who it is: 8:acs:…")
   var identity: String
 
-  func run() throws {
+  func validate() throws { try refuseEmpty("identity", identity) }
+
+  func carryOut() throws {
     let token = CommunicationUserToken(
       identity: identity, scopes: [.voip], issued: options.issued, expires: options.expires)
     Swift.print(try token.signed(with: try options.key()))
   }
 }
 
-struct StageTokenCommand: ParsableCommand {
+struct StageTokenCommand: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "stage", abstract: "A participant token, for the stage-strategy style.")
 
@@ -126,21 +151,38 @@ struct StageTokenCommand: ParsableCommand {
   @Flag(help: "Does not let its bearer subscribe.")
   var noSubscribe = false
 
-  func run() throws {
-    let pairs = try attributes.map { text in
-      guard let equals = text.firstIndex(of: "=") else { throw ValidationError("--attribute takes NAME=VALUE") }
-      return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+  func validate() throws {
+    try refuseEmpty("room", room)
+    try refuseEmpty("participant", participant)
+    _ = try pairs()
+  }
+
+  private func pairs() throws -> [String: String] {
+    var pairs: [String: String] = [:]
+    for text in attributes {
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        throw ValidationError("--attribute takes NAME=VALUE, not '\(text)'")
+      }
+      let (name, value) = (String(text[..<equals]), String(text[text.index(after: equals)...]))
+      guard pairs[name] == nil || pairs[name] == value else {
+        throw ValidationError("--attribute says '\(name)' twice, and not the same")
+      }
+      pairs[name] = value
     }
+    return pairs
+  }
+
+  func carryOut() throws {
     let token = StageToken(
       participantID: participant ?? UUID().uuidString.lowercased(), stage: room, userID: user,
-      attributes: Dictionary(pairs) { $1 },
+      attributes: try pairs(),
       capabilities: .init(canPublish: !noPublish, canSubscribe: !noSubscribe), issued: options.issued,
       expires: options.expires)
     Swift.print(try token.signed(with: try options.key()))
   }
 }
 
-struct MeetingToken: ParsableCommand {
+struct MeetingToken: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "meeting", abstract: "A meeting and an attendee, for the meeting-session style.",
     discussion: "Prints the two in one JSON document (JoinInfo), as the vendor's demo server answers.")
@@ -159,7 +201,14 @@ struct MeetingToken: ParsableCommand {
   @Option(help: "What the URLs of the meeting say: the address of the backend.")
   var backend = "embedded:"
 
-  func run() throws {
+  func validate() throws {
+    try refuseEmpty("room", room)
+    try refuseEmpty("attendee", attendee)
+    guard (2...64).contains(user.count) else { throw ValidationError("--user takes 2 to 64 characters") }
+    if backend != "embedded:" { try MediaOptions.check(backend: backend) }
+  }
+
+  func carryOut() throws {
     let meeting = MeetingPass.Meeting(meetingID: room, mediaPlacement: .at(backend))
     let pass = try MeetingPass.create(
       meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
@@ -168,7 +217,7 @@ struct MeetingToken: ParsableCommand {
   }
 }
 
-struct ListenerToken: ParsableCommand {
+struct ListenerToken: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "listener", abstract: "A meeting's token, for the event-listener style.")
 
@@ -183,7 +232,12 @@ struct ListenerToken: ParsableCommand {
   @Flag(help: "Lets its bearer control others' media.")
   var moderate = false
 
-  func run() throws {
+  func validate() throws {
+    try refuseEmpty("room", room)
+    try refuseEmpty("participant", participant)
+  }
+
+  func carryOut() throws {
     let token = RoomToken(
       apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
       roles: [.rtc], issued: options.issued, expires: options.expires)
@@ -191,7 +245,7 @@ struct ListenerToken: ParsableCommand {
   }
 }
 
-struct RoomPassCommand: ParsableCommand {
+struct RoomPassCommand: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "room", abstract: "A pass for apps of the common layer and for browsers.")
 
@@ -224,7 +278,12 @@ struct RoomPassCommand: ParsableCommand {
   @Flag(help: "The others do not see its bearer, who publishes nothing.")
   var hidden = false
 
-  func run() throws {
+  func validate() throws {
+    try refuseEmpty("room", room)
+    try refuseEmpty("participant", participant)
+  }
+
+  func carryOut() throws {
     var rights = Set<RoomPass.Right>()
     if !noPublish { rights.insert(.publish) }
     if !noSubscribe { rights.insert(.subscribe) }

@@ -148,7 +148,9 @@ final class ComposedRoom: RoomRecording, Sendable {
     case .dominantSpeakerChanged(let leader):
       state.withLock { $0.leader = leader }
       layOut()
-    case .stateChanged(.ended): end()
+    case .stateChanged(.ended(let reason)):
+      if reason == .lost { note(SessionError(.unreachable, "the connection to the room was lost")) }
+      end()
     default: break
     }
   }

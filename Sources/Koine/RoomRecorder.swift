@@ -29,7 +29,7 @@ public struct RecordingRequest: Sendable {
 public protocol RoomRecording: AnyObject, Sendable {
   var isRunning: Bool { get }
   /// Finishes the file, and leaves the room.
-  /// - Throws: when what was to be written could not be.
+  /// - Throws: when what was to be written could not be; `SessionError` when the connection to the room was lost.
   func stop() async throws
 }
 

@@ -60,15 +60,19 @@ public final class Server: Sendable {
       server.logger.info(
         "serving",
         metadata: [
-          configuration.tls == nil ? "http" : "https": "\(configuration.host):\(server.port)",
+          configuration.tls == nil ? "http" : "https": "\(place(configuration.host, server.port))",
           "media": .array(addresses.map { .string($0.description) }),
         ])
       return server
     } catch {
       await host.stop()
       try? await group.shutdownGracefully()
-      throw ServerError(description: "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+      throw ServerError(description: "cannot listen on \(place(configuration.host, configuration.port)): \(error)")
     }
+  }
+
+  private static func place(_ host: String, _ port: Int) -> String {
+    host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
   /// Tells everybody in a room that it closes, and ends.

@@ -72,7 +72,9 @@ public struct ServerSettings: Hashable, Sendable {
       guard let words = layer.words[name], let text = words.last else { continue }
       switch name {
       case .listen:
-        guard let endpoint = Self.endpoint(text) else { throw layer.wrong(name, text, "HOST:PORT") }
+        guard let endpoint = Self.endpoint(text) else {
+          throw layer.wrong(name, text, "HOST:PORT; 0.0.0.0:8080 or [::]:8080 for all addresses")
+        }
         (host, port) = endpoint
       case .udp:
         guard let number = UInt16(text) else { throw layer.wrong(name, text, "a port, 0 to 65535") }
@@ -131,6 +133,7 @@ public struct ServerSettings: Hashable, Sendable {
       (0...65_535).contains(port)
     else { return nil }
     let host = text[..<colon]
+    guard !host.isEmpty, host != "[]" else { return nil }
     return (String(host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host), port)
   }
 

@@ -1,0 +1,100 @@
+import Foundation
+import KoineTestSupport
+import Testing
+
+@testable import KoineSampleSupport
+
+/// What the command says to words that make no sense, and with which code it ends.
+@Suite struct WordsTests {
+  private let folder: Folder
+  private let keys: String
+
+  init() async throws {
+    folder = try Folder()
+    keys = folder.file("keys.json")
+    #expect(try await said("token keys \(keys)").last == "code 0")
+  }
+
+  /// The lines of both outputs, and the code.
+  private func said(_ words: String, environment: [String: String?] = [:]) async throws -> [String] {
+    let built = URL(fileURLWithPath: Swift.CommandLine.arguments[0]).deletingLastPathComponent().path
+    let text = try await KoineTestSupport.Command(
+      ["sh", "-c", "\(built)/koine \(words) 2>&1; echo \"code $?\""], environment: environment
+    ).run()
+    return text.split(separator: "\n").map(String.init)
+  }
+
+  @Test(arguments: [
+    ("call-agent --identity ''", "--identity is empty"), ("stage --room ''", "--room is empty"),
+    ("meeting --room '' --user Ana", "--room is empty"), ("listener --room ''", "--room is empty"),
+    ("stage --room r --attribute foo", "--attribute takes NAME=VALUE, not 'foo'"),
+    ("stage --room r --attribute a=1 --attribute a=2", "--attribute says 'a' twice"),
+    ("meeting --room r --user Ana --backend nonsense://", "nonsense://"), ("meeting --room r --user A", "--user"),
+  ])
+  func aTokenThatCannotBeIsRefusedByItsOwnUsage(_ words: String, _ complaint: String) async throws {
+    let lines = try await said("token \(words) --keys \(keys)")
+    #expect(lines.first?.contains(complaint) == true && lines.last == "code 64", "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("Usage: koine token \(words.prefix { $0 != " " })") }, "\(lines)")
+  }
+
+  @Test func whatIsWrongWithAFileOfKeysIsToldByItself() async throws {
+    #expect(try await said("token stage --room r --keys /no/keys").last == "code 66")
+    try "none".write(toFile: folder.file("none.json"), atomically: true, encoding: .utf8)
+    #expect(try await said("token stage --room r --keys \(folder.file("none.json"))").last == "code 65")
+    #expect(try await said("token keys /no/keys").last == "code 73")
+    #expect(try await said("token stage --room r --attribute a=1 --attribute a=1 --keys \(keys)").last == "code 0")
+  }
+
+  @Test func aNetworkIsNoServersBusiness() async throws {
+    let server = ["KOINE_BACKEND": "ws://127.0.0.1:1"]
+    let lines = try await said("demo --network loss=1%", environment: server)
+    #expect(lines.first?.contains("KOINE_BACKEND says 'ws://127.0.0.1:1'") == true && lines.last == "code 64")
+    let suite = try await said("conformance --backend ws://127.0.0.1:1 --network loss=1%")
+    #expect(suite.first?.contains("--network") == true && suite.last == "code 64")
+  }
+
+  @Test func aServerThatIsNotThereIsNamedOnce() async throws {
+    let expected = "the server cannot be reached: Connection refused (127.0.0.1:1)"
+    let suite = try await said("conformance --backend ws://127.0.0.1:1")
+    #expect(suite == ["koine conformance: " + expected, "code 69"])
+    let recorder = try await said("record --to \(folder.file("x.webm")) --backend ws://127.0.0.1:1")
+    #expect(recorder.first?.contains(expected) == true && recorder.last == "code 69")
+    let nameless = try await said("conformance --backend ws://nobody.invalid:1")
+    #expect(nameless.first?.contains("nobody knows the name 'nobody.invalid'") == true, "\(nameless)")
+  }
+
+  @Test func filesAreLookedAtBeforeAnythingBegins() async throws {
+    #expect(try await said("conformance --compare /no/trace").first == "Error: --compare: cannot read '/no/trace'")
+    let picture = try await said("demo --snapshot \(folder.path)")
+    #expect(picture == ["koine demo: cannot write '\(folder.path)': it is a folder", "code 73"])
+    #expect(
+      try await said("serve --configuration \(folder.path)").first
+        == "Error: '\(folder.path)' is a folder, no file of settings")
+    let encoder = try await said("record --to \(folder.file("x.webm")) --video-encoder libx264")
+    #expect(encoder.first?.contains("--video-encoder") == true && encoder.last == "code 64")
+  }
+
+  @Test func anAddressNamesItsHost() async throws {
+    let lines = try await said("serve --open --listen :8080")
+    #expect(lines.first?.contains("0.0.0.0:8080 or [::]:8080") == true && lines.last == "code 64")
+  }
+
+  /// Told to stop, it finishes what it writes.
+  @Test func aDemoThatIsInterruptedClosesItsRecordings() async throws {
+    let built = URL(fileURLWithPath: Swift.CommandLine.arguments[0]).deletingLastPathComponent().path
+    let script = """
+      \(built)/koine demo --styles stage meeting --seconds 600 --record \(folder.path) >/dev/null 2>&1 & demo=$!
+      timeout 60 sh -c 'until ls \(folder.path)/*/*.webm.part >/dev/null 2>&1; do sleep 0.1; done'
+      kill -INT $demo; wait $demo; echo code $?; ls \(folder.path)/*
+      """
+    let text = try await KoineTestSupport.Command("bash", "-c", script).run()
+    #expect(text.contains("code 0") && text.contains("Ana.webm") && !text.contains(".part"), "\(text)")
+  }
+
+  @Test func aNameCannotLeaveItsRow() {
+    var way = DirectionReport(receiver: "Ana", sender: "", video: nil, audio: nil, joinToFirstPicture: nil)
+    way.sender = "Eve\n\u{1B}[2J"
+    let rows = CallReport(seconds: 1, directions: [way]).table.split(separator: "\n")
+    #expect(rows.count == 2 && rows.last?.hasPrefix(#"Ana < Eve\u{a}\u{1b}[2J "#) == true)
+  }
+}
