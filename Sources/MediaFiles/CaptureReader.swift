@@ -11,8 +11,7 @@ final class CaptureReader {
   private var codec: UnsafeMutablePointer<AVCodecContext>?
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var frame: UnsafeMutablePointer<AVFrame>?
-  private var scaler: OpaquePointer?
-  private let pool = FramePool(limit: 6)
+  private let pictures = PictureConverter(limit: 6)
 
   /// - Parameters:
   ///   - name: FFmpeg's name of the kind of device.
@@ -45,7 +44,6 @@ final class CaptureReader {
 
   /// Only members that are set are freed.
   private func free() {
-    sws_freeContext(scaler)
     avcodec_free_context(&codec)
     avformat_close_input(&format)
     av_packet_free(&packet)
@@ -75,30 +73,8 @@ final class CaptureReader {
       let captured = now()
       defer { av_packet_unref(packet) }
       guard avcodec_send_packet(codec, packet) >= 0, avcodec_receive_frame(codec, frame) >= 0 else { continue }
-      if let picture = picture(size, captured) { return picture }
+      if let frame, let picture = pictures.convert(frame, to: size, captured: captured) { return picture }
     }
     return nil
-  }
-
-  private func picture(_ size: (width: Int, height: Int), _ captured: Tick) -> VideoFrame? {
-    guard let frame, (2...4096).contains(frame.pointee.width), (2...4096).contains(frame.pointee.height) else {
-      return nil
-    }
-    let height = frame.pointee.height
-    scaler = sws_getCachedContext(
-      scaler, frame.pointee.width, height, AVPixelFormat(rawValue: frame.pointee.format), Int32(size.width),
-      Int32(size.height), AV_PIX_FMT_YUV420P, SWS_BILINEAR, nil, nil, nil)
-    guard let scaler else { return nil }
-    return pool.make(width: size.width, height: size.height, captured: captured) { planes in
-      var targets: [UnsafeMutablePointer<UInt8>?] = [planes.y, planes.u, planes.v, nil]
-      var strides = [Int32(planes.lumaStride), Int32(planes.chromaStride), Int32(planes.chromaStride), 0]
-      withUnsafeBytes(of: &frame.pointee.data) { sources in
-        withUnsafeBytes(of: &frame.pointee.linesize) { lines in
-          _ = sws_scale(
-            scaler, sources.assumingMemoryBound(to: UnsafePointer<UInt8>?.self).baseAddress,
-            lines.assumingMemoryBound(to: Int32.self).baseAddress, 0, height, &targets, &strides)
-        }
-      }
-    }
   }
 }

@@ -6,8 +6,8 @@ public import Koine
 /// beside it; `PlaylistRecorder` makes one of a call's own formats), or to an RTMP server.
 ///
 /// Codes and writes on a thread of its own. What comes faster than that is done is left out, and counted. An `.mp4` has the
-/// ending `.part` while it is written, and nothing is left of one that fails; what a killed process leaves plays up to its
-/// last fragment. HLS is there to be read while it is written, so what has been written stays.
+/// ending `.part` while it is written, and keeps it if it fails; what a killed process leaves plays up to its last
+/// fragment, too. HLS is there to be read while it is written, so what has been written stays.
 public final class EncodingOutput: RawBroadcastOutput {
   /// Twenty pictures of 1280×720.
   private static let capacity = 28 << 20
@@ -114,6 +114,7 @@ private final class CodedPlace: @unchecked Sendable {
     if kind == .rtmp, avio_find_protocol_name(url.absoluteString) == nil {
       throw RecordingError(path: Self.text(of: url), reason: "this build of FFmpeg knows no '\(url.scheme ?? "")'")
     }
+    if url.isFileURL { try RecordingError.check(url.path) }
     (self.url, self.encoders, self.interruption) = (url, encoders, interruption)
   }
 
@@ -162,10 +163,6 @@ private final class CodedPlace: @unchecked Sendable {
   }
 
   private func open(_ plan: BroadcastPlan) throws(RecordingError) {
-    if url.isFileURL {
-      try? FileManager.default.createDirectory(
-        atPath: (url.path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
-    }
     try check(avformat_alloc_output_context2(&context, nil, muxer, path))
     guard let context else { throw RecordingError(path: Self.text(of: url), reason: "no memory") }
     let hasGlobalHeader = context.pointee.oformat.pointee.flags & AVFMT_GLOBALHEADER != 0
@@ -243,6 +240,7 @@ private final class CodedPlace: @unchecked Sendable {
 
   private func fail(_ failure: RecordingError) {
     guard problem == nil else { return }
+    let failure = kind == .mp4 && isOpen ? failure.keeping(path) : failure
     problem = failure
     onFailure?(failure)
     (onFailure, readableHandler) = (nil, nil)
@@ -268,20 +266,24 @@ private final class CodedPlace: @unchecked Sendable {
       }
     }
     isClosed = true
-    release()
+    let closing = release()
+    if kind == .mp4, closing < 0 { fail(RecordingError(path: Self.text(of: url), reason: MediaReader.reason(closing))) }
     if problem == nil, isOpen, kind == .mp4, rename(path, url.path) != 0 {
-      problem = RecordingError(path: url.path, reason: String(cString: strerror(errno)))
+      fail(RecordingError(path: url.path, reason: String(cString: strerror(errno))))
     }
     guard let problem else { return .success(()) }
-    if kind == .mp4 { unlink(path) }
+    if kind == .mp4, !isOpen { unlink(path) }
     return .failure(problem)
   }
 
-  private func release() {
+  /// - Returns: whether what was still to be written is.
+  @discardableResult
+  private func release() -> Int32 {
     (pictures, sound) = (nil, nil)
-    guard let context else { return }
-    if kind != .hls { avio_closep(&context.pointee.pb) }
+    guard let context else { return 0 }
+    let status = kind == .hls ? 0 : avio_closep(&context.pointee.pb)
     avformat_free_context(context)
     self.context = nil
+    return status
   }
 }

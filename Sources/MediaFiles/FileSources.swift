@@ -6,12 +6,13 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
   let format: VideoFormat
   private let path: String
   private let reader: MediaReader
-  private let pool = FramePool(limit: 8)
-  private var scaler: OpaquePointer?
+  private let pictures = PictureConverter(limit: 8)
   private let run = Lock(0)
   /// Where in the file's time the present run began, in seconds: a source that is started again goes on where it was.
   private var origin = 0.0
   private var lastTime = 0.0
+  /// Of a frame that the reader holds, and that has not been delivered yet.
+  private var held: Double?
 
   init(path: String) throws(DeviceError) {
     self.path = path
@@ -20,9 +21,9 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
       throw .unreadable(path, reason: "its pictures are \(reader.width)×\(reader.height)")
     }
     format = VideoFormat(width: reader.width, height: reader.height, framesPerSecond: reader.framesPerSecond)
+    repeat { held = reader.next() } while held != nil && reader.turns == 0 && picture(at: .zero) == nil
+    if held == nil || reader.turns > 0 { throw .unreadable(path, reason: "none of its pictures can be converted") }
   }
-
-  deinit { sws_freeContext(scaler) }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) {
     let number = run.withLock { run in
@@ -42,44 +43,19 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
 
   private func prepare(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void)
   {
-    guard run.withLock({ $0 }) == number, let time = reader.next() else { return }
+    guard run.withLock({ $0 }) == number, let time = held ?? reader.next() else { return }
+    held = nil
     lastTime = time
-    let due = start + .nanoseconds(Int64((time - origin) * 1e9))
-    guard let picture = picture(at: due) else { return prepareLater(number, start, lane, deliver) }
+    let due = start + .nanoseconds(Int64(min(time - origin, 1e9) * 1e9))
+    let picture = picture(at: due)
     lane.post(at: due) { [weak self] in
       guard let self, run.withLock({ $0 }) == number else { return }
-      deliver(picture)
+      if let picture { deliver(picture) }  // what cannot be converted is passed over
       prepare(number, start, lane, deliver)
     }
   }
 
-  /// A frame that cannot be converted is passed over, without going deeper into the stack.
-  private func prepareLater(
-    _ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void
-  ) {
-    lane.post { [weak self] in self?.prepare(number, start, lane, deliver) }
-  }
-
-  private func picture(at due: Tick) -> VideoFrame? {
-    let frame = reader.frame
-    let (width, height) = (frame.pointee.width, frame.pointee.height)
-    guard width > 0, height > 0, width <= 4096, height <= 4096 else { return nil }
-    scaler = sws_getCachedContext(
-      scaler, width, height, AVPixelFormat(rawValue: frame.pointee.format), width, height, AV_PIX_FMT_YUV420P,
-      SWS_BILINEAR, nil, nil, nil)
-    guard let scaler else { return nil }
-    return pool.make(width: Int(width), height: Int(height), captured: due) { planes in
-      var targets: [UnsafeMutablePointer<UInt8>?] = [planes.y, planes.u, planes.v, nil]
-      var strides = [Int32(planes.lumaStride), Int32(planes.chromaStride), Int32(planes.chromaStride), 0]
-      withUnsafeBytes(of: &frame.pointee.data) { sources in
-        withUnsafeBytes(of: &frame.pointee.linesize) { lines in
-          _ = sws_scale(
-            scaler, sources.assumingMemoryBound(to: UnsafePointer<UInt8>?.self).baseAddress,
-            lines.assumingMemoryBound(to: Int32.self).baseAddress, 0, height, &targets, &strides)
-        }
-      }
-    }
-  }
+  private func picture(at due: Tick) -> VideoFrame? { pictures.convert(reader.frame, captured: due) }
 }
 
 /// A file's sound at 48 kHz, mono, at its own pace, looped.
@@ -88,6 +64,9 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
   private let path: String
   private let reader: MediaReader
   private var resampler: OpaquePointer?
+  /// What the resampler takes: it may change within a file.
+  private var resampled = AVChannelLayout()
+  private var resampledRate: Int32 = 0, resampledFormat: Int32 = -1
   private var pending: [Int16] = []
   /// How many samples of the file have been read, silence between them counted.
   private var position = 0
@@ -100,7 +79,10 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
     guard reader.sampleRate > 0, reader.channels > 0 else { throw .unreadable(path, reason: "its sound has no rate") }
   }
 
-  deinit { swr_free(&resampler) }
+  deinit {
+    swr_free(&resampler)
+    av_channel_layout_uninit(&resampled)
+  }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) {
     let number = run.withLock { run in
@@ -162,13 +144,24 @@ final class FileAudioSource: AudioSource, @unchecked Sendable {  // lane only, b
   private static let slack = AudioBlock.sampleRate / 25
 
   private func prepareResampler() -> Bool {
-    guard resampler == nil else { return true }
+    let frame = reader.frame
+    if resampler != nil, frame.pointee.format == resampledFormat, frame.pointee.sample_rate == resampledRate,
+      av_channel_layout_compare(&frame.pointee.ch_layout, &resampled) == 0
+    {
+      return true
+    }
+    swr_free(&resampler)
+    (resampledRate, resampledFormat) = (frame.pointee.sample_rate, frame.pointee.format)
     var mono = AVChannelLayout()
     av_channel_layout_default(&mono, 1)
-    let frame = reader.frame
-    let status = swr_alloc_set_opts2(
-      &resampler, &mono, AV_SAMPLE_FMT_S16, Int32(AudioBlock.sampleRate), &frame.pointee.ch_layout,
-      AVSampleFormat(rawValue: frame.pointee.format), frame.pointee.sample_rate, 0, nil)
-    return status >= 0 && swr_init(resampler) >= 0
+    var status = av_channel_layout_copy(&resampled, &frame.pointee.ch_layout)
+    if status >= 0 {
+      status = swr_alloc_set_opts2(
+        &resampler, &mono, AV_SAMPLE_FMT_S16, Int32(AudioBlock.sampleRate), &resampled,
+        AVSampleFormat(rawValue: resampledFormat), resampledRate, 0, nil)
+    }
+    if status >= 0 { status = swr_init(resampler) }
+    if status < 0 { swr_free(&resampler) }
+    return status >= 0
   }
 }

@@ -33,8 +33,14 @@ public enum MediaFiles {
     Devices.register(camera: "x11") { argument throws(DeviceError) in try CaptureSource.screen(argument) }
     Devices.register(microphone: "pulse") { argument throws(DeviceError) in try PulseMicrophone(argument) }
     Devices.register(loudspeaker: "pulse") { argument throws(DeviceError) in try PulseLoudspeaker(argument) }
-    BroadcastOutputs.register("webm") { url in WebMRecorder(url.path, patience: WebMRecorder.composed) }
-    BroadcastOutputs.register("m3u8") { url in PlaylistRecorder(url.path) }
+    BroadcastOutputs.register("webm") { url in
+      try RecordingError.check(url.path)
+      return WebMRecorder(url.path, patience: WebMRecorder.composed)
+    }
+    BroadcastOutputs.register("m3u8") { url in
+      try RecordingError.check(url.path)
+      return PlaylistRecorder(url.path)
+    }
     for place in ["mp4", "rtmp:", "rtmps:"] { BroadcastOutputs.register(place) { url in try EncodingOutput(url) } }
     return true
   }()

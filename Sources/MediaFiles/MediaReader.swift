@@ -1,7 +1,8 @@
 import CKoineFFmpeg
 import Koine
 
-/// One stream of a media file, decoded; at its end it begins again, with times going on. One owner, one thread.
+/// One stream of a media file, decoded; at its end it begins again, with times going on, as they do where the file's own
+/// leap. One owner, one thread.
 final class MediaReader {
   enum Kind {
     case video, audio
@@ -35,6 +36,10 @@ final class MediaReader {
   private var firstTime: Double?
   private var isDraining = false
   private var framesThisTurn = 0
+  /// How often it has begun again.
+  private(set) var turns = 0
+  /// In seconds: a step between two frames beyond this is a leap of the file's clock, which nobody waits for.
+  private static let longestStep = 60.0
 
   init(path: String, kind: Kind) throws(DeviceError) {
     self.path = path
@@ -105,15 +110,19 @@ final class MediaReader {
 
   private func time() -> Double {
     let stamp = frame.pointee.best_effort_timestamp
-    let duration = max(
-      0,
+    let span =
       frame.pointee.sample_rate > 0
-        ? Double(frame.pointee.nb_samples) / Double(frame.pointee.sample_rate) : 1 / framesPerSecond)
-    let raw = stamp == koine_no_time() ? nil : Double(stamp) * Double(timeBase.num) / Double(timeBase.den)
+      ? Double(frame.pointee.nb_samples) / Double(frame.pointee.sample_rate) : 1 / framesPerSecond
+    let raw =
+      stamp == koine_no_time() ? nil : Double(stamp) * Double(timeBase.num) / Double(max(timeBase.den, 1))
     // Streams of one file keep their distance.
     if firstTime == nil { firstTime = raw.map { min($0, begin ?? $0) } ?? 0 }
-    let time = raw.map { offset + max(0, $0 - (firstTime ?? 0)) } ?? lastEnd
-    lastEnd = max(lastEnd, time + duration)
+    var time = raw.map { offset + max(0, $0 - (firstTime ?? 0)) } ?? lastEnd
+    if abs(time - lastEnd) > Self.longestStep {
+      offset += lastEnd - time
+      time = lastEnd
+    }
+    lastEnd = max(lastEnd, time + min(max(span, 0), Self.longestStep))
     return time
   }
 
@@ -133,6 +142,7 @@ final class MediaReader {
   private func rewind() -> Bool {
     isDraining = false
     framesThisTurn = 0
+    turns += 1
     // All streams of a file begin again at once, if one of them is a little shorter.
     let whole = offset + (length ?? 0)
     offset = whole > lastEnd && whole - lastEnd < 1 ? whole : lastEnd

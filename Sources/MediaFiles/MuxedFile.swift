@@ -22,6 +22,10 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private var soundTrack: Int32?
   private var pictureTrack: Int32?
+  /// As the first says that came.
+  private var pictures: WebMHead.Pictures?
+  /// The track was announced before one came.
+  private var isReserved = false
   private var waiting: [EncodedFrame] = []
   private var start: Tick?
   private var lastTimes: [Int32: Int64] = [:]
@@ -68,12 +72,13 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   }
 
   private func begin(with key: EncodedFrame?) {
-    try? FileManager.default.createDirectory(
-      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    do { try RecordingError.check(path) } catch { return fail(error) }
     start = (key ?? waiting.first).map(time(of:))
     var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
     guard status >= 0, let context else { return fail(status) }
-    if let key { pictureTrack = addPictures(context, key) }
+    isReserved = key == nil && hasPictures && container == .webM  // somebody may turn a camera on later
+    pictures = key.map(Self.pictures)
+    if key != nil || isReserved { pictureTrack = addPictures(context) }
     if hasSound { soundTrack = addSound(context) }
     if container == .webM { status = avio_open(&context.pointee.pb, file, AVIO_FLAG_WRITE) }
     // Clusters and pieces are written out when they are whole, whichever track is silent for how long.
@@ -103,24 +108,29 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     }
   }
 
-  private func addPictures(_ context: UnsafeMutablePointer<AVFormatContext>, _ key: EncodedFrame) -> Int32? {
+  private func addPictures(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32? {
+    let pictures = pictures ?? WebMHead.Pictures(codec: .vp8, width: 640, height: 360)
     guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
     parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
-    parameters.pointee.codec_id = key.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
-    let size = Self.size(of: key)
+    parameters.pointee.codec_id = pictures.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
     parameters.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-    parameters.pointee.width = Int32(size.width)
-    parameters.pointee.height = Int32(size.height)
+    parameters.pointee.width = Int32(pictures.width)
+    parameters.pointee.height = Int32(pictures.height)
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     return stream.pointee.index
   }
 
   /// VP8 key frames tell their size in bytes 6...9 (RFC 6386, 9.1).
-  private static func size(of key: EncodedFrame) -> (width: Int, height: Int) {
+  private static func pictures(of key: EncodedFrame) -> WebMHead.Pictures {
     let bytes = key.data.readable
-    if key.codec == .vp9, case .own(let width, let height) = VP9Header.size(of: bytes) { return (width, height) }
-    guard key.codec == .vp8, bytes.count >= 10 else { return (640, 360) }
-    return (Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8, Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8)
+    var pictures = WebMHead.Pictures(codec: key.codec, width: 640, height: 360)
+    if key.codec == .vp9, case .own(let width, let height) = VP9Header.size(of: bytes) {
+      (pictures.width, pictures.height) = (width, height)
+    } else if key.codec == .vp8, bytes.count >= 10 {
+      pictures.width = Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8
+      pictures.height = Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8
+    }
+    return pictures
   }
 
   private func addSound(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32? {
@@ -151,6 +161,10 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       time(of: frame) >= start, let packet = av_packet_alloc(),
       let stream = context.pointee.streams[Int(track)]
     else { return }
+    if !frame.codec.isAudio, pictures == nil {
+      guard frame.isKey else { return }  // with nothing before it, it cannot be seen
+      pictures = Self.pictures(of: frame)
+    }
     var owned: UnsafeMutablePointer<AVPacket>? = packet
     defer { av_packet_free(&owned) }
     guard av_new_packet(packet, Int32(frame.data.count)) >= 0, let source = frame.data.readable.baseAddress else {
@@ -178,8 +192,12 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     tellReadable = nil
   }
 
-  private func fail(_ status: Int32) {
-    let failure = RecordingError(path: path, reason: MediaReader.reason(status))
+  private func fail(_ status: Int32) { fail(RecordingError(path: path, reason: MediaReader.reason(status))) }
+
+  /// The first reason is the one that is told.
+  private func fail(_ failure: RecordingError) {
+    guard problem == nil else { return }
+    let failure = container == .webM && isReadable ? failure.keeping(file) : failure
     problem = failure
     onFailure?(failure)
     onFailure = nil
@@ -188,14 +206,16 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   func abandon() {
     guard !isClosed, let context else { return }
     isClosed = true
-    free(context)
+    _ = free(context)
     if container == .webM { unlink(file) }
   }
 
-  private func free(_ context: UnsafeMutablePointer<AVFormatContext>) {
-    if container == .webM { avio_closep(&context.pointee.pb) }  // else its pieces' are the muxer's own
+  /// - Returns: whether what was still to be written is.
+  private func free(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32 {
+    let status = container == .webM ? avio_closep(&context.pointee.pb) : 0  // else its pieces' are the muxer's own
     avformat_free_context(context)
     self.context = nil
+    return status
   }
 
   func close() -> Result<Void, RecordingError> {
@@ -204,14 +224,23 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
     isClosed = true
     if let context {
-      if problem == nil { av_write_trailer(context) }
-      free(context)
-      if problem == nil, container == .webM, rename(file, path) != 0 {
-        problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
-      }
+      let ending = problem == nil ? av_write_trailer(context) : 0
+      let closing = free(context)
+      if min(ending, closing) < 0 { fail(ending < 0 ? ending : closing) }
+      if problem == nil, container == .webM { takeItsPlace() }
+      if problem != nil, container == .webM, !isReadable { unlink(file) }  // a playlist names whole pieces only
     }
-    guard let problem else { return .success(()) }
-    if container == .webM { unlink(file) }  // a playlist names whole pieces only
-    return .failure(problem)
+    return problem.map { .failure($0) } ?? .success(())
+  }
+
+  private func takeItsPlace() {
+    do {
+      if isReserved { try WebMHead.settle(file, pictures) }
+    } catch {
+      fail(RecordingError(path: path, reason: "\(error)"))
+    }
+    if problem == nil, rename(file, path) != 0 {
+      fail(RecordingError(path: path, reason: String(cString: strerror(errno))))
+    }
   }
 }

@@ -9,8 +9,7 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
 
   init(_ path: String) throws(RecordingError) {
     self.path = path
-    try? FileManager.default.createDirectory(
-      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try RecordingError.check(path)
     handle = fopen(path + ".part", "wb")
     guard handle != nil else { throw RecordingError(path: path, reason: String(cString: strerror(errno))) }
   }
@@ -29,10 +28,13 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     }
   }
 
+  /// At the beginning, which is possible on a full disk, too.
   func rewrite(_ bytes: [UInt8]) {
     guard let handle else { return }
-    fseek(handle, 0, SEEK_SET)
-    bytes.withUnsafeBytes { write($0) }
+    fflush(handle)
+    if pwrite(fileno(handle), bytes, bytes.count, 0) != bytes.count, errno != ESPIPE, problem == nil {
+      problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
+    }
   }
 
   func close() throws(RecordingError) {
@@ -42,10 +44,7 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     if problem == nil, closed != 0 || rename(path + ".part", path) != 0 {
       problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
     }
-    if let problem {
-      unlink(path + ".part")
-      throw problem
-    }
+    if let problem { throw problem.keeping(path + ".part") }
   }
 }
 
@@ -54,9 +53,25 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
   public let path: String
   public let reason: String
   public var description: String { "cannot write '\(path)': \(reason)" }
+
+  /// Makes room for what is to be written, and finds out beforehand what would be noticed only at the end.
+  static func check(_ path: String) throws(RecordingError) {
+    try? FileManager.default.createDirectory(
+      atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    var isFolder: ObjCBool = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+      throw RecordingError(path: path, reason: "there is a folder of that name")
+    }
+  }
+
+  /// - Parameter part: what there is of it can be played.
+  func keeping(_ part: String) -> RecordingError {
+    RecordingError(path: path, reason: "\(reason); what was written until then is '\(part)'")
+  }
 }
 
-/// Writes the sound it is given as 16-bit WAV at 48 kHz. Nothing is left of a recording that fails.
+/// Writes the sound it is given as 16-bit WAV at 48 kHz. Until it is whole it has the ending `.part`, and if
+/// it fails it keeps it.
 ///
 /// The file is written on a thread of its own; blocks that come faster than the disk takes them are left out.
 public final class WAVRecorder: AudioSink, Sendable {
@@ -91,7 +106,7 @@ public final class WAVRecorder: AudioSink, Sendable {
 
   public init(_ path: String) throws(RecordingError) {
     let file = try PartFile(path)
-    file.rewrite([UInt8](repeating: 0, count: 44))
+    [UInt8](repeating: 0, count: 44).withUnsafeBytes { file.write($0) }
     writer = Writer(file)
   }
 

@@ -3,15 +3,15 @@ public import Koine
 /// Writes received Opus and VP8 or VP9 frames to WebM as they came, without coding them anew.
 ///
 /// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
-/// the first sound, if pictures have not come within `patience`). Nothing is left of a recording that fails. While it is
-/// written it has the ending `.part`; what a killed process leaves so can be played up to its last second or two.
+/// the first sound, if pictures have not come within `patience`; those that come later are in it, too). While it is written it
+/// has the ending `.part`; what a killed process leaves so, or a full disk, can be played up to its last second or two.
 ///
 /// The file is written on a thread of its own; frames that come faster than the disk takes them are left out.
 public final class WebMRecorder: BroadcastOutput {
   private let writer: FrameWriter
 
   /// - Parameters:
-  ///   - hasSound, hasPictures: which tracks the file gets.
+  ///   - hasSound, hasPictures: which tracks the file gets; that of pictures only if any come.
   ///   - patience: for so long sound waits for the first key frame; more where pictures are sure to come, and a busy machine
   ///     takes its time to code the first.
   public init(

@@ -129,7 +129,10 @@ private final class Kept<Value: Sendable>: Sendable {
     try await folder.run("ffmpeg -v error -f lavfi -i testsrc2=duration=1 -pix_fmt yuv420p @pictures.y4m")
     #expect(FileManager.default.createFile(atPath: folder.file("empty.webm"), contents: nil))
     #expect(FileManager.default.createFile(atPath: folder.file("junk.webm"), contents: Data(repeating: 7, count: 999)))
-    for name in ["missing.webm", "sound.wav", "empty.webm", "junk.webm", ""] {
+    // A format that nothing here converts.
+    try await folder.run(
+      "ffmpeg -v error -f rawvideo -pix_fmt uyyvyy411 -video_size 64x36 -t 1 -i /dev/zero -c copy @odd.nut")
+    for name in ["missing.webm", "sound.wav", "empty.webm", "junk.webm", "odd.nut", ""] {
       #expect(throws: DeviceError.self) { _ = try Devices.camera("file:\(folder.path)/\(name)") }
     }
     for name in ["missing.wav", "pictures.y4m", "empty.webm"] {
@@ -142,6 +145,44 @@ private final class Kept<Value: Sendable>: Sendable {
       if case .invalid = error { continue }
       Issue.record("\(text)")
     }
+  }
+
+  /// One stream after the other of what a radio sends: stereo, mono, 5.1.
+  @Test func soundMayChangeItsChannels() async throws {
+    let folder = try Folder()
+    var bytes = Data()
+    for channels in [2, 1, 6] {
+      try await folder.run(
+        "ffmpeg -v error -f lavfi -i sine=frequency=440:duration=1 -ac \(channels) -c:a aac @\(channels).aac")
+      bytes += try Data(contentsOf: URL(fileURLWithPath: folder.file("\(channels).aac")))
+    }
+    try bytes.write(to: URL(fileURLWithPath: folder.file("mixed.aac")))
+    let source = try Devices.microphone("file:\(folder.file("mixed.aac"))")
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<[Int16]>()
+    try source.start(on: scheduler.lane("microphone")) { kept.keep($0.samples) }
+    scheduler.advance(to: scheduler.now + .milliseconds(5_995))
+    #expect(kept.all.count == 600)
+    for half in [0.5, 1.5, 2.5] {
+      let samples = kept.all[Int(half * 100)..<Int(half * 100) + 20].flatMap { $0 }
+      let crossings = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
+      #expect((86...90).contains(crossings), "440 Hz after \(half) s: \(crossings)")
+    }
+  }
+
+  @Test func timesThatLeapAreNotWaitedFor() async throws {
+    let folder = try Folder()
+    try await folder.run(
+      "ffmpeg -v error -f lavfi -i testsrc2=size=64x36:rate=30:duration=0.3 -vf setpts=PTS+gte(N\\,3)*N*1e12/TB "
+        + "-fps_mode passthrough -c:v ffv1 @leaps.nut")
+    let source = try Devices.camera("file:\(folder.file("leaps.nut"))")
+    let scheduler = Scheduler.virtual()
+    let kept = Kept<Tick>()
+    let start = scheduler.now
+    try source.start(on: scheduler.lane("camera")) { kept.keep($0.captured) }
+    scheduler.advance(to: start + .seconds(10))
+    #expect(kept.all.count > 30, "over and over")
+    #expect(zip(kept.all, kept.all.dropFirst()).allSatisfy { $0 <= $1 && $1 - $0 < .seconds(2) })
   }
 
   @Test func aFileThatIsCutOffStillPlays() async throws {
@@ -244,6 +285,59 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(folder.names.isEmpty)
   }
 
+  private func sound(_ milliseconds: Int) -> EncodedFrame {
+    EncodedFrame(
+      codec: .opus, data: Bytes([0xFC] + [UInt8](repeating: 0x55, count: 40)),
+      captured: .zero + .milliseconds(milliseconds), rtpTimestamp: UInt32(milliseconds * 48))
+  }
+
+  /// A pipe whose reader goes away stands for a disk that is full.
+  @Test func aDiskThatIsFullAtTheEndIsTold() throws {
+    signal(SIGPIPE, SIG_IGN)
+    let folder = try Folder()
+    let path = folder.file("full.webm")
+    try #require(mkfifo(path + ".part", 0o600) == 0)
+    let end = open(path + ".part", O_RDONLY | O_NONBLOCK)
+    try #require(end >= 0)
+    let recorder = WebMRecorder(path, hasPictures: false)
+    for number in 0..<20 { recorder.take(sound(number * 20)) }
+    recorder.flush()
+    close(end)
+    let error = #expect(throws: RecordingError.self) { try recorder.close() }
+    #expect(error?.description.contains("full.webm.part") == true && folder.names == ["full.webm.part"])
+  }
+
+  @Test func whatHasBeenWrittenStaysWhenAFolderIsInItsPlace() async throws {
+    let folder = try Folder()
+    for name in ["there.webm", "there.wav", "there.mp4", "there.m3u8"] {
+      try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+      MediaFiles.register()
+      #expect(throws: RecordingError.self) {  // before anything is written
+        if name.hasSuffix("wav") {
+          _ = try WAVRecorder(folder.file(name))
+        } else {
+          _ = try BroadcastOutputs.make(for: URL(fileURLWithPath: folder.file(name)))
+        }
+      }
+    }
+    let (recorder, ear) = (WebMRecorder(folder.file("a.webm")), try WAVRecorder(folder.file("a.wav")))
+    for number in 0..<100 { recorder.take(sound(number * 20)) }
+    for _ in 0..<100 { ear.play(AudioBlock(captured: .zero)) }
+    recorder.flush()
+    for name in ["a.webm", "a.wav"] {
+      try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+    }
+    let errors = [
+      #expect(throws: RecordingError.self) { try recorder.close() },
+      #expect(throws: RecordingError.self) { try ear.close() },
+    ]
+    for (name, error) in zip(["a.webm", "a.wav"], errors) {
+      #expect(error?.reason.contains(folder.file(name) + ".part") == true)
+      let length = try await folder.probe(name + ".part", "format=duration").first.flatMap(Double.init) ?? 0
+      #expect(abs(length - (name == "a.wav" ? 1 : 2)) < 0.1, "\(name) plays")
+    }
+  }
+
   /// A call of three seconds, recorded at Ben's.
   private func record(_ folder: Folder, camera: Bool, closing: Bool = true) async throws {
     let world = World(backend: EmbeddedBackend(virtual: 4), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
@@ -289,6 +383,29 @@ private final class Kept<Value: Sendable>: Sendable {
     let lines = try await folder.probe("call.webm", "stream=codec_name,nb_read_packets")
     #expect(lines.count == 1 && lines[0].hasPrefix("opus,"))
     #expect(lines[0].split(separator: ",").last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
+  }
+
+  @Test(arguments: [Codec.vp8, .vp9]) func aCameraMayComeLate(_ codec: Codec) async throws {
+    let folder = try Folder()
+    let world = World(backend: EmbeddedBackend(virtual: 4), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+    let (ana, ben) = (
+      Session(JoinRequest(room: "r", name: "Ana"), in: world), Session(JoinRequest(room: "r", name: "Ben"), in: world)
+    )
+    let recorder = WebMRecorder(folder.file("late.webm"))
+    ben.observe { [weak ben] event in
+      if case .streamAdded(let stream, let owner) = event, !owner.isLocal { ben?.attach(recorder.tap, to: stream.id) }
+    }
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(4))
+    try ana.publish(camera: Devices.camera("pattern:320x180@30"), options: VideoPublishOptions(codec: codec))
+    await world.run(for: .seconds(3))
+    try recorder.close()
+    let lines = try await folder.probe("late.webm", "stream=codec_name,width,height,nb_read_packets")
+    let pictures = try #require(lines.first { $0.hasPrefix("\(codec.rawValue.lowercased()),320,180,") }, "\(lines)")
+    #expect(pictures.split(separator: ",").last.flatMap { Int($0) }.map { $0 > 60 } == true)
+    #expect(try await folder.run("ffmpeg -v error -xerror -i @late.webm -f null -").isEmpty)
+    withExtendedLifetime((ana, ben)) {}
   }
 
   @Test func aForgottenCallLeavesNoFile() async throws {
