@@ -44,7 +44,7 @@ public final class Witness: Sendable {
     if stream.kind.isVideo { session.attach(FrameWatch(self, owner.id) as any VideoSink, to: stream.id) }
     guard let directory else { return }
     do throws(RecordingError) {
-      let path = "\(directory)/\(fileName(receiver))/\(fileName(owner.name))"
+      let path = "\(directory)/\(receiver.asFileName)/\(owner.name.asFileName)"
       let recorders = try state.withLock { state throws(RecordingError) in
         var recorders = state.recorders[owner.id] ?? Recorders(both: WebMRecorder(path + ".webm"))
         if stream.kind.isVideo, recorders.pictures == nil { recorders.pictures = try Y4MRecorder(path + ".y4m") }
@@ -58,10 +58,6 @@ public final class Witness: Sendable {
     } catch {
       state.withLock { $0.problem = $0.problem ?? error }
     }
-  }
-
-  private func fileName(_ name: String) -> String {
-    String(name.map { $0.isLetter || $0.isNumber || $0 == "-" ? $0 : "_" })
   }
 
   fileprivate func saw(_ frame: VideoFrame, of sender: Participant.ID) {

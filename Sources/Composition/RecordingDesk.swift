@@ -152,12 +152,9 @@ public final class RecordingDesk: Sendable {
     return place.pathComponents.suffix(kind == RoomWord.playlist ? 2 : 1).joined(separator: "/")
   }
 
-  /// Of a room's name only letters, digits and two signs are believed: no name leads out of the folder.
   static func place(_ kind: String, _ room: String, in folder: URL) -> URL {
-    let signs = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_".utf8)
-    let safe = String(decoding: room.utf8.prefix(64).map { signs.contains($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
     let number = String(UInt32.random(in: .min ... .max), radix: 36)  // two rooms may have one safe name
-    let name = "\(safe)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)"
+    let name = "\(room.asFileName)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)"
     return kind == RoomWord.recording
       ? folder.appendingPathComponent(name + ".webm")
       : folder.appendingPathComponent(name + "-hls").appendingPathComponent("index.m3u8")

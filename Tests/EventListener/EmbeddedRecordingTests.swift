@@ -40,6 +40,20 @@ import VideoSDKRTC
     return (words.last.flatMap(Double.init) ?? 0, words.first.flatMap { Int($0) } ?? 0)
   }
 
+  @Test func aMeetingsNameLeadsOutOfNoFolder() async throws {
+    let (ana, _) = place.meeting("Ana", room: "../../evil room/ü")
+    ana.join()
+    await place.run()
+    ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
+    await place.run(.seconds(2))
+    ana.stopRecording()
+    await place.run()
+    let name = try #require(folder.names.first)
+    #expect(folder.names.count == 1 && name.hasPrefix("______evil_room_ü-") && name.hasSuffix(".webm"))
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path + "/../..").allSatisfy { !$0.contains("evil") })
+  }
+
   @Test func itOutlivesWhoBeganIt() async throws {
     let (ana, told, ben, others) = await two()
     ana.startRecording(webhookUrl: "", awsDirPath: folder.path)

@@ -34,7 +34,7 @@ extension Meeting {
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if config != nil { Recorded.recordingLook.log() }
     if !webhookUrl.isEmpty { Recorded.webhook.log() }
-    let name = "\(id)-\(Self.milliseconds).webm"
+    let name = "\(id.asFileName)-\(Self.milliseconds).webm"
     begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
 
@@ -54,7 +54,7 @@ extension Meeting {
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
     if config != nil { Recorded.recordingLook.log() }
-    let folder = Self.folder(nil).appendingPathComponent("\(id)-\(Self.milliseconds)-hls")
+    let folder = Self.folder(nil).appendingPathComponent("\(id.asFileName)-\(Self.milliseconds)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 
