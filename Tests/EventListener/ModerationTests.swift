@@ -2,6 +2,7 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineSimulatedNetwork
 import KoineTokens
 import Testing
 import VideoSDKRTC
@@ -284,6 +285,16 @@ import VideoSDKRTC
     await place.run()
     #expect(told.told == ["pinned ben SHARE_AND_CAM"] && others.told == told.told)
     #expect(ben.pinnedParticipants["ben"]?.cam == true && ben.localParticipant.pinState.share == true)
+    told.forget()
+    ana.localParticipant.pin("nobody")
+    await place.run()
+    #expect(told.told == ["error INVALID_PARTICIPANT_ID"])
+    ben.localParticipant.unpin(.SHARE)
+    await place.run()
+    ana.localParticipant.pin("ben", .SHARE)
+    await place.run()
+    #expect(told.told.suffix(2) == ["pinned ben SHARE", "pinned ben SHARE"])
+    #expect(ana.localParticipant.pinState.share != true && ben.localParticipant.pinState.share == true)
     ben.localParticipant.unpin(.SHARE)
     await place.run()
     #expect(ana.participants["ben"]?.pinState.share == false && ana.pinnedParticipants["ben"]?.cam == true)
@@ -348,6 +359,24 @@ import VideoSDKRTC
     #expect((picture["size"] as? [String: Any])?["width"] as? Int == 160 && picture["codec"] as? String == "VP8")
     #expect((own["totalPackets"] as? Int ?? 0) > 0 && own["rtt"] is Double && own["packetsLost"] as? Int == 0)
     #expect(ben.participants["ana"]?.getShareStats() == nil)
+  }
+
+  @Test func figuresTellTheCodecAndAddUpWhatIsLost() async throws {
+    let eva = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: place.world)
+    try eva.publish(camera: Devices.camera("pattern:160x90@30"), options: VideoPublishOptions(codec: .vp9))
+    let (ana, _) = place.meeting("Ana", id: "ana")
+    ana.join()
+    eva.join { _ in }
+    await place.run(.seconds(3))
+    #expect(ana.participants["eva"]?.getVideoStats()?["codec"] as? String == "VP9")
+    let backend = try #require(place.world.backend as? EmbeddedBackend)
+    backend.setNetwork(try NetworkSpec("loss=10%"), of: "ana")
+    await place.run(.seconds(10))
+    let lost = try #require(ana.localParticipant.getVideoStats()?["packetsLost"] as? Int)
+    backend.setNetwork(try NetworkSpec("loss=0%"), of: "ana")
+    await place.run(.seconds(10))
+    let after = try #require(ana.localParticipant.getVideoStats()?["packetsLost"] as? Int)
+    #expect(lost > 10 && after >= lost, "what was lost stays lost: \(lost), \(after)")
   }
 
   @Test func aRecordingIsMadeAndEverybodyKnows() async throws {

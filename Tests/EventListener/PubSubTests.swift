@@ -17,10 +17,13 @@ import VideoSDKRTC
   }
 
   @Test func everySubscriberGetsAMessageTheSenderToo() async {
-    let (ana, _) = place.meeting("Ana", camera: false)
+    let (ana, told) = place.meeting("Ana", camera: false)
     let (ben, _) = place.meeting("Ben", camera: false)
     let (mine, others, none) = (Reader(), Reader(), Reader())
     ana.pubsub.publish(topic: "CHAT", message: "too early")
+    ana.startLivestream(outputs: [])
+    await place.run()
+    #expect(told.told == ["error UNKNOWN_ERROR", "error INVALID_LIVESTREAM_CONFIG"])
     ana.join()
     ben.join()
     await place.run()
@@ -58,6 +61,38 @@ import VideoSDKRTC
       #expect(
         messages.first?.payload?["number"] as? Int == 7 && messages.first?.payload?["words"] as? [String] == ["a"])
     }
+  }
+
+  @Test func textMayHaveAnySign() async throws {
+    let (ana, _) = place.meeting("Ana", camera: false)
+    let (ben, _) = place.meeting("Ben", camera: false)
+    ana.join()
+    ben.join()
+    await place.run()
+    let texts = ["a\u{0}b", "\u{0}", "a\u{0}{\"x\":1}", "", "ÿ"]
+    for text in texts { ana.pubsub.publish(topic: "CHAT", message: text) }
+    try await ana.pubsub.publish(topic: "CHAT", message: "a\u{0}b", payload: ["number": 7])
+    // As earlier versions wrote it.
+    try ana.session?.send(DataMessage(topic: "CHAT", payload: Array("old\u{0}{\"number\":8}".utf8)))
+    await place.run()
+    let messages = ben.pubsub.getMessagesForTopic("CHAT")
+    #expect(messages.map(\.message) == texts + ["a\u{0}b", "old"])
+    #expect(messages.map { $0.payload?["number"] as? Int } == texts.map { _ in nil } + [7, 8])
+  }
+
+  /// Whoever is in the room may send to any topic.
+  @Test func whatIsKeptOfAllTopicsIsBounded() async throws {
+    let (ana, _) = place.meeting("Ana", mic: false, camera: false)
+    ana.join()
+    await place.run()
+    let text = String(repeating: "x", count: 60_000)
+    for number in 0..<700 {
+      ana.pubsub.publish(topic: "\(number)", message: text)
+      if number % 20 == 19 { await place.run(.milliseconds(100)) }
+    }
+    await place.run()
+    let kept = (0..<700).filter { !ana.pubsub.getMessagesForTopic("\($0)").isEmpty }
+    #expect((450...560).contains(kept.count) && kept == Array(kept[0]..<700), "\(kept.count) of 700, the newest")
   }
 
   @Test func whatIsPersistedIsReadByThoseWhoComeLater() async {

@@ -115,6 +115,62 @@ import WebRTC
     #expect(track.source.state == .ended)
   }
 
+  /// Whether anything is heard.
+  private final class Level: AudioSink, Sendable {
+    private let loudest = Lock<Int16>(0)
+    func play(_ block: AudioBlock) {
+      let level = block.samples.map { $0.magnitude }.max() ?? 0
+      loudest.withLock { $0 = max($0, Int16(clamping: level)) }
+    }
+    /// Since it was asked last.
+    var isLoud: Bool {
+      loudest.withLock { loudest in
+        defer { loudest = 0 }
+        return loudest > 100
+      }
+    }
+  }
+
+  @Test func aDisabledSoundIsNotHeard() async throws {
+    let (ear, wire) = (Level(), Level())
+    Devices.register(loudspeaker: "track ear") { _ throws(DeviceError) in ear }
+    let world = World(
+      backend: place.world.backend, delivery: place.world.delivery,
+      devices: DefaultDevices(camera: "pattern", microphone: "silence", loudspeaker: "track ear"))
+    let (ana, told) = place.meeting("Ana", id: "ana", camera: false)
+    let ben = World.$current.withValue(world) {
+      VideoSDK.initMeeting(meetingId: "tea", participantId: "ben", participantName: "Ben", webcamEnabled: false)
+    }
+    let others = Recorder()
+    others.meeting = ben
+    ben.addEventListener(others)
+    ana.join()
+    ben.join()
+    await place.run(.seconds(2))
+    /// What is heard at Ben's, and what comes there.
+    func heard() async -> [Bool] {
+      await place.run()
+      _ = (ear.isLoud, wire.isLoud)
+      await place.run()
+      return [ear.isLoud, wire.isLoud]
+    }
+    let stream = try #require(ben.session?.participants.first { $0.id == "ana" }?.streams.first)
+    ben.session?.attach(wire as any AudioSink, to: stream.id)
+    #expect(await heard() == [true, true])
+    let remote = try #require(others.streams.compactMap { $0.track as? RTCAudioTrack }.last)
+    remote.isEnabled = false
+    #expect(await heard() == [false, true], "here alone")
+    ana.muteMic()
+    await place.run()
+    ana.unmuteMic()
+    #expect(await heard() == [true, true], "unmuted, it is another track")
+    let own = try #require(told.streams.compactMap { $0.track as? RTCAudioTrack }.last { $0.readyState == .live })
+    own.isEnabled = false
+    #expect(await heard() == [false, false])
+    own.isEnabled = true
+    #expect(await heard() == [true, true])
+  }
+
   @Test func anAppRendersFramesItself() async throws {
     final class Glass: NSObject, RTCVideoRenderer, @unchecked Sendable {
       let seen = Lock<(sizes: [CGSize], frames: [RTCVideoFrame])>(([], []))

@@ -3,6 +3,13 @@ import Koine
 // What `getAudioStats` and its like tell: taken once a second while in the meeting.
 
 extension Meeting {
+  /// What has been counted of a stream so far.
+  private struct Count {
+    var bytes = 0, packets = 0
+    /// Of what is sent, as each report said of its time.
+    var lost = 0.0
+  }
+
   private static let interval = Duration.seconds(1)
 
   func followFigures(of session: Session) {
@@ -11,28 +18,28 @@ extension Meeting {
   }
 
   /// Holds neither, so that letting go of the meeting still leaves it.
-  private static func follow(_ session: Session, _ meeting: Meeting, _ bytes: [Koine.Stream.ID: Int], _ lane: Lane) {
+  private static func follow(_ session: Session, _ meeting: Meeting, _ counts: [Koine.Stream.ID: Count], _ lane: Lane) {
     weak let (heldSession, heldMeeting) = (session, meeting)
     lane.post(at: lane.scheduler.now + interval) {
       guard let session = heldSession, !session.state.isEnded else { return }
       session.statistics { figures in
         guard let session = heldSession, let meeting = heldMeeting else { return }
-        let next = meeting.take(figures, since: bytes)
+        let next = meeting.take(figures, since: counts)
         follow(session, meeting, next, lane)
       }
     }
   }
 
   /// On the delivery queue.
-  /// - Returns: bytes so far.
+  /// - Returns: the counts so far.
   private func take(
-    _ figures: SessionStatistics, since bytes: [Koine.Stream.ID: Int]
-  ) -> [Koine.Stream.ID: Int] {
-    var next: [Koine.Stream.ID: Int] = [:]
+    _ figures: SessionStatistics, since counts: [Koine.Stream.ID: Count]
+  ) -> [Koine.Stream.ID: Count] {
+    var next: [Koine.Stream.ID: Count] = [:]
     var known: [String: [MediaType: [String: Any]]] = [:]
     let own = localParticipant.id
     for stream in figures.streams where stream.stream.kind != .screenSound {
-      let (words, count) = Self.words(stream, figures, since: bytes[stream.stream.id] ?? 0)
+      let (words, count) = Self.words(stream, figures, since: counts[stream.stream.id] ?? Count())
       next[stream.stream.id] = count
       let id = stream.outgoing == nil ? stream.stream.id.participant : own
       known[id, default: [:]][MediaType(stream.stream.kind)] = words
@@ -44,16 +51,18 @@ extension Meeting {
   }
 
   private static func words(
-    _ stream: StreamStatistics, _ figures: SessionStatistics, since bytes: Int
-  ) -> ([String: Any], Int) {
-    let isAudio = stream.stream.kind.isAudio
-    let count = stream.outgoing?.bytes ?? stream.incoming?.bytes ?? 0
-    let packets = stream.outgoing?.packets ?? stream.incoming?.packets ?? 0
+    _ stream: StreamStatistics, _ figures: SessionStatistics, since last: Count
+  ) -> ([String: Any], Count) {
+    var count = last
+    count.bytes = stream.outgoing?.bytes ?? stream.incoming?.bytes ?? 0
+    count.packets = stream.outgoing?.packets ?? stream.incoming?.packets ?? 0
+    count.lost += (stream.outgoing?.reportedLoss ?? 0) * Double(max(count.packets - last.packets, 0))
     var words: [String: Any] = [
-      "jitter": stream.incoming?.jitter ?? 0.0, "bitrate": Double(max(count - bytes, 0)) * 8 / 1_000,
-      "totalPackets": packets, "rtt": figures.roundTripTime ?? 0.0, "codec": isAudio ? "opus" : "VP8",
-      "packetsLost": stream.incoming?.lost ?? Int((stream.outgoing?.reportedLoss ?? 0) * Double(packets)),
+      "jitter": stream.incoming?.jitter ?? 0.0, "bitrate": Double(max(count.bytes - last.bytes, 0)) * 8 / 1_000,
+      "totalPackets": count.packets, "rtt": figures.roundTripTime ?? 0.0,
+      "packetsLost": stream.incoming?.lost ?? Int(count.lost),
     ]
+    if let codec = stream.codec { words["codec"] = codec.rawValue }
     if let sent = stream.sentVideo { words["size"] = ["width": sent.width, "height": sent.height] }
     if let video = stream.video {
       words["size"] = ["width": video.width, "height": video.height, "framerate": video.framesPerSecond]

@@ -10,7 +10,10 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
   private let source: Koine.Stream.ID
   private weak let session: Session?
 
-  init(_ stream: Koine.Stream, number: Int, session: Session) {
+  /// - Parameter hear: called when the track is sound that is to be heard, or no longer.
+  init(
+    _ stream: Koine.Stream, number: Int, session: Session, hear: @escaping @Sendable (Bool) -> Void
+  ) {
     id = number == 0 ? stream.id.track : "\(stream.id.track).\(number)"
     kind = MediaType(stream.kind)
     source = stream.id
@@ -21,7 +24,7 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
         trackId: id, attach: { [weak session] sink in session?.attach(sink, to: source) },
         detach: { [weak session] sink in session?.detach(sink, from: source) })
     } else {
-      track = RTCAudioTrack(trackId: id)
+      track = RTCAudioTrack(trackId: id, hear: hear)
     }
   }
 

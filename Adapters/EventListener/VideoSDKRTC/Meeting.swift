@@ -32,6 +32,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var machineObservation: Observation?
     /// The microphone for those besides the room who listen to it.
     var sharedMicrophone: SharedMicrophone?
+    var gate: MicrophoneGate?
     var screen: LocalStream?
     var presenters: [String] = []
     var mode: Mode
@@ -73,6 +74,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   /// The session behind the meeting, once it is being joined; for figures that the style has no word for.
   package var session: Session? { state.withLock { $0.session } }
 
+  /// Where one is told, in a meeting or not.
+  var delivery: Delivery { if case .success(let world) = world { world.delivery } else { .main } }
   var machine: Machine { if case .success(let world) = world { world.machine } else { .current } }
 
   public static func == (a: Meeting, b: Meeting) -> Bool { a.id == b.id }
@@ -179,6 +182,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       tell { $0.onParticipantJoined(participant) }
       outputsChanged(newcomer)
     case .participantLeft(let gone, let reason):
+      pubsub.missed(gone)
       guard let participant = state.withLock({ $0.participants.removeValue(forKey: gone.id) }) else { return }
       tell { listener in
         listener.onParticipantLeft(participant)

@@ -46,8 +46,7 @@ extension Meeting {
   }
 
   func report(_ error: VideoSDKError) {
-    guard let session = state.withLock({ $0.session }) else { return }
-    session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: error) } }
+    delivery.deliver { [weak self] in self?.tell { $0.onError(error: error) } }
   }
 
   /// On the delivery queue: what another asks of oneself.

@@ -90,18 +90,26 @@ extension Meeting {
     session.world.delivery.deliver { [weak self] in self?.pinned(text) }
   }
 
+  func participant(_ id: String) -> Participant? { id == localParticipant.id ? localParticipant : participants[id] }
+
   /// On the delivery queue.
   func pinned(_ text: String) {
     let words = text.split(separator: " ", maxSplits: 2).map(String.init)
     guard words.count == 3, let type = PinType(rawValue: words[1]) else { return }
-    let found = words[2] == localParticipant.id ? localParticipant : participants[words[2]]
-    guard let found, found.note(type, isOn: words[0] == "1") else { return }
+    guard let found = participant(words[2]), found.note(type, isOn: words[0] == "1") else { return }
     tell { $0.onPinStateChanged(participantId: found.id, pinType: type) }
   }
 }
 
 extension Participant {
-  public func pin(_ peerId: String = "", _ pinType: PinType = .SHARE_AND_CAM) { meeting?.pin(self, pinType, true) }
+  /// - Parameter peerId: whom to pin; without one, this participant.
+  public func pin(_ peerId: String = "", _ pinType: PinType = .SHARE_AND_CAM) {
+    guard let meeting else { return }
+    guard let who = peerId.isEmpty || peerId == id ? self : meeting.participant(peerId) else {
+      return meeting.report(.INVALID_PARTICIPANT_ID)
+    }
+    meeting.pin(who, pinType, true)
+  }
   public func pin(_ pinType: PinType) { meeting?.pin(self, pinType, true) }
   public func unpin(_ pinType: PinType = .SHARE_AND_CAM) { meeting?.pin(self, pinType, false) }
 }

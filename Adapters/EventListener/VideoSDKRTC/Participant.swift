@@ -96,7 +96,10 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   private func enable(_ stream: Koine.Stream, in session: Session) {
     let new = state.withLock { state -> MediaStream? in
       guard state.enabled[stream.id] == nil else { return nil }
-      let new = MediaStream(stream, number: state.enabledSoFar, session: session)
+      let new = MediaStream(stream, number: state.enabledSoFar, session: session) {
+        [weak meeting = meeting, weak session, isLocal = isLocal] isHeard in
+        if isLocal { meeting?.letThrough(isHeard) } else { session?.setGain(isHeard ? 1 : 0, of: stream.id) }
+      }
       state.enabledSoFar += 1
       state.enabled[stream.id] = new
       state.streams[new.id] = new

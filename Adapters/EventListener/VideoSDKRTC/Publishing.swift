@@ -21,6 +21,9 @@ extension Meeting {
     if let microphone, !microphone.isOver { microphone.setMuted(false) } else { startMicrophone() }
   }
 
+  /// What `isEnabled` of one's own track says: the microphone stays on, and nobody is told.
+  func letThrough(_ isOpen: Bool) { state.withLock { $0.gate }?.isOpen.withLock { $0 = isOpen } }
+
   public func muteMic() {
     state.withLock { state in
       state.wantsMicrophone = false
@@ -68,9 +71,10 @@ extension Meeting {
     start { session in
       let machine = session.world.machine
       guard machine.permission(.microphone) != .denied else { throw DeviceError.notAllowed("microphone") }
-      let microphone = SharedMicrophone(try machine.makeMicrophone(), in: session.world)
+      let gate = MicrophoneGate(try machine.makeMicrophone())
+      let microphone = SharedMicrophone(gate, in: session.world)
       let stream = try session.publish(microphone: microphone.makeSource())
-      state.withLock { $0.sharedMicrophone = microphone }
+      state.withLock { ($0.sharedMicrophone, $0.gate) = (microphone, gate) }
       return stream
     } keep: { state, stream in
       guard state.microphone?.isOver != false, state.wantsMicrophone else { return false }
@@ -131,4 +135,23 @@ extension Meeting {
     }
     tell { $0.onError(error: VideoSDKError(error, of: stream.kind)) }
   }
+}
+
+/// A microphone, or silence in its place.
+final class MicrophoneGate: AudioSource, Sendable {
+  let isOpen = Lock(true)
+  private let source: any AudioSource
+
+  init(_ source: any AudioSource) { self.source = source }
+
+  var channels: Int { source.channels }
+  var usualProcessing: AudioProcessing? { source.usualProcessing }
+
+  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
+    try source.start(on: lane) { [isOpen] block in
+      deliver(isOpen.withLock { $0 } ? block : AudioBlock(channels: block.channels, captured: block.captured))
+    }
+  }
+
+  func stop() { source.stop() }
 }

@@ -14,11 +14,17 @@ public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` 
     self.trackId = trackId
   }
 
-  /// A disabled video track hands no pictures to its renderers.
+  /// A disabled video track hands no pictures to its renderers, a disabled audio track is not heard: another's not here,
+  /// one's own nowhere.
   public var isEnabled: Bool {
     get { mutable.withLock { $0.isEnabled } }
-    set { mutable.withLock { $0.isEnabled = newValue } }
+    set {
+      mutable.withLock { $0.isEnabled = newValue }
+      if readyState == .live { enabledChanged(newValue) }
+    }
   }
+
+  func enabledChanged(_ isEnabled: Bool) {}
 
   public var readyState: RTCMediaStreamTrackState { mutable.withLock { $0.readyState } }
 
@@ -42,7 +48,21 @@ public final class RTCVideoSource: RTCMediaSource, @unchecked Sendable {}
 
 /// A participant's sound. It plays whether or not anybody holds the track.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
-  package init(trackId: String) { super.init(kind: "audio", trackId: trackId) }
+  private let hear: @Sendable (Bool) -> Void
+
+  /// - Parameter hear: called when the sound is to be heard, or no longer.
+  package init(trackId: String, hear: @escaping @Sendable (Bool) -> Void) {
+    self.hear = hear
+    super.init(kind: "audio", trackId: trackId)
+  }
+
+  override func enabledChanged(_ isEnabled: Bool) { hear(isEnabled) }
+
+  /// What is muted and unmuted again gets a new track, which is enabled.
+  package override func end() {
+    super.end()
+    if !isEnabled { hear(true) }
+  }
 
   public var source: RTCAudioSource { RTCAudioSource(of: self) }
 }
