@@ -122,7 +122,7 @@ final class MediaReader {
       offset += lastEnd - time
       time = lastEnd
     }
-    lastEnd = max(lastEnd, time + min(max(span, 0), Self.longestStep))
+    lastEnd = max(lastEnd, time + min(max(span, 0), 1))  // a rate over a leap is none
     return time
   }
 

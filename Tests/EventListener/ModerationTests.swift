@@ -376,7 +376,7 @@ import VideoSDKRTC
     backend.setNetwork(try NetworkSpec("loss=0%"), of: "ana")
     await place.run(.seconds(10))
     let after = try #require(ana.localParticipant.getVideoStats()?["packetsLost"] as? Int)
-    #expect(lost > 10 && after >= lost, "what was lost stays lost: \(lost), \(after)")
+    #expect(lost > 0 && after >= lost, "what was lost stays lost: \(lost), \(after)")
   }
 
   @Test func aRecordingIsMadeAndEverybodyKnows() async throws {
