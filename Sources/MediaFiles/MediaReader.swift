@@ -33,7 +33,10 @@ final class MediaReader {
   /// In seconds: where the present turn of the loop begins, and where the last frame ended.
   private var offset = 0.0
   private var lastEnd = 0.0
+  private var newest = 0.0
   private var firstTime: Double?
+  /// The file's length is none of its time then.
+  private var hasLeapt = false
   private var isDraining = false
   private var framesThisTurn = 0
   /// How often it has begun again.
@@ -121,7 +124,10 @@ final class MediaReader {
     if abs(time - lastEnd) > Self.longestStep {
       offset += lastEnd - time
       time = lastEnd
+      hasLeapt = true
     }
+    time = max(time, newest)  // after a leap, numbers are coarse
+    newest = time
     lastEnd = max(lastEnd, time + min(max(span, 0), 1))  // a rate over a leap is none
     return time
   }
@@ -144,7 +150,7 @@ final class MediaReader {
     framesThisTurn = 0
     turns += 1
     // All streams of a file begin again at once, if one of them is a little shorter.
-    let whole = offset + (length ?? 0)
+    let whole = hasLeapt ? lastEnd : offset + (length ?? 0)
     offset = whole > lastEnd && whole - lastEnd < 1 ? whole : lastEnd
     lastEnd = offset
     avcodec_flush_buffers(codec)

@@ -361,7 +361,7 @@ import VideoSDKRTC
     #expect(ben.participants["ana"]?.getShareStats() == nil)
   }
 
-  @Test func figuresTellTheCodecAndAddUpWhatIsLost() async throws {
+  @Test func figuresTellTheCodec() async throws {
     let eva = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: place.world)
     try eva.publish(camera: Devices.camera("pattern:160x90@30"), options: VideoPublishOptions(codec: .vp9))
     let (ana, _) = place.meeting("Ana", id: "ana")
@@ -369,14 +369,6 @@ import VideoSDKRTC
     eva.join { _ in }
     await place.run(.seconds(3))
     #expect(ana.participants["eva"]?.getVideoStats()?["codec"] as? String == "VP9")
-    let backend = try #require(place.world.backend as? EmbeddedBackend)
-    backend.setNetwork(try NetworkSpec("loss=10%"), of: "ana")
-    await place.run(.seconds(10))
-    let lost = try #require(ana.localParticipant.getVideoStats()?["packetsLost"] as? Int)
-    backend.setNetwork(try NetworkSpec("loss=0%"), of: "ana")
-    await place.run(.seconds(10))
-    let after = try #require(ana.localParticipant.getVideoStats()?["packetsLost"] as? Int)
-    #expect(lost > 0 && after >= lost, "what was lost stays lost: \(lost), \(after)")
   }
 
   @Test func aRecordingIsMadeAndEverybodyKnows() async throws {

@@ -38,6 +38,8 @@ private final class Kept<Value: Sendable>: Sendable {
 }
 
 @Suite struct FileSourceTests {
+  init() { MediaFiles.register() }
+
   @Test func picturesComeAtTheirTimesAndTheFileBeginsAgain() async throws {
     let folder = try Folder()
     let source = try Devices.camera("file:\(await folder.makeClip())")
