@@ -70,7 +70,7 @@ final class AskedRecording: Sendable {
         try outcome.get()
         try begin(room)
       } catch {
-        log("cannot record '\(LogName(request.room))': \(error)")
+        log("cannot record \(LogText(request.room)): \(error)")
         over()
         say(.failed, to: asker)
       }
@@ -90,7 +90,7 @@ final class AskedRecording: Sendable {
       }
     }
     say(.started)
-    log("records '\(LogName(request.room))' to \(names)")
+    log("records \(LogText(request.room)) to \(names)")
     // Who is there is told after one has come in: an empty room is one that is still empty a while later.
     lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
       guard let self else { return }
@@ -115,7 +115,7 @@ final class AskedRecording: Sendable {
       if let participant { say(.unfinished, to: participant) }
     }
     over()
-    log("recorded '\(LogName(request.room))' to \(names)")
+    log("recorded \(LogText(request.room)) to \(names)")
   }
 
   private func broke() {

@@ -84,10 +84,9 @@ public final class RecordingDesk: Sendable {
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
     do {
-      let places = try places(kind, payload, room)
-      guard let wish = RecordingWish(payload), let world = world() else {
-        throw Refusal(reason: "nothing to record with")
-      }
+      guard let wish = RecordingWish(payload) else { throw Refusal(reason: "it is not understood what is wished") }
+      let places = try places(kind, wish, room)
+      guard let world = world() else { throw Refusal(reason: "nothing to record with") }
       var request = rules.look
       (request.room, request.credential) = (room, try credential(room))
       request.people = wish.people
@@ -104,7 +103,7 @@ public final class RecordingDesk: Sendable {
       guard isTaken else { throw Refusal(reason: "\(rules.limit) recordings go on, and there is room for no more") }
       recording.start()
     } catch {
-      log("does not record '\(LogName(room))': \(error)")
+      log("does not record \(LogText(room)): \(error)")
       let words = RecorderWords(.failed)
       say(Word(room: room, name: kind, payload: Array(words.text.utf8), participant: sender, stands: false))
     }
@@ -127,8 +126,7 @@ public final class RecordingDesk: Sendable {
     var description: String { reason }
   }
 
-  private func places(_ kind: String, _ payload: [UInt8], _ room: String) throws -> [URL] {
-    guard let wish = RecordingWish(payload) else { throw Refusal(reason: "it is not understood what is wished") }
+  private func places(_ kind: String, _ wish: RecordingWish, _ room: String) throws -> [URL] {
     if kind == RoomWord.livestream {
       let areTheirs = wish.places.allSatisfy { $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL) }
       guard rules.sendsOn, areTheirs, !wish.places.isEmpty else {
@@ -158,14 +156,6 @@ public final class RecordingDesk: Sendable {
     return kind == RoomWord.recording
       ? folder.appendingPathComponent(name + ".webm")
       : folder.appendingPathComponent(name + "-hls").appendingPathComponent("index.m3u8")
-  }
-}
-
-/// A room's name as it may stand in a log: somebody else has chosen it.
-struct LogName: CustomStringConvertible {
-  let description: String
-  init(_ name: String) {
-    description = String(name.unicodeScalars.prefix(64).map { $0.value < 32 || $0.value == 127 ? "?" : Character($0) })
   }
 }
 
