@@ -38,8 +38,11 @@ public struct ServerLimits: Hashable, Sendable {
 
 extension ServerLimits {
   private enum Figure: Sendable {
-    case count(any WritableKeyPath<ServerLimits, Int> & Sendable)
+    case count(any WritableKeyPath<ServerLimits, Int> & Sendable, most: Int = Self.usualMost)
     case rate(any WritableKeyPath<ServerLimits, Double> & Sendable)
+
+    static let usualMost = 1 << 40
+    var most: Int { if case .count(_, let most) = self { most } else { Self.usualMost } }
   }
 
   private static let figures: [(name: String, figure: Figure)] = [
@@ -47,14 +50,11 @@ extension ServerLimits {
     ("tracks", .count(\.tracks)), ("subscriptions", .count(\.subscriptions)), ("voices", .count(\.voices)),
     ("recordings", .count(\.recordings)),
     ("connections", .count(\.connections)), ("connections-per-address", .count(\.connectionsPerAddress)),
-    ("message-bytes", .count(\.messageBytes)), ("message-burst", .rate(\.messageBurst)),
+    // WebSocket frames of more than 32 bits are not read.
+    ("message-bytes", .count(\.messageBytes, most: 1 << 30)), ("message-burst", .rate(\.messageBurst)),
     ("messages-per-second", .rate(\.messagesPerSecond)), ("address-burst", .rate(\.addressBurst)),
     ("address-messages-per-second", .rate(\.addressMessagesPerSecond)), ("unread-bytes", .count(\.unreadBytes)),
   ]
-
-  private static let most = 1 << 40
-  /// WebSocket frames of more than 32 bits are not read.
-  private static let mostMessageBytes = 1 << 30
 
   /// In the order in which they are told.
   public static var names: [String] { figures.map(\.name) }
@@ -68,12 +68,11 @@ extension ServerLimits {
         throw ServerError(
           description: "there is no limit '\(name)'; there are \(Self.names.joined(separator: ", "))")
       }
-      let most = name == "message-bytes" ? Self.mostMessageBytes : Self.most
-      guard let value = Int(number), 1...most ~= value else {
-        throw ServerError(description: "'\(name)' takes a whole number from 1 to \(most)")
+      guard let value = Int(number), 1...figure.most ~= value else {
+        throw ServerError(description: "'\(name)' takes a whole number from 1 to \(figure.most)")
       }
       switch figure {
-      case .count(let path): self[keyPath: path] = value
+      case .count(let path, _): self[keyPath: path] = value
       case .rate(let path): self[keyPath: path] = Double(value)
       }
     }
