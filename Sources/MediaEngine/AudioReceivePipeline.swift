@@ -4,7 +4,8 @@ package import KoineTransport
 
 /// The play-out buffer of one talker: packets in as they come, 10 ms out whenever the loudspeaker asks.
 ///
-/// Orders packets, waits as long as their jitter demands, and changes the pace by single pitch periods to get there.
+/// Orders packets, waits as long as their jitter demands, and changes the pace by single pitch periods to get there; what is
+/// left behind by far more is left out.
 /// What is missing at its turn is recovered from the next packet's coarse copy (RFC 7587, 2.1.7), else made up.
 /// Any thread may push; one mixer pulls. `@unchecked Sendable`: all state sits in `state`.
 package final class AudioReceivePipeline: @unchecked Sendable {

@@ -7,6 +7,9 @@ struct PlayoutBuffer {
   private struct Entry {
     let frame: EncodedFrame
     let lateness: Duration
+
+    /// Since the quickest possible arrival.
+    func waited(at now: Tick) -> Duration { now - frame.arrived + lateness }
   }
 
   private enum Phase {
@@ -17,6 +20,10 @@ struct PlayoutBuffer {
 
   private static let packetLength = 960
   private static let resyncLimit: Int64 = 48_000 * 2
+  /// By how much more than it should may wait: what is beyond is left out, for a pitch period at a time it would take minutes.
+  private static let patience = Duration.milliseconds(500)
+  /// Five seconds.
+  private static let capacity = 250
   /// Made-up sound fades out after this many packets in a row.
   private static let concealmentLimit = 5
 
@@ -59,11 +66,12 @@ struct PlayoutBuffer {
       _ = delay.arrived(position: position(of: frame), at: frame.arrived)  // so that the target grows
       return
     }
-    guard entries.count < 250 else { return }
     let entry = Entry(frame: frame, lateness: delay.arrived(position: position(of: frame), at: frame.arrived))
     let index = entries.lastIndex { $0.frame.sequence <= frame.sequence }.map { $0 + 1 } ?? 0
     if index > 0, entries[index - 1].frame.sequence == frame.sequence { return }
     entries.insert(entry, at: index)
+    // Nobody has asked for sound for long: the newest is what they will want.
+    if entries.count > Self.capacity { entries.removeFirst() }
   }
 
   private var lastPlayed: EncodedFrame?
@@ -129,7 +137,7 @@ struct PlayoutBuffer {
   }
 
   private mutating func begin(hold: Duration, at now: Tick) {
-    guard let first = entries.first, now - first.frame.arrived + first.lateness >= delay.target + hold else { return }
+    guard let first = entries.first, first.waited(at: now) >= delay.target + hold else { return }
     phase = .playing
     nextSequence = first.frame.sequence
     nextTimestamp = first.frame.rtpTimestamp
@@ -140,6 +148,7 @@ struct PlayoutBuffer {
   }
 
   private mutating func decodeNext(hold: Duration, at now: Tick) {
+    catchUp(hold: hold, at: now)
     guard let expected = nextSequence else { return }
     if let entry = entries.first, entry.frame.sequence == expected {
       entries.removeFirst()
@@ -149,6 +158,23 @@ struct PlayoutBuffer {
     } else {
       wait()
     }
+  }
+
+  /// More waits than the target asks for by far, as the machine has stood still, or does not keep up, or much came at once:
+  /// goes on with what is due now. A way that has only become longer brings nothing that could be left out.
+  private mutating func catchUp(hold: Duration, at now: Tick) {
+    guard let first = entries.first, let last = entries.last else { return }
+    let goal = delay.target + hold
+    // On the sender's clock, rests included: where there is one in between, nobody has asked for sound meanwhile.
+    guard first.waited(at: now) - last.waited(at: now) > goal + Self.patience else { return }
+    // The last that is due: after a rest of the sender what follows has its own time to wait.
+    let due = entries.lastIndex { $0.waited(at: now) >= last.waited(at: now) + goal } ?? 0
+    guard due > 0 else { return }
+    statistics.accelerated += due * Self.packetLength
+    entries.removeFirst(due)
+    (nextSequence, nextTimestamp) = (entries[0].frame.sequence, entries[0].frame.rtpTimestamp)
+    countConcealed()
+    (doubtful, concealedInARow, held) = (0, 0, nil)
   }
 
   private mutating func decode(_ entry: Entry, hold: Duration, at now: Tick) {
@@ -161,7 +187,7 @@ struct PlayoutBuffer {
     var pcm = decoder?.decode(entry.frame) ?? []
     if pcm.isEmpty { pcm = decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels) }
     let length = pcm.count / channels
-    adapt(&pcm, waited: now - entry.frame.arrived + entry.lateness, hold: hold)
+    adapt(&pcm, waited: entry.waited(at: now), hold: hold)
     append(pcm)
     nextSequence = entry.frame.sequence + 1
     nextTimestamp = entry.frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)

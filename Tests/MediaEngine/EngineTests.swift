@@ -277,6 +277,55 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(figures.concealed > 0)
   }
 
+  /// Two in three blocks only are asked for, for a minute: by a machine that does not keep up.
+  @Test func soundThatIsNotPlayedIsNotPlayedLate() throws {
+    let scheduler = Scheduler.virtual()
+    let talker = AudioReceivePipeline(scheduler: scheduler)
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler,
+      output: Wire(scheduler, .init()) { talker.push($0) })
+    try send.start()
+    var block = AudioBlock(captured: .zero)
+    var longest = Duration.zero
+    for turn in 0..<6_000 {
+      scheduler.advance(to: scheduler.now + .milliseconds(10))
+      guard turn % 3 > 0, talker.pull(into: &block, at: scheduler.now) else { continue }
+      longest = max(longest, scheduler.now - block.captured)
+    }
+    send.stop()
+    #expect(longest < .milliseconds(800))
+    #expect(talker.statistics.concealedFraction < 0.01)
+    #expect(talker.statistics.accelerated > 48_000 * 15)
+  }
+
+  /// From one moment on everything is a second longer on its way.
+  @Test func aWayThatBecomesLongerIsNotTakenForABacklog() throws {
+    let scheduler = Scheduler.virtual()
+    let talker = AudioReceivePipeline(scheduler: scheduler)
+    let lane = scheduler.lane("longer way")
+    let begun = scheduler.now
+    let wire = Wire(scheduler, .init(jitter: .milliseconds(20))) { frame in
+      guard scheduler.now - begun > .seconds(5) else { return talker.push(frame) }
+      lane.post(at: scheduler.now + .seconds(1)) {
+        var late = frame
+        late.arrived = scheduler.now
+        talker.push(late)
+      }
+    }
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler, output: wire)
+    try send.start()
+    var block = AudioBlock(captured: .zero)
+    for _ in 0..<2_000 {
+      scheduler.advance(to: scheduler.now + .milliseconds(10))
+      _ = talker.pull(into: &block, at: scheduler.now)
+    }
+    send.stop()
+    // Taken for one, it would cost ten seconds: for as long the quickest arrival is remembered.
+    #expect(talker.statistics.concealedFraction < 0.1)
+    #expect(talker.statistics.accelerated < 48_000 * 2)
+  }
+
   @Test func theMixSaturates() {
     let scheduler = Scheduler.virtual()
     let ear = Screen()
