@@ -31,28 +31,17 @@ final class ForwardBenchmark {
     var warmUp = 8
   }
 
-  private struct Client {
-    let peer: Peer
-    let connection: ConnectionID
-    let address: SocketAddress
-    let socket: Int32
-    var isConnected = false
-    /// Of a publisher.
-    var camera: SenderID?
-    var frames = 0
-  }
-
   private let settings: Settings
   private let router: Router
   private let routerAddress: SocketAddress
   private let routerSocket: UDPSocket
   /// The floor sends from a socket of its own.
   private let floorSocket: Int32
-  private var clients: [Client] = []
+  private var clients: [ForwardClient] = []
   private var now = Tick(nanoseconds: 1_000_000_000)
-  private var inbox = DatagramRing(count: 16_384)
+  /// One for each hand.
+  private var readers: [ForwardReader] = []
   private let out = Bytes(capacity: 1_600)
-  private let input = Bytes(capacity: 1_600)
   private var media = Meter()
   private var control = Meter()
   private var floor = Meter()
@@ -90,6 +79,7 @@ final class ForwardBenchmark {
       crew = Crew(hands: hands)
       ways = (0..<hands).map { _ in WayOut(routerSocket.makeSender()) }
     }
+    readers = (0..<(settings.hands ?? 1)).map { _ in ForwardReader() }
     bare = bare_forwarder_open(
       Int32(settings.receivers), clients.dropFirst(settings.publishers).map(\.address.port), floorSocket)
     guard bare != nil else { throw BenchmarkError("no AES-128-GCM in libcrypto") }
@@ -186,7 +176,7 @@ final class ForwardBenchmark {
     let peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(100 + index)), now: now)
     let address = SocketAddress.loopback(port: port)
     peer.addLocalAddress(address)
-    clients.append(Client(peer: peer, connection: ConnectionID(index), address: address, socket: socket))
+    clients.append(ForwardClient(peer: peer, connection: ConnectionID(index), address: address, socket: socket))
     router.open(ConnectionID(index), at: now)
     router.handle(
       .join(
@@ -272,30 +262,23 @@ final class ForwardBenchmark {
       on: camera, at: now)
   }
 
-  /// The clients' own time and what they have to say; not measured.
+  /// The clients' own time and what they have to say; not measured. All hands help, so that none has been asleep when the
+  /// router's turn comes: in a server that has as much to do as it can, none is.
   private func runClients() {
-    for index in clients.indices {
-      let client = clients[index]
-      if let deadline = client.peer.deadline, deadline <= now { client.peer.handleTimeout(at: now) }
-      while true {
-        let count = bare_receive(client.socket, input.base, input.capacity)
-        guard count > 0 else { break }
-        let datagram = inbox.take()
-        datagram.append(UnsafeRawBufferPointer(start: input.base, count: count))
-        client.peer.handle(datagram, from: routerAddress, to: client.address, at: now)
-      }
-      while let transmit = client.peer.poll(into: out.writable, at: now) {
-        let datagram = inbox.take()
-        datagram.append(UnsafeRawBufferPointer(start: out.base, count: transmit.count))
+    let (clients, readers, now, source) = (clients, readers, now, routerAddress)
+    let read = { (index: Int, hand: Int) in readers[hand].run(clients[index], index, from: source, at: now) }
+    if let crew { crew.share(clients.count, read) } else { clients.indices.forEach { read($0, 0) } }
+    for reader in readers {
+      for (index, datagram) in reader.said {
         if index < settings.publishers || crew != nil {
-          publisherDatagrams.append((client.address, datagram))
+          publisherDatagrams.append((clients[index].address, datagram))
         } else {
           if isMeasuring { control.begin() }
-          router.handle(datagram, from: client.address, to: routerAddress, at: now)
+          router.handle(datagram, from: clients[index].address, to: routerAddress, at: now)
           if isMeasuring { control.end() }
         }
       }
-      while client.peer.pollEvent() != nil {}
+      reader.said.removeAll(keepingCapacity: true)
     }
   }
 
@@ -305,13 +288,18 @@ final class ForwardBenchmark {
     defer { if crew != nil, isMeasuring { turnsCPU += CPU.process - before } }
     if isMeasuring { media.begin() }
     for (address, datagram) in publisherDatagrams {
+      guard crew == nil else {
+        router.take(datagram, from: address, to: routerAddress, at: now)
+        continue
+      }
       let isMedia = datagram.count > 1_000
       let before = bare_allocations()
       router.handle(datagram, from: address, to: routerAddress, at: now)
       if isMedia { note(before) }
     }
     publisherDatagrams.removeAll(keepingCapacity: true)
-    if let deadline = router.deadline, deadline <= now { router.handleTimeout(at: now) }
+    router.handleArrivals(by: crew, at: now)
+    if let deadline = router.deadline, deadline <= now { router.handleTimeout(by: crew, at: now) }
     sendAll()
     if isMeasuring { media.end() }
   }
@@ -383,24 +371,6 @@ final class ForwardBenchmark {
   }
 
   private func drainAll() {
-    for client in clients { while bare_receive(client.socket, input.base, input.capacity) > 0 {} }
-  }
-}
-
-/// Where one hand writes and sends.
-private final class WayOut: @unchecked Sendable {  // one thread at a time, as `Crew` says
-  private let out = Bytes(capacity: 1_600)
-  private let sender: UDPSender
-  /// Of pictures.
-  var packets = 0
-
-  init(_ sender: UDPSender) { self.sender = sender }
-
-  func send(_ departure: Departure) {
-    while let transmit = departure.poll(into: out.writable) {
-      sender.send(UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination)
-      if transmit.count > 1_000 { packets += 1 }
-    }
-    sender.flush()
+    for client in clients { while bare_receive(client.socket, out.base, out.capacity) > 0 {} }
   }
 }

@@ -26,8 +26,11 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
     var v6 = in6_addr()
     guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
-    let (high, low) = withUnsafeBytes(of: &v6) {
-      (UInt64(bigEndian: $0.load(as: UInt64.self)), UInt64(bigEndian: $0.load(fromByteOffset: 8, as: UInt64.self)))
+    let (high, low) = withUnsafeBytes(of: &v6) {  // aligned to four bytes only
+      (
+        UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+        UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      )
     }
     self.init(ipv6High: high, low: low, port: port)
   }

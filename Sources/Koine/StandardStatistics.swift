@@ -78,7 +78,9 @@ public struct CodecStatistics: Sendable, Hashable, Codable {
 /// What the other side reports of an own stream: `remote-inbound-rtp`.
 public struct RemoteInboundRTPStatistics: Sendable, Hashable, Codable {
   public var kind: String
-  /// 0...1.
+  /// Of all layers.
+  public var packetsLost: Int
+  /// Of the layer that loses most, 0...1.
   public var fractionLost: Double
   /// In seconds.
   public var jitter: Double
@@ -162,8 +164,9 @@ extension StreamStatistics {
   public var remoteInboundRTP: RemoteInboundRTPStatistics? {
     outgoing.map { outgoing in
       RemoteInboundRTPStatistics(
-        kind: stream.kind.isVideo ? "video" : "audio", fractionLost: outgoing.reportedLoss,
-        jitter: outgoing.reportedJitter / 1_000, roundTripTime: outgoing.roundTripTime.map { $0 / 1_000 })
+        kind: stream.kind.isVideo ? "video" : "audio", packetsLost: outgoing.reportedLost,
+        fractionLost: outgoing.reportedLoss, jitter: outgoing.reportedJitter / 1_000,
+        roundTripTime: outgoing.roundTripTime.map { $0 / 1_000 })
     }
   }
 }

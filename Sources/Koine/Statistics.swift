@@ -9,8 +9,10 @@ public struct LinkStatistics: Sendable, Hashable {
     public var keyFramesRequested = 0
     /// Packets asked for again.
     public var nacks = 0
-    /// Fraction lost as the other side last reported it, 0...1.
+    /// Fraction lost as the other side last reported it, of the layer that loses most, 0...1.
     public var reportedLoss = 0.0
+    /// Packets that never came, as the other side last reported it, of all layers; those sent again in time have come.
+    public var reportedLost = 0
     /// As the other side last reported it, in milliseconds.
     public var reportedJitter = 0.0
     /// In milliseconds; nil before the first report that tells.

@@ -112,6 +112,7 @@ extension LinkStatistics.Outgoing {
     keyFramesRequested = figures.keyFrameRequests
     nacks = figures.nacksReceived
     reportedLoss = figures.reportedLoss
+    reportedLost = figures.reportedLost
     reportedJitter = figures.reportedJitter
     roundTripTime = figures.roundTrip?.inMilliseconds
   }

@@ -17,8 +17,11 @@ final class Forwarder {
 
   unowned let track: PublishedTrack
   unowned let receiver: Member
+  /// The receiver's.
+  private(set) var seat: Seat
   /// How the receiver gets it.
   let media: Media
+  private let isAudio: Bool
   private var sender: SenderID
   private var splice: Splice
   private var temporal = TemporalFilter()
@@ -43,15 +46,17 @@ final class Forwarder {
   /// The track and its owner may be gone.
   private var isOver = false
 
-  init(_ track: PublishedTrack, to receiver: Member, media: Media, sender: SenderID, random: inout SeededRandom) {
-    (self.track, self.receiver, self.media, self.sender) = (track, receiver, media, sender)
+  init(_ track: PublishedTrack, to receiver: Member, media: Media, random: inout SeededRandom) {
+    (self.track, self.receiver, self.media, seat) = (track, receiver, media, receiver.seat)
+    isAudio = track.codec.isAudio
+    sender = seat.peer.addSender(media.outgoing(track.codec))
     splice = Splice(clockRate: track.codec.clockRate, random: &random)
     target = track.layers.count - 1
   }
 
   /// Whether it can go on only from a key frame.
   var needsKeyFrame: Bool {
-    !track.codec.isAudio && !rests && receiver.isConnected
+    !isAudio && !rests && seat.isConnected
       && (current != target || stretch != track.stretch || temporal.isBroken)
   }
 
@@ -61,28 +66,29 @@ final class Forwarder {
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
   /// Whether anything may go this way at all.
-  var isOpen: Bool { !isOver && !rests && receiver.isConnected }
+  var isOpen: Bool { !isOver && !rests && seat.isConnected }
 
   /// Passes a packet on, unless it is not what the receiver should get now. Touches nothing but this way and its receiver's
   /// peer: those of several receivers may be walked at once.
   /// - Returns: whether it did.
   func forward(_ passing: Passing, at now: Tick) -> Bool {
-    let (shared, numbers, facts) = (passing.packet, passing.numbers, passing.facts)
     guard isOpen else { return false }
-    if current != shared.layer || stretch != passing.stretch {
-      guard facts.startsKeyFrame || track.codec.isAudio, takes(shared.layer, at: now) else { return false }
-      begin(shared.layer, at: numbers, of: passing.stretch, now: now)
+    let layer = passing.packet.layer
+    if current != layer || stretch != passing.stretch {
+      guard passing.facts.startsKeyFrame || isAudio, takes(layer, at: now) else { return false }
+      begin(layer, at: passing.numbers, of: passing.stretch, now: now)
     }
     var isLeftOut = false
-    if !temporal.admits(facts, numbers) {
-      if splice.skip(numbers) { return false }
+    if !temporal.admits(passing.facts, passing.numbers) {
+      if splice.skip(passing.numbers) { return false }
       isLeftOut = true  // its number has been kept for it: it goes out empty
     }
-    guard let out = splice.rewritten(numbers, now: now) else { return false }
-    receiver.seat.peer.forward(
-      isLeftOut ? shared.emptied : shared, on: sender, sequence: UInt16(truncatingIfNeeded: out.sequence),
+    guard let out = splice.rewritten(passing.numbers, now: now) else { return false }
+    seat.peer.forward(
+      isLeftOut ? passing.packet.emptied : passing.packet, on: sender,
+      sequence: UInt16(truncatingIfNeeded: out.sequence),
       timestamp: out.timestamp,
-      picture: track.codec.isAudio
+      picture: isAudio
         ? nil : PictureNumbers(pictureID: out.pictureID, tl0PictureIndex: out.tl0PictureIndex), at: now)
     packets += 1
     return true
@@ -103,7 +109,7 @@ final class Forwarder {
   }
 
   private func begin(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
-    if let current, layer < current { receiver.seat.peer.dropQueued(of: sender) }
+    if let current, layer < current { seat.peer.dropQueued(of: sender) }
     let aligned = self.stretch == stretch ? aligned(numbers.timestamp, of: layer) : nil
     splice.cut(at: numbers, aligned: aligned, now: now)
     current = layer
@@ -133,12 +139,13 @@ final class Forwarder {
   /// Lets the receiver's sender reports count from the publisher's.
   func anchor(_ layer: Int, captured: Tick, timestamp: UInt32) {
     guard current == layer, stretch == track.stretch else { return }
-    receiver.seat.peer.anchorReports(of: sender, captured: captured, timestamp: splice.shifted(timestamp))
+    seat.peer.anchorReports(of: sender, captured: captured, timestamp: splice.shifted(timestamp))
   }
 
   /// Its receiver has another peer from now on; numbers go on.
-  func restart(on peer: Peer) {
-    sender = peer.addSender(media.outgoing(track.codec))
+  func restart(on seat: Seat) {
+    self.seat = seat
+    sender = seat.peer.addSender(media.outgoing(track.codec))
     current = nil
   }
 
@@ -163,12 +170,12 @@ final class Forwarder {
   }
 
   /// Whether the layer has to be sent for it.
-  func wants(_ layer: Int) -> Bool { !rests && receiver.isConnected && (target == layer || current == layer) }
+  func wants(_ layer: Int) -> Bool { !rests && seat.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
   func end() {
     isOver = true
-    receiver.seat.peer.removeSender(sender)
+    seat.peer.removeSender(sender)
     receiver.giveSources(of: media)
   }
 }

@@ -20,8 +20,6 @@ final class Member {
   private weak var line: Connection?
   var tracks: [PublishedTrack] = []
   var subscriptions: [Forwarder] = []
-  /// Whether media flows.
-  var isConnected = false
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
   /// When what let it in ends.
@@ -58,6 +56,9 @@ final class Member {
     expires = grants.validFor.map { now + $0 }
     deadline = now + limits.connectTimeout
   }
+
+  /// Whether media flows.
+  var isConnected: Bool { seat.isConnected }
 
   /// Whether it can come back when its connection or its media path breaks.
   var isResumable: Bool { connection != nil && line?.isResumable == true }

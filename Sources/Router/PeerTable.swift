@@ -7,6 +7,8 @@ final class Seat {
   let number: Int
   /// Who it belongs to; nil once that participant has left.
   var member: Member?
+  /// Whether media flows.
+  var isConnected = false
   /// The addresses whose datagrams go to this peer without further questions, the latest last.
   fileprivate var boundTo: [SocketAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
@@ -121,8 +123,6 @@ final class PeerTable {
     share(seats, by: crew, ofUse: arrivals) { $0.takeIn(at: now) }
     arrivals = 0
     for seat in seats {
-      // It may have been put out meanwhile, by what another had to say.
-      if isSeated(seat) { for arrival in seat.arrived { bind(seat, to: arrival.source) } }
       seat.arrived.removeAll(keepingCapacity: true)
       touch(seat)
       afterwards(seat)
@@ -163,8 +163,7 @@ final class PeerTable {
     return self.passing.count - 1
   }
 
-  func owe(_ passing: Int, by forwarder: Forwarder) {
-    let seat = forwarder.receiver.seat
+  func owe(_ passing: Int, to seat: Seat, by forwarder: Forwarder) {
     seat.owed.append((forwarder, passing))
     touch(seat)
   }

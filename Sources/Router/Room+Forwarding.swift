@@ -27,7 +27,7 @@ extension Room {
         passing
         ?? peers.note(Passing(packet: packet, numbers: numbers, facts: facts, stretch: track.stretch))
       passing = number
-      peers.owe(number, by: forwarder)
+      peers.owe(number, to: forwarder.seat, by: forwarder)
     }
   }
 

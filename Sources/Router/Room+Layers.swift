@@ -83,7 +83,7 @@ extension Room {
     // As much as going up to the last choice takes: with less the estimate could stop growing just below it. A number that
     // no path carries is as good as any larger one.
     let wanted = (wishes * Self.room + voices) / Self.usable
-    member.seat.peer.wantedBitrate = Int(min(wanted, Double(SignalingLimits.bitrate)))
+    if member.seat.peer.want(Int(min(wanted, Double(SignalingLimits.bitrate))), at: now) { peers.touch(member.seat) }
     for forwarder in pictures where !forwarder.track.layers[forwarder.target].isOn {
       tellWanted(of: forwarder.track, at: now)
     }

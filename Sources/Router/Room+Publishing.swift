@@ -52,7 +52,7 @@ extension Room {
       for forwarder in track.forwarders {
         forwarder.receiver.subscriptions.removeAll { $0 === forwarder }
         forwarder.end()
-        peers.touch(forwarder.receiver.seat)
+        peers.touch(forwarder.seat)
       }
       track.forwarders.removeAll()
       member.seat.peer.removeReceiver(track.receiver)

@@ -49,7 +49,7 @@ extension Room {
   ) -> Forwarder {
     let media = outgoing(track, to: member, types)
     let forwarder = Forwarder(
-      track, to: member, media: media, sender: member.seat.peer.addSender(media.outgoing(track.codec)), random: &random)
+      track, to: member, media: media, random: &random)
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)
@@ -83,7 +83,7 @@ extension Room {
     let track = forwarder.track
     track.forwarders.removeAll { $0 === forwarder }
     forwarder.end()
-    peers.touch(forwarder.receiver.seat)
+    peers.touch(forwarder.seat)
     cancelIdleRequests(of: track)
   }
 

@@ -113,7 +113,7 @@ final class Room {
   /// Its media path is gone: if it can come back, it has the longer grace for it.
   private func losesPath(_ member: Member, at now: Tick) {
     guard member.isResumable else { return remove(member, told: .dropped, others: .dropped, at: now) }
-    member.isConnected = false
+    member.seat.isConnected = false
     member.deadline = now + limits.resumeGrace
     watch(member)
     outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.connection)
@@ -125,12 +125,12 @@ final class Room {
     member.seat.member = nil
     member.seat = seat
     seat.member = member
-    (member.isConnected, member.bitrate, member.meter) = (false, nil, PathMeter())
+    (member.bitrate, member.meter) = (nil, PathMeter())
     for track in member.tracks {
       track.restart(on: seat.peer)
       for layer in track.layers.indices { track.layers[layer].requests.cancel() }
     }
-    for forwarder in member.subscriptions { forwarder.restart(on: seat.peer) }
+    for forwarder in member.subscriptions { forwarder.restart(on: seat) }
     member.deadline = now + limits.connectTimeout
     watch(member)
     outbox.post(.mediaRestarted(Description(seat.peer.localDescription)), to: member.connection)
@@ -267,7 +267,7 @@ final class Room {
   }
 
   private func connected(_ member: Member, at now: Tick) {
-    member.isConnected = true
+    member.seat.isConnected = true
     member.deadline = member.connection == nil ? member.deadline : nil
     if member.deadline == nil { watched.removeAll { $0 === member } }
     for forwarder in member.subscriptions where forwarder.needsKeyFrame {

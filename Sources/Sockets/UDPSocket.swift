@@ -124,7 +124,7 @@ extension SocketAddress {
       guard var address = koine_in6(&storage)?.pointee else { return nil }
       let (high, low) = withUnsafeBytes(of: &address.sin6_addr) {
         (
-          UInt64(bigEndian: $0.load(as: UInt64.self)),
+          UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
           UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         )
       }

@@ -199,6 +199,7 @@ extension Peer {
         figures.retransmitted += stream.retransmitted
         figures.nacksReceived += stream.nacksReceived
         figures.reportedLoss = max(figures.reportedLoss, stream.reportedLoss)
+        figures.reportedLost += stream.reportedLost
         figures.reportedJitter = max(figures.reportedJitter, stream.reportedJitter)
         figures.roundTrip = stream.roundTrip ?? figures.roundTrip
       }

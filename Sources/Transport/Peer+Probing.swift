@@ -1,4 +1,4 @@
-import KoineBase
+package import KoineBase
 import KoineRTP
 
 // Clusters of packets that find out what the path carries beyond what is being sent.
@@ -8,6 +8,16 @@ extension Peer {
 
   /// What the path out carries, in bit/s. What should be sent now, as `PeerEvent.estimate` tells, may be less for a moment.
   package var capacity: Int { estimator.capacity }
+
+  /// There would be so much to send, in bit/s. Said again and again, as long as it is so: where nothing goes out, because the
+  /// path is too narrow for it, no report comes that would let the path be measured anew.
+  /// - Returns: whether there is something to be polled.
+  package func want(_ bitrate: Int, at now: Tick) -> Bool {
+    wantedBitrate = bitrate
+    guard isConnected, probe == nil, estimator.isQuiet(at: now) else { return false }
+    considerProbe(at: now)
+    return probe != nil
+  }
 
   /// Begins a cluster if there is more to send than the path is known to carry.
   func considerProbe(at now: Tick) {

@@ -11,8 +11,10 @@ public struct PeerStatistics: Sendable, Hashable, Codable {
     public var nacksReceived = 0
     /// Key frames asked for.
     public var keyFrameRequests = 0
-    /// As the other side last reported, 0...1.
+    /// As the other side last reported of the layer that loses most, 0...1.
     public var reportedLoss = 0.0
+    /// Packets that never came, as the other side last reported of each layer; those sent again in time have come.
+    public var reportedLost = 0
     /// As the other side last reported, in milliseconds.
     public var reportedJitter = 0.0
     /// Nil before the first report that tells.

@@ -37,7 +37,7 @@ struct StatisticsTests {
     #expect(video.decodeCPU < decodeTime * 1.1 + 0.01, "no other thread decodes")
     #expect(received.totalFreezesDuration == 0 && received.frameWidth == 320 && received.frameHeight == 180)
     let remote = try #require(ana.streams.compactMap(\.remoteInboundRTP).first { $0.kind == "video" })
-    #expect(remote.fractionLost == 0 && remote.jitter < 0.01)
+    #expect(remote.fractionLost == 0 && remote.packetsLost == 0 && remote.jitter < 0.01)
     #expect((0.045...0.06).contains(try #require(remote.roundTripTime)))
     #expect((0.045...0.06).contains(try #require(ana.candidatePair.currentRoundTripTime)))
     #expect(ana.candidatePair.bytesSent > sent.bytesSent && ben.candidatePair.bytesReceived > received.bytesReceived)

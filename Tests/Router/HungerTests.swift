@@ -1,4 +1,6 @@
 import KoineBase
+import KoineSignaling
+import KoineSimulatedNetwork
 import Testing
 
 @testable import KoineRouter
@@ -24,5 +26,32 @@ struct HungerTests {
     #expect(rest { _ in 1_500_000 } == 40)
     #expect(rest { min(1_500_000 + Double($0) * 100_000, 4_000_000) }.map { 50...70 ~= $0 } == true)
     #expect(rest { 3_000_000 + 1_000_000 * Double($0 % 7) / 7 }.map { 40...50 ~= $0 } == true, "it wavers")
+  }
+
+  /// It needs a fifth more than its 18 Mbit/s: more than the 20 that any path was once said to carry at most.
+  @Test(arguments: [true, false]) func aPictureOfManyMegabitsGoesOnOnceItsPathIsWide(besideSound: Bool) throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[1].wayDown = LinkConditioner(
+      spec: try NetworkSpec("rate=2M,delay=20ms;15s:rate=60M"), seed: 3, start: world.now)
+    var rests: [Bool] {
+      clients[1].messages.compactMap { if case .starved(_, let isStarved) = $0 { isStarved } else { nil } }
+    }
+    // Without it nothing at all comes while the picture rests.
+    if besideSound {
+      clients[0].publish(.microphone)
+      clients[0].sendSound("microphone", seconds: 42)
+      clients[1].subscribe(to: "ana", "microphone")
+    }
+    clients[0].publish(.camera, bitrates: [18_000_000])
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPicture("camera", number: 0, isKey: true)
+    world.run(.seconds(15))
+    #expect(rests == [true])
+    world.run(.seconds(25))
+    #expect(rests == [true, false])
+    clients[0].sendPictures("camera", seconds: 1)
+    world.run(.seconds(1.2))
+    #expect(clients[1].frames("ana", "camera").count > 25)
   }
 }

@@ -6,8 +6,6 @@ extension Meeting {
   /// What has been counted of a stream so far.
   private struct Count {
     var bytes = 0, packets = 0
-    /// Of what is sent, as each report said of its time.
-    var lost = 0.0
   }
 
   private static let interval = Duration.seconds(1)
@@ -56,11 +54,10 @@ extension Meeting {
     var count = last
     count.bytes = stream.outgoing?.bytes ?? stream.incoming?.bytes ?? 0
     count.packets = stream.outgoing?.packets ?? stream.incoming?.packets ?? 0
-    count.lost += (stream.outgoing?.reportedLoss ?? 0) * Double(max(count.packets - last.packets, 0))
     var words: [String: Any] = [
       "jitter": stream.incoming?.jitter ?? 0.0, "bitrate": Double(max(count.bytes - last.bytes, 0)) * 8 / 1_000,
       "totalPackets": count.packets, "rtt": figures.roundTripTime ?? 0.0,
-      "packetsLost": stream.incoming?.lost ?? Int(count.lost),
+      "packetsLost": stream.incoming?.lost ?? stream.outgoing?.reportedLost ?? 0,
     ]
     if let codec = stream.codec { words["codec"] = codec.rawValue }
     if let sent = stream.sentVideo { words["size"] = ["width": sent.width, "height": sent.height] }

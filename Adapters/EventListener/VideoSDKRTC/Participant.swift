@@ -55,8 +55,8 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
 
   // MARK: Figures
 
-  /// Of the last second: `jitter`, `rtt` in ms, `bitrate` in kbit/s, `totalPackets`, `packetsLost`, `codec`; with pictures
-  /// `size` besides. Nil while there is no such stream.
+  /// Of the last second `jitter`, `rtt` in ms, `bitrate` in kbit/s; since the stream began `totalPackets` and `packetsLost`;
+  /// and `codec`, with pictures `size` besides. Nil while there is no such stream.
   public func getAudioStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .audio)] } }
   public func getVideoStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .video)] } }
   public func getShareStats() -> [String: Any]? { state.withLock { $0.figures[.share] } }

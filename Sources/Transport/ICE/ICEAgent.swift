@@ -254,11 +254,11 @@ package struct ICEAgent {
     } else {
       soonest = soonest.sooner(nextConsentCheck).sooner(nomination?.next)
     }
-    return soonest.sooner(checklist.deadline(now, where: isChecked))
+    return soonest.sooner(checklist.deadline(now, of: checked))
   }
 
   /// Once there is a pair, only what the other end chooses instead is checked.
-  private func isChecked(_ pair: ICEChecklist.Pair) -> Bool { selected == nil || (!isControlling && pair.isNominated) }
+  private var checked: ICEChecklist.Choice { selected == nil ? .all : isControlling ? .none : .nominated }
 
   package mutating func handleTimeout(at now: Tick) {
     self.now = now
@@ -289,13 +289,13 @@ package struct ICEAgent {
       guard let count = reply.message.write(into: out, key: local.password) else { continue }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
-    guard let remote, role != .lite, !isOver else { return nil }
+    guard role != .lite, !isOver, let remote else { return nil }
     if let selected, let check = nextWatch() {
       return write(check, to: remote, into: out, selected.local, selected.remote)
     }
     var random = random
     let isControlling = isControlling
-    let next = checklist.next(at: now, where: isChecked) {
+    let next = checklist.next(at: now, of: checked) {
       ICECheck(transaction: .random(using: &random), asControlling: isControlling, nominates: false, at: now)
     }
     self.random = random

@@ -56,6 +56,19 @@ struct ICEChecklist {
     fileprivate var isWaiting: Bool { if case .waiting = state { true } else { false } }
   }
 
+  /// Which pairs are checked at all.
+  enum Choice {
+    case all, nominated, none
+
+    fileprivate func takes(_ pair: Pair) -> Bool {
+      switch self {
+      case .all: true
+      case .nominated: pair.isNominated
+      case .none: false
+      }
+    }
+  }
+
   private static let limit = 100
   /// Between the first checks of two pairs: RFC 8445, 14.2.
   private static let pacing = Duration.milliseconds(50)
@@ -102,10 +115,9 @@ struct ICEChecklist {
 
   // MARK: Time
 
-  /// - Parameter wanted: which pairs are checked at all.
-  func deadline(_ now: Tick, where wanted: (Pair) -> Bool) -> Tick? {
+  func deadline(_ now: Tick, of choice: Choice) -> Tick? {
     var soonest: Tick?
-    for pair in pairs where wanted(pair) {
+    for pair in pairs where choice.takes(pair) {
       switch pair.state {
       case .waiting: soonest = soonest.sooner(max(now, nextStart))
       case .inProgress(let check): soonest = soonest.sooner(check.next)
@@ -123,13 +135,13 @@ struct ICEChecklist {
 
   /// The next request that is due: what was sent before comes first, then those the other end has reached us on.
   mutating func next(
-    at now: Tick, where wanted: (Pair) -> Bool, makeCheck: () -> ICECheck
+    at now: Tick, of choice: Choice, makeCheck: () -> ICECheck
   ) -> (check: ICECheck, local: SocketAddress, remote: SocketAddress)? {
-    for index in pairs.indices where wanted(pairs[index]) {
+    for index in pairs.indices where choice.takes(pairs[index]) {
       if case .inProgress(let check) = pairs[index].state, check.isDue(at: now) { return send(check, index, at: now) }
     }
     guard now >= nextStart else { return nil }
-    let waiting = pairs.indices.filter { pairs[$0].isWaiting && wanted(pairs[$0]) }
+    let waiting = pairs.indices.filter { pairs[$0].isWaiting && choice.takes(pairs[$0]) }
     guard let index = waiting.first(where: { pairs[$0].isTriggered }) ?? waiting.first else { return nil }
     nextStart = now + Self.pacing
     return send(makeCheck(), index, at: now)

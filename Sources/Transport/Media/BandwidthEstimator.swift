@@ -66,6 +66,8 @@ struct BandwidthEstimator {
   /// After so long without a word something is wrong with the path; each further stretch halves what is sent.
   private static let silenceLimit = Duration.milliseconds(1_500)
   private static let silenceStep = Duration.seconds(1)
+  /// Nothing has been reported on for so long: what was said of a queue then is no longer so.
+  private static let quiet = Duration.seconds(1)
   /// If sending less for so long has not made the queue shorter, it is not ours.
   private static let drainLimit = Duration.milliseconds(1_500)
 
@@ -110,10 +112,15 @@ struct BandwidthEstimator {
     return sent.add(size: size, probe: probe, at: now)
   }
 
+  /// Whether nothing goes out that would be reported on.
+  func isQuiet(at now: Tick) -> Bool { lastFeedback.map { now - $0 > Self.quiet } ?? false }
+
   /// Should a cluster be sent?
   /// - Parameter wanted: what there would be to send, in bit/s.
   mutating func planProbe(wanted: Int, at now: Tick) -> ProbeControl.Cluster? {
-    guard remoteEstimate == nil, probeEnd == nil, lastQueue < Self.shortQueue, trend.usage != .over else { return nil }
+    guard remoteEstimate == nil, probeEnd == nil,
+      isQuiet(at: now) || (lastQueue < Self.shortQueue && trend.usage != .over)
+    else { return nil }
     let wanted = min(Double(wanted), Double(limits.maximum), lossCeiling.bitrate)
     return probing.plan(estimate: delayEstimate, wanted: wanted, at: now)
   }

@@ -34,6 +34,8 @@ struct StoredPacket {
   }
 
   var size: Int { Int(count) }
+  /// What tells it from others; the block is not touched to read it.
+  fileprivate var label: (sequence: UInt16, storedAt: Tick) { (sequence, storedAt) }
   var bytes: UnsafeRawBufferPointer { payload.readable.part(Int(start)..<Int(start) + Int(count)) }
 }
 
@@ -116,18 +118,20 @@ struct PacketHistory {
   mutating func store(_ packet: consuming StoredPacket, pool: inout BytesPool) {
     let sequence = packet.sequence
     let now = packet.storedAt
-    while slots.count < limit, let old = slots[index(sequence)], old.sequence != sequence,
+    while slots.count < limit, let old = slots[index(sequence)]?.label, old.sequence != sequence,
       now - old.storedAt < Self.lifetime
     {
       grow()
     }
     let slot = index(sequence)
-    if let old = slots[slot]?.payload {
-      slots[slot] = nil
-      pool.give(old)
-    }
+    empty(slot, into: &pool)
     slots[slot] = consume packet
     forget(before: sequence, at: now, pool: &pool)
+  }
+
+  private mutating func empty(_ slot: Int, into pool: inout BytesPool) {
+    guard let old = slots[slot].take() else { return }
+    pool.give(old.payload)
   }
 
   /// A few at a time, so that one packet never pays for many.
@@ -139,10 +143,9 @@ struct PacketHistory {
     if newest &- sequence >= UInt16(slots.count) { sequence = newest &- UInt16(slots.count - 1) }
     for _ in 0..<3 where sequence != newest {
       let slot = index(sequence)
-      if let old = slots[slot], old.sequence == sequence {
+      if let old = slots[slot]?.label, old.sequence == sequence {
         guard now - old.storedAt >= Self.lifetime else { break }
-        slots[slot] = nil
-        pool.give(old.payload)
+        empty(slot, into: &pool)
       }
       sequence &+= 1
     }
@@ -150,8 +153,8 @@ struct PacketHistory {
   }
 
   subscript(sequence: UInt16) -> StoredPacket? {
-    guard let packet = slots[index(sequence)], packet.sequence == sequence else { return nil }
-    return packet
+    let slot = index(sequence)
+    return slots[slot]?.sequence == sequence ? slots[slot] : nil
   }
 
   /// - Parameter isQueued: it is only about to be sent.

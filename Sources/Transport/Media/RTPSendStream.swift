@@ -20,6 +20,7 @@ struct RTPSendStream {
   private(set) var nacksReceived = 0
   /// As the other side last reported, 0...1.
   private(set) var reportedLoss = 0.0
+  private(set) var reportedLost = 0
   /// In milliseconds.
   private(set) var reportedJitter = 0.0
   private(set) var roundTrip: Duration?
@@ -151,6 +152,7 @@ struct RTPSendStream {
   /// - Returns: the round trip time, if the block allows to tell (RFC 3550, 6.4.1).
   mutating func reported(_ block: ReportBlock, at now: Tick) -> Duration? {
     reportedLoss = Double(block.fractionLost) / 256
+    reportedLost = max(Int(block.cumulativeLost), 0)  // below zero where packets came twice
     reportedJitter = Double(block.jitter) * 1_000 / Double(parameters.codec.clockRate)
     guard block.lastSenderReport != 0 else { return nil }
     let units = LocalClock.ntp(of: now).compact &- block.lastSenderReport &- block.delaySinceLastReport

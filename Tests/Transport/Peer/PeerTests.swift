@@ -68,6 +68,30 @@ extension PeerPair {
     #expect(frames[0].isKey && !frames[1].isKey)
   }
 
+  @Test func whatIsReportedLostIsTheSumOverLayers() throws {
+    let pair = try PeerPair.connected(link: .init(loss: 0.1, delay: .milliseconds(10)))
+    let layers = StreamParameters(
+      mid: "v", codec: .vp8, payloadType: 96, rtxPayloadType: nil,
+      encodings: [.init(rid: "q", ssrc: 11), .init(rid: "h", ssrc: 12)])
+    let sender = pair.client.addSender(layers)
+    let receiver = pair.server.addReceiver(layers, mode: .packets)
+    for number in 0..<300 {
+      for layer in 0..<2 {
+        var picture = pair.picture(number, size: layer == 0 ? 1_000 : 4_000, isKey: number == 0)
+        picture.layer = UInt8(layer)
+        pair.client.send(picture, on: sender, at: pair.now)
+      }
+      pair.run(for: .microseconds(33_333))
+    }
+    pair.link.loss = 0
+    pair.run(for: .seconds(10))
+    let sent = try #require(pair.client.statistics(at: pair.now).outgoing[sender])
+    let received = try #require(pair.server.statistics(at: pair.now).incoming[receiver])
+    #expect(sent.packets > 1_300 && received.lost > 90)
+    // But for what was lost at the very end, of which nobody knows.
+    #expect(sent.reportedLost == received.lost && sent.packets - received.packets - received.lost <= 5)
+  }
+
   @Test func tellsTheExactTimeOfCapture() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
