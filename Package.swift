@@ -172,7 +172,7 @@ let package = Package(
 
     // Floor 7
     room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
-    room("Composition", leansOn: ["Koine", "KoineMediaEngine", "KoineTokens"]),
+    room("Composition", leansOn: ["Koine", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
 
     // Floor 8
     adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
@@ -325,7 +325,7 @@ let package = Package(
       "CallAgent",
       of: [
         "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "KoineTokens", "Koine",
-        "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+        "KoineEmbeddedBackend", "KoineSignaling", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
     tests(
       "MeetingSession",
@@ -350,7 +350,8 @@ let package = Package(
     tests(
       "Composition",
       of: [
-        "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport", "KoineTokens",
+        "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineSignaling", "KoineTestSupport",
+        "KoineTokens",
       ]),
     tests(
       "Conformance",
@@ -364,7 +365,7 @@ let package = Package(
       "Testing",
       of: [
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
-        "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
+        "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], compiled: asAppsAre),
     tests(
       "Porting",

@@ -14,7 +14,9 @@ struct Record: AsyncParsableCommand {
       Takes part unseen: decodes everybody, lays out, mixes, encodes. OUT is a .webm file (VP8 and Opus), a fragmented \
       .mp4 or rtmp://HOST/APP/KEY (H.264 and AAC unless other encoders are asked for), or a .m3u8 playlist with its \
       pieces beside it (VP9 and Opus unless encoders are asked for). Ends after --seconds, on SIGTERM or SIGINT, or with \
-      the room. Exit code: 0; 69 if the room cannot be reached, or is lost before the end; 73 if nothing can be written.
+      the room. While the room is out of reach, the last picture is recorded for up to --patience seconds; standard \
+      error says when that begins and ends. Exit code: 0; 69 if the room cannot be reached, or is lost and not found \
+      again, which leaves what came before; 73 if nothing can be written.
       """)
 
   @Option(help: "Which room.")
@@ -50,6 +52,9 @@ struct Record: AsyncParsableCommand {
   @Option(help: "Ends after so long; 0: when told to.")
   var seconds = 0.0
 
+  @Option(help: "For so many seconds it is tried to come back to a room that is lost, 0 to 60.")
+  var patience = 30
+
   @Option(help: "Adds so many participants of the common layer, so that there is something to see.")
   var peers = 0
 
@@ -58,6 +63,7 @@ struct Record: AsyncParsableCommand {
     guard (1...60).contains(fps) else { throw ValidationError("--fps takes 1 to 60") }
     guard (100_000...20_000_000).contains(bitrate) else { throw ValidationError("--bitrate takes 100000 to 20000000") }
     guard seconds >= 0, seconds <= 86_400 else { throw ValidationError("--seconds takes 0 to 86400") }
+    guard (0...60).contains(patience) else { throw ValidationError("--patience takes 0 to 60") }
     guard (0...16).contains(peers) else { throw ValidationError("--peers takes 0 to 16") }
     if videoEncoder != nil || soundEncoder != nil, place.pathExtension.lowercased() == "webm" {
       throw ValidationError("--video-encoder and --sound-encoder are not for .webm, which is VP8 and Opus as they come")
@@ -103,6 +109,7 @@ struct Record: AsyncParsableCommand {
     var request = RecordingRequest(room: room, credential: credential)
     (request.width, request.height) = try pixels()
     (request.framesPerSecond, request.bitrate, request.layout) = (fps, bitrate, layout)
+    request.patience = .seconds(patience)
     return request
   }
 
@@ -114,16 +121,25 @@ struct Record: AsyncParsableCommand {
     return (width, height)
   }
 
+  private static func tell(_ line: String) { KoineSampleSupport.print("koine record: \(line)", to: .standardError) }
+
   /// Until it is over, time is up, or somebody says so.
   private func wait(for recording: any RoomRecording) async {
-    let seconds = seconds
+    let (seconds, patience) = (seconds, patience)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
         for await _ in Signals.stream(of: [SIGTERM, SIGINT]) { break }
       }
       group.addTask {
         let end = ContinuousClock.now + .seconds(seconds)
+        var isLost = false
         while recording.isRunning, seconds == 0 || ContinuousClock.now < end, !Task.isCancelled {
+          let isInterrupted = recording.isInterrupted
+          guard recording.isRunning else { break }  // given up, which is not being back
+          if isInterrupted != isLost {
+            isLost.toggle()
+            Self.tell(isLost ? "the room is out of reach, and tried again for \(patience) s" : "back in the room")
+          }
           try? await Task.sleep(for: .milliseconds(100))
         }
       }

@@ -84,9 +84,7 @@ struct Serve: AsyncParsableCommand {
     let desk = Lock<RecordingDesk?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingDesk.names : RecordingDesk.namesOfFiles
-      configuration.attendant = ServerAttendant(names: names) { word in
-        desk.withLock { $0 }?.hear(word.topic, word.payload, from: word.sender, in: word.room)
-      }
+      configuration.attendant = Attendant(names: names) { word in desk.withLock { $0 }?.hear(word) }
     }
     do {
       let server = try await Server.start(configuration)
@@ -118,7 +116,7 @@ struct Serve: AsyncParsableCommand {
         folder: URL(fileURLWithPath: folder, isDirectory: true), sendsOn: settings.livestreams,
         limit: settings.limits.recordings),
       world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
-      say: { server.say($0.payload, as: $0.name, to: $0.participant, stands: $0.stands, in: $0.room) },
+      say: { server.say($0) },
       log: { logger.info("\($0)") })
   }
 

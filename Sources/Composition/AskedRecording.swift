@@ -1,15 +1,23 @@
 import Foundation
 import Koine
+import struct KoineSignaling.Attendant
 
 /// One recording that somebody has asked for, from its beginning to its end.
 ///
 ///     starting ─→ started ─→ (playable) ─→ stopping ─→ stopped        failed or broken ─→ stopped
 ///
-/// What happens to it happens on its world's delivery queue, one thing after the other.
+/// A live stream is started once its server has answered. Before, it has failed; later, it has broken.
+///
+/// What happens to it happens on its seat's delivery queue, one thing after the other.
 final class AskedRecording: Sendable {
   private struct State {
     var room: ComposedRoom?
+    var observation: Observation?
     var stage = RecorderWords.Stage.starting
+    /// In the room, and writing.
+    var hasBegun = false
+    /// Folders that were not there before.
+    var made: [URL] = []
   }
 
   private let kind: String
@@ -18,8 +26,8 @@ final class AskedRecording: Sendable {
   /// As the room is told.
   private let name: String
   private let asker: Participant.ID
-  private let world: World
-  private let tell: @Sendable (RecordingDesk.Word) -> Void
+  private let seat: Seat
+  private let tell: @Sendable (Attendant.Answer) -> Void
   private let log: @Sendable (String) -> Void
   private let isOver: @Sendable () -> Void
   private let lane: Lane
@@ -27,14 +35,16 @@ final class AskedRecording: Sendable {
 
   init(
     _ kind: String, _ request: RecordingRequest, to places: [URL], knownAs name: String, for asker: Participant.ID,
-    in world: World, say: @escaping @Sendable (RecordingDesk.Word) -> Void, log: @escaping @Sendable (String) -> Void,
+    on seat: Seat, say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
     isOver: @escaping @Sendable () -> Void
   ) {
     (self.kind, self.request, self.places, self.name) = (kind, request, places, name)
-    (self.asker, self.world) = (asker, world)
+    (self.asker, self.seat) = (asker, seat)
     (tell, self.log, self.isOver) = (say, log, isOver)
-    lane = world.backend.scheduler.lane("asked recording")
+    lane = seat.world.backend.scheduler.lane("asked recording")
   }
+
+  private var world: World { seat.world }
 
   // MARK: From any thread
 
@@ -58,39 +68,37 @@ final class AskedRecording: Sendable {
 
   private func enter() {
     guard stage == .starting else { return }  // stopped before it began
-    let room = ComposedRoom(request, in: world, credential: request.credential ?? "") { [weak self] in
+    let room = ComposedRoom(request, of: seat.session, in: world) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.broke() }
     }
-    state.withLock { $0.room = room }
-    room.session.observe { [weak self] event in self?.handle(event) }
-    room.session.join { [weak self] outcome in
+    let observation = seat.session.observe { [weak self] event in self?.handle(event) }
+    state.withLock { ($0.room, $0.observation) = (room, observation) }
+    seat.enter { [weak self] outcome in
       guard let self, stage == .starting else { return }
       do {
         try outcome.get()
         try begin(room)
       } catch {
         log("cannot record \(LogText(request.room)): \(error)")
-        over()
-        say(.failed, to: asker)
+        failed()
       }
     }
   }
 
   private func begin(_ room: ComposedRoom) throws {
     for place in places where place.isFileURL {  // found out before anything is composed
-      try FileManager.default.createDirectory(
-        at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+      let folder = place.deletingLastPathComponent()
+      if !FileManager.default.fileExists(atPath: folder.path) { state.withLock { $0.made.append(folder) } }
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
     let outputs = try places.map { try BroadcastOutputs.make(for: $0) }
     try room.begin(outputs) { [weak self] in
-      guard let self, kind == RoomWord.playlist else { return }
-      world.delivery.deliver { [weak self] in
-        if let self, stage == .started { say(.playable) }
-      }
+      guard let self else { return }
+      world.delivery.deliver { [weak self] in self?.opened() }
     }
-    say(.started)
-    log("records \(LogText(request.room)) to \(names)")
+    state.withLock { $0.hasBegun = true }
+    if kind != RoomWord.livestream { started() }
     // Who is there is told after one has come in: an empty room is one that is still empty a while later.
     lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
       guard let self else { return }
@@ -98,11 +106,22 @@ final class AskedRecording: Sendable {
     }
   }
 
+  /// Others can open what is written.
+  private func opened() {
+    if kind == RoomWord.livestream, stage == .starting { started() }
+    if kind == RoomWord.playlist, stage == .started { say(.playable) }
+  }
+
+  private func started() {
+    say(.started)
+    log("records \(LogText(request.room)) to \(names)")
+  }
+
   /// Whoever asked may have gone before the recorder came.
   private static let patience = Duration.seconds(3)
 
   private func endIfAlone() {
-    if stage != .starting, state.withLock({ $0.room?.session.participants.isEmpty ?? false }) { end(for: nil) }
+    if hasBegun, seat.session.participants.isEmpty { end(for: nil) }
   }
 
   /// Harmless when over already.
@@ -120,29 +139,37 @@ final class AskedRecording: Sendable {
 
   private func broke() {
     guard [.starting, .started, .playable].contains(stage) else { return }
-    log("the recording \(names) has broken")
-    say(.broken, to: asker)
+    let room = state.withLock { $0.room }
+    do { try room?.finish() } catch { log("the recording \(names) has broken: \(error)") }
+    failed()
+  }
+
+  /// Why comes first: with `stopped` the next may begin.
+  private func failed() {
+    say(stage == .starting ? .failed : .broken, to: asker)
     over()
   }
 
   private func over() {
     guard stage != .stopped else { return }
     say(.stopped)
-    let room = state.withLock { state in
-      defer { state.room = nil }
-      return state.room
+    let (room, observation) = state.withLock { state in
+      defer { (state.room, state.observation) = (nil, nil) }
+      return (state.room, state.observation)
     }
     try? room?.finish()  // what could not be written has been told
-    room?.session.leave { withExtendedLifetime(room) {} }
+    for folder in state.withLock({ $0.made }) { rmdir(folder.path) }  // those with nothing in them
+    observation?.cancel()
+    seat.leave()
     isOver()
   }
 
   private func handle(_ event: SessionEvent) {
     switch event {
     case .participantLeft: endIfAlone()
-    case .stateChanged(.ended): if stage != .starting { end(for: nil) }  // else whoever waits for it hears why
+    case .stateChanged(.ended): if hasBegun { end(for: nil) }  // else whoever waits for it hears why
     case .stateChanged(.connected):  // perhaps again, and the room may have forgotten
-      if stage != .starting { say(stage) }
+      if hasBegun { say(stage) }
     default: break
     }
   }
@@ -150,6 +177,7 @@ final class AskedRecording: Sendable {
   // MARK: Telling
 
   private var stage: RecorderWords.Stage { state.withLock { $0.stage } }
+  private var hasBegun: Bool { state.withLock { $0.hasBegun } }
   /// For logs: of a server its name only, because what follows lets one stream there.
   private var names: String {
     places.map { $0.isFileURL ? $0.path : "\($0.scheme ?? "")://\($0.host ?? "")" }.joined(separator: ", ")
@@ -159,9 +187,6 @@ final class AskedRecording: Sendable {
     let hasPlace = [.started, .playable].contains(stage)
     let words = RecorderWords(stage, place: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }
-    tell(
-      RecordingDesk.Word(
-        room: request.room, name: kind, payload: Array(words.text.utf8), participant: participant,
-        stands: stage != .stopped))
+    tell(.init(Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room))
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 public import Koine
 import KoineMediaEngine
 import KoineTokens
@@ -13,7 +14,8 @@ public struct ComposingRecorder: RoomRecorder {
   public func record(_ request: RecordingRequest, to output: any BroadcastOutput, in world: World) async throws
     -> any RoomRecording
   {
-    let room = ComposedRoom(request, in: world, credential: try request.credential ?? Self.pass(for: request.room))
+    let credential = try request.credential ?? Self.pass(for: request.room)
+    let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: credential, in: world), in: world)
     do {
       try await room.session.join()
     } catch {
@@ -46,9 +48,15 @@ final class ComposedRoom: RoomRecording, Sendable {
     var pictures: [Koine.Stream] = []
     /// Of those, which are shown.
     var shown: [Koine.Stream.ID] = []
+    var heard: [Koine.Stream.ID] = []
+    var observation: Observation?
     var leader: Participant.ID?
     var broadcasts: [Broadcast] = []
     var isOver = false
+    /// The room is out of reach.
+    var isInterrupted = false
+    /// Gives it up.
+    var resignation: Alarm?
     /// Why nothing more could be written, or the end of it not.
     var failure: (any Error)?
   }
@@ -58,21 +66,42 @@ final class ComposedRoom: RoomRecording, Sendable {
   private let layout: RecordingRequest.Layout
   private let people: Int
   private let bitrate: Int
+  private let patience: Duration
+  private let lane: Lane
   private let state = Lock(State())
+  /// Entered by who ends it, until what is written has been finished.
+  private let unfinished = DispatchGroup()
   /// Called once, on a lane, when nothing more can be written.
   private let onFailure: @Sendable () -> Void
 
+  /// - Parameter session: perhaps in the room already, and others' too; the caller is on the delivery queue then.
   init(
-    _ request: RecordingRequest, in world: World, credential: String, onFailure: @escaping @Sendable () -> Void = {}
+    _ request: RecordingRequest, of session: Session, in world: World,
+    onFailure: @escaping @Sendable () -> Void = {}
   ) {
+    self.session = session
     (layout, people, bitrate) = (request.layout, request.people ?? .max, request.bitrate)
+    patience = request.patience
+    lane = world.backend.scheduler.lane("recorder")
     self.onFailure = onFailure
     composition = Composition(
       width: request.width, height: request.height, framesPerSecond: request.framesPerSecond, in: world)
-    session = Session(
+    let observation = session.observe { [weak self] event in self?.handle(event) }
+    state.withLock { state in
+      state.observation = observation
+      state.leader = session.dominantSpeaker
+    }
+    for participant in session.participants {
+      for stream in participant.streams { handle(.streamAdded(stream, participant)) }
+    }
+    if session.state == .reconnecting { interrupted() }
+  }
+
+  /// Unseen, and heard by nobody.
+  static func session(_ request: RecordingRequest, credential: String, in world: World) -> Session {
+    Session(
       JoinRequest(room: request.room, credential: credential, name: "recorder"), in: world,
       options: SessionOptions(loudspeaker: Unheard()))
-    session.observe { [weak self] event in self?.handle(event) }
   }
 
   /// Once the room is entered.
@@ -100,34 +129,57 @@ final class ComposedRoom: RoomRecording, Sendable {
   }
 
   var isRunning: Bool { state.withLock { !$0.isOver } }
+  var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
 
   func stop() async throws {
-    end()
+    let outcome = Result { try finish() }
     await session.leave()
-    if let failure = state.withLock({ $0.failure }) { throw failure }
+    try outcome.get()
   }
 
-  /// Finishes what is written, and stays in the room.
+  /// Finishes what is written, and stays in the room; waits where another thread is about it.
   /// - Throws: when it could not be finished, or had broken before.
   func finish() throws {
     end()
+    unfinished.wait()
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
   /// Once, whoever says so first: the app, the room, or a disk that is full. What failed is told by `stop()`.
-  private func end() {
-    let broadcasts = state.withLock { state in
+  /// - Parameter isDue: asked in the same step that ends it.
+  /// - Returns: what `isDue` has said.
+  @discardableResult private func end(if isDue: (State) -> Bool = { _ in true }, for reason: (any Error)? = nil) -> Bool
+  {
+    let ending: (isFirst: Bool, broadcasts: [Broadcast])? = state.withLock { state in
+      guard isDue(state) else { return nil }
       defer { state.isOver = true }
-      return state.isOver ? [] : state.broadcasts
+      state.failure = state.failure ?? reason
+      if !state.isOver { unfinished.enter() }
+      return (!state.isOver, state.isOver ? [] : state.broadcasts)
     }
+    guard let (isFirst, broadcasts) = ending else { return false }
+    isBack()
     for broadcast in broadcasts {
       do { try broadcast.stop() } catch { note(error) }
     }
+    if isFirst { unfinished.leave() }
+    letGo()
+    return true
+  }
+
+  /// The session may be others' too, and go on.
+  private func letGo() {
+    let (observation, shown, heard) = state.withLock { state in
+      defer { (state.observation, state.shown, state.heard) = (nil, [], []) }
+      return (state.observation, state.shown, state.heard)
+    }
+    observation?.cancel()
+    for id in shown { hide(id) }
+    for id in heard { fallSilent(id) }
   }
 
   private func fail(_ error: any Error) {
-    note(error)
-    end()
+    end(for: error)
     onFailure()
   }
 
@@ -137,14 +189,38 @@ final class ComposedRoom: RoomRecording, Sendable {
 
   // MARK: On the delivery queue
 
+  private func interrupted() {
+    state.withLock { $0.isInterrupted = !$0.isOver }
+    let alarm = lane.post(at: lane.scheduler.now + patience) { [weak self] in self?.giveUp() }
+    state.withLock { $0.resignation = alarm }
+  }
+
+  private func isBack() {
+    let alarm = state.withLock { state in
+      defer { (state.isInterrupted, state.resignation) = (false, nil) }
+      return state.resignation
+    }
+    alarm?.cancel()
+  }
+
+  /// On the lane.
+  private func giveUp() {
+    let seconds = Int(patience.inSeconds.rounded())
+    let reason = SessionError(.unreachable, "the room was lost, and could not be reached again within \(seconds) s")
+    if end(if: { $0.isInterrupted && !$0.isOver }, for: reason) { onFailure() }
+  }
+
   private func handle(_ event: SessionEvent) {
+    guard isRunning else { return }
     switch event {
+    case .stateChanged(.reconnecting): interrupted()
+    case .stateChanged(.connected): isBack()
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
       guard !owner.isLocal else { return }
       stream.kind.isAudio ? hear(stream) : show(stream, !stream.isMuted)
     case .streamRemoved(let stream, let owner):
       guard !owner.isLocal else { return }
-      stream.kind.isAudio ? fallSilent(stream) : show(stream, false)
+      stream.kind.isAudio ? fallSilent(stream.id) : show(stream, false)
     case .dominantSpeakerChanged(let leader):
       state.withLock { $0.leader = leader }
       layOut()
@@ -159,13 +235,19 @@ final class ComposedRoom: RoomRecording, Sendable {
     let name = stream.id.description
     guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
     inlet.source = stream.id.participant
+    state.withLock { $0.heard.append(stream.id) }
     session.attach(inlet as any AudioSink, to: stream.id)
   }
 
-  private func fallSilent(_ stream: Koine.Stream) {
-    let name = stream.id.description
-    if let inlet = composition.soundInput(name) { session.detach(inlet as any AudioSink, from: stream.id) }
-    composition.remove(name)
+  private func fallSilent(_ id: Koine.Stream.ID) {
+    state.withLock { $0.heard.removeAll { $0 == id } }
+    if let inlet = composition.soundInput(id.description) { session.detach(inlet as any AudioSink, from: id) }
+    composition.remove(id.description)
+  }
+
+  private func hide(_ id: Koine.Stream.ID) {
+    if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
+    composition.remove(id.description)
   }
 
   private func show(_ stream: Koine.Stream, _ isThere: Bool) {
@@ -187,10 +269,7 @@ final class ComposedRoom: RoomRecording, Sendable {
       ?? (layout == .speaker ? pictures.first { $0.id.participant == leader } ?? pictures.first : nil)
     let ordered = ((large.map { [$0] } ?? []) + pictures.filter { $0.id != large?.id }).prefix(people)
     let new = ordered.map(\.id)
-    for id in shown where !new.contains(id) {
-      if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
-      composition.remove(id.description)
-    }
+    for id in shown where !new.contains(id) { hide(id) }
     for stream in ordered where !shown.contains(stream.id) {
       let (id, name) = (stream.id, stream.id.description)
       guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.pictureInput(name) else {

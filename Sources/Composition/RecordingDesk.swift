@@ -1,11 +1,12 @@
 import Dispatch
 public import Foundation
 public import Koine
+public import struct KoineSignaling.Attendant
 
 /// Records rooms for those in them who ask, beside the router: a recording goes on when who began it leaves, and ends with
 /// the last participant, or when somebody stops it.
 ///
-/// What is asked, and what becomes of it, are messages of the room (`RoomWord.ofRecorder`). With a folder of its own recordings
+/// An `Attendant` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder of its own recordings
 /// lie there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`; else where those who ask say, who are
 /// in this process then.
 public final class RecordingDesk: Sendable {
@@ -19,7 +20,7 @@ public final class RecordingDesk: Sendable {
     public var folder: URL?
     /// Whether rooms are sent on to servers that those name who ask (RTMP).
     public var sendsOn: Bool
-    /// How many go on at a time: each decodes its room, and codes a picture and a sound of it.
+    /// How many go on at a time: each codes a picture and a sound of its room, which is decoded once for all of them.
     public var limit: Int
     /// What recordings are like, but for their room and how many are seen.
     public var look = RecordingRequest(room: "")
@@ -29,84 +30,97 @@ public final class RecordingDesk: Sendable {
     }
   }
 
-  /// What the desk says in a room, as one of its names.
-  public struct Word: Sendable {
-    public let room: String
-    public let name: String
-    public let payload: [UInt8]
-    /// Nil: everybody, who comes later too.
-    public let participant: Participant.ID?
-    /// Whether it stands until the next word of that name.
-    public let stands: Bool
-  }
-
   private struct Key: Hashable {
     let room, kind: String
   }
 
   private struct State {
     var underWay: [Key: AskedRecording] = [:]
+    /// By room.
+    var seats: [String: Seat] = [:]
     var isClosed = false
   }
 
   private let rules: Rules
   private let world: @Sendable () -> World?
   private let credential: @Sendable (_ room: String) throws -> String
-  private let say: @Sendable (Word) -> Void
+  private let say: @Sendable (Attendant.Answer) -> Void
   private let log: @Sendable (String) -> Void
   private let state = Lock(State())
 
   /// - Parameters:
-  ///   - world: how the rooms are reached, asked for each recording; nil: not any more.
-  ///   - credential: what lets the recorder into a room: to receive, unseen.
+  ///   - world: how the rooms are reached, asked whenever one is to be entered; nil: not any more.
+  ///   - credential: what lets the recorder into a room, asked with it: to receive, unseen.
   ///   - say: called for what the desk says, one word after the other for each recording.
   ///   - log: told what begins, ends and fails, in words for people.
   public init(
     _ rules: Rules, world: @escaping @Sendable () -> World?,
-    credential: @escaping @Sendable (_ room: String) throws -> String, say: @escaping @Sendable (Word) -> Void,
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    credential: @escaping @Sendable (_ room: String) throws -> String,
+    say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     (self.rules, self.world, self.credential, self.say, self.log) = (rules, world, credential, say, log)
   }
 
   /// What somebody in a room has said to the desk. From any thread; returns at once.
-  public func hear(_ topic: String, _ payload: [UInt8], from sender: Participant.ID, in room: String) {
-    switch topic {
+  public func hear(_ word: Attendant.Word) {
+    switch word.topic {
     case RoomWord.stop:
-      let key = Key(room: room, kind: String(decoding: payload, as: UTF8.self))
-      state.withLock { $0.underWay[key] }?.stop(for: sender)
-    case let kind where RoomWord.ofRecorder.contains(kind): begin(kind, payload, for: sender, in: room)
+      let key = Key(room: word.room, kind: String(decoding: word.payload, as: UTF8.self))
+      state.withLock { $0.underWay[key] }?.stop(for: word.sender)
+    case let kind where RoomWord.ofRecorder.contains(kind): begin(kind, asked: word)
     default: break
     }
   }
 
-  private func begin(_ kind: String, _ payload: [UInt8], for sender: Participant.ID, in room: String) {
+  private func begin(_ kind: String, asked word: Attendant.Word) {
+    let room = word.room
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
     do {
-      guard let wish = RecordingWish(payload) else { throw Refusal(reason: "it is not understood what is wished") }
+      guard let wish = RecordingWish(word.payload) else { throw Refusal(reason: "it is not understood what is wished") }
       let places = try places(kind, wish, room)
-      guard let world = world() else { throw Refusal(reason: "nothing to record with") }
       var request = rules.look
-      (request.room, request.credential) = (room, try credential(room))
-      request.people = wish.people
+      (request.room, request.people) = (room, wish.people)
+      let seat = try seat(for: request)
       let recording = AskedRecording(
-        kind, request, to: places, knownAs: name(of: places, kind), for: sender, in: world, say: say, log: log
+        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender, on: seat,
+        say: say, log: log
       ) {
         [weak self] in self?.state.withLock { $0.underWay[key] = nil }
       }
-      let isTaken = state.withLock { state in
-        guard !state.isClosed, state.underWay.count < rules.limit, state.underWay[key] == nil else { return false }
+      let obstacle: String? = state.withLock { state in
+        if state.isClosed { return "nothing is begun any more" }
+        if state.underWay[key] != nil { return "it goes on already" }
+        if state.underWay.count >= rules.limit {
+          return "\(rules.limit) recordings go on, and there is room for no more"
+        }
         state.underWay[key] = recording
-        return true
+        return nil
       }
-      guard isTaken else { throw Refusal(reason: "\(rules.limit) recordings go on, and there is room for no more") }
+      if let obstacle {
+        seat.leave()
+        throw Refusal(reason: obstacle)
+      }
       recording.start()
     } catch {
       log("does not record \(LogText(room)): \(error)")
       let words = RecorderWords(.failed)
-      say(Word(room: room, name: kind, payload: Array(words.text.utf8), participant: sender, stands: false))
+      say(.init(Array(words.text.utf8), as: kind, to: word.sender, stands: false, in: room))
     }
+  }
+
+  /// One that is in the room, or will be.
+  private func seat(for request: RecordingRequest) throws -> Seat {
+    let room = request.room
+    if let seat = state.withLock({ $0.seats[room] }), seat.share() { return seat }
+    guard let world = world() else { throw Refusal(reason: "nothing to record with") }
+    var request = request
+    request.credential = try credential(room)
+    let seat = Seat(request, in: world) { [weak self] seat in
+      self?.state.withLock { if $0.seats[room] === seat { $0.seats[room] = nil } }
+    }
+    state.withLock { $0.seats[room] = seat }
+    return seat
   }
 
   /// Ends all of them: returns once their files are finished. Nothing is begun any more.
@@ -144,9 +158,10 @@ public final class RecordingDesk: Sendable {
   }
 
   /// What the room is told of where it goes: nothing of the folder, and nobody's key to a server.
-  private func name(of places: [URL], _ kind: String) -> String {
+  /// - Parameter folder: of the desk's own.
+  package static func name(of places: [URL], _ kind: String, in folder: URL? = nil) -> String {
     guard kind != RoomWord.livestream, let place = places.first else { return "" }
-    guard rules.folder != nil else { return place.absoluteString }
+    guard folder != nil else { return place.absoluteString }
     return place.pathComponents.suffix(kind == RoomWord.playlist ? 2 : 1).joined(separator: "/")
   }
 
@@ -177,10 +192,8 @@ extension RecordingDesk {
           backend.map { World(backend: $0.inside, delivery: delivery, stamps: stamps, effort: effort) }
         },
         credential: { try ComposingRecorder.pass(for: $0) },
-        say: { [weak backend] word in
-          backend?.say(word.payload, as: word.name, to: word.participant, stands: word.stands, in: word.room)
-        })
-      return Attendance(names: names) { desk.hear($0.topic, $0.payload, from: $0.sender, in: $0.room) }
+        say: { [weak backend] in backend?.say($0) })
+      return Attendant(names: names) { desk.hear($0) }
     }
   }
 }

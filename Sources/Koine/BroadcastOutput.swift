@@ -102,6 +102,15 @@ public struct BroadcastOutputError: Error, Hashable, Sendable, CustomStringConve
   public let url: URL
   public let known: [String]
   public var description: String {
-    "nothing writes to '\(url)'; there is: \(known.isEmpty ? "nothing" : known.joined(separator: ", "))"
+    "nothing writes to '\(place)'; there is: \(known.isEmpty ? "nothing" : known.joined(separator: ", "))"
+  }
+
+  /// Of a server nothing that lets one stream there: that is its address's last part, or a query.
+  private var place: String {
+    guard !url.isFileURL else { return url.absoluteString }
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return "\(url.scheme ?? ""):" }
+    (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+    parts.percentEncodedPath = parts.percentEncodedPath.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+    return parts.string ?? "\(url.scheme ?? ""):"
   }
 }

@@ -21,6 +21,9 @@ public struct RecordingRequest: Sendable {
   public var bitrate = 2_100_000
   /// How many pictures are shown at a time, those first that came first; nil: all.
   public var people: Int?
+  /// For how long it is tried to come back to a room that is out of reach, before the recording ends with an error: up to a
+  /// minute. Meanwhile what was seen last is recorded on.
+  public var patience = Duration.seconds(30)
 
   public init(room: String, credential: String? = nil) { (self.room, self.credential) = (room, credential) }
 }
@@ -28,6 +31,8 @@ public struct RecordingRequest: Sendable {
 /// A recording under way. It ends by itself when the room closes or puts it out.
 public protocol RoomRecording: AnyObject, Sendable {
   var isRunning: Bool { get }
+  /// Whether the room is out of reach for now.
+  var isInterrupted: Bool { get }
   /// Finishes the file, and leaves the room.
   /// - Throws: when what was to be written could not be; `SessionError` when the connection to the room was lost.
   func stop() async throws

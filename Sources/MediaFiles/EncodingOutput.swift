@@ -89,6 +89,8 @@ private final class CodedPlace: @unchecked Sendable {
 
   let kind: Kind
   private let url: URL
+  /// Of an `.mp4`; a playlist is read while it is written, and stays as it is.
+  private let file: FilePlace?
   private let encoders: EncodingOutput.Encoders
   private let interruption: Interruption
   private var plan: BroadcastPlan?
@@ -116,6 +118,7 @@ private final class CodedPlace: @unchecked Sendable {
     }
     if url.isFileURL { try RecordingError.check(url.path) }
     (self.url, self.encoders, self.interruption) = (url, encoders, interruption)
+    file = kind == .mp4 ? FilePlace(url.path) : nil
   }
 
   /// Without the key, which is nobody's business.
@@ -123,13 +126,7 @@ private final class CodedPlace: @unchecked Sendable {
     url.isFileURL ? url.path : url.deletingLastPathComponent().absoluteString + "…"
   }
 
-  private var path: String {
-    switch kind {
-    case .mp4: url.path + ".part"
-    case .hls: url.path
-    case .rtmp: url.absoluteString
-    }
-  }
+  private var path: String { file?.part ?? (kind == .hls ? url.path : url.absoluteString) }
 
   private var muxer: String {
     switch kind {
@@ -240,9 +237,8 @@ private final class CodedPlace: @unchecked Sendable {
 
   private func fail(_ failure: RecordingError) {
     guard problem == nil else { return }
-    let failure = kind == .mp4 && isOpen ? failure.keeping(path) : failure
     problem = failure
-    onFailure?(failure)
+    onFailure?(file?.told(failure, isPlayable: isOpen) ?? failure)
     (onFailure, readableHandler) = (nil, nil)
   }
 
@@ -252,7 +248,7 @@ private final class CodedPlace: @unchecked Sendable {
     guard !isClosed else { return }
     isClosed = true
     release()
-    if kind == .mp4 { unlink(path) }
+    file?.abandon()
   }
 
   func close() -> Result<Void, RecordingError> {
@@ -268,12 +264,8 @@ private final class CodedPlace: @unchecked Sendable {
     isClosed = true
     let closing = release()
     if kind == .mp4, closing < 0 { fail(RecordingError(path: Self.text(of: url), reason: MediaReader.reason(closing))) }
-    if problem == nil, isOpen, kind == .mp4, rename(path, url.path) != 0 {
-      fail(RecordingError(path: url.path, reason: String(cString: strerror(errno))))
-    }
-    guard let problem else { return .success(()) }
-    if kind == .mp4, !isOpen { unlink(path) }
-    return .failure(problem)
+    if let file, isOpen || problem != nil { problem = file.end(problem, isPlayable: isOpen) }
+    return problem.map { .failure($0) } ?? .success(())
   }
 
   /// - Returns: whether what was still to be written is.

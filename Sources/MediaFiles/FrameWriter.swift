@@ -15,7 +15,7 @@ final class FrameWriter: Sendable {
   /// A recording that nobody closed is none.
   deinit { queue.forget { file.abandon() } }
 
-  var dropped: Int { queue.dropped }
+  var dropped: Int { queue.dropped + file.unseen.withLock { $0 } }
 
   func begin(_ plan: BroadcastPlan) {
     _ = queue.add(0) { [file] in file.channels = plan.channels }

@@ -13,6 +13,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   }
 
   let path: String
+  /// Nil: of a playlist, which names whole pieces only, and stays as it is.
+  private let place: FilePlace?
   let hasSound, hasPictures: Bool
   /// Of the sound; what comes may have fewer.
   var channels = 1
@@ -31,6 +33,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var lastTimes: [Int32: Int64] = [:]
   private var problem: RecordingError?
   private var isClosed = false
+  /// How many pictures came to a file that had begun without a track for them. Read from any thread.
+  let unseen = Lock(0)
   /// Called once, when nothing more can be written.
   var onFailure: (@Sendable (any Error) -> Void)?
 
@@ -43,6 +47,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     self.patience = patience
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
     self.container = container
+    place = container == .webM ? FilePlace(path) : nil
   }
 
   func onReadable(_ handler: @escaping @Sendable () -> Void) {
@@ -92,7 +97,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   }
 
   /// What is written to.
-  private var file: String { container == .webM ? path + ".part" : path }
+  private var file: String { place?.part ?? path }
 
   private var settings: [(String, String)] {
     let stem = (path as NSString).deletingPathExtension
@@ -157,6 +162,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   }
 
   private func write(_ frame: EncodedFrame) {
+    if hasPictures, !frame.codec.isAudio, pictureTrack == nil, problem == nil { unseen.withLock { $0 += 1 } }
     guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
       time(of: frame) >= start, let packet = av_packet_alloc(),
       let stream = context.pointee.streams[Int(track)]
@@ -197,9 +203,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   /// The first reason is the one that is told.
   private func fail(_ failure: RecordingError) {
     guard problem == nil else { return }
-    let failure = container == .webM && isReadable ? failure.keeping(file) : failure
     problem = failure
-    onFailure?(failure)
+    onFailure?(place?.told(failure, isPlayable: isReadable) ?? failure)
     onFailure = nil
   }
 
@@ -207,7 +212,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     guard !isClosed, let context else { return }
     isClosed = true
     _ = free(context)
-    if container == .webM { unlink(file) }
+    place?.abandon()
   }
 
   /// - Returns: whether what was still to be written is.
@@ -227,20 +232,13 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       let ending = problem == nil ? av_write_trailer(context) : 0
       let closing = free(context)
       if min(ending, closing) < 0 { fail(ending < 0 ? ending : closing) }
-      if problem == nil, container == .webM { takeItsPlace() }
-      if problem != nil, container == .webM, !isReadable { unlink(file) }  // a playlist names whole pieces only
+      if problem == nil, isReserved { settleHead() }
+      if let place { problem = place.end(problem, isPlayable: isReadable) }
     }
     return problem.map { .failure($0) } ?? .success(())
   }
 
-  private func takeItsPlace() {
-    do {
-      if isReserved { try WebMHead.settle(file, pictures) }
-    } catch {
-      fail(RecordingError(path: path, reason: "\(error)"))
-    }
-    if problem == nil, rename(file, path) != 0 {
-      fail(RecordingError(path: path, reason: String(cString: strerror(errno))))
-    }
+  private func settleHead() {
+    do { try WebMHead.settle(file, pictures) } catch { fail(RecordingError(path: path, reason: "\(error)")) }
   }
 }

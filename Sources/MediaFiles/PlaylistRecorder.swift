@@ -13,7 +13,8 @@ public final class PlaylistRecorder: BroadcastOutput {
       MuxedFile(.playlist, path: path, hasSound: true, hasPictures: true, patience: WebMRecorder.composed))
   }
 
-  /// How often the disk was too slow for a frame. Pictures that needed one of those are not counted.
+  /// How often the disk was too slow for a frame, not counting pictures that needed one of those; and how many pictures came
+  /// after half a minute of sound alone: a playlist has begun without a place for them then.
   public var dropped: Int { writer.dropped }
 
   public var pictureCodec: Codec { .vp9 }

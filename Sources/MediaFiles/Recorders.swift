@@ -1,31 +1,28 @@
 import Foundation
 public import Koine
 
-/// A file that is written under another name until it is whole. Failures are kept and told on closing.
+/// A file that comes to be. Failures are kept and told on closing.
 final class PartFile: @unchecked Sendable {  // `handle` is touched by its recorder, one call at a time
-  private let path: String
+  private let place: FilePlace
   private var handle: UnsafeMutablePointer<FILE>?
   private(set) var problem: RecordingError?
 
   init(_ path: String) throws(RecordingError) {
-    self.path = path
+    place = FilePlace(path)
     try RecordingError.check(path)
-    handle = fopen(path + ".part", "wb")
-    guard handle != nil else { throw RecordingError(path: path, reason: String(cString: strerror(errno))) }
+    handle = fopen(place.part, "wb")
+    guard handle != nil else { throw place.error() }
   }
 
-  /// A recording that nobody closed is none.
   deinit {
     guard let handle else { return }
     fclose(handle)
-    unlink(path + ".part")
+    place.abandon()
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) {
     guard let handle, problem == nil, !bytes.isEmpty else { return }
-    if fwrite(bytes.baseAddress, 1, bytes.count, handle) != bytes.count {
-      problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
-    }
+    if fwrite(bytes.baseAddress, 1, bytes.count, handle) != bytes.count { problem = place.error() }
   }
 
   /// At the beginning, which is possible on a full disk, too.
@@ -33,19 +30,44 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     guard let handle else { return }
     fflush(handle)
     if pwrite(fileno(handle), bytes, bytes.count, 0) != bytes.count, errno != ESPIPE, problem == nil {
-      problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
+      problem = place.error()
     }
   }
 
   func close() throws(RecordingError) {
     guard let handle else { return }
     self.handle = nil
-    let closed = fclose(handle)
-    if problem == nil, closed != 0 || rename(path + ".part", path) != 0 {
-      problem = RecordingError(path: path, reason: String(cString: strerror(errno)))
-    }
-    if let problem { throw problem.keeping(path + ".part") }
+    if fclose(handle) != 0, problem == nil { problem = place.error() }
+    problem = place.end(problem, isPlayable: true)
+    if let problem { throw problem }
   }
+}
+
+/// Where a file comes to be. Until it is whole it is called `.part`. What breaks keeps that name where it can be played, which
+/// is told, and else is gone; so is what nobody closes.
+struct FilePlace {
+  let path: String
+  var part: String { path + ".part" }
+
+  init(_ path: String) { self.path = path }
+
+  /// What the system says.
+  func error() -> RecordingError { RecordingError(path: path, reason: String(cString: strerror(errno))) }
+
+  /// Of what has broken, whatever becomes of it.
+  func told(_ problem: RecordingError, isPlayable: Bool) -> RecordingError {
+    isPlayable
+      ? RecordingError(path: path, reason: "\(problem.reason); what was written until then is '\(part)'") : problem
+  }
+
+  /// - Returns: nil where it is whole and has its name.
+  func end(_ problem: RecordingError?, isPlayable: Bool) -> RecordingError? {
+    guard let problem = problem ?? (rename(part, path) == 0 ? nil : error()) else { return nil }
+    if !isPlayable { unlink(part) }
+    return told(problem, isPlayable: isPlayable)
+  }
+
+  func abandon() { unlink(part) }
 }
 
 /// Why a recording could not be written.
@@ -62,11 +84,6 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
     if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
       throw RecordingError(path: path, reason: "there is a folder of that name")
     }
-  }
-
-  /// - Parameter part: what there is of it can be played.
-  func keeping(_ part: String) -> RecordingError {
-    RecordingError(path: path, reason: "\(reason); what was written until then is '\(part)'")
   }
 }
 

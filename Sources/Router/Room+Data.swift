@@ -20,8 +20,7 @@ extension Room {
       }
       outbox.post(.dataReceipt(DataReceipt(id: message.id, order: dataOrder)), to: member.connection)
       if let attendant, isForAttendant(message) {
-        attendant.hear(
-          Attendant.Word(room: name, sender: member.id, topic: message.topic, payload: message.payload))
+        attendant.hear(.init(room: name, sender: member.id, topic: message.topic, payload: message.payload))
       }
       for receiver in receivers { outbox.post(.data(data), to: receiver.connection) }
     } catch {

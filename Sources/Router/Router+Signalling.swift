@@ -34,13 +34,14 @@ extension Router {
   }
 
   /// A message that cannot be read is answered, never punished.
-  package func refuse(_ error: SignalingError, on line: ConnectionID) {
+  package func refuse(_ message: UnreadableMessage, on line: ConnectionID) {
     guard let connection = connections.holder(on: line) else { return }
     heard(from: connection, isCounted: true)
-    if connection.member == nil, case .unknownVersion = error {
-      return outbox.post(.refused(error.failure), to: connection.id)
+    let failure = message.reason.failure
+    if connection.member == nil, case .unknownVersion = message.reason {
+      return outbox.post(.refused(failure), to: connection.id)
     }
-    outbox.post(.failed(request: nil, error.failure), to: connection.id)
+    outbox.post(.failed(request: message.request, failure), to: connection.id)
   }
 
   package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {

@@ -14,7 +14,8 @@ extension RouterHost {
       case .success(let message): take(message, of: browser, on: line, at: now)
       case .failure(let error):
         hear(from: browser, isCounted: true)
-        router?.refuse(error, on: browser.id)
+        // Without its number: here requests are the translation's own.
+        router?.refuse(UnreadableMessage(error), on: browser.id)
       }
       endTurn(at: now)
     }

@@ -99,11 +99,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
         return .success(grants)
       },
       checkIdentity: { [authorization] in authorization.withLock { $0 }.checkIdentity($0) })
-    routerConfiguration.attendant = configuration.attendant.map { attendant in
-      Attendant(names: attendant.names) { word in
-        attendant.hear(.init(room: word.room, sender: word.sender, topic: word.topic, payload: word.payload))
-      }
-    }
+    routerConfiguration.attendant = configuration.attendant
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -118,9 +114,9 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   }
 
   /// From any thread.
-  func say(_ payload: [UInt8], as name: String, to participant: String?, stands: Bool, in room: String) {
+  func say(_ answer: Attendant.Answer) {
     post { [self] in
-      router?.say(payload, as: name, to: participant, stands: stands, in: room, at: now)
+      router?.say(answer, at: now)
       endTurn(at: now)
     }
   }
@@ -190,11 +186,11 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     }
   }
 
-  func take(_ message: Result<ClientMessage, SignalingError>, on connection: ConnectionID) {
+  func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
     post { [self] in
       switch message {
       case .success(let message): route(message, on: connection, at: now)
-      case .failure(let error): router?.refuse(error, on: connection)
+      case .failure(let unreadable): router?.refuse(unreadable, on: connection)
       }
       endTurn(at: now)
     }

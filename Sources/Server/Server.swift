@@ -1,4 +1,5 @@
 public import KoineBase
+public import struct KoineSignaling.Attendant
 import KoineTLS
 import Logging
 import NIOCore
@@ -91,15 +92,8 @@ public final class Server: Sendable {
   /// Lets a service of the server's own into a room, unseen, to receive. Good while the server runs.
   public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
 
-  /// What the service beside the router says in a room, as one of its names (`ServerAttendant`).
-  /// - Parameters:
-  ///   - participant: nil: everybody. That stands until the next word of that name, and is told to who comes later.
-  ///   - stands: false: it is the last word.
-  public func say(
-    _ payload: [UInt8], as name: String, to participant: String? = nil, stands: Bool = true, in room: String
-  ) {
-    host.say(payload, as: name, to: participant, stands: stands, in: room)
-  }
+  /// What the service beside the router says in a room.
+  public func say(_ answer: Attendant.Answer) { host.say(answer) }
 
   /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }

@@ -1,4 +1,5 @@
 public import KoineBase
+@_exported public import struct KoineSignaling.Attendant
 public import KoineTokens
 public import Logging
 
@@ -50,8 +51,8 @@ public struct ServerConfiguration: Sendable {
   public var limits: ServerLimits
   /// On how many threads media leaves, each with a core of its own to run on.
   public var loops: Int
-  /// A service that all rooms can write to.
-  public var attendant: ServerAttendant?
+  /// A service beside the router: it answers by `Server.say(_:)`, and enters rooms with `Server.pass(for:name:)`.
+  public var attendant: Attendant?
   public var logger: Logger
 
   public init(
@@ -78,22 +79,4 @@ extension ServerConfiguration {
 /// Why a server could not start.
 public struct ServerError: Error, Hashable, CustomStringConvertible {
   public let description: String
-}
-
-/// A service beside the router: whoever may have a room recorded writes to it by one of its names, which nobody in the room
-/// can have. It answers by `Server.say(_:as:to:stands:in:)`, and enters rooms with `Server.pass(for:name:)`.
-public struct ServerAttendant: Sendable {
-  /// What somebody in a room has said to it.
-  public struct Word: Hashable, Sendable {
-    public let room: String
-    public let sender: String
-    public let topic: String
-    public let payload: [UInt8]
-  }
-
-  public var names: [String]
-  /// Called on the network loop: must return at once.
-  public var hear: @Sendable (Word) -> Void
-
-  public init(names: [String], hear: @escaping @Sendable (Word) -> Void) { (self.names, self.hear) = (names, hear) }
 }

@@ -77,7 +77,7 @@ final class SignalHandler: ChannelInboundHandler {
       if isBrowser {
         host.take(Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }, on: connection)
       } else {
-        host.take(Result { () throws(SignalingError) in try ClientMessage(json: bytes) }, on: connection)
+        host.take(ClientMessage.reading(bytes), on: connection)
       }
     }
   }

@@ -1,7 +1,26 @@
 import KoineJSONCodec
 
+/// Bytes that are not a message.
+public struct UnreadableMessage: Error, Hashable, Sendable {
+  public var reason: SignalingError
+  /// The number under which it asks, where that much can be read: the answer repeats it.
+  public var request: Int?
+
+  public init(_ reason: SignalingError, request: Int? = nil) { (self.reason, self.request) = (reason, request) }
+}
+
 /// Messages as bytes of JSON.
 extension ClientMessage {
+  /// What the bytes say, or what their refusal has to say.
+  public static func reading(_ json: UnsafeRawBufferPointer) -> Result<ClientMessage, UnreadableMessage> {
+    do {
+      return .success(try ClientMessage(json: json))
+    } catch {
+      let numbered = try? read(Numbered.self, json, limit: SignalingLimits.clientMessage)
+      return .failure(UnreadableMessage(error, request: numbered?.request))
+    }
+  }
+
   /// - Throws: `SignalingError`, for any bytes that are not a message.
   public init(json: UnsafeRawBufferPointer) throws(SignalingError) {
     self = try read(ClientMessage.self, json, limit: SignalingLimits.clientMessage)
@@ -17,6 +36,11 @@ extension ServerMessage {
   }
 
   public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.serverMessage) }
+}
+
+/// All that is left of a message of which nothing else can be read.
+private struct Numbered: Decodable {
+  var request: Int?
 }
 
 private func read<Message: Decodable>(

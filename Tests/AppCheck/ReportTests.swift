@@ -1,6 +1,7 @@
 import Foundation
 import KoineAppCheck
 import KoinePorting
+import KoineTestSupport
 import Testing
 
 @Suite struct ReportTests {
@@ -47,12 +48,10 @@ import Testing
   }
 
   @Test func whatIsNoSourceIsOneLine() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("check-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try Folder()
     let empty = #expect(throws: AppSources.Failure.self) { _ = try AppSources(path: folder.path) }
     #expect(empty?.description == "no Swift sources in '\(folder.path)'")
-    try Data([0xFF, 0xFE, 0x00]).write(to: folder.appendingPathComponent("a.swift"))
+    try Data([0xFF, 0xFE, 0x00]).write(to: URL(fileURLWithPath: folder.file("a.swift")))
     #expect(throws: AppSources.Failure.self) { _ = try AppSources(path: folder.path) }
   }
 

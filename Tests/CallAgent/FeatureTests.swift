@@ -1,6 +1,7 @@
 import AzureCommunicationCalling
 import Koine
 import KoineEmbeddedBackend
+import struct KoineSignaling.Attendant
 import Testing
 
 /// Three in a group call; what one does with a feature, the others hear of.
@@ -75,11 +76,11 @@ struct FeatureTests {
     try group.call(0).session.send(DataMessage(topic: RoomWord.recording, payload: Array(started.utf8)))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive, "only the recorder itself is believed")
-    backend.say(Array(started.utf8), as: RoomWord.recording, to: nil, stands: true, in: room)
+    backend.say(.init(Array(started.utf8), as: RoomWord.recording, in: room))
     await group.telephone.run(.milliseconds(300))
     let others = try group.call(0).remoteParticipants.count
     #expect(recording.isRecordingActive && others == 2, "nobody sees who does it")
-    backend.say(Array("stopped".utf8), as: RoomWord.recording, to: nil, stands: false, in: room)
+    backend.say(.init(Array("stopped".utf8), as: RoomWord.recording, stands: false, in: room))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive)
   }

@@ -215,8 +215,8 @@ import Testing
 
   @Test func whatIsComposedIsAFileThatPlays() async throws {
     MediaFiles.register()
-    let url = FileManager.default.temporaryDirectory.appendingPathComponent("composition-\(UUID().uuidString).webm")
-    defer { try? FileManager.default.removeItem(at: url) }
+    let folder = try Folder()
+    let url = URL(fileURLWithPath: folder.file("composition.webm"))
     let composition = Composition(width: 640, height: 360, in: world)
     composition.add(Slot("left", width: 320, height: 360))
     composition.add(Slot("right", x: 320, width: 320, height: 360))
@@ -246,6 +246,19 @@ import Testing
       #expect(throws: BroadcastOutputError.self) {
         _ = try BroadcastOutputs.make(for: try #require(URL(string: text)))
       }
+    }
+  }
+
+  @Test func aPlaceThatIsRefusedIsNamedWithoutItsKey() throws {
+    let places = [
+      "none://me:secret@host:1935/app/secret?secret=1#secret": "'none://host:1935/app'",
+      "none://host/secret/": "'none://host'", "none:secret": "'none:'", "none://host": "'none://host'",
+      "file:///a/b.unknown": "'file:///a/b.unknown'",
+    ]
+    for (text, name) in places {
+      let url = try #require(URL(string: text))
+      let error = #expect(throws: BroadcastOutputError.self) { _ = try BroadcastOutputs.make(for: url) }
+      #expect(error?.description.hasPrefix("nothing writes to \(name); ") == true)
     }
   }
 

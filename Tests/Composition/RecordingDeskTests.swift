@@ -4,6 +4,7 @@ import Koine
 @testable import KoineComposition
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import struct KoineSignaling.Attendant
 import KoineTestSupport
 import Testing
 
@@ -19,14 +20,16 @@ import Testing
     MediaFiles.register()
   }
 
-  private func desk(_ rules: RecordingDesk.Rules) -> RecordingDesk {
-    RecordingDesk(
-      rules, world: { [world] in world }, credential: { try ComposingRecorder.pass(for: $0) },
-      say: { [said] word in
-        let text = String(decoding: word.payload, as: UTF8.self)
+  private func desk(_ rules: RecordingDesk.Rules, in world: World? = nil) -> RecordingDesk {
+    let world = world ?? self.world
+    return RecordingDesk(
+      rules, world: { world }, credential: { try ComposingRecorder.pass(for: $0) },
+      say: { [said] answer in
+        let text = String(decoding: answer.payload, as: UTF8.self)
         if text.contains("/tmp") || text.contains("file:") { said.withLock { $0.append("tells where: \(text)") } }
         let words = text.split(separator: " ").first ?? ""
-        said.withLock { $0.append("\(word.room) \(word.name) \(words)\(word.participant.map { " to \($0)" } ?? "")") }
+        let addressee = answer.participant.map { " to \($0)" } ?? ""
+        said.withLock { $0.append("\(answer.room) \(answer.name) \(words)\(addressee)") }
       })
   }
 
@@ -43,22 +46,81 @@ import Testing
     let desk = desk(.init(folder: URL(fileURLWithPath: folder.path), limit: 2))
     let rooms = [await enter("tea"), await enter("milk")]
     for name in [RoomWord.recording, RoomWord.recording, RoomWord.playlist] {
-      desk.hear(name, wish(), from: "ana", in: "tea")
+      desk.hear(.init(room: "tea", sender: "ana", topic: name, payload: wish()))
     }
-    desk.hear(RoomWord.recording, wish(), from: "ana", in: "milk")
+    desk.hear(.init(room: "milk", sender: "ana", topic: RoomWord.recording, payload: wish()))
     await world.run(for: .seconds(2))
     #expect(said.withLock { $0.filter { $0.hasSuffix("started") } }.count == 2)
     #expect(said.withLock { $0.contains("milk koine.recording failed to ana") })
-    desk.hear(RoomWord.stop, Array(RoomWord.playlist.utf8), from: "ana", in: "tea")
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.stop, payload: Array(RoomWord.playlist.utf8)))
     await world.run(for: .milliseconds(500))
-    desk.hear(RoomWord.recording, wish(), from: "ana", in: "milk")
+    desk.hear(.init(room: "milk", sender: "ana", topic: RoomWord.recording, payload: wish()))
     await world.run(for: .seconds(1))
     #expect(said.withLock { $0.contains("milk koine.recording started") }, "there is room again")
     await world.run { await desk.close() }
     #expect(folder.names.filter { $0.hasSuffix(".webm") }.count == 2 && folder.names.count == 3)
-    desk.hear(RoomWord.recording, wish(), from: "ana", in: "tea")
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.recording, payload: wish()))
     #expect(said.withLock { $0.last } == "tea koine.recording failed to ana", "it is closed")
     withExtendedLifetime(rooms) {}
+  }
+
+  /// Counts who comes in by it.
+  private final class Doorkeeper: Backend {
+    let entered = Lock(0)
+    private let backend: any Backend
+    init(_ backend: any Backend) { self.backend = backend }
+    var scheduler: Scheduler { backend.scheduler }
+    var capabilities: BackendCapabilities { backend.capabilities }
+    func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
+      entered.withLock { $0 += 1 }
+      return backend.connect(request, receiver: receiver)
+    }
+    func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
+      backend.register(request, receiver: receiver)
+    }
+  }
+
+  /// What is made of one room is received and decoded once, whatever comes and goes; the room is left with the last.
+  @Test func aRoomIsEnteredOnceForAllThatIsMadeOfIt() async throws {
+    let doorkeeper = Doorkeeper(world.backend)
+    let inside = World(backend: doorkeeper, delivery: world.delivery)
+    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 10)
+    let desk = desk(rules, in: inside)
+    let ana = await enter("tea")
+    try ana.publish(camera: Devices.camera("pattern:320x180@10"))
+    try ana.publish(microphone: Devices.microphone("tone"))
+    func ask(_ topic: String, _ payload: [UInt8]? = nil) async {
+      desk.hear(.init(room: "tea", sender: "ana", topic: topic, payload: payload ?? wish()))
+      await world.run(for: .seconds(2))
+    }
+    func stop(_ kind: String) async { await ask(RoomWord.stop, Array(kind.utf8)) }
+    await ask(RoomWord.recording)
+    await ask(RoomWord.playlist)
+    await stop(RoomWord.recording)
+    await ask(RoomWord.recording)
+    await stop(RoomWord.playlist)
+    #expect(doorkeeper.entered.withLock { $0 } == 1)
+    await stop(RoomWord.recording)
+    await ask(RoomWord.recording)
+    #expect(doorkeeper.entered.withLock { $0 } == 2, "it had been left with the last")
+    await world.run { await desk.close() }
+    let films = folder.names.filter { $0.hasSuffix(".webm") }
+    let lists = folder.names.filter { $0.hasSuffix("-hls") }.map { $0 + "/index.m3u8" }
+    #expect(films.count == 3 && lists.count == 1, "\(folder.names)")
+    for name in films + lists {  // each has its own length, all of it seen and heard
+      let seconds = lists.contains(name) ? 6.0 : name == films.last ? 2 : 4
+      let decode = ["ffmpeg", "-v", "error", "-i", folder.file(name)]
+      let seen = try await Command(
+        decode + ["-vf", "fps=10", "-f", "rawvideo", "-pix_fmt", "gray", "-s", "32x18", "-"]
+      ).bytes()
+      let bright = stride(from: 0, to: seen.count, by: 32 * 18).filter { seen[$0..<$0 + 32 * 18].max() ?? 0 > 100 }
+      #expect(abs(Double(bright.count) / 10 - seconds) < 1, "\(name): \(bright.count) pictures")
+      let heard = try await Command(decode + ["-f", "u8", "-ac", "1", "-ar", "8000", "-"]).bytes()
+      let loud = heard.count { abs(Int($0) - 128) > 8 }
+      #expect(Double(loud) > 8_000 * (seconds - 1) * 0.5, "\(name): \(loud) of \(heard.count)")
+    }
+    withExtendedLifetime(ana) {}
   }
 
   @Test func whatIsAskedNeverLeavesTheFolder() async throws {
@@ -66,8 +128,8 @@ import Testing
     let desk = desk(.init(folder: folder, sendsOn: false))
     let name = "../../etc/passwd%2F..\\ü"
     let room = await enter(name)
-    desk.hear(RoomWord.recording, wish("file:///tmp/elsewhere.webm"), from: "ana", in: name)
-    desk.hear(RoomWord.livestream, wish("rtmp://127.0.0.1/x"), from: "ana", in: name)
+    desk.hear(.init(room: name, sender: "ana", topic: RoomWord.recording, payload: wish("file:///tmp/elsewhere.webm")))
+    desk.hear(.init(room: name, sender: "ana", topic: RoomWord.livestream, payload: wish("rtmp://127.0.0.1/x")))
     await world.run(for: .seconds(2))
     await world.run { await desk.close() }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -82,16 +144,71 @@ import Testing
     withExtendedLifetime(room) {}
   }
 
+  @Test func whoAskedIsToldOfAFailureBeforeTheNextMayBegin() async {
+    let desk = desk(.init(folder: URL(fileURLWithPath: "/dev/null/x")))
+    let ana = await enter("tea")
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.recording, payload: wish()))
+    await world.run(for: .seconds(2))
+    #expect(said.withLock { $0 } == ["starting", "failed to ana", "stopped"].map { "tea koine.recording \($0)" })
+    withExtendedLifetime(ana) {}
+  }
+
+  @Test func whoComesToASeatWhoseRoomHasEndedIsToldSo() async throws {
+    let ana = await enter("tea")
+    let credential = try ComposingRecorder.pass(for: "tea")
+    let seat = Seat(RecordingRequest(room: "tea", credential: credential), in: world) { _ in }
+    let outcomes = Lock<[Result<Void, SessionError>]>([])
+    func enterSeat() async {
+      world.delivery.deliver { seat.enter { outcome in outcomes.withLock { $0.append(outcome) } } }
+      await world.run(for: .seconds(1))
+    }
+    await enterSeat()
+    #expect(seat.share())
+    ana.closeRoom()
+    await world.run(for: .seconds(1))
+    await enterSeat()
+    let errors = outcomes.withLock { $0 }.map { outcome -> SessionError.Code? in
+      if case .failure(let error) = outcome { error.code } else { nil }
+    }
+    #expect(errors == [nil, .ended])
+    #expect(!seat.share(), "the next takes a new one")
+    for _ in 1...2 { seat.leave() }
+  }
+
+  /// Is slow about its end.
+  private final class SlowDisk: BroadcastOutput, Sendable {
+    struct IsFull: Error {}
+    let closing = DispatchSemaphore(value: 0)
+    let isTold = DispatchSemaphore(value: 0)
+    func take(_ frame: EncodedFrame) {}
+    func close() throws {
+      closing.signal()
+      _ = isTold.wait(timeout: .now() + .milliseconds(100))
+      throw IsFull()
+    }
+  }
+
+  @Test func whoeverEndsARecordingWaitsForItsEnd() throws {
+    let (request, disk) = (RecordingRequest(room: "tea"), SlowDisk())
+    let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: "", in: world), in: world)
+    try room.begin([disk])
+    DispatchQueue.global().async { try? room.finish() }
+    disk.closing.wait()
+    #expect(!room.isRunning)
+    #expect(throws: SlowDisk.IsFull.self) { try room.finish() }
+    disk.isTold.signal()
+  }
+
   @Test func whatIsNoWishIsRefused() {
     let desk = desk(.init())
     for payload in ["", "four", "0", "4\nnot a place at all \u{1}", "4" + String(repeating: "\nfile:///x", count: 9)] {
-      desk.hear(RoomWord.recording, Array(payload.utf8), from: "ana", in: "tea")
+      desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.recording, payload: Array(payload.utf8)))
     }
-    desk.hear(RoomWord.recording, wish(), from: "ana", in: "tea")  // and where to?
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.recording, payload: wish()))  // and where to?
     let served = self.desk(.init(folder: URL(fileURLWithPath: folder.path)))
-    served.hear(RoomWord.livestream, wish("file:///tmp/x.webm"), from: "ana", in: "tea")
+    served.hear(.init(room: "tea", sender: "ana", topic: RoomWord.livestream, payload: wish("file:///tmp/x.webm")))
     #expect(said.withLock { $0.count } == 7 && said.withLock { $0.allSatisfy { $0.hasSuffix("failed to ana") } })
-    desk.hear(RoomWord.mute, [], from: "ana", in: "tea")
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.mute, payload: []))
     #expect(said.withLock { $0.count } == 7)
   }
 }

@@ -65,11 +65,12 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
 @Suite struct RecordingTests {
   private static let seconds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 14 : 60
 
-  private let world = World(
-    backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+  private let backend = EmbeddedBackend(virtual: 1)
+  private let world: World
   private let folder: Folder
 
   init() throws {
+    world = World(backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     folder = try Folder()
     MediaFiles.register()
     RoomRecorders.use(ComposingRecorder())
@@ -187,6 +188,39 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     #expect(!recording.isRunning && folder.names == ["room.webm"], "it ends with the room")
     try await world.run { await outcome { try await recording.stop() } }.get()
     #expect(try await errors(in: "room.webm") == "")
+  }
+
+  /// After 15 s of silence it is known that a room is out of reach, and 30 s more it is tried again.
+  @Test(arguments: [20, 60]) func aRoomThatIsLostIsTriedAgainForSoLong(seconds: Int) async throws {
+    let ana = try await enter("ana")
+    try ana.publish(camera: Devices.camera("pattern:320x180@10"))
+    var request = RecordingRequest(room: "tea")
+    (request.width, request.height, request.framesPerSecond) = (320, 180, 10)
+    let recording = try await record(request)
+    await world.run(for: .seconds(1))
+    #expect(recording.isRunning && !recording.isInterrupted)
+    backend.cutNetwork(of: "recorder", for: .seconds(seconds))
+    let isTold = await world.run(until: { recording.isInterrupted }, limit: .seconds(20))
+    #expect(isTold && recording.isRunning)
+    let lost = backend.scheduler.now
+    _ = await world.run(until: { !recording.isInterrupted }, limit: .seconds(60))
+    let waited = (backend.scheduler.now - lost).inSeconds
+    let world = world
+    let stop = { await world.run { await outcome { try await recording.stop() } } }
+    if seconds == 20 {
+      #expect(recording.isRunning && waited < 15, "back after \(waited) s")
+      await world.run(for: .seconds(2))
+      try await stop().get()
+    } else {
+      #expect(!recording.isRunning && (29.9...30.2).contains(waited), "given up after \(waited) s")
+      #expect(folder.names == ["room.webm"], "what came before is a whole file")
+      let error = await #expect(throws: SessionError.self) { try await stop().get() }
+      #expect(error?.code == .unreachable && error?.message.contains("within 30 s") == true)
+    }
+    #expect(try await errors(in: "room.webm") == "")
+    #expect(try await lastPictures(of: "room.webm") > 16)
+    ana.closeRoom()
+    await world.run(for: .seconds(1))
   }
 
   @Test func roomsThatDoNotLetItInAndPlacesNobodyWritesTo() async throws {

@@ -2,7 +2,8 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import Testing
-import VideoSDKRTC
+
+@testable import VideoSDKRTC
 
 /// Messages by topic, and who gets them.
 @Suite struct PubSubTests {
@@ -93,6 +94,31 @@ import VideoSDKRTC
     await place.run()
     let kept = (0..<700).filter { !ana.pubsub.getMessagesForTopic("\($0)").isEmpty }
     #expect((450...560).contains(kept.count) && kept == Array(kept[0]..<700), "\(kept.count) of 700, the newest")
+  }
+
+  /// Rooms that stand for days see many come and go.
+  @Test func namesOfThoseWhoHaveLeftAreForgotten() {
+    let pubsub = PubSub { _ in }
+    let (eva, ben) = (Koine.Participant(id: "eva", name: "Eva"), Koine.Participant(id: "ben", name: "Ben"))
+    func say(_ text: String) {
+      for sender in [eva, ben] {
+        pubsub.take(
+          ReceivedMessage(
+            sender: sender.id, topic: "CHAT", payload: Array(text.utf8), order: 1, age: .zero, isHistory: false))
+      }
+    }
+    func names(_ text: String) -> [String] {
+      pubsub.getMessagesForTopic("CHAT").filter { $0.message == text }.map(\.senderName)
+    }
+    pubsub.met(eva)
+    pubsub.met(ben)
+    say("there")
+    pubsub.missed(ben)
+    say("gone")
+    pubsub.met(Koine.Participant(id: "ben", name: "Ben again"))
+    say("back")
+    #expect(names("there") == ["Eva", "Ben"], "messages keep theirs")
+    #expect(names("gone") == ["Eva", ""] && names("back") == ["Eva", "Ben again"])
   }
 
   @Test func whatIsPersistedIsReadByThoseWhoComeLater() async {

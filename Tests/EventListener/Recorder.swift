@@ -62,6 +62,11 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   func onParticipantModeChanged(participantId: String, mode: Mode) { note("\(participantId) \(mode)") }
   func onPinStateChanged(participantId: String, pinType: PinType) { note("pinned \(participantId) \(pinType)") }
   func onRecordingStateChanged(state: RecordingState) { note("\(state)") }
+  func onLivestreamStateChanged(state: LiveStreamState) {
+    note("\(state)\(meeting?.liveStreamState == state ? "" : " too early")")
+  }
+  func onLivestreamStarted() { note("livestream started") }
+  func onLivestreamStopped() { note("livestream stopped") }
   func onRecordingStarted() { note("recording started") }
   func onRecordingStoppped() { note("recording stopped") }
   func onRecordingStopped() { note("recording stopped 2.6") }

@@ -21,27 +21,28 @@ import VideoSDKRTC
     private let key: SigningKey
     private let desk: RecordingDesk
 
-    init(_ folder: String) async throws {
+    /// - Parameter sendsOn: with `--livestreams`.
+    init(_ folder: String, sendsOn: Bool = false) async throws {
       MediaFiles.register()
       key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
       self.folder = URL(fileURLWithPath: folder)
       let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var configuration = ServerConfiguration(port: 0, access: .keys([try key.verificationKey]), logger: silent)
       let made = Lock<RecordingDesk?>(nil)
-      configuration.attendant = ServerAttendant(names: RecordingDesk.namesOfFiles) { word in
-        made.withLock { $0 }?.hear(word.topic, word.payload, from: word.sender, in: word.room)
+      configuration.attendant = Attendant(names: sendsOn ? RecordingDesk.names : RecordingDesk.namesOfFiles) { word in
+        made.withLock { $0 }?.hear(word)
       }
       let server = try await Server.start(configuration)
       let address = { try #require(ServerAddress("ws://127.0.0.1:\($0 as Int)")) }
       let world = World(
         backend: ServerBackend(try address(try #require(server.insidePort))),
         delivery: Delivery(queue: DispatchQueue(label: "desk")))
-      var rules = RecordingDesk.Rules(folder: self.folder, sendsOn: false, limit: 2)
+      var rules = RecordingDesk.Rules(folder: self.folder, sendsOn: sendsOn, limit: 2)
       (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 15)
       let desk = RecordingDesk(
         rules, world: { world },
         credential: { try server.pass(for: $0, name: "recorder") },
-        say: { server.say($0.payload, as: $0.name, to: $0.participant, stands: $0.stands, in: $0.room) })
+        say: { server.say($0) })
       made.withLock { $0 = desk }
       (self.server, self.desk) = (server, desk)
       place = Place(ServerBackend(try address(server.port)))
@@ -130,6 +131,69 @@ import VideoSDKRTC
     for path in [folder.file(film), folder.file(playlist) + "/index.m3u8"] {
       #expect(try await pictures(path) > 20, "\(path)")
     }
+  }
+
+  @Test func aLiveStreamReachesItsServerAndOutlivesWhoBeganIt() async throws {
+    let folder = try Folder()
+    let served = try await Served(folder.path, sendsOn: true)
+    let film = folder.file("received.flv")
+    let ben = try await served.enter("ben")
+    try await RTMPServer.receiving(into: film) { url in
+      let ana = try await served.enter("ana")
+      ana.meeting.startLivestream(outputs: [LivestreamOutput(url: String(url.dropLast("/key".count)), streamKey: "key")]
+      )
+      for guest in [ana, ben] { try await guest.hears("livestream started") }
+      ana.meeting.leave()
+      try await ana.hears("CLOSED")
+      let cleo = try await served.enter("cleo")
+      try await cleo.hears("LIVESTREAM_STARTED")
+      let view = Counting()
+      let stream = try #require(cleo.meeting.participants["ben"]?.streams.values.first { $0.track is RTCVideoTrack })
+      (stream.track as? RTCVideoTrack)?.add(view)
+      await view.await(60)  // two seconds
+      #expect(ben.meeting.liveStreamState == .LIVESTREAM_STARTED)
+      #expect(!folder.names.contains("received.flv.whole"), "it goes on without who began it")
+      cleo.meeting.stopLivestream()  // anybody may
+      for guest in [ben, cleo] { try await guest.hears("livestream stopped") }
+      cleo.meeting.leave()
+      try await cleo.hears("CLOSED")
+    }  // the server has been told that the stream is over, while somebody is in the room
+    #expect(ben.meeting.liveStreamState == .LIVESTREAM_STOPPED && !ben.told.contains { $0.contains("error") })
+    ben.meeting.leave()
+    try await ben.hears("CLOSED")
+    await served.close()
+    #expect(folder.names == ["received.flv", "received.flv.whole"], "nothing of it is kept here")
+    let streams = try await Command(
+      "ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=codec_name,width,height,nb_read_frames",
+      "-of",
+      "csv=p=0", film
+    ).run()
+    #expect(streams.contains("h264,320,180,") && streams.contains("aac,"), "\(streams)")
+    #expect(try await pictures(film) > 20)
+    #expect(try await Command("sh", "-c", "ffmpeg -v error -i \(film) -f null - 2>&1").run() == "")
+    // At the end of it there is something to be seen, and the tone to be heard.
+    let decode = ["ffmpeg", "-v", "error", "-i", film]
+    let seen = try await Command(decode + ["-f", "rawvideo", "-pix_fmt", "gray", "-"]).bytes().suffix(320 * 180)
+    #expect(Int(seen.max() ?? 0) - Int(seen.min() ?? 0) > 60, "the last picture is grey")
+    let heard = try await Command(decode + ["-f", "u8", "-ac", "1", "-ar", "8000", "-"]).bytes().suffix(4_000)
+    #expect(heard.count == 4_000 && heard.contains { abs(Int($0) - 128) > 8 }, "the last half second is silent")
+  }
+
+  @Test func aLiveStreamThatNobodyTakesNeverBegins() async throws {
+    let folder = try Folder()
+    let served = try await Served(folder.path, sendsOn: true)
+    let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
+    let nobody = "rtmp://127.0.0.1:\(try Ports.free())/live"
+    ana.meeting.startLivestream(outputs: [LivestreamOutput(url: nobody, streamKey: "key")])
+    for guest in [ana, ben] { try await guest.hears("LIVESTREAM_STOPPED") }
+    #expect(ana.told.contains("error START_LIVESTREAM_FAILED"))
+    for guest in [ana, ben] {
+      #expect(!guest.told.contains("LIVESTREAM_STARTED") && guest.meeting.liveStreamState == .LIVESTREAM_STOPPED)
+    }
+    #expect(!ben.told.contains { $0.contains("error") }, "it is told to who began it")
+    for guest in [ana, ben] { guest.meeting.leave() }
+    for guest in [ana, ben] { try await guest.hears("CLOSED") }
+    await served.close()
   }
 
   private func pictures(_ path: String) async throws -> Int {

@@ -410,6 +410,28 @@ private final class Kept<Value: Sendable>: Sendable {
     withExtendedLifetime((ana, ben)) {}
   }
 
+  /// MP4 has no place for what nobody knew of when it began.
+  @Test func picturesThatAPlaylistHasNoPlaceForAreCounted() async throws {
+    let folder = try Folder()
+    let recorder = PlaylistRecorder(folder.file("room.m3u8"))
+    func add(_ codec: Codec, at milliseconds: Int, isKey: Bool = false) {
+      let time = Tick(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
+      recorder.take(
+        EncodedFrame(
+          codec: codec, data: Bytes([0xF8, 0xFF, 0xFE]), captured: time, rtpTimestamp: UInt32(milliseconds * 48),
+          isKey: isKey))
+    }
+    for block in 0..<1_600 { add(.opus, at: block * 20) }
+    recorder.flush()
+    #expect(recorder.dropped == 0)
+    for picture in 0..<10 { add(.vp9, at: 32_000 + picture * 33, isKey: picture == 0) }
+    recorder.flush()
+    #expect(recorder.dropped == 10)
+    try recorder.close()
+    #expect(recorder.dropped == 10)
+    #expect(try await folder.probe("room.m3u8", "stream=codec_name").contains("opus"))
+  }
+
   @Test func aForgottenCallLeavesNoFile() async throws {
     let folder = try Folder()
     try await record(folder, camera: true, closing: false)

@@ -35,8 +35,12 @@ private final class KeptSource: AudioSource, Sendable {
 }
 
 @Suite struct QualityTests {
+  private let folder: Folder
+
+  init() throws { folder = try Folder() }
+
   private func make(_ name: String, _ command: [String]) async throws -> String {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)-\(name)").path
+    let path = folder.file(name)
     try await Command(command.map { $0 == "OUT" ? path : $0 }).run()
     return path
   }
@@ -53,7 +57,6 @@ private final class KeptSource: AudioSource, Sendable {
         "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=640x360:rate=30:duration=6", "-pix_fmt", "yuv420p",
         "OUT",
       ])
-    defer { unlink(clip) }
     let world = world()
     let (ana, ben) = (
       Session(JoinRequest(room: "q", name: "Ana"), in: world), Session(JoinRequest(room: "q", name: "Ben"), in: world)
@@ -94,7 +97,6 @@ private final class KeptSource: AudioSource, Sendable {
     let text =
       "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background. It is easy to tell the depth of a well."
     let speech = try await make("speech.wav", ["espeak-ng", "-w", "OUT", text])
-    defer { unlink(speech) }
     let world = world()
     let (ana, ben) = (
       Session(JoinRequest(room: "q", name: "Ana"), in: world), Session(JoinRequest(room: "q", name: "Ben"), in: world)

@@ -114,19 +114,17 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
   }
 
   @Test func aPNGHasThePixels() async throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("koine-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try Folder()
     let root = box(0, 0, 6, 4, .blue)
     root.addSubview(box(0, 0, 3, 4, .red))
-    let path = folder.appendingPathComponent("screen.png").path
+    let path = folder.file("screen.png")
     try root.writePNG(to: path)
     let pixels = try await Command("ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
       .bytes()
     let row: [UInt8] = [255, 0, 0, 255, 0, 0, 255, 0, 0, 0, 0, 255, 0, 0, 255, 0, 0, 255]
     #expect(pixels == row + row + row + row)
     #expect(throws: PictureError.self) { try root.writePNG(to: folder.path + "/missing/screen.png") }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["screen.png"])
+    #expect(folder.names == ["screen.png"])
   }
 }
 

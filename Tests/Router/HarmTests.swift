@@ -140,11 +140,52 @@ struct HarmTests {
     }
     world.router.handle(.ping(1), on: ConnectionID(77), at: world.now)
     world.router.close(ConnectionID(77), at: world.now)
-    world.router.refuse(.malformed("x"), on: ana.connection)
+    world.router.refuse(UnreadableMessage(.malformed("x")), on: ana.connection)
     world.drain()
     #expect(ana.messages.last == .failed(request: nil, SignalingError.malformed("x").failure))
     #expect(world.router.statistics.participants == 1)
   }
+
+  @Test func whatCannotBeReadIsAnsweredUnderItsNumber() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    /// As a server does it, with what came over the line.
+    func answer(to text: String) throws -> ServerMessage? {
+      ana.forgetMessages()
+      switch Array(text.utf8).withUnsafeBytes(ClientMessage.reading) {
+      case .success(let message): world.router.handle(message, on: ana.connection, at: world.now)
+      case .failure(let unreadable): world.router.refuse(unreadable, on: ana.connection)
+      }
+      world.drain()
+      return ana.messages.last
+    }
+    func request(in answer: ServerMessage?) throws -> Int? {
+      guard case .failed(let request, _)? = answer else { throw Surprise(answer: answer) }
+      return request
+    }
+    let long = String(repeating: "x", count: 257)
+    for (text, code) in [
+      (#"{"type":"publish","request":7,"tracks":17}"#, .malformed),
+      (#"{"type":"publish","tracks":[{"id":"\#(long)","kind":"camera"}],"request":7}"#, .tooLarge),
+      (#"{"type":"subscribe","request":7,"tracks":[{"participant":"ben"}]}"#, .malformed),
+      (#"{"type":"dance","request":7}"#, .unknownType), (#"{"request":7}"#, .malformed),
+    ] as [(String, Failure.Code)] {
+      let answer = try answer(to: text)
+      #expect(try request(in: answer) == 7 && answer?.code == code, "\(text.prefix(40))")
+    }
+    for text in [
+      #"{"type":"publish","tracks":[]}"#, #"{"type":"publish","request":"7","tracks":[]}"#,
+      #"{"type":"publish","request":7.5,"tracks":[]}"#, #"{"type":"publish","inner":{"request":7}}"#,
+      #"{"type":"publish","request":18446744073709551616}"#, #"{"type":"publish","request":7"#, #"[{"request":7}]"#,
+      #"{"type":"dance","request":null}"#, "7", "",
+    ] {
+      #expect(try request(in: try answer(to: text)) == nil, "\(text)")
+    }
+    let read = try answer(to: #"{"type":"publish","request":8,"tracks":[{"id":"x","kind":"camera"}]}"#)
+    #expect(try request(in: read) == 8, "read, and refused")
+  }
+
+  private struct Surprise: Error { let answer: ServerMessage? }
 
   @Test func aStrangeDescriptionOnlyFailsItsOwner() throws {
     let world = try World()

@@ -133,7 +133,7 @@ struct JoiningTests {
   @Test func anotherVersionIsRefused() throws {
     let world = try World()
     let client = try world.makeClient()
-    world.router.refuse(.unknownVersion(9), on: client.connection)
+    world.router.refuse(UnreadableMessage(.unknownVersion(9)), on: client.connection)
     world.drain()
     #expect(client.messages.last?.code == .unsupportedVersion)
     world.router.handle(

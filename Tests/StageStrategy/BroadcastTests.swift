@@ -47,8 +47,8 @@ import Testing
 
   @Test func aStageIsBroadcastIntoAFile() async throws {
     MediaFiles.register()
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("stage-\(UUID().uuidString).webm")
-    defer { try? FileManager.default.removeItem(at: file) }
+    let folder = try Folder()
+    let file = URL(fileURLWithPath: folder.file("stage.webm"))
     let app = StageApp("Ana")
     app.stage = try World.$current.withValue(place.world) { try IVSStage(token: try makeToken(), strategy: app) }
     app.stage.addRenderer(app)

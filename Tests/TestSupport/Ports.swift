@@ -23,7 +23,7 @@ public enum Ports {
   }
 
   /// What `/proc/net/tcp` has of a port that somebody listens on.
-  static func listening(_ port: Int) -> String {
+  public static func listening(_ port: Int) -> String {
     let number = String(port, radix: 16, uppercase: true)
     return ":" + String(repeating: "0", count: max(0, 4 - number.count)) + number + " 00000000:0000 0A"
   }

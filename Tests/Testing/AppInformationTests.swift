@@ -1,5 +1,6 @@
 import Foundation
 import KoineAVFoundation
+import KoineTestSupport
 import KoineTesting
 import Testing
 
@@ -48,7 +49,8 @@ import Testing
   }
 
   @Test func anInfoPlistIsRead() throws {
-    let path = NSTemporaryDirectory() + "koine-\(UUID().uuidString).plist"
+    let folder = try Folder()
+    let path = folder.file("Info.plist")
     try Data(
       """
       <?xml version="1.0" encoding="UTF-8"?>
@@ -59,7 +61,6 @@ import Testing
       </dict></plist>
       """.utf8
     ).write(to: URL(fileURLWithPath: path))
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let information = try AppInformation(contentsOfFile: path)
     #expect(information.object(forInfoDictionaryKey: "NSCameraUsageDescription") as? String == "to be seen")
     #expect(information.object(forInfoDictionaryKey: "UIBackgroundModes") as? [String] == ["audio"])

@@ -54,6 +54,8 @@ final class Output: Sendable {
   private let microphone: SharedMicrophone?
   private let composition: Composition
   private let places: [any BroadcastOutput]
+  /// That was made for it alone.
+  private let folder: URL?
   private let broadcasts: [Broadcast]
   private let shown = Lock<[Shown]>([])
   private let limit: Int
@@ -71,8 +73,15 @@ final class Output: Sendable {
     for index in 0..<limit { composition.add(Slot("\(index)", width: 0, height: 0)) }
     composition.add(Slot("own", width: 0, height: 0))  // one's own sound
     let composition = composition
-    self.places = try places.map { try BroadcastOutputs.make(for: $0) }
-    broadcasts = try self.places.map { try Broadcast(of: composition, to: $0, onFailure: { _ in onFailure() }) }
+    let folder = kind == .playlist ? places.first?.deletingLastPathComponent() : nil
+    self.folder = folder
+    do {
+      self.places = try places.map { try BroadcastOutputs.make(for: $0) }
+      broadcasts = try self.places.map { try Broadcast(of: composition, to: $0, onFailure: { _ in onFailure() }) }
+    } catch {
+      Self.removeIfEmpty(folder)
+      throw error
+    }
     if let microphone, let inlet = composition.soundInput("own") {
       inlet.source = session.localParticipant.id
       microphone.addSink(inlet)
@@ -148,6 +157,11 @@ final class Output: Sendable {
     for broadcast in broadcasts {
       do { try broadcast.stop() } catch { failure = error }
     }
+    Self.removeIfEmpty(folder)
     if let failure { throw failure }
+  }
+
+  private static func removeIfEmpty(_ folder: URL?) {
+    if let folder { _ = rmdir(folder.path) }
   }
 }

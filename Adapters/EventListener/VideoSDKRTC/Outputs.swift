@@ -123,25 +123,43 @@ extension Meeting {
         try FileManager.default.createDirectory(
           at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
       }
-      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people) {
-        [weak self, weak session] in
+      // It may break before it is known here, and before it is said that it has started.
+      let early = Lock((isOver: false, hasBroken: false))
+      let tellBroken: @Sendable () -> Void = { [weak self, weak session] in
         session?.world.delivery.deliver { [weak self] in self?.broke(kind) }
       }
-      state.withLock { $0.outputs[kind] = output }
-      let place = places[0].absoluteString
-      say(kind, .started, place)
-      guard kind == .playlist else { return }
-      output.onReadable { [weak self, weak session] in
-        session?.world.delivery.deliver { [weak self] in
-          guard let self, report(of: kind).stage == .started, state.withLock({ $0.outputs[kind] != nil }) else {
-            return
-          }
-          say(kind, .playable, place)
+      let output = try Output(kind, to: places, of: session, microphone: sharedMicrophone, people: people) {
+        let isEarly = early.withLock { early in
+          early.hasBroken = true
+          return !early.isOver
         }
+        if !isEarly { tellBroken() }
+      }
+      state.withLock { $0.outputs[kind] = output }
+      let place = RecordingDesk.name(of: places, kind.rawValue)
+      if kind != .livestream { say(kind, .started, place) }
+      let hasBroken = early.withLock { early in
+        early.isOver = true
+        return early.hasBroken
+      }
+      guard !hasBroken else { return tellBroken() }
+      guard kind != .recording else { return }
+      output.onReadable { [weak self, weak session] in
+        session?.world.delivery.deliver { [weak self] in self?.opened(kind, place) }
       }
     } catch {
-      say(kind, .stopped, "")
       report(kind.startFailure)
+      say(kind, .stopped, "")
+    }
+  }
+
+  /// On the delivery queue: one's own can be opened by others; a live stream's server has answered.
+  private func opened(_ kind: Output.Kind, _ place: String) {
+    guard state.withLock({ $0.outputs[kind] != nil }) else { return }
+    switch (kind, report(of: kind).stage) {
+    case (.livestream, .starting): say(kind, .started, place)
+    case (.playlist, .started): say(kind, .playable, place)
+    default: break
     }
   }
 
@@ -178,7 +196,9 @@ extension Meeting {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     if state.withLock({ $0.outputs[kind] != nil }) { return stopOutput(named: kind.rawValue) }
     let report = report(of: kind)
-    guard [.started, .playable].contains(report.stage), report.by != session.localParticipant.id else { return }
+    guard [.starting, .started, .playable].contains(report.stage), report.by != session.localParticipant.id else {
+      return
+    }
     let stop = DataMessage(topic: RoomWord.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
     do throws(SessionError) { try session.send(stop) } catch { self.report(kind.stopFailure) }
   }
@@ -197,7 +217,7 @@ extension Meeting {
   private func broke(_ kind: Output.Kind) {
     guard let output = state.withLock({ $0.outputs.removeValue(forKey: kind) }) else { return }
     try? output.stop()  // fails for the reason that is told
-    report(kind.failure)
+    report(report(of: kind).stage == .starting ? kind.startFailure : kind.failure)
     say(kind, .stopped, "")
   }
 

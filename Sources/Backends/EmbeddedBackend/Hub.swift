@@ -18,7 +18,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   var network: NetworkSpec?
   var participantLimit: Int?
   let refusals = Refusals()
-  let attendance = Lock<Attendance?>(nil)
+  let attendant = Lock<Attendant?>(nil)
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var router: Router?
@@ -175,7 +175,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
     configuration.authorization = refusals.before(.embedded)
-    configuration.attendant = attendant
+    configuration.attendant = attendant.withLock { $0 }
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
     return Router(configuration: configuration, random: random.fork(), now: now)
@@ -208,9 +208,9 @@ final class Hub: LinkHost, @unchecked Sendable {
   func dissolve() {
     (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:])
     (dues, touched) = ([:], [])
-    let gone = attendance.withLock { attendance in
-      defer { attendance = nil }
-      return attendance
+    let gone = attendant.withLock { attendant in
+      defer { attendant = nil }
+      return attendant
     }
     withExtendedLifetime(gone) {}  // let go of outside the lock
   }
@@ -241,12 +241,9 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   private func readMessages(of line: RouterDoor.Line, at now: Tick) {
     while let bytes = line.stream.pollMessage() {
-      let message = bytes.withUnsafeBytes { bytes in
-        Result { () throws(SignalingError) in try ClientMessage(json: bytes) }
-      }
-      switch message {
+      switch bytes.withUnsafeBytes(ClientMessage.reading) {
       case .success(let message): router?.handle(message, on: line.id, at: now)
-      case .failure(let error): router?.refuse(error, on: line.id)
+      case .failure(let unreadable): router?.refuse(unreadable, on: line.id)
       }
     }
   }

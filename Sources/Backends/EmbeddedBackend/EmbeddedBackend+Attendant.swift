@@ -1,16 +1,13 @@
 package import Koine
 import KoineRouter
+package import struct KoineSignaling.Attendant
 
 // What stands beside the router: a recorder.
 
 extension EmbeddedBackend: AttendedBackend {
-  package func attend(_ make: () -> Attendance) { hub.attend(make) }
+  package func attend(_ make: () -> Attendant) { hub.attend(make) }
 
-  package func say(
-    _ payload: [UInt8], as name: String, to participant: Koine.Participant.ID?, stands: Bool, in room: String
-  ) {
-    hub.say(payload, as: name, to: participant, stands: stands, in: room)
-  }
+  package func say(_ answer: Attendant.Answer) { hub.say(answer) }
 
   package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, hub: hub) }
 }
@@ -37,32 +34,20 @@ private final class InsideBackend: Backend {
 
 extension Hub {
   /// From any thread.
-  func attend(_ make: () -> Attendance) {
-    let isNew = attendance.withLock { attendance in
-      guard attendance == nil else { return false }
-      attendance = make()
+  func attend(_ make: () -> Attendant) {
+    let isNew = attendant.withLock { attendant in
+      guard attendant == nil else { return false }
+      attendant = make()
       return true
     }
     guard isNew else { return }
-    loop.post { [self] in router?.setAttendant(attendant) }
-  }
-
-  /// As the router knows it. It is looked up anew for each word, so that nothing keeps it but the hub.
-  var attendant: Attendant? {
-    attendance.withLock { $0 }.map { attendance in
-      Attendant(names: attendance.names) { [weak self] word in
-        self?.attendance.withLock { $0 }?.hear(
-          Attendance.Word(room: word.room, sender: word.sender, topic: word.topic, payload: word.payload))
-      }
-    }
+    loop.post { [self] in router?.setAttendant(attendant.withLock { $0 }) }
   }
 
   /// From any thread.
-  func say(
-    _ payload: [UInt8], as name: String, to participant: Koine.Participant.ID?, stands: Bool, in room: String
-  ) {
+  func say(_ answer: Attendant.Answer) {
     loop.post { [self] in
-      router?.say(payload, as: name, to: participant, stands: stands, in: room, at: loop.now)
+      router?.say(answer, at: loop.now)
       endTurn(at: loop.now)
     }
   }

@@ -1,10 +1,11 @@
 import Koine
 import KoineEmbeddedBackend
+import struct KoineSignaling.Attendant
 import KoineTokens
 import Testing
 
 /// A service beside the router: who is heard by it, and what it says to whom.
-@Suite struct AttendanceTests {
+@Suite struct AttendantTests {
   private let world: World
   private let backend: EmbeddedBackend
   private let heard = Lock<[String]>([])
@@ -16,7 +17,7 @@ import Testing
 
   private func attend() {
     backend.attend { [heard] in
-      Attendance(names: [RoomWord.recording, RoomWord.playlist]) { word in
+      Attendant(names: [RoomWord.recording, RoomWord.playlist]) { word in
         heard.withLock { $0.append("\(word.room) \(word.sender) \(word.topic)") }
       }
     }
@@ -44,8 +45,9 @@ import Testing
 
   private func say(_ stage: RecorderWords.Stage, to participant: Participant.ID? = nil) {
     backend.say(
-      Array(RecorderWords(stage).text.utf8), as: RoomWord.recording, to: participant, stands: stage != .stopped,
-      in: "tea")
+      .init(
+        Array(RecorderWords(stage).text.utf8), as: RoomWord.recording, to: participant, stands: stage != .stopped,
+        in: "tea"))
   }
 
   @Test func whoMayIsHeardAndNobodyElse() async throws {

@@ -1,0 +1,74 @@
+import Koine
+
+/// An unseen participant of a room, for all that is made of it there: what is recorded, listed and sent on at a time is
+/// received and decoded once.
+///
+/// In the room from the first that enters to the last that leaves.
+final class Seat: Sendable {
+  private struct State {
+    var users = 1
+    var isAsked = false
+    /// Whether the room has let it in.
+    var outcome: Result<Void, SessionError>?
+    var waiting: [@Sendable (Result<Void, SessionError>) -> Void] = []
+  }
+
+  let world: World
+  let session: Session
+  private let isFree: @Sendable (Seat) -> Void
+  private let state = Lock(State())
+
+  /// For one.
+  /// - Parameter isFree: called once, when the last has left.
+  init(_ request: RecordingRequest, in world: World, isFree: @escaping @Sendable (Seat) -> Void) {
+    self.world = world
+    self.isFree = isFree
+    session = ComposedRoom.session(request, credential: request.credential ?? "", in: world)
+  }
+
+  /// For one more.
+  /// - Returns: false where it is over.
+  func share() -> Bool {
+    guard !session.state.isEnded else { return false }
+    return state.withLock { state in
+      guard state.users > 0 else { return false }
+      state.users += 1
+      return true
+    }
+  }
+
+  /// On the delivery queue.
+  /// - Parameter completion: called on it; at once where it is known already.
+  func enter(_ completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+    let (outcome, isFirst) = state.withLock { state in
+      defer { state.isAsked = true }
+      if state.outcome == nil { state.waiting.append(completion) }
+      return (state.outcome, !state.isAsked)
+    }
+    if let outcome {
+      // It may have ended since it was shared, and who comes now would not hear of it.
+      guard case .success = outcome, session.state.isEnded else { return completion(outcome) }
+      return completion(.failure(SessionError(.ended, "the room has ended")))
+    }
+    guard isFirst else { return }
+    session.join { [weak self] outcome in
+      let waiting = self?.state.withLock { state in
+        defer { state.waiting = [] }
+        state.outcome = outcome
+        return state.waiting
+      }
+      for completion in waiting ?? [] { completion(outcome) }
+    }
+  }
+
+  /// Once for each.
+  func leave() {
+    let isLast = state.withLock { state in
+      state.users -= 1
+      return state.users == 0
+    }
+    guard isLast else { return }
+    isFree(self)
+    session.leave { withExtendedLifetime(self) {} }
+  }
+}

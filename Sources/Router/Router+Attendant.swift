@@ -1,0 +1,38 @@
+package import KoineBase
+package import KoineSignaling
+
+extension Router {
+  /// Whoever writes to one of its names from now on is heard by it.
+  package func setAttendant(_ attendant: Attendant?) {
+    configuration.attendant = attendant
+    for room in rooms.values { room.attendant = attendant }
+  }
+
+  /// The attendant says something.
+  package func say(_ answer: Attendant.Answer, at now: Tick) {
+    guard let room = rooms[answer.room] else { return }
+    room.say(answer)
+    settle(room, at: now)
+  }
+}
+
+extension Room {
+  func say(_ answer: Attendant.Answer) {
+    dataOrder += 1
+    let (name, participant) = (answer.name, answer.participant)
+    let data = ReceivedData(
+      from: name, topic: name, payload: answer.payload, id: random.makeID(), order: dataOrder,
+      isDirected: participant != nil)
+    if participant == nil { standingWords[name] = answer.stands ? data : nil }
+    for member in members where participant.map({ $0 == member.id }) ?? true {
+      outbox.post(.data(data), to: member.connection)
+    }
+  }
+
+  /// What those who come are told of: what participants said and the room remembers, and how far the attendant is.
+  func memory(for id: String, isReturning: Bool, at now: Tick) -> [ReceivedData] {
+    let history = history.messages(for: id, isReturning: isReturning, at: now)
+    guard !standingWords.isEmpty else { return history }
+    return (history + standingWords.values).sorted { $0.order < $1.order }
+  }
+}
