@@ -124,7 +124,7 @@ public struct CallOptions: ParsableArguments {
   @Option(help: "The name that the others see.")
   public var name = "Guest"
 
-  @Option(help: "Leave after this many seconds; 0 stays until told to leave.")
+  @Option(help: "Leave after this many seconds; 0 stays until told to (SIGTERM). SIGUSR1 prints the figures so far.")
   public var seconds = 10.0
 
   @Option(
@@ -142,7 +142,8 @@ public struct CallOptions: ParsableArguments {
 
   @Option(
     help: """
-      Do at given times what the file says, a line each: 'at 5s mute' (mute, camera, people, leave, and the sample's own).
+      Do at given times what the file says, a line each: 'at 5s mute' (mute, camera, people, figures, leave, and the \
+      sample's own).
       """)
   public var script: String?
 

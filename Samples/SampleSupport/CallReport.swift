@@ -22,12 +22,16 @@ public struct DirectionReport: Sendable, Codable {
   /// Of the sound handed out, 0...1.
   public var concealed = 0.0
   public var soundBuffer = 0.0
+  /// Why the camera's picture rests now, if it does: `Tile.Pause`.
+  public var pause: String?
 
   init(
-    receiver: String, sender: String, video: StreamStatistics?, audio: StreamStatistics?, joinToFirstPicture: Duration?
+    receiver: String, sender: String, video: StreamStatistics?, audio: StreamStatistics?, pause: Tile.Pause? = nil,
+    joinToFirstPicture: Duration?
   ) {
     self.receiver = receiver
     self.sender = sender
+    self.pause = pause?.rawValue
     self.joinToFirstPicture = joinToFirstPicture?.inMilliseconds
     for incoming in [video?.incoming, audio?.incoming].compactMap({ $0 }) {
       packets += incoming.packets
@@ -54,14 +58,14 @@ public struct CallReport: Sendable, Codable {
     self.directions = directions
   }
 
-  /// To standard output: as one JSON object, or as a table.
-  public func write(asJSON: Bool) {
+  /// As one JSON object, or as a table.
+  public func write(asJSON: Bool, to output: Output = .standardOutput) {
     if asJSON {
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-      if let data = try? encoder.encode(self) { print(String(decoding: data, as: UTF8.self), to: .standardOutput) }
+      if let data = try? encoder.encode(self) { print(String(decoding: data, as: UTF8.self), to: output) }
     } else {
-      print(table, to: .standardOutput)
+      print(table, to: output)
     }
   }
 

@@ -69,6 +69,7 @@ public final class SampleRun {
     start = world.backend.scheduler.now
     peers = Peers(count: company, room: options.room, world: world)
     Self.running = self
+    signal(SIGUSR1, SIG_IGN)  // who asks for figures before there are any ends nothing
   }
 
   /// Begins the common part around a screen that is on its way into the call, and returns when the program shall end:
@@ -83,7 +84,7 @@ public final class SampleRun {
       Lines.read { [weak self] line in self?.say(line) }
     }
     keys = Keys(commands, say: say) { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
-    signals = Signals { [weak self] in MainActor.assumeIsolated { self?.carryOut(.leave) } }
+    signals = Signals { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
     for step in script?.steps ?? [] { after(step.time) { [self] in carryOut(step.command) } }
     if options.seconds > 0 { after(.seconds(options.seconds)) { [self] in carryOut(.leave) } }
     while true { try? await Task.sleep(for: .seconds(3_600)) }
@@ -136,9 +137,15 @@ public final class SampleRun {
     case .mute: screen?.toggleMicrophone()
     case .camera: screen?.toggleCamera()
     case .people: for name in screen?.people ?? [] { print(LogText.line(name), to: .standardError) }
+    case .figures: Task { await report().write(asJSON: options.media.json, to: .standardError) }
     case .leave: leave()
     default: screen?.carryOut(command)
     }
+  }
+
+  private func report() async -> CallReport {
+    let seconds = (world.backend.scheduler.now - start).inSeconds
+    return CallReport(seconds: seconds, directions: await witness?.report() ?? [])
   }
 
   /// Figures and picture first, while everybody is still there.
@@ -146,9 +153,7 @@ public final class SampleRun {
     guard !isLeaving, let screen else { return }
     isLeaving = true
     Task { @MainActor in
-      let seconds = (world.backend.scheduler.now - start).inSeconds
-      let directions = await witness?.report() ?? []
-      CallReport(seconds: seconds, directions: directions).write(asJSON: options.media.json)
+      await report().write(asJSON: options.media.json)
       if let path = options.media.snapshot {
         do { try screen.view.writePNG(to: path) } catch {
           note(SampleExit(code: 73, "cannot write '\(path)': \(error)"))
@@ -159,14 +164,18 @@ public final class SampleRun {
   }
 }
 
-/// Hears of the signals that end programs: the first asks to leave in good order, the second ends at once.
+/// Hears of the signals that end programs: the first asks to leave in good order, the second ends at once. SIGUSR1 asks for
+/// the figures so far.
 @MainActor
 private final class Signals {
   private let sources: [any DispatchSourceSignal]
 
-  init(_ handler: @escaping @Sendable () -> Void) {
+  init(_ carryOut: @escaping @Sendable (Command) -> Void) {
     let wasTold = Lock(false)
-    sources = [SIGINT, SIGTERM, SIGHUP].map { number in
+    let asks = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .main)
+    asks.setEventHandler { carryOut(.figures) }
+    asks.resume()
+    let ends = [SIGINT, SIGTERM, SIGHUP].map { number in
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .main)
       source.setEventHandler {
@@ -174,11 +183,12 @@ private final class Signals {
           defer { told = true }
           return told
         }
-        if isSecond { exit(128 + number) } else { handler() }
+        if isSecond { exit(128 + number) } else { carryOut(.leave) }
       }
       source.resume()
       return source
     }
+    sources = ends + [asks]
   }
 
   isolated deinit { for source in sources { source.cancel() } }

@@ -13,10 +13,11 @@ public struct Command: Sendable, Hashable {
   public static let mute = Command("mute", key: "m")
   public static let camera = Command("camera", key: "v")
   public static let people = Command("people", key: "p")
+  public static let figures = Command("figures", key: "f")
   public static let leave = Command("leave", key: "q")
 
   /// What every sample knows.
-  public static let common = [mute, camera, people, leave]
+  public static let common = [mute, camera, people, figures, leave]
 }
 
 /// Commands with their times, from lines like `at 5s mute`; empty lines and lines that begin with `#` are skipped.

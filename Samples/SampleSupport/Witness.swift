@@ -80,6 +80,7 @@ public final class Witness: Sendable {
       return DirectionReport(
         receiver: receiver, sender: sender.name, video: own.first { $0.video != nil },
         audio: own.first { $0.audio != nil },
+        pause: session.tiles.first { $0.stream.participant == sender.id && $0.kind == .camera }?.pause,
         joinToFirstPicture: first[sender.id].map { $0 - start })
     }
   }

@@ -14,7 +14,7 @@ struct KoineCallAgent: AsyncParsableCommand {
     discussion: """
       Meets others in the room, unless it rings somebody (--call), is rung (--answer) or joins a group call (--group). \
       With peers, those who are called are signed in and answer, and one of them rings who answers. Keys on a terminal: \
-      m mute, v camera, h hold and resume, p people, q hang up.
+      m mute, v camera, h hold and resume, p people, f figures, q hang up.
       """)
 
   @OptionGroup var call: KoineSampleSupport.CallOptions

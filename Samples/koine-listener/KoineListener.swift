@@ -12,7 +12,7 @@ struct KoineListener: AsyncParsableCommand {
     commandName: "koine-listener",
     abstract: "A call in the event-listener style (VideoSDKRTC).",
     discussion: """
-      Lines of standard input go to everybody's chat. Keys on a terminal: m mute, v camera, p people, s share, r raise the \
+      Lines of standard input go to everybody's chat. Keys on a terminal: m mute, v camera, p people, f figures, s share, r raise the \
       hand, a ask the others for their microphones, t talk, q leave.
       """)
 

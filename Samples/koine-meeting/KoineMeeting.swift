@@ -11,7 +11,7 @@ struct KoineMeeting: AsyncParsableCommand {
     commandName: "koine-meeting",
     abstract: "A call in the meeting-session style (AmazonChimeSDK).",
     discussion: """
-      Lines of standard input are said to the others. Keys on a terminal: m mute, v camera, p people, s share, n next \
+      Lines of standard input are said to the others. Keys on a terminal: m mute, v camera, p people, f figures, s share, n next \
       page, t talk, q leave. Who speaks is marked on the screen.
       """)
 

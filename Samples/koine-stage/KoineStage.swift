@@ -12,7 +12,7 @@ struct KoineStage: AsyncParsableCommand {
     commandName: "koine-stage",
     abstract: "A call in the stage-strategy style (AmazonIVSBroadcast).",
     discussion: """
-      Keys on a terminal: m mute, v camera, p people, s the next way of subscribing, b publish or not, q leave.
+      Keys on a terminal: m mute, v camera, p people, f figures, s the next way of subscribing, b publish or not, q leave.
       """)
 
   @OptionGroup var call: CallOptions

@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test func theCommonCommandsHaveKeys() {
-    #expect(Command.common.map(\.key) == ["m", "v", "p", "q"])
+    #expect(Command.common.map(\.key) == ["m", "v", "p", "f", "q"])
   }
 
   @Test func samplesHaveCommandsOfTheirOwn() throws {
     let share = Command("share", key: "s")
     #expect(try Script("at 1s share", commands: Command.common + [share]).steps.map(\.command) == [share])
     let error = #expect(throws: SampleExit.self) { _ = try Script("at 1s share") }
-    #expect(error?.description.contains("mute, camera, people, leave") == true)
+    #expect(error?.description.contains("mute, camera, people, figures, leave") == true)
   }
 
   @Test func aDeviceErrorHasItsExitCode() {

@@ -154,12 +154,12 @@ final class Strangers: Sendable {
     var calls = 0
   }
 
-  private let port: Int
+  private let server: NIOCore.SocketAddress
   private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
   private let state = Lock(State())
   private let halfOpen = Lock(0)
 
-  init(to port: Int) { self.port = port }
+  init(to port: Int) throws { server = try NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: port) }
 
   private var isOver: Bool { state.withLock { $0.isOver } }
   /// How many connections have stood and said half a word.
@@ -168,7 +168,7 @@ final class Strangers: Sendable {
   private func connect(from number: Int) -> EventLoopFuture<any Channel> {
     do {
       let own = try NIOCore.SocketAddress(ipAddress: "127.0.1.\(number)", port: 0)
-      return ClientBootstrap(group: group).bind(to: own).connect(host: "127.0.0.1", port: port)
+      return ClientBootstrap(group: group).bind(to: own).connect(to: server)
     } catch {
       return group.next().makeFailedFuture(error)
     }
@@ -263,11 +263,4 @@ final class Strangers: Sendable {
     try await group.shutdownGracefully()
     return calls
   }
-}
-
-/// Of this process, in megabytes.
-var residentMegabytes: Int {
-  let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ").dropFirst()
-    .first
-  return (pages.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE)) / 1_048_576
 }

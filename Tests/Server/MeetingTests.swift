@@ -1,8 +1,12 @@
 import Dispatch
+import Foundation
 import Koine
 import KoineServer
 import KoineServerBackend
 import Testing
+
+/// All servers with so many loops: `KOINE_HANDS=2 swift test --filter ServerTests`.
+private let hands = ProcessInfo.processInfo.environment["KOINE_HANDS"].flatMap { Int($0) }
 
 /// An open server on ports that the system chooses, and a way to it.
 struct ServedRooms {
@@ -11,7 +15,7 @@ struct ServedRooms {
 
   init(
     access: ServerConfiguration.Access = .open, limits: ServerLimits = ServerLimits(),
-    media: ServerConfiguration.MediaAddress? = nil, loops: Int = 1
+    media: ServerConfiguration.MediaAddress? = nil, loops: Int = hands ?? 1
   ) async throws {
     server = try await Server.start(
       ServerConfiguration(
