@@ -80,7 +80,8 @@ class Peer:
             "number": self.number, "sdp": self.connection.localDescription.sdp,
             "send": [{"mid": mids[0], "id": "microphone", "kind": "microphone"},
                      {"mid": mids[1], "id": "camera", "kind": "camera"}],
-            "receive": [{"mid": seat.mid, "participant": who, "track": track}
+            # What comes before the answer is set aiortc takes for another medium's, or drops: key frames, too.
+            "receive": [{"mid": seat.mid, "participant": who, "track": track, "paused": seat.mid not in self.taken}
                         for (who, track), seat in self.seats.items()],
         }
         self.answer = self.number
@@ -104,10 +105,13 @@ class Peer:
             # Python decodes what comes: the small layers will do.
             await self.socket.send(json.dumps({"type": "prefer", "tracks": [
                 {"reference": {"participant": who, "track": track}, "maxHeight": 180} for who, track in self.seats]}))
-            for (who, track), seat in self.seats.items():
-                if seat.receiver.track and seat.mid not in self.taken:
-                    self.taken.add(seat.mid)
-                    asyncio.ensure_future(self.take(self.others[who], seat.kind, seat.receiver.track))
+            fresh = [(who, track, seat) for (who, track), seat in self.seats.items()
+                     if seat.receiver.track and seat.mid not in self.taken]
+            for who, track, seat in fresh:
+                self.taken.add(seat.mid)
+                asyncio.ensure_future(self.take(self.others[who], seat.kind, seat.receiver.track))
+            await self.socket.send(json.dumps({"type": "resume", "tracks": [
+                {"participant": who, "track": track} for who, track, _ in fresh]}))
         elif kind in ("refused", "ended"):
             sys.exit(f"aiortc: {message}")
         if self.is_dirty and not self.answer:

@@ -130,17 +130,18 @@ final class BrowserEnd {
     _ tracks: [BrowserOffer.Wanted], _ media: [String: MediaDescription], _ exchange: inout Exchange
   ) -> [Action] {
     var actions: [Action] = []
-    let now = Dictionary(tracks.filter { media[$0.mid]?.direction.receives == true }.map { ($0.mid, $0.reference) }) {
-      first, _ in first
+    let now = Dictionary(tracks.filter { media[$0.mid]?.direction.receives == true }.map { ($0.mid, $0) }) { first, _ in
+      first
     }
-    let gone = wanted.filter { now[$0.key] != $0.value.reference }
+    let gone = wanted.filter { now[$0.key]?.reference != $0.value.reference }
     if !gone.isEmpty { actions.append(.route(.unsubscribe(gone.values.map(\.reference)))) }
     for mid in gone.keys { wanted[mid] = nil }
-    for (mid, reference) in now.sorted(by: { $0.key < $1.key }) where wanted[mid] == nil {
+    for (mid, track) in now.sorted(by: { $0.key < $1.key }) where wanted[mid] == nil {
       let number = takeRequest()
       exchange.open[number] = mid
-      wanted[mid] = Wanted(reference: reference)
-      actions.append(.route(.subscribe(Subscribe(request: number, tracks: [reference]))))
+      wanted[mid] = Wanted(reference: track.reference)
+      actions.append(.route(.subscribe(Subscribe(request: number, tracks: [track.reference]))))
+      if track.paused == true { actions.append(.route(.pause([track.reference]))) }
     }
     return actions
   }

@@ -73,6 +73,8 @@ struct BrowserOffer: Decodable, Sendable {
     var mid: String
     var participant: String
     var track: String
+    /// It begins with `resume`: for who cannot tell packets apart before the answer is set.
+    var paused: Bool?
 
     var reference: TrackReference { TrackReference(participant: participant, track: track) }
   }

@@ -104,6 +104,26 @@ import Testing
     #expect(try answers(gone).first?.media[1].direction == .inactive)
   }
 
+  @Test func whatIsAskedForAtRestRestsFromItsFirstPacketAndOnlyOnce() throws {
+    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.hear(joined)
+    let media = [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")]
+    let receive = #"[{"mid":"1","participant":"ben","track":"cam","paused":true}]"#
+    let asked = routed(end.take(try Offers.message(2, media, receive: receive)))
+    let reference = TrackReference(participant: "ben", track: "cam")
+    guard asked.count == 2, case .subscribe(let subscribe) = asked[0] else {
+      Issue.record("\(asked)")
+      return
+    }
+    #expect(subscribe.tracks == [reference] && asked[1] == .pause([reference]))
+    let forwarded = Media(mid: "s0", codec: "VP8", payloadType: 120, encodings: [.init(ssrc: 7)])
+    _ = end.hear(
+      .subscribed(
+        Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: forwarded)])))
+    #expect(routed(end.take(.other(.resume([reference])))) == [.resume([reference])])
+    #expect(routed(end.take(try Offers.message(3, media, receive: receive))).isEmpty)
+  }
+
   @Test func whatIsRefusedIsNotSent() throws {
     _ = end.take(
       try Offers.message(

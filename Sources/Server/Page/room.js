@@ -239,8 +239,10 @@ export class Room extends EventTarget {
       for (const track of other.tracks.values()) {
         const mid = track.transceiver?.mid;
         if (!mid) continue;
-        offer.receive.push({ mid, participant: other.id, track: track.id });
-        if (track.transceiver.currentDirection !== "recvonly") fresh.push({ participant: other.id, track: track.id });
+        // Packets that come before their source is known Firefox takes for another medium's, and for good: none until then.
+        const paused = track.transceiver.currentDirection !== "recvonly";
+        offer.receive.push({ mid, participant: other.id, track: track.id, paused });
+        if (paused) fresh.push({ participant: other.id, track: track.id });
       }
     }
     const join = {
@@ -248,8 +250,6 @@ export class Room extends EventTarget {
       returningTo: this.#epoch,
     };
     this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
-    // Packets that come before their source is known Firefox takes for another medium's, and for good: none until then.
-    if (fresh.length > 0) this.#send({ type: "pause", tracks: fresh });
     const sdp = await answer;
     if (peer !== this.#peer) return;
     await peer.setRemoteDescription({ type: "answer", sdp });
