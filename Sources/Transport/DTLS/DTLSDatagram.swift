@@ -11,6 +11,9 @@ struct DTLSDatagram {
 
   private static let recordHeader = 13
   private static let fragmentHeader = 12
+  /// Of AES-GCM, the only protection that is negotiated here: nonce and tag (RFC 5288, 3). OpenSSL before 3.0.22 ends the
+  /// connection at a protected record that has not more.
+  private static let protection = 8 + 16
   /// No handshake message of ours or of a browser comes near.
   private static let longestMessage = 1 << 14
 
@@ -40,6 +43,7 @@ struct DTLSDatagram {
 
   private mutating func note(_ type: UInt8, epoch: UInt16, _ record: UnsafeRawBufferPointer) -> Bool {
     guard epoch <= 1 else { return false }  // no renegotiation, so no third set of keys
+    guard epoch == 0 || record.count > Self.protection else { return false }
     switch (type, epoch) {
     case (ContentType.handshake, 0):
       hasHandshake = true

@@ -165,7 +165,7 @@ package final class DTLSEndpoint {
   private func advanceHandshake(at now: Tick) {
     ERR_clear_error()
     let result = SSL_do_handshake(ssl)
-    let status = result == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, result)
+    let status = result == 1 ? SSL_ERROR_NONE : status(of: result)
     sendWritten(at: now)
     switch status {
     case SSL_ERROR_NONE:
@@ -266,7 +266,7 @@ package final class DTLSEndpoint {
           dropped += 1
           continue
         }
-        switch SSL_get_error(ssl, count) {
+        switch status(of: count) {
         case SSL_ERROR_WANT_READ: break
         case SSL_ERROR_ZERO_RETURN:
           sayGoodbye()
@@ -278,6 +278,15 @@ package final class DTLSEndpoint {
     }
     ERR_clear_error()
     outgoing += port.takeWritten()
+  }
+
+  /// What `SSL_get_error` says, but for records that were thrown away: as they came from anybody, DTLS is silent about them
+  /// (RFC 6347, 4.1.2.7), which OpenSSL before 3.0.22 reports as a broken system call, without an error.
+  private func status(of result: Int32) -> Int32 {
+    let status = SSL_get_error(ssl, result)
+    guard status == SSL_ERROR_SYSCALL, ERR_peek_error() == 0 else { return status }
+    dropped += 1
+    return SSL_ERROR_WANT_READ
   }
 
   private func sayGoodbye() {
