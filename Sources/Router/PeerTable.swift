@@ -55,6 +55,9 @@ final class PeerTable {
   private var leaving: [Peer] = []
 
   var count: Int { seats.count - free.count }
+  /// What is owed holds its forwarder, which holds the seat that it is owed to.
+  deinit { for seat in dirty { seat.owed.removeAll() } }
+
   var holdings: [String: Int] {
     ["peers": count, "addresses": byAddress.count, "fragments": byFragment.count, "goodbyes": leaving.count]
   }

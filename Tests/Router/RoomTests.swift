@@ -244,6 +244,31 @@ struct LifetimeTests {
     #expect(room == nil && member == nil)
   }
 
+  /// What came in its last turn has not been passed on.
+  @Test func aRouterThatOwesPacketsLetsGoOfEverything() throws {
+    weak var seat: Seat?
+    do {
+      let world = try World(hands: nil)
+      let clients = try world.joined("ana", "ben")
+      clients[0].publish(.microphone)
+      clients[1].subscribe(to: "ana", "microphone")
+      clients[0].sendSound("microphone", seconds: 0.1)
+      world.run(.seconds(1))
+      #expect(!clients[1].frames("ana", "microphone").isEmpty)
+      seat = clients[1].room?.member("ben")?.seat
+      let (sender, out) = (try #require(clients[0].sender("microphone")), Bytes(capacity: 2048))
+      clients[0].peer.send(
+        EncodedFrame(codec: .opus, data: Bytes([1, 2, 3]), captured: world.now, rtpTimestamp: 48_000), on: sender,
+        at: world.now)
+      while let transmit = clients[0].peer.poll(into: out.writable, at: world.now) {
+        world.router.handle(
+          Bytes(out.writable[..<transmit.count]), from: clients[0].address, to: transmit.destination, at: world.now)
+      }
+    }
+    let isGone = seat == nil  // by itself: what is half gone cannot be described
+    #expect(isGone)
+  }
+
   @Test func aParticipantThatLeftIsForgotten() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
