@@ -14,10 +14,9 @@ extension ClientMessage {
   /// What the bytes say, or what their refusal has to say.
   public static func reading(_ json: UnsafeRawBufferPointer) -> Result<ClientMessage, UnreadableMessage> {
     do {
-      return .success(try ClientMessage(json: json))
+      return try read(Reading.self, json, limit: SignalingLimits.clientMessage).result
     } catch {
-      let numbered = try? read(Numbered.self, json, limit: SignalingLimits.clientMessage)
-      return .failure(UnreadableMessage(error, request: numbered?.request))
+      return .failure(UnreadableMessage(error))
     }
   }
 
@@ -38,9 +37,22 @@ extension ServerMessage {
   public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.serverMessage) }
 }
 
-/// All that is left of a message of which nothing else can be read.
-private struct Numbered: Decodable {
-  var request: Int?
+/// A message, or what is left of an object that is none.
+private struct Reading: Decodable {
+  private struct Numbered: Decodable {
+    var request: Int?
+  }
+
+  let result: Result<ClientMessage, UnreadableMessage>
+
+  init(from decoder: any Decoder) {
+    do {
+      result = .success(try ClientMessage(from: decoder))
+    } catch {
+      let request = (try? Numbered(from: decoder))?.request
+      result = .failure(UnreadableMessage(SignalingError(error), request: request))
+    }
+  }
 }
 
 private func read<Message: Decodable>(
