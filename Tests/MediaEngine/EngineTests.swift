@@ -5,53 +5,6 @@ import Testing
 
 @testable import KoineMediaEngine
 
-/// Takes what a send pipeline makes and hands it to a receive pipeline, perhaps not all and not in time.
-private final class Wire: FrameOutput, Sendable {
-  struct Trouble: Sendable {
-    var loss = 0.0
-    var delay = Duration.milliseconds(20)
-    var jitter = Duration.zero
-  }
-
-  private struct State {
-    var random = SeededRandom(seed: 5); var sequence: Int64 = 0; var frames = 0; var bytes = 0; var keys = 0
-  }
-  private let state = Lock(State())
-  private let lane: Lane
-  private let trouble: Trouble
-  private let deliver: @Sendable (EncodedFrame) -> Void
-
-  init(_ scheduler: Scheduler, _ trouble: Trouble = Trouble(), deliver: @escaping @Sendable (EncodedFrame) -> Void) {
-    lane = scheduler.lane("wire")
-    self.trouble = trouble
-    self.deliver = deliver
-  }
-
-  var frames: Int { state.withLock { $0.frames } }
-  var bytes: Int { state.withLock { $0.bytes } }
-  var keys: Int { state.withLock { $0.keys } }
-
-  func send(_ frame: EncodedFrame) {
-    let arrival = state.withLock { state -> (Tick, Int64)? in
-      state.sequence += 1
-      state.frames += 1
-      state.bytes += frame.data.count
-      if frame.isKey { state.keys += 1 }
-      let luck = Double.random(in: 0..<1, using: &state.random)
-      let spread = Double.random(in: 0..<1, using: &state.random)
-      guard luck >= trouble.loss else { return nil }
-      return (lane.scheduler.now + trouble.delay + trouble.jitter * spread, state.sequence)
-    }
-    guard let (time, sequence) = arrival else { return }
-    lane.post(at: time) { [self] in
-      var arrived = frame
-      arrived.sequence = sequence
-      arrived.arrived = lane.scheduler.now
-      deliver(arrived)
-    }
-  }
-}
-
 private final class Screen: VideoSink, AudioSink, Sendable {
   let stamps = Lock<[Stamp?]>([])
   let samples = Lock<[Int16]>([])
@@ -275,55 +228,6 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(figures.corrected > 0)
     #expect(figures.concealedFraction < 0.12)
     #expect(figures.concealed > 0)
-  }
-
-  /// Two in three blocks only are asked for, for a minute: by a machine that does not keep up.
-  @Test func soundThatIsNotPlayedIsNotPlayedLate() throws {
-    let scheduler = Scheduler.virtual()
-    let talker = AudioReceivePipeline(scheduler: scheduler)
-    let send = AudioSendPipeline(
-      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler,
-      output: Wire(scheduler, .init()) { talker.push($0) })
-    try send.start()
-    var block = AudioBlock(captured: .zero)
-    var longest = Duration.zero
-    for turn in 0..<6_000 {
-      scheduler.advance(to: scheduler.now + .milliseconds(10))
-      guard turn % 3 > 0, talker.pull(into: &block, at: scheduler.now) else { continue }
-      longest = max(longest, scheduler.now - block.captured)
-    }
-    send.stop()
-    #expect(longest < .milliseconds(800))
-    #expect(talker.statistics.concealedFraction < 0.01)
-    #expect(talker.statistics.accelerated > 48_000 * 15)
-  }
-
-  /// From one moment on everything is a second longer on its way.
-  @Test func aWayThatBecomesLongerIsNotTakenForABacklog() throws {
-    let scheduler = Scheduler.virtual()
-    let talker = AudioReceivePipeline(scheduler: scheduler)
-    let lane = scheduler.lane("longer way")
-    let begun = scheduler.now
-    let wire = Wire(scheduler, .init(jitter: .milliseconds(20))) { frame in
-      guard scheduler.now - begun > .seconds(5) else { return talker.push(frame) }
-      lane.post(at: scheduler.now + .seconds(1)) {
-        var late = frame
-        late.arrived = scheduler.now
-        talker.push(late)
-      }
-    }
-    let send = AudioSendPipeline(
-      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler, output: wire)
-    try send.start()
-    var block = AudioBlock(captured: .zero)
-    for _ in 0..<2_000 {
-      scheduler.advance(to: scheduler.now + .milliseconds(10))
-      _ = talker.pull(into: &block, at: scheduler.now)
-    }
-    send.stop()
-    // Taken for one, it would cost ten seconds: for as long the quickest arrival is remembered.
-    #expect(talker.statistics.concealedFraction < 0.1)
-    #expect(talker.statistics.accelerated < 48_000 * 2)
   }
 
   @Test func theMixSaturates() {

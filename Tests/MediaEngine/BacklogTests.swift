@@ -1,0 +1,109 @@
+import KoineBase
+import KoineCodecs
+import KoineTransport
+import Testing
+
+@testable import KoineMediaEngine
+
+/// More sound than its listener has asked for in time.
+@Suite struct BacklogTests {
+  private struct Heard {
+    var figures = AudioReceiveStatistics()
+    /// From capture to play-out, by turns of 10 ms; nil: silence, or nobody asked.
+    var latency: [Duration?] = []
+
+    func longest(from second: Int = 0) -> Duration { latency.dropFirst(second * 100).compactMap(\.self).max() ?? .zero }
+  }
+
+  /// A tone, asked for every 10 ms.
+  /// - Parameters:
+  ///   - asks: whether the machine manages to, in this turn.
+  ///   - mutes: whether the talker rests in this turn.
+  ///   - detour: how much longer a packet takes that is sent so long after the beginning.
+  private func hear(
+    seconds: Int, over trouble: Wire.Trouble = .init(), sync: StreamSync? = nil, asks: (Int) -> Bool = { _ in true },
+    mutes: (Int) -> Bool = { _ in false }, detour: @escaping @Sendable (Duration) -> Duration = { _ in .zero }
+  ) throws -> Heard {
+    let scheduler = Scheduler.virtual()
+    let talker = AudioReceivePipeline(scheduler: scheduler, sync: sync)
+    let (lane, begun) = (scheduler.lane("detour"), scheduler.now)
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler,
+      output: Wire(scheduler, trouble) { frame in
+        let wait = detour(scheduler.now - begun)
+        guard wait > .zero else { return talker.push(frame) }
+        lane.post(at: scheduler.now + wait) {
+          var late = frame
+          late.arrived = scheduler.now
+          talker.push(late)
+        }
+      })
+    try send.start()
+    var block = AudioBlock(captured: .zero)
+    var heard = Heard()
+    for turn in 0..<(seconds * 100) {
+      send.setMuted(mutes(turn))
+      scheduler.advance(to: scheduler.now + .milliseconds(10))
+      let sounds = asks(turn) && talker.pull(into: &block, at: scheduler.now)
+      heard.latency.append(sounds ? scheduler.now - block.captured : nil)
+    }
+    send.stop()
+    heard.figures = talker.statistics
+    return heard
+  }
+
+  /// Two in three blocks only are asked for, for a minute: by a machine that does not keep up.
+  @Test func soundThatIsNotPlayedIsNotPlayedLate() throws {
+    let heard = try hear(seconds: 60, asks: { !$0.isMultiple(of: 3) })
+    #expect(heard.longest() < .milliseconds(800))
+    #expect(heard.figures.concealedFraction < 0.01)
+    #expect(heard.figures.accelerated > 48_000 * 15)
+  }
+
+  /// From one moment on everything is a second longer on its way.
+  @Test func aWayThatBecomesLongerIsNotTakenForABacklog() throws {
+    let heard = try hear(seconds: 20, over: .init(jitter: .milliseconds(20)), detour: { $0 > .seconds(5) ? .seconds(1) : .zero })
+    // Taken for one, it would cost ten seconds: for as long the quickest arrival is remembered.
+    #expect(heard.figures.concealedFraction < 0.1)
+    #expect(heard.figures.accelerated < 48_000 * 2)
+  }
+
+  /// For two seconds nothing comes, and then all of it at once.
+  @Test func whatComesAtOnceAfterAStandstillIsNotKeptWaiting() throws {
+    let heard = try hear(
+      seconds: 20, detour: { $0 > .seconds(5) && $0 < .seconds(7) ? .seconds(7) - $0 : .zero })
+    #expect(heard.longest(from: 8) < .milliseconds(800))
+    #expect(heard.latency.dropFirst(1_900).allSatisfy { $0.map { $0 < .milliseconds(400) } ?? false })
+    #expect(heard.figures.accelerated > 48_000, "of twenty seconds two have come too late")
+  }
+
+  /// More than is ever kept: nobody listened for ten seconds.
+  @Test func whoListensAgainHearsWhatIsSaidNow() throws {
+    let heard = try hear(seconds: 20, asks: { !(500..<1_500).contains($0) })
+    let first = try #require(heard.latency[1_500...].first { $0 != nil } ?? nil)
+    #expect(first < .milliseconds(800))
+    #expect(heard.longest(from: 15) < .milliseconds(800))
+    #expect(heard.figures.concealedFraction < 0.01)
+  }
+
+  /// A talker who is silent every other second keeps nobody waiting, and nothing of theirs is left out.
+  @Test func restsAreNoBacklog() throws {
+    let heard = try hear(seconds: 30, over: .init(jitter: .milliseconds(10)), mutes: { $0 / 100 % 2 == 1 })
+    #expect(heard.figures.accelerated < 4_800)
+    #expect(heard.latency.count { $0 != nil } > 1_400, "fifteen seconds were said")
+    #expect(heard.longest() < .milliseconds(200))
+  }
+
+  /// Pictures are a second behind, and sound waits for them, half a second longer than it needs to.
+  @Test func soundThatWaitsForItsPictureIsNoBacklog() throws {
+    let sync = StreamSync()
+    let heard = try hear(
+      seconds: 60, sync: sync,
+      asks: { turn in
+        sync.pictureShown(after: .seconds(1), at: Tick(nanoseconds: Int64(turn) * 10_000_000))
+        return true
+      })
+    #expect(heard.latency.last.flatMap(\.self).map { $0 > .milliseconds(500) } == true)
+    #expect(heard.figures.concealedFraction < 0.01 && heard.figures.accelerated < 4_800)
+  }
+}

@@ -1,0 +1,51 @@
+import KoineBase
+import KoineTransport
+
+@testable import KoineMediaEngine
+
+/// Takes what a send pipeline makes and hands it to a receive pipeline, perhaps not all and not in time.
+final class Wire: FrameOutput, Sendable {
+  struct Trouble: Sendable {
+    var loss = 0.0
+    var delay = Duration.milliseconds(20)
+    var jitter = Duration.zero
+  }
+
+  private struct State {
+    var random = SeededRandom(seed: 5); var sequence: Int64 = 0; var frames = 0; var bytes = 0; var keys = 0
+  }
+  private let state = Lock(State())
+  private let lane: Lane
+  private let trouble: Trouble
+  private let deliver: @Sendable (EncodedFrame) -> Void
+
+  init(_ scheduler: Scheduler, _ trouble: Trouble = Trouble(), deliver: @escaping @Sendable (EncodedFrame) -> Void) {
+    lane = scheduler.lane("wire")
+    self.trouble = trouble
+    self.deliver = deliver
+  }
+
+  var frames: Int { state.withLock { $0.frames } }
+  var bytes: Int { state.withLock { $0.bytes } }
+  var keys: Int { state.withLock { $0.keys } }
+
+  func send(_ frame: EncodedFrame) {
+    let arrival = state.withLock { state -> (Tick, Int64)? in
+      state.sequence += 1
+      state.frames += 1
+      state.bytes += frame.data.count
+      if frame.isKey { state.keys += 1 }
+      let luck = Double.random(in: 0..<1, using: &state.random)
+      let spread = Double.random(in: 0..<1, using: &state.random)
+      guard luck >= trouble.loss else { return nil }
+      return (lane.scheduler.now + trouble.delay + trouble.jitter * spread, state.sequence)
+    }
+    guard let (time, sequence) = arrival else { return }
+    lane.post(at: time) { [self] in
+      var arrived = frame
+      arrived.sequence = sequence
+      arrived.arrived = lane.scheduler.now
+      deliver(arrived)
+    }
+  }
+}
