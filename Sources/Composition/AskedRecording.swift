@@ -49,8 +49,11 @@ final class AskedRecording: Sendable {
   // MARK: From any thread
 
   func start() {
-    say(.starting)
-    world.delivery.deliver { [self] in enter() }
+    world.delivery.deliver { [self] in
+      guard stage == .starting else { return }  // stopped before it began
+      say(.starting)
+      enter()
+    }
   }
 
   func stop(for participant: Participant.ID) { world.delivery.deliver { [self] in end(for: participant) } }
@@ -67,7 +70,6 @@ final class AskedRecording: Sendable {
   // MARK: On the delivery queue
 
   private func enter() {
-    guard stage == .starting else { return }  // stopped before it began
     let room = ComposedRoom(request, of: seat.session, in: world) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.broke() }

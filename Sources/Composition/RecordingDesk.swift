@@ -1,14 +1,14 @@
 import Dispatch
 public import Foundation
 public import Koine
-public import struct KoineSignaling.Attendant
+@_exported public import struct KoineSignaling.Attendant
 
 /// Records rooms for those in them who ask, beside the router: a recording goes on when who began it leaves, and ends with
 /// the last participant, or when somebody stops it.
 ///
-/// An `Attendant` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder of its own recordings
-/// lie there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`; else where those who ask say, who are
-/// in this process then.
+/// An `Attendant` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder
+/// of its own recordings lie there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`; else where those
+/// who ask say, who are in this process then.
 public final class RecordingDesk: Sendable {
   /// As rooms know it.
   public static var names: [String] { RoomWord.ofRecorder }
