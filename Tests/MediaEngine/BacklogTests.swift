@@ -62,7 +62,8 @@ import Testing
 
   /// From one moment on everything is a second longer on its way.
   @Test func aWayThatBecomesLongerIsNotTakenForABacklog() throws {
-    let heard = try hear(seconds: 20, over: .init(jitter: .milliseconds(20)), detour: { $0 > .seconds(5) ? .seconds(1) : .zero })
+    let heard = try hear(
+      seconds: 20, over: .init(jitter: .milliseconds(20)), detour: { $0 > .seconds(5) ? .seconds(1) : .zero })
     // Taken for one, it would cost ten seconds: for as long the quickest arrival is remembered.
     #expect(heard.figures.concealedFraction < 0.1)
     #expect(heard.figures.accelerated < 48_000 * 2)
