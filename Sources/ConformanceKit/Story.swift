@@ -111,7 +111,10 @@ public final class Story {
   /// Everybody goes, so that what the end must bring can be asked for.
   func close() async {
     for driver in people where driver.isConnected { driver.leave() }
-    for _ in 0..<100 where people.contains(where: { $0.isConnected }) { await place.run(milliseconds: 20) }
+    let end = place.now + 2_000 * patience
+    while place.now < end, people.contains(where: { $0.isConnected }) || recorders.contains(where: \.awaitsAnswer) {
+      await place.run(milliseconds: 20)
+    }
     await place.run(milliseconds: 100)
   }
 }

@@ -115,6 +115,16 @@ public final class Recorder {
     return try call()
   }
 
+  /// Whether something that the app has asked for has not been answered.
+  var awaitsAnswer: Bool {
+    var open: Set<String?> = []
+    for entry in entries {
+      if entry.told == .asked { open.insert(entry.detail) }
+      if entry.told == .answered { open.remove(entry.detail) }
+    }
+    return !open.isEmpty
+  }
+
   /// The app asks for something.
   /// - Returns: to be called by the completion handler, with what it was given.
   public func asks(_ question: String) -> @MainActor ((any Error)?) -> Void {

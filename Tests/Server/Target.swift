@@ -27,7 +27,7 @@ struct Target: Sendable {
 
   /// Runs `koine serve` beside `body`, its media announced where `Wiretap` stands.
   static func served(limits: String, _ body: @Sendable (Target) async throws -> Void) async throws {
-    let (port, mediaPort) = (try Ports.free(), try Ports.free())
+    let (port, mediaPort) = (try Ports.free(), try Ports.free(.udp))
     let koine = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appendingPathComponent(
       "koine")
     let script = """

@@ -1,12 +1,14 @@
 import Foundation
 
-/// TCP ports of this machine, for servers that tests start.
+/// Ports of this machine, for servers that tests start.
 public enum Ports {
   public struct Failure: Error {}
 
+  public enum Kind { case tcp, udp }
+
   /// One that nobody listens on now.
-  public static func free() throws -> Int {
-    let end = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  public static func free(_ kind: Kind = .tcp) throws -> Int {
+    let end = socket(AF_INET, Int32((kind == .tcp ? SOCK_STREAM : SOCK_DGRAM).rawValue), 0)
     guard end >= 0 else { throw Failure() }
     defer { close(end) }
     var address = sockaddr_in()
