@@ -87,9 +87,10 @@ extension Ground {
   private static let devices = DefaultDevices(
     camera: "stamp:Somebody,160x90@10", microphone: "tone", screen: "pattern:160x90@10")
 
+  /// Of each place its own: it waits for its own people's news only.
   private static func delivery(_ order: Order) -> Delivery {
     switch order {
-    case .usual: .main
+    case .usual: Delivery(queue: .main)
     case .shuffled(let seed): Delivery(queue: .main, order: .shuffled(seed: seed))
     }
   }

@@ -148,8 +148,11 @@ public final class Delivery: Sendable {
   }
 
   public func deliver(_ work: @escaping @Sendable () -> Void) {
-    count.withLock { $0.posted += 1 }
-    queue.async(execute: work)
+    // Counted and queued in one: who waits for all that is counted must find it on the queue.
+    count.withLock { count in
+      count.posted += 1
+      queue.async(execute: work)
+    }
   }
 
   /// Something was posted since the last fence.

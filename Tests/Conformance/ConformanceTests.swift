@@ -47,6 +47,9 @@ struct ConformanceTests {
     var suite = Suite(styles: ["call-agent", "meeting"], grounds: [.virtual()], seed: 11)
     suite.scenarios.removeAll { !["join.four", "speak.in-turn", "share.late"].contains($0.id) }
     let (first, second) = (await suite.run(), await suite.run())
+    let different = zip(first.outcomes, second.outcomes).lazy
+      .flatMap { zip($0.traces.joined(), $1.traces.joined()) }.first { $0 != $1 }
+    #expect(different == nil, "\(different.map { "\($0.0), then \($0.1)" } ?? "")")
     #expect(first == second && first.failures.isEmpty)
   }
 
