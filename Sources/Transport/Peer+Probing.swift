@@ -43,13 +43,15 @@ extension Peer {
   }
 
   /// Padding goes where retransmissions go (RFC 4588): receivers pass nothing of it on.
+  /// Of several the oldest, so that the same calls give the same packets.
   private var paddingStream: (sender: Sender, layer: Int)? {
-    for sender in senders.values where !sender.parameters.codec.isAudio {
+    var oldest: (id: Int, sender: Sender, layer: Int)?
+    for (id, sender) in senders where !sender.parameters.codec.isAudio && id < oldest?.id ?? .max {
       if let layer = sender.streams.lastIndex(where: { $0.hasRetransmissions && $0.packets > 0 }) {
-        return (sender, layer)
+        oldest = (id, sender, layer)
       }
     }
-    return nil
+    return oldest.map { ($0.sender, $0.layer) }
   }
 
   private func writePadding(into out: UnsafeMutableRawBufferPointer, _ srtp: SRTPSession, at now: Tick) -> Int? {
