@@ -29,11 +29,12 @@ final class ListenerDriver: KoineDriver {
     id = name.lowercased()
     recorder = casting.recorder
     sightings = Sightings(recorder)
-    VideoSDK.config(token: try Credentials.room(casting.papers))
     let (id, name) = (id, name)
-    meeting = World.$current.withValue(casting.world) {
-      VideoSDK.initMeeting(
-        meetingId: casting.room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
+    meeting = VideoSDK.configured(token: try Credentials.room(casting.papers)) {
+      World.$current.withValue(casting.world) {
+        VideoSDK.initMeeting(
+          meetingId: casting.room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
+      }
     }
     meeting?.addEventListener(self)
   }

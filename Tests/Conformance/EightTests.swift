@@ -214,9 +214,10 @@ struct EightTests {
       try driver.join()
       people.append(driver)
     }
-    let hana = World.$current.withValue(world) {
-      VideoSDK.config(token: "")
-      return VideoSDK.initMeeting(meetingId: "tea", participantId: "hana", participantName: "Hana")
+    let hana = VideoSDK.configured(token: "") {
+      World.$current.withValue(world) {
+        VideoSDK.initMeeting(meetingId: "tea", participantId: "hana", participantName: "Hana")
+      }
     }
     let ear = Ear()
     hana.addEventListener(ear)

@@ -122,16 +122,11 @@ struct Place {
       devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "pattern:320x180@10"))
   }
 
-  /// The token is the process's, and other tests run meanwhile.
-  private static let settingTheToken = Lock(())
-
   func meeting(
     _ name: String, id: String = "", room: String = "tea", mic: Bool = true, camera: Bool = true, token: String = ""
   ) -> (Meeting, Recorder) {
-    let meeting = Self.settingTheToken.withLock { _ in
-      VideoSDK.config(token: token)
-      defer { VideoSDK.config(token: "") }
-      return World.$current.withValue(world) {
+    let meeting = VideoSDK.configured(token: token) {
+      World.$current.withValue(world) {
         VideoSDK.initMeeting(
           meetingId: room, participantId: id, participantName: name, micEnabled: mic, webcamEnabled: camera)
       }

@@ -11,6 +11,16 @@ public final class VideoSDK {
   /// Sets the token that meetings made from now on show on joining.
   public static func config(token: String) { self.token.withLock { $0 = token } }
 
+  private static let configuring = Lock(())
+
+  /// Where more than one make meetings in a process: `make` has the token for itself.
+  package static func configured<Value>(token: String, _ make: () -> Value) -> Value {
+    configuring.withLock { _ in
+      config(token: token)
+      return make()
+    }
+  }
+
   /// Makes a meeting, which connects to nothing before `join`. An empty `participantId` leaves the id to the room.
   public static func initMeeting(
     meetingId: String, participantId: String = "", participantName: String = "Guest", micEnabled: Bool = true,
