@@ -67,7 +67,8 @@ import Testing
       threads.insert(
         await withCheckedContinuation { done in free.post(at: due) { done.resume(returning: pthread_self()) } })
     }
-    #expect(threads.count <= WorkerPool.cores + 2, "not a new one for each job: \(threads.count)")
+    // Other tests' lanes are held up, too, and threads come and go for them.
+    #expect(threads.count <= 15, "not a new one for each job: \(threads.count)")
     for _ in 0..<count { held.signal() }
   }
 }

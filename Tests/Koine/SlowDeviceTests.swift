@@ -5,7 +5,7 @@ import Testing
 
 /// Devices that take their time to open, and who asks for them or for others meanwhile. What would wait where it must not
 /// would wait for ever.
-@Suite(.timeLimit(.minutes(1))) struct SlowDeviceTests {
+@Suite(.timeLimit(.minutes(5))) struct SlowDeviceTests {
   private func lane() -> Lane { Scheduler.real.lane("slow device") }
 
   /// On a thread of its own.

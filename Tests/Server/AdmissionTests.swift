@@ -4,7 +4,7 @@ import KoineServer
 import KoineTokens
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AdmissionTests {
+@Suite(.timeLimit(.minutes(5))) struct AdmissionTests {
   private let now = NumericDate.ofSystemClock()
 
   /// - Returns: why it was refused; nil for somebody who got in.

@@ -4,7 +4,7 @@ import Koine
 import KoineServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPTests {
   private func get(_ path: String, of rooms: ServedRooms, headers: [String: String] = [:]) async throws -> (Int, String)
   {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(rooms.server.port)\(path)")))

@@ -3,7 +3,7 @@ import KoineServer
 import Testing
 
 /// Rooms that remember as much as they may.
-@Suite(.timeLimit(.minutes(1))) struct LongMemoryTests {
+@Suite(.timeLimit(.minutes(5))) struct LongMemoryTests {
   /// Counts the messages that a session hears of.
   private final class Reader: Sendable {
     private let count = Lock(0)

@@ -29,7 +29,7 @@ struct ServedRooms {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MeetingTests {
+@Suite(.timeLimit(.minutes(5))) struct MeetingTests {
   @Test func twoPeopleSeeAndHearEachOther() async throws {
     let rooms = try await ServedRooms()
     let sessions = ["Ana", "Ben"].map { Session(JoinRequest(room: "tea", name: $0), in: rooms.world()) }

@@ -6,7 +6,7 @@ import KoineServerBackend
 import KoineTestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TLSTests {
+@Suite(.timeLimit(.minutes(5))) struct TLSTests {
   /// A certificate in the name of this machine, which has signed itself.
   private struct Identity {
     let files: ServerConfiguration.TLSFiles
