@@ -14,7 +14,7 @@ const LAYERS = [
 export class Room extends EventTarget {
   /** What we send: kind → { id, kind, transceiver, track, muted }. */
   #own = new Map();
-  /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver } }. */
+  /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }. */
   #others = new Map();
   #socket;
   #peer;
@@ -240,9 +240,8 @@ export class Room extends EventTarget {
         const mid = track.transceiver?.mid;
         if (!mid) continue;
         // Packets that come before their source is known Firefox takes for another medium's, and for good: none until then.
-        const paused = track.transceiver.currentDirection !== "recvonly";
-        offer.receive.push({ mid, participant: other.id, track: track.id, paused });
-        if (paused) fresh.push({ participant: other.id, track: track.id });
+        offer.receive.push({ mid, participant: other.id, track: track.id, paused: !track.isAnswered });
+        if (!track.isAnswered) fresh.push({ other, track });
       }
     }
     const join = {
@@ -253,7 +252,9 @@ export class Room extends EventTarget {
     const sdp = await answer;
     if (peer !== this.#peer) return;
     await peer.setRemoteDescription({ type: "answer", sdp });
-    if (fresh.length > 0) this.#send({ type: "resume", tracks: fresh });
+    for (const { track } of fresh) track.isAnswered = true;
+    const tracks = fresh.map(({ other, track }) => ({ participant: other.id, track: track.id }));
+    if (tracks.length > 0) this.#send({ type: "resume", tracks });
     this.#answered = null;
     if (this.#isDirty) this.#negotiate();
   }
