@@ -8,10 +8,16 @@ struct DelayEstimator {
   private static let quantile = 0.97
   private static let forgetting = 0.9975
   private static let window = Duration.seconds(10)
+  /// A rise of the base by more than this is a way that has become longer, and no chance.
+  private static let step = Duration.milliseconds(25)
+  /// Packets so late that no waiting would help, for so long and so many, have a longer way for good.
+  private static let settling = (time: Duration.seconds(1), packets: 25)
   private var weights = [Double](repeating: 0, count: buckets)
   private var total = 0.0
   /// Transit times of the last seconds, smallest first to matter: (when, ns).
   private var minima: [(at: Tick, transit: Int64)] = []
+  /// The packets since the last that came within `maximum`, and how late the quickest of them was.
+  private var behind: (since: Tick, packets: Int, least: Duration)?
   let minimum: Duration
   let maximum: Duration
   private(set) var target: Duration
@@ -22,16 +28,46 @@ struct DelayEstimator {
     target = .milliseconds(40)
   }
 
+  /// When the quickest packet comes, after its place on the sender's clock, in ns: what all waiting is counted from.
+  var base: Int64 { minima.first?.transit ?? 0 }
+
   /// - Parameter position: of the packet on the sender's clock, in ns.
-  /// - Returns: how much later than the quickest the packet came.
-  mutating func arrived(position: Int64, at now: Tick) -> Duration {
+  mutating func arrived(position: Int64, at now: Tick) {
     let transit = now.nanoseconds &- position
+    let before = base
     minima.removeAll { now - $0.at > Self.window }
+    let isKnown = !minima.isEmpty
     while let last = minima.last, last.transit >= transit { minima.removeLast() }
     minima.append((now, transit))
-    let lateness = Duration.nanoseconds(transit &- (minima.first?.transit ?? transit))
+    if isKnown { forget(lateness: .nanoseconds(base &- before)) }
+    let lateness = Duration.nanoseconds(transit &- base)
     note(lateness)
-    return lateness
+    follow(lateness, at: now)
+  }
+
+  /// Were the old length of a way counted from until it is forgotten, all sound would be taken for late so long.
+  private mutating func follow(_ lateness: Duration, at now: Tick) {
+    guard lateness > maximum else { return behind = nil }
+    let (since, packets, least) = behind ?? (now, 0, lateness)
+    let way = (since: since, packets: packets + 1, least: min(least, lateness))
+    behind = way
+    guard way.packets >= Self.settling.packets, now - way.since >= Self.settling.time else { return }
+    behind = nil
+    let base = base &+ way.least.nanoseconds
+    minima.removeAll(keepingCapacity: true)
+    minima.append((now, base))
+    forget(lateness: way.least)
+  }
+
+  /// What came late by the old base did not by the new one: else as much would be waited for half a minute.
+  private mutating func forget(lateness rise: Duration) {
+    guard rise > Self.step else { return }
+    let shift = min(Int(rise.nanoseconds / Self.bucket.nanoseconds), Self.buckets - 1)
+    for index in shift..<Self.buckets {
+      let weight = weights[index]
+      weights[index] = 0
+      weights[index - shift] += weight
+    }
   }
 
   private mutating func note(_ lateness: Duration) {

@@ -4,14 +4,6 @@ import KoineTransport
 
 /// The state behind `AudioReceivePipeline`; see there.
 struct PlayoutBuffer {
-  private struct Entry {
-    let frame: EncodedFrame
-    let lateness: Duration
-
-    /// Since the quickest possible arrival.
-    func waited(at now: Tick) -> Duration { now - frame.arrived + lateness }
-  }
-
   private enum Phase {
     /// Nothing has come, or nothing for long: waits until the first packet has waited its time.
     case gathering
@@ -29,7 +21,7 @@ struct PlayoutBuffer {
 
   private let channels: Int
   private let decoder: OpusDecoderBox?
-  private var entries: [Entry] = []  // in rising order of sequence
+  private var frames: [EncodedFrame] = []  // in rising order of sequence
   private var phase = Phase.gathering
   private var delay = DelayEstimator()
   private let stretch: TimeStretch
@@ -60,18 +52,24 @@ struct PlayoutBuffer {
 
   mutating func insert(_ frame: EncodedFrame) {
     statistics.packets += 1
-    if let newest = entries.last?.frame ?? lastPlayed, isRestart(frame, after: newest) { restart() }
+    if let newest = frames.last ?? lastPlayed, isRestart(frame, after: newest) { restart() }
+    let base = delay.base
+    delay.arrived(position: position(of: frame), at: frame.arrived)  // late ones, too, so that the target grows
+    held = held.map { $0 - .nanoseconds(delay.base &- base) }
     if let nextSequence, phase == .playing, frame.sequence < nextSequence {
       statistics.late += 1
-      _ = delay.arrived(position: position(of: frame), at: frame.arrived)  // so that the target grows
       return
     }
-    let entry = Entry(frame: frame, lateness: delay.arrived(position: position(of: frame), at: frame.arrived))
-    let index = entries.lastIndex { $0.frame.sequence <= frame.sequence }.map { $0 + 1 } ?? 0
-    if index > 0, entries[index - 1].frame.sequence == frame.sequence { return }
-    entries.insert(entry, at: index)
+    let index = frames.lastIndex { $0.sequence <= frame.sequence }.map { $0 + 1 } ?? 0
+    if index > 0, frames[index - 1].sequence == frame.sequence { return }
+    frames.insert(frame, at: index)
     // Nobody has asked for sound for long: the newest is what they will want.
-    if entries.count > Self.capacity { entries.removeFirst() }
+    if frames.count > Self.capacity { frames.removeFirst() }
+  }
+
+  /// Since the quickest possible arrival.
+  private func waited(_ frame: EncodedFrame, at now: Tick) -> Duration {
+    .nanoseconds(now.nanoseconds &- position(of: frame) &- delay.base)
   }
 
   private var lastPlayed: EncodedFrame?
@@ -97,7 +95,7 @@ struct PlayoutBuffer {
   }
 
   private mutating func restart() {
-    entries.removeAll(keepingCapacity: true)
+    frames.removeAll(keepingCapacity: true)
     phase = .gathering
     nextSequence = nil
     delay.reset()
@@ -137,10 +135,10 @@ struct PlayoutBuffer {
   }
 
   private mutating func begin(hold: Duration, at now: Tick) {
-    guard let first = entries.first, first.waited(at: now) >= delay.target + hold else { return }
+    guard let first = frames.first, waited(first, at: now) >= delay.target + hold else { return }
     phase = .playing
-    nextSequence = first.frame.sequence
-    nextTimestamp = first.frame.rtpTimestamp
+    nextSequence = first.sequence
+    nextTimestamp = first.rtpTimestamp
     concealedInARow = 0
     ready.removeAll(keepingCapacity: true)
     readyStart = 0
@@ -150,11 +148,11 @@ struct PlayoutBuffer {
   private mutating func decodeNext(hold: Duration, at now: Tick) {
     catchUp(hold: hold, at: now)
     guard let expected = nextSequence else { return }
-    if let entry = entries.first, entry.frame.sequence == expected {
-      entries.removeFirst()
-      decode(entry, hold: hold, at: now)
-    } else if let entry = entries.first {
-      fill(before: entry)
+    if let frame = frames.first, frame.sequence == expected {
+      frames.removeFirst()
+      decode(frame, hold: hold, at: now)
+    } else if let frame = frames.first {
+      fill(before: frame)
     } else {
       wait()
     }
@@ -163,36 +161,36 @@ struct PlayoutBuffer {
   /// More waits than the target asks for by far, as the machine has stood still, or does not keep up, or much came at once:
   /// goes on with what is due now. A way that has only become longer brings nothing that could be left out.
   private mutating func catchUp(hold: Duration, at now: Tick) {
-    guard let first = entries.first, let last = entries.last else { return }
+    guard let first = frames.first, let last = frames.last else { return }
     let goal = delay.target + hold
     // On the sender's clock, rests included: where there is one in between, nobody has asked for sound meanwhile.
-    guard first.waited(at: now) - last.waited(at: now) > goal + Self.patience else { return }
+    guard waited(first, at: now) - waited(last, at: now) > goal + Self.patience else { return }
     // The last that is due: after a rest of the sender what follows has its own time to wait.
-    let due = entries.lastIndex { $0.waited(at: now) >= last.waited(at: now) + goal } ?? 0
+    let due = frames.lastIndex { waited($0, at: now) >= waited(last, at: now) + goal } ?? 0
     guard due > 0 else { return }
     statistics.accelerated += due * Self.packetLength
-    entries.removeFirst(due)
-    (nextSequence, nextTimestamp) = (entries[0].frame.sequence, entries[0].frame.rtpTimestamp)
+    frames.removeFirst(due)
+    (nextSequence, nextTimestamp) = (frames[0].sequence, frames[0].rtpTimestamp)
     countConcealed()
     (doubtful, concealedInARow, held) = (0, 0, nil)
   }
 
-  private mutating func decode(_ entry: Entry, hold: Duration, at now: Tick) {
+  private mutating func decode(_ frame: EncodedFrame, hold: Duration, at now: Tick) {
     // A pause of the sender shows as a jump of the timestamp that the sequence does not share.
-    let jump = Int64(Int32(bitPattern: entry.frame.rtpTimestamp &- nextTimestamp))
+    let jump = Int64(Int32(bitPattern: frame.rtpTimestamp &- nextTimestamp))
     if jump > Int64(2 * Self.packetLength), doubtful > 0 || concealedInARow > 0 { doubtful = 0 }
     countConcealed()
     doubtful = 0
     concealedInARow = 0
-    var pcm = decoder?.decode(entry.frame) ?? []
+    var pcm = decoder?.decode(frame) ?? []
     if pcm.isEmpty { pcm = decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels) }
     let length = pcm.count / channels
-    adapt(&pcm, waited: entry.waited(at: now), hold: hold)
+    adapt(&pcm, waited: waited(frame, at: now), hold: hold)
     append(pcm)
-    nextSequence = entry.frame.sequence + 1
-    nextTimestamp = entry.frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
-    capturedAtNext = entry.frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48) - OpusDecoder.delay
-    lastPlayed = entry.frame
+    nextSequence = frame.sequence + 1
+    nextTimestamp = frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
+    capturedAtNext = frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48) - OpusDecoder.delay
+    lastPlayed = frame
   }
 
   private mutating func countConcealed() {
@@ -223,11 +221,11 @@ struct PlayoutBuffer {
   }
 
   /// The packet whose turn it is is missing, but a later one is there.
-  private mutating func fill(before next: Entry) {
+  private mutating func fill(before next: EncodedFrame) {
     guard let expected = nextSequence else { return }
-    let gap = next.frame.sequence - expected
-    let timestampGap = Int64(Int32(bitPattern: next.frame.rtpTimestamp &- nextTimestamp))
-    if gap == 1, timestampGap <= Int64(2 * Self.packetLength), let pcm = decoder?.correct(from: next.frame) {
+    let gap = next.sequence - expected
+    let timestampGap = Int64(Int32(bitPattern: next.rtpTimestamp &- nextTimestamp))
+    if gap == 1, timestampGap <= Int64(2 * Self.packetLength), let pcm = decoder?.correct(from: next) {
       append(pcm)
       statistics.corrected += pcm.count / channels
     } else {

@@ -60,13 +60,23 @@ import Testing
     #expect(heard.figures.accelerated > 48_000 * 15)
   }
 
-  /// From one moment on everything is a second longer on its way.
-  @Test func aWayThatBecomesLongerIsNotTakenForABacklog() throws {
+  /// From one moment on everything is longer on its way, as at another address: no backlog, and soon not late.
+  @Test(arguments: [100, 300, 1_000]) func aWayThatBecomesLongerIsGoneAlong(byMilliseconds step: Int) throws {
     let heard = try hear(
-      seconds: 20, over: .init(jitter: .milliseconds(20)), detour: { $0 > .seconds(5) ? .seconds(1) : .zero })
-    // Taken for one, it would cost ten seconds: for as long the quickest arrival is remembered.
-    #expect(heard.figures.concealedFraction < 0.1)
-    #expect(heard.figures.accelerated < 48_000 * 2)
+      seconds: 30, over: .init(jitter: .milliseconds(20)), detour: { $0 > .seconds(15) ? .milliseconds(step) : .zero })
+    #expect(heard.figures.concealed < 48 * 200, "for a second it is not known whether it stays so")
+    #expect(heard.figures.accelerated < 48 * 200)
+    let goal = Duration.milliseconds(step) + .milliseconds(100)
+    #expect(heard.latency.dropFirst(1_800).allSatisfy { $0.map { $0 < goal } ?? false })
+  }
+
+  /// What comes later every other second is no longer way: it is waited for.
+  @Test func aWayThatSwaysIsNotGoneAlong() throws {
+    let heard = try hear(
+      seconds: 60, over: .init(jitter: .milliseconds(20)),
+      detour: { .milliseconds(abs(Int($0.inMilliseconds) % 4_000 - 2_000) / 10) })
+    #expect(heard.figures.concealed < 48 * 200)
+    #expect(heard.longest(from: 20) < .milliseconds(300))
   }
 
   /// For two seconds nothing comes, and then all of it at once.
