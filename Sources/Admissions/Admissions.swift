@@ -86,7 +86,7 @@ extension Grants {
       externalID: admission.externalID,
       attributes: admission.attributes.isEmpty ? nil : admission.attributes,
       publish: admission.canPublish ? Set(kinds) : [], canSubscribe: admission.canSubscribe,
-      canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: !admission.mustAsk)
+      canSendData: admission.canSendData, canModerate: admission.canModerate, canAdmit: admission.canAdmit)
     mustAsk = admission.mustAsk
     (isHidden, canRecord) = (admission.isHidden, admission.canRecord)
     guard admission.endsStay, let expiry = admission.expiry else { return }

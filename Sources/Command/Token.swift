@@ -272,7 +272,7 @@ struct RoomPassCommand: TokenCommand {
   @Flag(help: "Lets its bearer put others out, close the room, and let those in who have to ask.")
   var moderate = false
 
-  @Flag(help: "Its bearer waits until somebody in the room lets it in.")
+  @Flag(help: "Its bearer waits until somebody in the room who may do so lets it in.")
   var ask = false
 
   @Flag(help: "The others do not see its bearer, who publishes nothing.")

@@ -27,6 +27,8 @@ public struct Admission: Hashable, Sendable {
   public var canRecord: Bool
   /// Whether it must wait until somebody in the room lets it in.
   public var mustAsk: Bool
+  /// Whether it may let those in who must ask. Where the vendor says nothing else, whoever need not ask.
+  public var canAdmit: Bool
   /// Shown to everybody in the room.
   public var attributes: [String: String]
   /// Nil if the token never ends.
@@ -41,6 +43,7 @@ public struct Admission: Hashable, Sendable {
     self.displayName = displayName
     (self.room, self.canPublish, self.canSubscribe) = (room, canPublish, canSubscribe)
     (self.canModerate, self.mustAsk, canRecord) = (canModerate, mustAsk, canModerate)
+    canAdmit = !mustAsk
     (self.attributes, self.expiry) = (attributes, expiry)
   }
 }

@@ -55,6 +55,7 @@ public struct RoomPass: AccessToken {
     admission.canSendData = rights.contains(.send)
     admission.isHidden = rights.contains(.hidden)
     admission.endsStay = true
+    admission.canAdmit = rights.contains(.moderate)
     return admission
   }
 

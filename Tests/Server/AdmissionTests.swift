@@ -72,6 +72,20 @@ import Testing
     await rooms.server.stop()
   }
 
+  @Test func whoNeedNotAskLetsOthersInWhereTheTokenSaysSo() {
+    let rights: [(Set<RoomPass.Right>, Bool)] = [
+      ([.publish, .subscribe, .send], false), ([.subscribe, .moderate], true), ([.subscribe, .ask], false),
+    ]
+    for (rights, canAdmit) in rights {
+      #expect(RoomPass(rights: rights, issued: now, expires: now + 60).admission.canAdmit == canAdmit)
+    }
+    // As the vendor has it: whoever may join.
+    for (permissions, canAdmit) in [([.join], true), ([.ask], false)] as [([RoomToken.Permission], Bool)] {
+      let token = RoomToken(apiKey: "k", permissions: permissions, issued: now, expires: now + 60)
+      #expect(token.admission.canAdmit == canAdmit)
+    }
+  }
+
   @Test func keysCanBeChangedWhileTheServerRuns() async throws {
     var keys = try KeySet(newKey: "old")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
