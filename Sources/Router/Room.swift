@@ -30,7 +30,7 @@ final class Room {
   var voices: [PublishedTrack?] = []
   var attendant: Attendant?
   /// What the attendant has said last to everybody, by its name.
-  var standingWords: [String: ReceivedData] = [:]
+  var standingWords: [String: (data: ReceivedData, said: Tick)] = [:]
   var history: DataHistory
   var dataOrder: UInt64 = 0
   /// Tracks whose key frame requests are under way.

@@ -11,19 +11,19 @@ extension Router {
   /// The attendant says something.
   package func say(_ answer: Attendant.Answer, at now: Tick) {
     guard let room = rooms[answer.room] else { return }
-    room.say(answer)
+    room.say(answer, at: now)
     settle(room, at: now)
   }
 }
 
 extension Room {
-  func say(_ answer: Attendant.Answer) {
+  func say(_ answer: Attendant.Answer, at now: Tick) {
     dataOrder += 1
     let (name, participant) = (answer.name, answer.participant)
     let data = ReceivedData(
       from: name, topic: name, payload: answer.payload, id: random.makeID(), order: dataOrder,
       isDirected: participant != nil)
-    if participant == nil { standingWords[name] = answer.stands ? data : nil }
+    if participant == nil { standingWords[name] = answer.stands ? (data, now) : nil }
     for member in members where participant.map({ $0 == member.id }) ?? true {
       outbox.post(.data(data), to: member.connection)
     }
@@ -33,6 +33,11 @@ extension Room {
   func memory(for id: String, isReturning: Bool, at now: Tick) -> [ReceivedData] {
     let history = history.messages(for: id, isReturning: isReturning, at: now)
     guard !standingWords.isEmpty else { return history }
-    return (history + standingWords.values).sorted { $0.order < $1.order }
+    let words = standingWords.values.map { word in
+      var data = word.data
+      data.ageMilliseconds = (now - word.said).nanoseconds / 1_000_000
+      return data
+    }
+    return (history + words).sorted { $0.order < $1.order }
   }
 }

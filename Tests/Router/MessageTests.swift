@@ -43,14 +43,17 @@ struct DataTests {
     ana.tell(.data(DataMessage(topic: "t", payload: [1], lifetimeSeconds: 1, id: "short")))
     ana.tell(.data(DataMessage(topic: "t", payload: [2], lifetimeSeconds: 60, id: "long")))
     ana.tell(.data(DataMessage(topic: "t", payload: [3], id: "none")))
-    world.run(.seconds(5))
+    world.run(.seconds(1))
+    world.router.say(.init([4], as: "koine.recording", in: "room"), at: world.now)
+    world.run(.seconds(4))
     let ben = try world.joined("ben")[0]
     guard case .joined(let joined) = ben.messages.first else {
       Issue.record("not joined")
       return
     }
-    #expect(joined.history.map(\.id) == ["long"])
-    #expect(joined.history.map(\.ageMilliseconds) == [5000])
+    #expect(joined.history.map(\.from) == ["ana", "koine.recording"])
+    #expect(joined.history.first?.id == "long")
+    #expect(joined.history.map(\.ageMilliseconds) == [5000, 4000])
   }
 
   @Test func tooManyMessagesAreRefused() throws {
