@@ -107,13 +107,15 @@ public struct ServerSettings: Hashable, Sendable {
 
   /// The first who says anything of it says all of it.
   private static func admission(_ layers: [Layer]) throws(ServerError) -> Admission {
+    var mayBeOpen = true
     for layer in layers {
       let isOpen = try layer.flag(.open)
       switch (isOpen, layer.words[.keys]?.last) {
       case (true, .some): throw ServerError(description: "\(layer.origin): either keys or open")
-      case (true, nil): return .open
+      case (true, nil): if mayBeOpen { return .open }
       case (_, let file?): return .keys(file: file)
-      case (_, nil): continue
+      case (false, nil): mayBeOpen = false
+      case (nil, nil): continue
       }
     }
     throw ServerError(description: "say who may enter: either --keys FILE or --open")

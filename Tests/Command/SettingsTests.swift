@@ -42,6 +42,13 @@ import Testing
     #expect(said.limits == limits)
   }
 
+  @Test func whoSaysNotOpenClosesWhatIsOpenFurtherBack() throws {
+    let closed = ["KOINE_SERVE_OPEN": "false"]
+    #expect(complaint([:], closed, #"{"open": true}"#) == "say who may enter: either --keys FILE or --open")
+    #expect(try settings([:], closed, #"{"keys": "k.json"}"#).admission == .keys(file: "k.json"))
+    #expect(try settings([.open: ["true"]], closed).admission == .open)
+  }
+
   @Test func whatIsNotSaidIsAsEver() throws {
     let said = try settings([.open: ["true"]])
     #expect(said.host == "127.0.0.1" && said.port == 8_080 && said.mediaPort == 0 && said.mediaAddresses.isEmpty)
