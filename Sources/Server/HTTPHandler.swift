@@ -1,16 +1,29 @@
 import NIOCore
 import NIOHTTP1
 
-/// Answers plain HTTP requests: GET only, one short answer each.
+/// Answers plain HTTP requests: GET only, one short answer each. Who does not finish one in time goes, however slowly they
+/// go on, and who does not finish the handshake of TLS before.
 final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
+  /// For a request, and for taking its answer.
+  private static let patience = TimeAmount.seconds(20)
+
   private let desk: FrontDesk
+  private var end: Scheduled<Void>?
   private var request: HTTPRequestHead?
   private var isAnswering = false
 
   init(desk: FrontDesk) { self.desk = desk }
+
+  func handlerAdded(context: ChannelHandlerContext) { wait(context) }
+  func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
+
+  private func wait(_ context: ChannelHandlerContext) {
+    end?.cancel()
+    end = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) { context.close(promise: nil) }
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
@@ -20,6 +33,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
       guard let head = request, !isAnswering else { return }
       request = nil
       isAnswering = true
+      wait(context)
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
       let promise = context.eventLoop.makePromise(of: FrontDesk.Answer.self)
       promise.completeWithTask { [desk] in await desk.answer(head) }
@@ -42,17 +56,10 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     if request.method != .HEAD {
       context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))), promise: nil)
     }
-    let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+    let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in
-      if !request.isKeepAlive { bound.value.close(promise: nil) }
-    }
-  }
-
-  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if event is IdleStateHandler.IdleStateEvent {
-      context.close(promise: nil)
-    } else {
-      context.fireUserInboundEventTriggered(event)
+      let (handler, context) = bound.value
+      if request.isKeepAlive { handler.wait(context) } else { context.close(promise: nil) }
     }
   }
 

@@ -127,7 +127,6 @@ public final class Server: Sendable {
   ) throws {
     let pipeline = channel.pipeline.syncOperations
     let plain = HTTPHandler(desk: desk)
-    let idle = IdleStateHandler(readTimeout: .seconds(20))
     let upgrader = NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes,
       shouldUpgrade: { channel, head in
@@ -145,16 +144,13 @@ public final class Server: Sendable {
         }
       })
     let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
-    let boundIdle = NIOLoopBound(idle, eventLoop: channel.eventLoop)
     try pipeline.configureHTTPServerPipeline(
       withServerUpgrade: (
         upgraders: [upgrader],
         completionHandler: { context in
           context.pipeline.syncOperations.removeHandler(boundPlain.value, promise: nil)
-          context.pipeline.syncOperations.removeHandler(boundIdle.value, promise: nil)
         }
       ))
-    try pipeline.addHandler(idle, position: .first)  // before TLS: whoever does not finish the handshake goes, too
     try pipeline.addHandler(plain)
   }
 
