@@ -50,9 +50,11 @@ function enter(entered, tracks) {
   const link = new URL(location.href);
   link.search = new URLSearchParams({ room: room.room });
   history.replaceState(null, "", link);
-  room.addEventListener("joined", () => { wishes = ""; show(true); trouble(""); draw(); });
+  room.addEventListener("joined", () => { wishes = ""; show(true); trouble(""); ask(); draw(); });
   room.addEventListener("connected", () => trouble(""));
   room.addEventListener("reconnecting", () => trouble("Reconnecting…"));
+  room.addEventListener("waiting", () => { $("refusal").textContent = "Waiting until somebody lets you in…"; });
+  room.addEventListener("guests", ask);
   room.addEventListener("trouble", ({ detail }) => trouble(detail.message));
   room.addEventListener("ended", ({ detail }) => {
     show(false);
@@ -83,6 +85,20 @@ function show(isCall) {
     $("tiles").replaceChildren();
     $("messages").replaceChildren();
   }
+}
+
+/** Whoever waits at the door, for those who may decide. */
+function ask() {
+  $("guests").replaceChildren(...room.guests.map(({ id, name }) => {
+    const line = document.createElement("li");
+    const decision = (text, admitted) => {
+      const choice = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+      choice.addEventListener("click", () => room.decide(id, admitted));
+      return choice;
+    };
+    line.append(`${name} asks to come in`, decision("Let in", true), decision("Turn away", false));
+    return line;
+  }));
 }
 
 function trouble(text) { $("trouble").textContent = text; }

@@ -16,6 +16,8 @@ export class Room extends EventTarget {
   #own = new Map();
   /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }. */
   #others = new Map();
+  /** Who waits to be let in: id → name. */
+  #guests = new Map();
   #socket;
   #peer;
   #number = 0;
@@ -39,6 +41,7 @@ export class Room extends EventTarget {
   }
 
   get others() { return [...this.#others.values()]; }
+  get guests() { return [...this.#guests].map(([id, name]) => ({ id, name })); }
   get peer() { return this.#peer; }
   ownTrack(kind) { return this.#own.get(kind)?.track ?? null; }
   isMuted(kind) { return this.#own.get(kind)?.muted ?? true; }
@@ -57,6 +60,7 @@ export class Room extends EventTarget {
 
   #connect() {
     this.#others.clear();
+    this.#guests.clear();
     this.#isDirty = false;
     this.#peer?.close();
     const peer = this.#peer = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
@@ -207,6 +211,9 @@ export class Room extends EventTarget {
     this.#send({ type: "prefer", tracks });
   }
 
+  /** Lets a guest in, or not. */
+  decide(participant, admitted) { this.#send({ type: "answerKnock", participant, admitted }); }
+
   say(text) {
     const bytes = new TextEncoder().encode(text);
     const message = {
@@ -306,7 +313,10 @@ export class Room extends EventTarget {
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
       case "dataReceipt": this.#memory.acknowledge(message); break;
-      case "failed": this.#tell("trouble", message.failure); break;
+      case "failed": this.me ? this.#tell("trouble", message.failure) : this.#end("refused", message.failure); break;
+      case "waiting": this.#tell("waiting"); break;
+      case "knock": this.#guests.set(message.participant.id, message.participant.name); this.#tell("guests"); break;
+      case "knockEnded": this.#guests.delete(message.participant); this.#tell("guests"); break;
     }
   }
 
