@@ -13,10 +13,12 @@ public final class VideoSDK {
 
   private static let configuring = Lock(())
 
-  /// Where more than one make meetings in a process: `make` has the token for itself.
+  /// Where more than one make meetings in a process: `make` has the token for itself, and leaves the one that was there.
   package static func configured<Value>(token: String, _ make: () -> Value) -> Value {
     configuring.withLock { _ in
+      let before = self.token.withLock { $0 }
       config(token: token)
+      defer { self.token.withLock { $0 = before } }
       return make()
     }
   }
