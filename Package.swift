@@ -456,3 +456,15 @@ if Context.environment["KOINE_FUZZ"] != nil {
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }
+
+// Only the named suites and what they need, as `KOINE_SUITES=Tokens,RTP`: for the sanitizers, which build everything anew.
+if let suites = Context.environment["KOINE_SUITES"] {
+  var kept: Set<String> = []
+  func keep(_ name: String) {
+    guard let target = package.targets.first(where: { $0.name == name }), kept.insert(name).inserted else { return }
+    for case .byNameItem(let dependency, _) in target.dependencies { keep(dependency) }
+  }
+  for suite in suites.split(separator: ",") { keep(suite + "Tests") }
+  package.targets.removeAll { !kept.contains($0.name) }
+  package.products.removeAll()
+}
