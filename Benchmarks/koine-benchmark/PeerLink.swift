@@ -63,7 +63,7 @@ final class PeerLink: FrameOutput, @unchecked Sendable {
   func requestKeyFrame() {
     lane.post { [self] in
       guard let source else { return }
-      receiver.requestKeyFrame(of: source)
+      receiver.requestKeyFrame(of: source, at: lane.scheduler.now)
       settle()
     }
   }

@@ -6,11 +6,12 @@ package import KoineTransport
 /// A client's own end of its link to a router: what participants and endpoints have in common. Sans-IO: whoever owns it
 /// brings it messages, datagrams and the time, and takes from it what `pollMessage` and `poll` give.
 ///
-/// The owner makes the first connection before anything else. When a connection breaks it says so (`connectionLost`); when
-/// `wantsConnection` it makes another and says so (`connectionMade`), giving up the one it has, if it has one. What was said
-/// on the old connection and what the router said goes on on the new one (`ClientConversation`).
+/// The owner makes the first connection before anything else. After each call that takes a time it drains `poll`,
+/// `pollMessage` and `takeConnectionRequest`, and calls `handleTimeout` no later than `deadline`. When a connection breaks, or
+/// an attempt to make one fails, the owner calls `connectionLost`; when one is open, `connectionMade`. Messages that the
+/// router has not acknowledged are sent again on the new connection (`ClientConversation`).
 package class ClientEnd {
-  /// How long an attempt to come back may take before the next one.
+  /// How long a connection may take to open, and then to be resumed, before it counts as lost.
   private static let attemptLimit = Duration.seconds(5)
   /// How long the way in again may take: the answer brings the room's history.
   private static let entryLimit = Duration.seconds(15)
@@ -54,6 +55,7 @@ package class ClientEnd {
   func handleMediaTimeout(at now: Tick) {}
   func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? { nil }
   var mediaDeadline: Tick? { nil }
+  var mediaDeadlineReason: String { "media" }
 
   // MARK: Signalling
 
@@ -120,8 +122,17 @@ package class ClientEnd {
   /// Whether the connection that was made last is still wanted; where it is not, the owner closes it.
   package var hasConnection: Bool { conversation.state != .broken }
 
-  /// Whether the owner should make a new connection now.
-  package func wantsConnection(at now: Tick) -> Bool { !isOver && nextAttempt.map { $0 <= now } ?? false }
+  /// Whether the owner should make a new connection now, giving up the one it has or is making. True once per attempt: an
+  /// attempt that neither opens nor fails within `attemptLimit` counts as lost.
+  package func takeConnectionRequest(at now: Tick) -> Bool {
+    guard !isOver, let due = nextAttempt, due <= now else { return false }
+    nextAttempt = nil
+    attemptEnds = now + Self.attemptLimit
+    return true
+  }
+
+  /// The owner has begun to make the first connection. A server that does not answer at all is given up after `entryLimit`.
+  package func firstConnectionBegun(at now: Tick) { attemptEnds = now + Self.entryLimit }
 
   package func connectionMade(at now: Tick) {
     nextAttempt = nil
@@ -151,12 +162,31 @@ package class ClientEnd {
     handleMediaTimeout(at: now)
     if let leaveLimit, now >= leaveLimit { end(leaveReason) }  // nobody answers: gone all the same
     if let lostSince, now - lostSince >= Self.patience { end(.lost) }
-    if let attemptEnds, now >= attemptEnds { connectionLost(at: now) }
+    if let attemptEnds, now >= attemptEnds { attemptTimedOut(at: now) }
   }
 
+  private func attemptTimedOut(at now: Tick) {
+    guard hasBegun || leaveLimit != nil else {
+      return end(.refused(SessionError(.unreachable, "no answer within \(Self.entryLimit.components.seconds) s")))
+    }
+    connectionLost(at: now)
+  }
+
+  /// When `handleTimeout` next has work to do; nil once it is over.
   package var deadline: Tick? {
-    mediaDeadline.sooner(leaveLimit).sooner(nextAttempt).sooner(attemptEnds)
-      .sooner(lostSince.map { $0 + Self.patience })
+    if isOver { return nil }
+    return mediaDeadline.sooner(leaveLimit).sooner(nextAttempt).sooner(attemptEnds).sooner(patienceEnds)
+  }
+
+  private var patienceEnds: Tick? { lostSince.map { $0 + Self.patience } }
+
+  /// What `deadline` waits for.
+  package var deadlineReason: String {
+    let reason = soonestDeadline([
+      "media": mediaDeadline, "the router's goodbye": leaveLimit, "next connection attempt": nextAttempt,
+      "end of a connection attempt": attemptEnds, "end of reconnecting": patienceEnds,
+    ])
+    return reason == "media" ? mediaDeadlineReason : reason
   }
 
   /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.

@@ -263,6 +263,10 @@ package final class ParticipantEnd: ClientEnd {
     media.peer.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
   }
 
+  override var mediaDeadlineReason: String {
+    media.peer.deadline == mediaDeadline ? media.peer.deadlineReason : "end of a media path restart"
+  }
+
   package override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     media.peer.poll(into: out, at: now)
   }

@@ -178,8 +178,7 @@ final class ParticipantMedia {
   }
 
   func requestKeyFrame(of handle: MediaHandle, at now: Tick) {
-    if let receiver = subscribed[handle]?.receiver { peer.requestKeyFrame(of: receiver) }
-    peer.handleTimeout(at: now)
+    if let receiver = subscribed[handle]?.receiver { peer.requestKeyFrame(of: receiver, at: now) }
   }
 
   func handle(of receiver: ReceiverID) -> MediaHandle? { handles[receiver] }

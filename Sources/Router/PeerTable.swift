@@ -62,6 +62,11 @@ final class PeerTable {
     ["peers": count, "addresses": byAddress.count, "fragments": byFragment.count, "goodbyes": leaving.count]
   }
   var deadline: Tick? { timers.soonest }
+  /// What the soonest deadline of all peers waits for.
+  var deadlineReason: String {
+    let peers = seats.compactMap { $0?.peer }.filter { $0.deadline != nil }
+    return peers.min { $0.deadline ?? .zero < $1.deadline ?? .zero }?.deadlineReason ?? "none"
+  }
   /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's.
   var sources: some Sequence<SocketAddress> { byAddress.keys }
 

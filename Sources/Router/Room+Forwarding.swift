@@ -79,7 +79,9 @@ extension Room {
   func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
     guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer) else { return }
     // A layer that has just been asked for begins with a key frame by itself.
-    if track.layers[layer].requests.wanted(at: now), !track.layers[layer].isAboutToBegin(at: now) { ask(track, layer) }
+    if track.layers[layer].requests.wanted(at: now), !track.layers[layer].isAboutToBegin(at: now) {
+      ask(track, layer, at: now)
+    }
     if !track.isListed, track.deadline != nil {
       track.isListed = true
       listed.append(track)
@@ -87,9 +89,9 @@ extension Room {
     }
   }
 
-  private func ask(_ track: PublishedTrack, _ layer: Int) {
+  private func ask(_ track: PublishedTrack, _ layer: Int, at now: Tick) {
     keyFrameRequests += 1
-    track.owner.seat.peer.requestKeyFrame(of: track.receiver, layer: layer)
+    track.owner.seat.peer.requestKeyFrame(of: track.receiver, layer: layer, at: now)
     peers.touch(track.owner.seat)
   }
 
@@ -108,7 +110,9 @@ extension Room {
 
   func repeatKeyFrameRequests(at now: Tick) {
     for track in listed {
-      for layer in track.layers.indices where track.layers[layer].requests.handleTimeout(at: now) { ask(track, layer) }
+      for layer in track.layers.indices where track.layers[layer].requests.handleTimeout(at: now) {
+        ask(track, layer, at: now)
+      }
       if track.deadline == nil { track.isListed = false }
     }
     listed.removeAll { !$0.isListed }

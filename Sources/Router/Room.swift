@@ -292,6 +292,16 @@ final class Room {
     return soonest
   }
 
+  /// What `deadline` waits for.
+  var deadlineReason: String {
+    soonestDeadline([
+      "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,
+      "end of a credential": nextExpiry, "deferred notifications": nextTelling,
+      "connect or reconnect limit": watched.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
+      "key frame request": listed.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
+    ])
+  }
+
   func handleTimeout(at now: Tick) {
     reportSpeakers(at: now)
     repeatKeyFrameRequests(at: now)

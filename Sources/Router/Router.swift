@@ -198,6 +198,23 @@ package final class Router {
     peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline).sooner(connections.deadline)
   }
 
+  /// What `deadline` waits for.
+  package var deadlineReason: String {
+    let reason = soonestDeadline([
+      "ringing": switchboard.deadline, "end of a lost connection": connections.deadline, "room": timers.soonest,
+      "peer": peers.deadline,
+    ])
+    switch reason {
+    case "room": return "room: \(soonestRoom?.deadlineReason ?? "an entry that is out of date")"
+    case "peer": return "peer: \(peers.deadlineReason)"
+    default: return reason
+    }
+  }
+
+  private var soonestRoom: Room? {
+    rooms.values.filter { $0.deadline != nil }.min { $0.deadline ?? .zero < $1.deadline ?? .zero }
+  }
+
   /// - Parameter crew: helps to wake those whose time has come.
   package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)

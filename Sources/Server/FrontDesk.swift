@@ -48,6 +48,9 @@ final class FrontDesk: Sendable {
         figures.forwardedPackets)
       page.add("koine_stray_datagrams_total", .counter, "Datagrams that belong to nobody.", figures.strayDatagrams)
       page.add("koine_key_frame_requests_total", .counter, "Asked of publishers.", figures.keyFrameRequests)
+      page.add(
+        "koine_loop_turns_total", .counter, "How often the network loop has woken.",
+        await host.loopTurns())
     }
     return Answer(type: "text/plain; version=0.0.4; charset=utf-8", body: page.text)
   }

@@ -201,9 +201,14 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     router?.handle(message, on: connection, at: now)
   }
 
-  /// From any thread.
+  /// From any thread. nil once the router is closed.
   func statistics() async -> RouterStatistics? {
     await withCheckedContinuation { done in post { [self] in done.resume(returning: router?.statistics) } }
+  }
+
+  /// From any thread. How often the network loop has woken since it began.
+  func loopTurns() async -> Int {
+    await withCheckedContinuation { done in post { [self] in done.resume(returning: place.turns) } }
   }
 
   // MARK: Datagrams and time
@@ -216,7 +221,17 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     router?.handleTimeout(by: crew, at: now)
     giveUpLostBrowsers(at: now)
     endTurn(at: now)
+    DeadlineLaw.check("RouterHost", deadline: deadline, at: now, because: deadlineReason)
   }
+
+  private var deadline: Tick? { (router?.deadline).sooner(browsers.deadline) }
+
+  var deadlineReason: String {
+    guard let router, router.deadline == deadline else { return "end of a lost browser connection" }
+    return router.deadlineReason
+  }
+
+  func loopSpins(_ description: String) { logger.warning("\(description)") }
 
   func endTurn(at now: Tick) {
     guard let router, let crew else { return }
@@ -239,7 +254,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     }
     let ways = ways
     router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
-    place.wake(at: router.deadline.sooner(browsers.deadline))
+    place.wake(at: deadline)
   }
 
   // MARK: Logs: who came and went, and never what lets them in

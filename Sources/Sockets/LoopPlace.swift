@@ -53,6 +53,9 @@ package final class LoopPlace: Sendable {
 
   package func flush() { current?.loop.flush() }
 
+  /// How often the loop has woken since it began.
+  package var turns: Int { current?.loop.turns ?? 0 }
+
   package func wake(at deadline: Tick?) { if let (loop, id) = current { loop.wake(id, at: deadline) } }
 
   /// Gives the place up, unless a job is on its way.

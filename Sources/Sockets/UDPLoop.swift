@@ -9,6 +9,18 @@ package protocol UDPLoopClient: AnyObject, Sendable {
   func handleTimeout(at now: Tick)
   /// All datagrams at hand have been handled.
   func endTurn(at now: Tick)
+  /// What the deadline that it gave last waits for; asked for only when the loop spins.
+  var deadlineReason: String { get }
+  /// The loop has turned more than `UDPLoop.spinLimit` times in a second for deadlines alone. Called once in the loop's life.
+  /// - Parameter description: how often, and for which deadline of this client.
+  func loopSpins(_ description: String)
+}
+
+extension UDPLoopClient {
+  package func loopSpins(_ description: String) {
+    let line = Array("koine: \(description)\n".utf8)
+    _ = write(STDERR_FILENO, line, line.count)
+  }
 }
 
 /// The one thread on which all sockets of a process are served: epoll, batches in, batches out, one deadline per client.
@@ -39,6 +51,13 @@ package final class UDPLoop: @unchecked Sendable {
   private var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
   private var unflushed: Set<Int32> = []
   private var touched: Set<ClientID> = []
+  private var spinDetector = SpinDetector()
+  /// How often the loop has woken since it began. On the loop's thread.
+  private(set) var turns = 0
+
+  /// Turns a second without a datagram or a job that are too many: with deadlines in whole milliseconds a loop that waits
+  /// turns at most 1,000 times.
+  package static let spinLimit = 2_000
 
   private init() {
     epoll = epoll_create1(0o2000000)
@@ -196,12 +215,14 @@ package final class UDPLoop: @unchecked Sendable {
     var events = [epoll_event](repeating: epoll_event(), count: 64)
     while true {
       let count = epoll_wait(epoll, &events, Int32(events.count), timeout())
+      turns += 1
       for index in 0..<max(0, Int(count)) { read(events[index].data.fd) }
       let now = Scheduler.real.now
       for id in touched { clients[id]?.client?.endTurn(at: now) }
       touched.removeAll(keepingCapacity: true)
       if runJobs() { break }
       fireDeadlines()
+      if count == 0, let rate = spinDetector.turnedForDeadline(at: now) { reportSpin(rate) }
     }
     sockets.removeAll()
     Glibc.close(event)
@@ -245,6 +266,14 @@ package final class UDPLoop: @unchecked Sendable {
       // No turn in between: the wake-up that told of the end may be the one that has just been read.
       if jobs.isEmpty { return true }
     }
+  }
+
+  private func reportSpin(_ turns: Int) {
+    let soonest = clients.values.filter { $0.deadline != nil }.min { $0.deadline ?? .zero < $1.deadline ?? .zero }
+    guard let client = soonest?.client else { return }
+    client.loopSpins(
+      "the network loop turned \(turns) times within a second without a datagram; it was woken for: "
+        + client.deadlineReason)
   }
 
   private func fireDeadlines() {

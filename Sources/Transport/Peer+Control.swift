@@ -162,6 +162,16 @@ extension Peer {
     return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue).sooner(probe?.due)
   }
 
+  /// What `deadline` waits for.
+  package var deadlineReason: String {
+    guard isOpen else { return soonestDeadline(["ICE": ice.deadline, "DTLS": dtls.deadline]) }
+    return soonestDeadline([
+      "ICE": ice.deadline, "DTLS": dtls.deadline, "RTCP report": nextReport,
+      "transport-wide feedback": arrivals.deadline, "pacer": pacer.deadline, "NACK or key frame request": feedbackDue,
+      "bandwidth probe": probe?.due,
+    ])
+  }
+
   // MARK: Out
 
   func pollControl(into out: UnsafeMutableRawBufferPointer, _ srtp: SRTPSession, at now: Tick) -> Int? {

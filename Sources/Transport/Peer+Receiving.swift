@@ -1,4 +1,4 @@
-import KoineBase
+package import KoineBase
 import KoineRTP
 
 extension Peer {
@@ -19,12 +19,14 @@ extension Peer {
     for stream in receivers.indices { route(to: stream) }
   }
 
-  /// Asks the sender for a key frame, unless one has just been asked for.
-  package func requestKeyFrame(of id: ReceiverID, layer: Int = 0) {
+  /// Asks the sender for a key frame: with the next `poll`, or as soon as `KeyFrameWish` allows another request. A layer
+  /// whose source is not known yet cannot be asked.
+  package func requestKeyFrame(of id: ReceiverID, layer: Int = 0, at now: Tick) {
     for index in receivers.indices where receivers[index].receiver == id && receivers[index].layer == layer {
       receivers[index].wantKeyFrame()
       feedbackDue = feedbackDue.sooner(receivers[index].deadline)
     }
+    if isOpen { collectFeedback(at: now) }
   }
 
   /// - Returns: whether the packet has come from the other end: it was made with the keys, and is no repetition.
@@ -105,7 +107,6 @@ extension Peer {
 
   private func collectFeedback(of index: Int, at now: Tick) {
     let ssrc = receivers[index].encoding.ssrc
-    guard ssrc != 0 else { return }  // nothing has come yet; whoever wants a key frame asks again
     let id = receivers[index].receiver
     wantedSequences.removeAll(keepingCapacity: true)
     receivers[index].collectNacks(into: &wantedSequences, roundTrip: roundTrip, at: now)

@@ -42,6 +42,24 @@ import Testing
     #expect(ear.orders.withLock { $0 } == [1, 1 << 53])
   }
 
+  /// The server is frozen: TCP connects, and nothing answers.
+  @Test func hangingReconnectionAttemptsDoNotSpin() throws {
+    let (end, _, _) = try participant()
+    var now = Tick(nanoseconds: 1_000_000_000)
+    end.handleMessage(try ServerMessage.waiting.json(), at: now)
+    end.connectionLost(at: now)
+    var (turns, attempts) = (0, 0)
+    while let deadline = end.deadline {
+      now = max(now, deadline)
+      turns += 1
+      end.handleTimeout(at: now)
+      if end.takeConnectionRequest(at: now) { attempts += 1 }
+      #expect(end.deadline.map { $0 > now } ?? true, "\(end.deadlineReason)")
+      try #require(turns < 1_000)
+    }
+    #expect(attempts > 1)
+  }
+
   private func participant() throws -> (ParticipantEnd, RoomLink, Ear) {
     let link = RoomLink(number: 1, host: host)
     let ear = Ear()

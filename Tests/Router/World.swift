@@ -106,9 +106,24 @@ final class World {
       }
       router.handleTimeout(by: crew, at: now)
       for client in clients { client.peer.handleTimeout(at: now) }
+      drain()
+      guard keepsDeadlineLaw() else { return }
     }
     now = end
     drain()
+  }
+
+  /// Records an issue where the law is broken: to go on would be to spin.
+  private func keepsDeadlineLaw() -> Bool {
+    var violations = [
+      DeadlineLaw.check("Router", deadline: router.deadline, at: now, because: router.deadlineReason)
+    ]
+    for peer in clients.map(\.peer) {
+      violations.append(
+        DeadlineLaw.check("Peer", deadline: peer.deadline, at: now, because: peer.deadlineReason))
+    }
+    for violation in violations.compactMap(\.self) { Issue.record("\(violation)") }
+    return violations.allSatisfy { $0 == nil }
   }
 
   // MARK: Packets and messages

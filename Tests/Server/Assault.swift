@@ -18,6 +18,7 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
 
   private static let memory = 512
 
+  var deadlineReason: String { "none" }
   private let place = LoopPlace()
   private let server: KoineBase.SocketAddress
   private var front = announced

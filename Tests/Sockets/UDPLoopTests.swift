@@ -57,8 +57,24 @@ private final class Listener: UDPLoopClient {
     whenHeard()
   }
 
+  var deadlineReason: String { "test" }
   func handleTimeout(at now: Tick) { add(.timeout(now)) }
   func endTurn(at now: Tick) { add(.endOfTurn) }
+}
+
+/// Asks to be woken in the past, again and again.
+private final class Spinner: UDPLoopClient, @unchecked Sendable {  // touched on the loop, after `place` is set
+  let reports: AsyncStream<String>
+  private let report: AsyncStream<String>.Continuation
+  var place: (loop: UDPLoop, id: UDPLoop.ClientID)?
+
+  init() { (reports, report) = AsyncStream.makeStream(of: String.self) }
+
+  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {}
+  func endTurn(at now: Tick) {}
+  func handleTimeout(at now: Tick) { if let (loop, id) = place { loop.wake(id, at: .zero) } }
+  var deadlineReason: String { "a deadline in the past" }
+  func loopSpins(_ description: String) { report.yield(description) }
 }
 
 /// What `body` gives when it has run on the loop's thread.
@@ -112,6 +128,32 @@ private struct Holdings: Sendable {
 @Suite(.serialized, .timeLimit(.minutes(5))) struct UDPLoopTests {
   /// Of their own, so that other tests' rooms neither keep our loop running nor end it.
   private let keeper = UDPLoop.Keeper()
+
+  /// A client whose deadline stays in the past is named once, and the loop goes on.
+  @Test func spinningLoopIsReportedOnceWithItsReason() async throws {
+    let spinner = Spinner()
+    let (loop, id) = UDPLoop.join(spinner, in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    spinner.place = (loop, id)
+    loop.post { loop.wake(id, at: .zero) }
+    for await report in spinner.reports {
+      #expect(report.contains("a deadline in the past"))
+      break
+    }
+    let turns = try await on(loop) { loop.turns }
+    #expect(turns > UDPLoop.spinLimit)
+    loop.post { loop.wake(id, at: nil) }
+  }
+
+  @Test func loopThatWaitsIsNotReported() {
+    var detector = SpinDetector()
+    for second in 0..<3 {
+      for turn in 0..<1_000 {
+        let now = Tick.zero + .seconds(second) + .milliseconds(turn)
+        #expect(detector.turnedForDeadline(at: now) == nil)
+      }
+    }
+  }
 
   @Test(arguments: loopbacks) func aClientHearsDatagrams(_ address: SocketAddress) async throws {
     let listener = Listener()

@@ -143,7 +143,7 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   private func reconnectThoseWhoWant(at now: Tick) {
     for number in touched.sorted() {
-      guard let client = clients[number], client.end.wantsConnection(at: now) else { continue }
+      guard let client = clients[number], client.end.takeConnectionRequest(at: now) else { continue }
       do { try connect(number, client, ConnectionID(takeNumber()), at: now) } catch {
         client.end.connectionLost(at: now)
       }
@@ -263,6 +263,17 @@ final class Hub: LinkHost, @unchecked Sendable {
     for client in due.compactMap({ clients[$0] }) { client.handleTimeout(at: now) }
     touched.formUnion(due)
     endTurn(at: now)
+    DeadlineLaw.check("Hub", deadline: deadline, at: now, because: deadlineReason)
+  }
+
+  private var deadline: Tick? { dues.values.reduce(router?.deadline) { $0.sooner($1) } }
+
+  /// What `deadline` waits for.
+  var deadlineReason: String {
+    guard let due = dues.min(by: { $0.value < $1.value }), deadline == due.value, let client = clients[due.key] else {
+      return router?.deadlineReason ?? "none"
+    }
+    return client.end.deadline == due.value ? client.end.deadlineReason : "signalling stream or simulated link"
   }
 
   /// Lets out everything that has become due, and finds out when to wake.
@@ -289,7 +300,7 @@ final class Hub: LinkHost, @unchecked Sendable {
     for number in gone { remove(number, at: now) }
     if !gone.isEmpty { return endTurn(at: now) }  // the router has told others of it
     loop.flush()
-    loop.wake(at: dues.values.reduce(router?.deadline) { $0.sooner($1) })
+    loop.wake(at: deadline)
     if clients.isEmpty { loop.rest() }
   }
 

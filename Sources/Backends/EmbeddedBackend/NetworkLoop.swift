@@ -100,4 +100,5 @@ final class LoopbackLoop: NetworkLoop, UDPLoopClient, Sendable {
 
   func handleTimeout(at now: Tick) { hub()?.handleTimeout(at: now) }
   func endTurn(at now: Tick) { hub()?.endTurn(at: now) }
+  var deadlineReason: String { hub()?.deadlineReason ?? "none" }
 }

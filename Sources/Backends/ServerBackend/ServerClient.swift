@@ -16,11 +16,13 @@ final class ServerClient {
   private var hasEverOpened = false
 
   init(
-    _ end: ClientEnd, addresses: [KoineBase.SocketAddress], connect: @escaping (_ attempt: Int) -> WebSocketClient
+    _ end: ClientEnd, addresses: [KoineBase.SocketAddress], at now: Tick,
+    connect: @escaping (_ attempt: Int) -> WebSocketClient
   ) {
     self.end = end
     self.addresses = addresses
     makeSocket = connect
+    end.firstConnectionBegun(at: now)
     socket = connect(attempt)
   }
 
@@ -40,10 +42,11 @@ final class ServerClient {
     }
   }
 
-  /// Says what is to be said, and sees to it that there is a connection as long as one is wanted.
+  /// Sends what waits to be sent, and opens a new connection when the client's end asks for one.
   func takeTurn(at now: Tick) {
     if isOpen, !end.hasConnection { close() }
-    if socket == nil, end.wantsConnection(at: now) {
+    if end.takeConnectionRequest(at: now) {
+      close()
       attempt += 1
       socket = makeSocket(attempt)
     }

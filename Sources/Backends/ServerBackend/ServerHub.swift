@@ -81,7 +81,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   // MARK: Coming and going
 
   private func begin(_ end: ClientEnd, number: Int, _ addresses: [KoineBase.SocketAddress]) {
-    clients[number] = ServerClient(end, addresses: addresses) { [weak self, address, authorities] attempt in
+    clients[number] = ServerClient(end, addresses: addresses, at: now) { [weak self, address, authorities] attempt in
       WebSocketClient(address, authorities: authorities) { [weak self] event in
         self?.post { [weak self] in self?.take(event, attempt, of: number) }
       }
@@ -126,7 +126,14 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   func handleTimeout(at now: Tick) {
     for client in clients.values { client.end.handleTimeout(at: now) }
     endTurn(at: now)
+    DeadlineLaw.check("ServerHub", deadline: soonestClient?.deadline, at: now, because: deadlineReason)
   }
+
+  private var soonestClient: ClientEnd? {
+    clients.values.map(\.end).filter { $0.deadline != nil }.min { $0.deadline ?? .zero < $1.deadline ?? .zero }
+  }
+
+  var deadlineReason: String { soonestClient?.deadlineReason ?? "none" }
 
   func endTurn(at now: Tick) {
     var deadline: Tick?

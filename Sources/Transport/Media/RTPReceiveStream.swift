@@ -217,7 +217,11 @@ struct RTPReceiveStream {
 
   // MARK: Key frames and time
 
-  mutating func wantKeyFrame() { if !parameters.codec.isAudio { keyFrameWish.want() } }
+  /// Whether a packet of it has arrived, or signalling has named its source. An unknown source cannot be asked for anything.
+  private var knowsSource: Bool { encoding.ssrc != 0 }
+
+  /// Does nothing for an unknown source: what it sends first is a key frame.
+  mutating func wantKeyFrame() { if !parameters.codec.isAudio, knowsSource { keyFrameWish.want() } }
 
   /// Should a key frame be asked for now?
   mutating func takeKeyFrameRequest(at now: Tick) -> Bool {
@@ -239,5 +243,7 @@ struct RTPReceiveStream {
   }
 
   /// When this stream next has something to ask for, or a frame to hand on.
-  var deadline: Tick? { nack.deadline.sooner(keyFrameDeadline).sooner(assembler?.deadline) }
+  var deadline: Tick? {
+    knowsSource ? nack.deadline.sooner(keyFrameDeadline).sooner(assembler?.deadline) : nil
+  }
 }

@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRTP
 import KoineSimulatedNetwork
+import Testing
 
 @testable import KoineTransport
 
@@ -76,10 +77,17 @@ final class PeerPair {
       for way in ways { next = min(next, way.deadline ?? next) }
       now = min(max(next, now + .microseconds(10)), end)
       deliver()
-      if let due = client.deadline, due <= now { client.handleTimeout(at: now) }
-      if let due = server.deadline, due <= now { server.handleTimeout(at: now) }
       drain()
+      for peer in [client, server] { wake(peer) }
     }
+  }
+
+  private func wake(_ peer: Peer) {
+    guard let due = peer.deadline, due <= now else { return }
+    peer.handleTimeout(at: now)
+    drain()
+    let violation = DeadlineLaw.check("Peer", deadline: peer.deadline, at: now, because: peer.deadlineReason)
+    if let violation { Issue.record("\(violation)") }
   }
 
   private func deliver() {

@@ -1,0 +1,66 @@
+import KoineBase
+import KoineRTP
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// The law of deadlines for whole rooms; `World` checks it after every timeout.
+@Suite struct RouterDeadlineTests {
+  /// Publishes three layers as a browser offers them: named by `a=rid`, their sources not known before packets come.
+  private func publishLayers(_ client: Client, in world: World) {
+    world.router.speak(
+      Dialect(extensions: .koine, payloadTypes: [:], namesSourcesInPackets: true), on: client.connection)
+    var media = client.makeMedia(.camera, layers: 3)
+    for layer in media.encodings.indices {
+      media.encodings[layer].ssrc = 0
+      media.encodings[layer].rtxSSRC = 0
+      media.encodings[layer].maxBitrate = nil
+    }
+    client.tell(
+      .publish(Publish(request: 99, tracks: [Track(id: "camera", kind: .camera, muted: false, media: media)])))
+  }
+
+  @Test func layersThatAreNeverSentDoNotWakeTheRouter() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    publishLayers(clients[0], in: world)
+    clients[1].subscribe(to: "ana", "camera")
+    world.run(.seconds(5))  // records an issue at the first deadline that is not later than its own time
+    #expect(world.router.deadline.map { $0 > world.now } ?? true)
+  }
+
+  @Test(arguments: UInt64(1)...8)
+  func randomHistoryKeepsEveryDeadlineAheadOfTheClock(seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let world = try World(seed: seed)
+    world.loss = Double(seed % 3) * 0.05
+    let clients = try world.joined("ana", "ben", "cem", "dan")
+    publishLayers(clients[0], in: world)
+    for client in clients[1...] { client.publish(.camera, layers: 2) }
+    let names = ["ana", "ben", "cem", "dan"]
+    for _ in 0..<200 {
+      let client = clients[Int.random(in: 0..<4, using: &random)]
+      let reference = TrackReference(participant: names[Int.random(in: 0..<4, using: &random)], track: "camera")
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0, 1: client.subscribe(to: reference.participant, "camera")
+      case 2: client.tell(.unsubscribe([reference]))
+      case 3: client.tell(.pause([reference]))
+      case 4: client.tell(.resume([reference]))
+      case 5:
+        client.tell(
+          .prefer([
+            LayerPreference(reference: reference, maxHeight: Int.random(in: 90...720, using: &random))
+          ]))
+      case 6: client.tell(.mute(trackID: "camera", muted: Bool.random(using: &random)))
+      case 7: client.isUnplugged.toggle()
+      case 8: client.tell(.data(DataMessage(topic: "t", payload: [1], id: "d")))
+      default: client.sendPicture("camera", number: 1, isKey: Bool.random(using: &random))
+      }
+      world.run(.milliseconds(Int64.random(in: 0...200, using: &random)))
+    }
+    #expect(world.router.statistics.messages > 0)
+    world.run(.seconds(60))
+  }
+}
