@@ -119,7 +119,7 @@ struct FrameAssembler {
       }
       guard first.startsFrame else { return nil }
       guard let last = lastPacket(of: first, from: &checked) else { return nil }
-      if continuity.canFollow(first.picture) { return start...last }
+      if isWhole(through: last), continuity.canFollow(first.picture) { return start...last }
       skipped += 1
       drop(through: last)
     }
@@ -132,7 +132,7 @@ struct FrameAssembler {
     while let packet = packet(sequence) {
       if packet.timestamp != first.timestamp, !packet.isFiller {
         checked = sequence
-        return sequence - 1  // a sender that does not mark the last one
+        return sequence - 1  // a router has gone on with another layer: the rest of the frame does not follow
       }
       if packet.endsFrame, !packet.isFiller {
         checked = sequence
@@ -144,6 +144,9 @@ struct FrameAssembler {
     return nil
   }
 
+  /// Whether a frame that ends with this packet has all of its packets: the last one is marked (RFC 7741, 4.1; RFC 9628, 4.1).
+  private func isWhole(through last: Int64) -> Bool { packet(last)?.endsFrame ?? false }
+
   // MARK: Across a gap
 
   /// The first whole key frame.
@@ -151,7 +154,9 @@ struct FrameAssembler {
     for place in keyStarts.indices {
       let start = keyStarts[place].start
       guard let first = packet(start) else { continue }
-      if let last = lastPacket(of: first, from: &keyStarts[place].checked) { return start...last }
+      if let last = lastPacket(of: first, from: &keyStarts[place].checked), isWhole(through: last) {
+        return start...last
+      }
     }
     return nil
   }
@@ -162,7 +167,7 @@ struct FrameAssembler {
     var sequence = next + 1
     while sequence <= highest {
       if let first = packet(sequence), first.startsFrame, continuity.canCrossGap(to: first.picture) {
-        if let last = lastPacket(of: first, from: &sequence) {
+        if let last = lastPacket(of: first, from: &sequence), isWhole(through: last) {
           continuity.crossedGap()
           return first.sequence...last
         }
@@ -172,14 +177,13 @@ struct FrameAssembler {
     return nil
   }
 
-  /// The frame behind the gap that a packet is part of, if it is whole and needs nothing of the gap. A packet that has just
-  /// come can also show that the frame before it has ended.
+  /// The frame behind the gap that a packet is part of, if it is whole and needs nothing of the gap.
   private mutating func wholeFrame(around place: Int64) -> Frame? {
     guard let next, let packet = packet(place), packet.endsFrame || self.packet(place + 1) != nil else { return nil }
     var start = place
     while let packet = self.packet(start), !packet.startsFrame { start -= 1 }
     guard start > next, let first = self.packet(start), continuity.canCrossGap(to: first.picture) else { return nil }
-    guard let last = lastPacket(of: first, from: &start) else { return nil }
+    guard let last = lastPacket(of: first, from: &start), isWhole(through: last) else { return nil }
     continuity.crossedGap()
     return first.sequence...last
   }

@@ -59,13 +59,22 @@ import Testing
     }
   }
 
-  /// A sender that does not mark the last packet: the next frame's first one shows that it was the last.
-  @Test func whatComesShowsThatTheFrameBeforeHasEnded() {
+  /// A router that goes on with another layer in the middle of a frame numbers its packets without a gap.
+  @Test func truncatedFrameBeforeAKeyFrameIsLeftOut() {
+    insert(first, Packet(time: 1, starts: true, ends: true, isKey: true))
+    #expect(takeFrame() == first...first)
+    insert(first + 1, Packet(time: 4, starts: true))
+    #expect(takeFrame() == nil)
+    insert(first + 2, Packet(time: 5, starts: true, ends: true, isKey: true))
+    #expect(takeFrame() == first + 2...first + 2)
+    #expect(assembler.skipped == 1)
+  }
+
+  @Test func truncatedFrameBehindAGapIsLeftOut() {
     block()
     insert(first + 3, Packet(time: 4, starts: true, tl0: 1))
-    #expect(takeFrame() == nil)
     insert(first + 4, Packet(time: 5, starts: true, tl0: 2))
-    #expect(takeFrame() == first + 3...first + 3)
+    #expect(takeFrame() == nil)
   }
 
   @Test func twoPacketsAtOnceAreBothLookedAt() {
