@@ -289,7 +289,7 @@ package final class ParticipantEnd: ClientEnd {
       case .keyFrameRequested(let sender, let layer):
         if let handle = media.handle(of: sender) { receiver.linkDidChange(.keyFrameWanted(handle, layer: layer)) }
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
-      case .packet, .senderReport: break  // for routers
+      case .packet, .senderReport, .mediaHold: break  // for routers
       }
     }
   }

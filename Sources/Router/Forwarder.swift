@@ -43,6 +43,8 @@ final class Forwarder {
   /// A layer that makes no pictures for so long has probably been given up.
   private static let pause = Duration.milliseconds(400)
   private(set) var packets = 0
+  /// Why the receiver itself needs the next key frame; nil where it is the router's own doing.
+  private var receiversWish: KeyFrameWishes.Kind? = .stream
   /// The track and its owner may be gone.
   private var isOver = false
 
@@ -60,8 +62,28 @@ final class Forwarder {
       && (current != target || stretch != track.stretch || temporal.isBroken)
   }
 
+  /// Key frames cost all receivers of a track quality, so each receiver may cause only so many of them. Those that the router
+  /// needs by itself, for another layer or after a mute, are free.
+  func mayRequestKeyFrame(at now: Tick) -> Bool {
+    guard let receiversWish else { return true }
+    guard receiver.keyFrameWishes.take(receiversWish, of: track.reference, at: now) else { return false }
+    self.receiversWish = nil
+    return true
+  }
+
+  func receiverWishesKeyFrame(_ kind: KeyFrameWishes.Kind) { receiversWish = kind }
+
   /// Nothing of it is forwarded, by the receiver's wish or for want of room.
-  var rests: Bool { isPaused || hunger.isStarved }
+  var rests: Bool { isPaused || hunger.isStarved || isHeld }
+
+  /// Its receiver does not answer what it is sent.
+  private var isHeld: Bool {
+    switch seat.hold {
+    case .none: false
+    case .video: !isAudio
+    case .all: true
+    }
+  }
 
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
@@ -147,6 +169,7 @@ final class Forwarder {
     self.seat = seat
     sender = seat.peer.addSender(media.outgoing(track.codec))
     current = nil
+    receiversWish = .stream
   }
 
   func pause() {
@@ -154,9 +177,13 @@ final class Forwarder {
     current = nil
   }
 
-  func resume() { isPaused = false }
+  func resume() {
+    isPaused = false
+    receiversWish = .stream
+  }
 
-  func starve() { current = nil }
+  /// It begins again with a key frame.
+  func stop() { current = nil }
 
   /// - Returns: whether a key frame of the new layer is needed.
   /// - Parameter keepsBase: until the switch down happens, the path carries at least the lowest temporal layer of what

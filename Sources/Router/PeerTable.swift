@@ -9,6 +9,8 @@ final class Seat {
   var member: Member?
   /// Whether media flows.
   var isConnected = false
+  /// What is not sent to it, because it does not answer.
+  var hold = MediaHold.none
   /// The addresses whose datagrams go to this peer without further questions, the latest last.
   fileprivate var boundTo: [SocketAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
@@ -40,6 +42,8 @@ final class PeerTable {
   private var byAddress: [SocketAddress: Seat] = [:] { didSet { changes += 1 } }
   /// How often it has changed from where anything is expected.
   private(set) var changes = 0
+  /// By addresses that belong to another seat: who has still to show that it receives there.
+  private var unvalidated: [SocketAddress: Seat] = [:]
   private var byFragment: [String: Seat] = [:]
   private var dirty: [Seat] = []
   private var dirtyHead = 0
@@ -84,6 +88,7 @@ final class PeerTable {
     free.append(seat.number)
     byFragment[seat.peer.localCredentials.ufrag] = nil
     for address in seat.boundTo where byAddress[address] === seat { byAddress[address] = nil }
+    unvalidated = unvalidated.filter { $0.value !== seat }
     seat.peer.close()
     leaving.append(seat.peer)
   }
@@ -93,18 +98,26 @@ final class PeerTable {
   /// A STUN request names its peer (RFC 8445 section 7.3: our fragment comes first in its user name); everything else goes
   /// by where it comes from.
   func find(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress) -> Seat? {
-    if let first = datagram.first, first < 4, let fragment = STUNMessage.localFragment(ofRequest: datagram) {
-      return byFragment[fragment]
+    if let first = datagram.first, first < 4 {
+      if let fragment = STUNMessage.localFragment(ofRequest: datagram) { return byFragment[fragment] }
+      if let seat = unvalidated[source] { return seat }  // the answer to a check of ours
     }
     return byAddress[source]
   }
 
   private static let addressLimit = 8
+  private static let unvalidatedLimit = 1_024
 
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
   func bind(_ seat: Seat, to source: SocketAddress) {
     guard byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
+    // An address that is another peer's changes hands only once it is validated: a check can bear a forged source.
+    if byAddress[source] != nil, !seat.peer.isValidated(source) {
+      if unvalidated.count < Self.unvalidatedLimit { unvalidated[source] = seat }
+      return
+    }
+    unvalidated[source] = nil
     // Another peer may have had the address meanwhile: it is the latest again.
     seat.boundTo.removeAll { $0 == source }
     if seat.boundTo.count == Self.addressLimit {

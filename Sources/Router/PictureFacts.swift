@@ -11,6 +11,8 @@ struct PictureFacts {
   var syncsLayer = false
   /// Later pictures need none of an upper layer from before it: a receiver may be given more layers from here on.
   var opensLayers = false
+  /// Rows, where the packet says so: VP8 key frames, VP9 scalability structures.
+  var height: Int?
 
   /// - Parameter numbers: gets those that the payload holds.
   init(_ packet: SharedPacket, of codec: Codec, numbers: inout SourceNumbers) {
@@ -22,7 +24,9 @@ struct PictureFacts {
       numbers.pictureID = descriptor.pictureID
       numbers.tl0PictureIndex = descriptor.tl0PictureIndex
       startsPicture = descriptor.startsPartition && descriptor.partition == 0
-      startsKeyFrame = startsPicture && VP8Descriptor.isKey(UnsafeRawBufferPointer(rebasing: payload[length...]))
+      let frame = UnsafeRawBufferPointer(rebasing: payload[length...])
+      startsKeyFrame = startsPicture && VP8Descriptor.isKey(frame)
+      if startsKeyFrame { height = VP8Descriptor.size(ofKeyFrame: frame)?.height }
       temporalLayer = Int(descriptor.temporalLayer ?? 0)
       syncsLayer = descriptor.layerSync
     case .vp9:
@@ -33,6 +37,7 @@ struct PictureFacts {
       }
       startsPicture = descriptor.startsFrame && descriptor.spatialLayer == 0
       startsKeyFrame = startsPicture && !descriptor.isInterPicturePredicted
+      if startsKeyFrame { height = descriptor.scalability?.sizes.last.map { Int($0.height) } }
       temporalLayer = Int(descriptor.temporalLayer ?? 0)
       opensLayers = descriptor.switchingUp
     }

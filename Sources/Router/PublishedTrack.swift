@@ -7,7 +7,9 @@ final class PublishedTrack {
   /// One simulcast layer.
   struct Layer {
     var requests = KeyFrameRequests()
-    var lastPacket: Tick?
+    private(set) var lastPacket: Tick?
+    /// Rows of the last key frame, as its header has it.
+    var height: Int?
     /// The last sender report: a capture time on our clock and the timestamp that belongs to it.
     var report: (captured: Tick, timestamp: UInt32)?
     /// Whether its publisher has been told to send it.
@@ -17,6 +19,9 @@ final class PublishedTrack {
     private var idleSince: Tick?
     /// It was asked for in vain; not before this again.
     private var retryAt: Tick?
+    private var retryPause = firstRetryPause
+    /// The publisher's camera has changed since the layer was last asked for.
+    private var isUntried = false
     private var meter = LayerMeter()
     /// That have been seen.
     private(set) var temporalLayers = 1
@@ -25,7 +30,16 @@ final class PublishedTrack {
     private static let keep = Duration.seconds(2)
     /// A layer without packets for so long is not being sent.
     private static let silence = Duration.seconds(1)
-    private static let retryPause = Duration.seconds(6)
+    private static let firstRetryPause = Duration.seconds(6)
+    private static let longestRetryPause = Duration.seconds(300)
+
+    /// - Returns: whether it is the first packet, or the first after a silence.
+    mutating func packetArrived(at now: Tick) -> Bool {
+      defer { lastPacket = now }
+      if isLive(at: now) { return false }
+      retryPause = Self.firstRetryPause
+      return true
+    }
 
     mutating func count(_ packet: SharedPacket, _ facts: PictureFacts) {
       meter.bytes += packet.payloadRange.count
@@ -34,6 +48,8 @@ final class PublishedTrack {
 
     /// In bit/s; nil until it has been sent for some seconds.
     var bitrate: Int? { meter.bitrate }
+    /// In bit/s: what it took when it was last sent; nil if it never was.
+    var lastBitrate: Int? { meter.lastBitrate }
 
     func isLive(at now: Tick, within silence: Duration = silence) -> Bool {
       lastPacket.map { now - $0 < silence } ?? false
@@ -45,10 +61,16 @@ final class PublishedTrack {
     }
 
     /// Whether there is hope of getting it.
-    /// - Parameter patience: for how long it may be silent after it was asked for.
-    func isAvailable(at now: Tick, patience: Duration) -> Bool {
+    /// - Parameters:
+    ///   - patience: for how long it may be silent after it was asked for.
+    ///   - whileAnotherFlows: whether another layer of the track is being sent. Then one that never came, although it was
+    ///     asked for, is not tried again: its publisher sends fewer layers than it offered.
+    func isAvailable(at now: Tick, patience: Duration, whileAnotherFlows isFlowing: Bool) -> Bool {
       if isLive(at: now) { return true }
-      guard isOn else { return retryAt.map { $0 <= now } ?? true }
+      guard isOn else {
+        guard let retryAt else { return true }
+        return retryAt <= now && (isUntried || lastPacket != nil || !isFlowing)
+      }
       return onSince.map { now - $0 < patience } ?? false
     }
 
@@ -70,8 +92,17 @@ final class PublishedTrack {
       guard now - since >= Self.keep else { return false }
       isOn = false
       idleSince = nil
-      retryAt = cameInTime ? nil : now + Self.retryPause
+      retryAt = cameInTime ? nil : now + retryPause
+      if !cameInTime { retryPause = min(retryPause * 2, Self.longestRetryPause) }
+      isUntried = false
       return true
+    }
+
+    /// Something has changed at the publisher: what was asked for in vain may be sent now.
+    mutating func retryAtOnce() {
+      retryPause = Self.firstRetryPause
+      if retryAt != nil { retryAt = .zero }
+      isUntried = true
     }
 
     mutating func measure(at now: Tick) { meter.measure(at: now) }
@@ -107,6 +138,16 @@ final class PublishedTrack {
   var announced: Track { track }
   var sources: [UInt32] { media.encodings.flatMap { [$0.ssrc] + ($0.rtxSSRC.map { [$0] } ?? []) } }
 
+  /// Rows of a layer's frames: as its publisher has announced, else as its key frames have shown, else reckoned from another
+  /// layer, each being twice as tall as the one before.
+  func height(of layer: Int) -> Int? {
+    if let known = media.encodings[layer].maxHeight ?? layers[layer].height { return known }
+    guard let other = layers.indices.last(where: { layers[$0].height != nil }), let height = layers[other].height else {
+      return nil
+    }
+    return other < layer ? height << (layer - other) : height >> (other - layer)
+  }
+
   /// Its packets come to another peer from now on, counted anew.
   func restart(on peer: Peer) {
     interrupt()
@@ -136,6 +177,7 @@ struct LayerMeter {
   private var samples = 0
 
   var bitrate: Int? { samples < 4 ? nil : smoothed.map { Int($0) } }
+  private(set) var lastBitrate: Int?
 
   mutating func measure(at now: Tick) {
     guard let since, now > since, bytes > 0 else {
@@ -145,6 +187,7 @@ struct LayerMeter {
     let rate = Double(bytes * 8) / (now - since).inSeconds
     smoothed = smoothed.map { samples == 0 ? rate : $0 + (rate - $0) * 0.3 } ?? rate
     samples += 1
+    if samples >= 2 { lastBitrate = smoothed.map { Int($0) } }
     (self.since, bytes) = (now, 0)
   }
 }

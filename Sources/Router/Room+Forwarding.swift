@@ -14,13 +14,14 @@ extension Room {
   }
 
   private func forward(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) {
-    track.layers[packet.layer].lastPacket = now
+    let isResumed = track.layers[packet.layer].packetArrived(at: now)
     guard !track.track.muted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
     let facts = track.codec.isAudio ? PictureFacts() : PictureFacts(packet, of: track.codec, numbers: &numbers)
     track.layers[packet.layer].count(packet, facts)
-    if facts.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer) }
+    if facts.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer, height: facts.height) }
+    if isResumed, !facts.startsKeyFrame { sourceResumed(of: track, layer: packet.layer, at: now) }
     var passing: Int?
     for forwarder in track.forwarders where forwarder.isOpen {
       let number =
@@ -62,22 +63,45 @@ extension Room {
   }
 }
 
-// Key frames: at most one request per interval and layer, for all who wait.
+// Key frames: at most one request per interval and layer, for all receivers that wait.
 
 extension Room {
   /// For all of the track's forwarders that wait for one.
   func requestKeyFrames(of track: PublishedTrack, at now: Tick) {
-    for forwarder in track.forwarders where forwarder.needsKeyFrame {
-      requestKeyFrame(of: track, layer: forwarder.target, at: now)
-    }
+    for forwarder in track.forwarders { requestKeyFrame(for: forwarder, at: now) }
   }
 
   func requestKeyFrame(for forwarder: Forwarder, at now: Tick) {
-    if forwarder.needsKeyFrame { requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now) }
+    guard forwarder.needsKeyFrame, canAnswer(forwarder.track, forwarder.target, at: now),
+      forwarder.mayRequestKeyFrame(at: now)
+    else { return }
+    requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
   }
 
-  func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
-    guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer) else { return }
+  /// The receiver has asked for a key frame by RTCP (RFC 4585 PLI, RFC 5104 FIR).
+  func keyFrameRequested(by forwarder: Forwarder, at now: Tick) {
+    let layer = forwarder.current ?? forwarder.target
+    guard canAnswer(forwarder.track, layer, at: now) else { return }
+    forwarder.receiverWishesKeyFrame(.stream)
+    guard forwarder.mayRequestKeyFrame(at: now) else { return }
+    requestKeyFrame(of: forwarder.track, layer: layer, at: now)
+  }
+
+  /// Whether the publisher can make a key frame of the layer: it is there, and sends that layer, or sends none at the moment.
+  /// A layer of an unknown source has never been sent, and begins with a key frame.
+  private func canAnswer(_ track: PublishedTrack, _ layer: Int, at now: Tick) -> Bool {
+    guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer),
+      track.owner.seat.peer.knowsSource(of: track.receiver, layer: layer),
+      track.owner.seat.peer.silence(at: now) < Self.publisherSilence
+    else { return false }
+    return track.layers[layer].isLive(at: now) || !track.layers.contains { $0.isLive(at: now) }
+  }
+
+  /// A publisher of which nothing has been received for so long is not asked: clients check consent every 5 s (RFC 7675),
+  /// varied by up to 20 %.
+  private static let publisherSilence = Duration.seconds(7)
+
+  private func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
     // A layer that has just been asked for begins with a key frame by itself.
     if track.layers[layer].requests.wanted(at: now), !track.layers[layer].isAboutToBegin(at: now) {
       ask(track, layer, at: now)
@@ -95,12 +119,22 @@ extension Room {
     peers.touch(track.owner.seat)
   }
 
-  private func keyFrameArrived(of track: PublishedTrack, layer: Int) {
-    guard track.layers[layer].requests.deadline != nil else { return }
+  private func keyFrameArrived(of track: PublishedTrack, layer: Int, height: Int?) {
     track.layers[layer].requests.keyFrameArrived()
+    guard let height, track.layers[layer].height != height else { return }
+    track.layers[layer].height = height
+    // The camera may be another one now, with as many layers as its size allows.
+    for layer in track.layers.indices { track.layers[layer].retryAtOnce() }
   }
 
-  /// Whoever waited may have gone, or want nothing now.
+  /// The first packet of a layer, or the first after a silence.
+  private func sourceResumed(of track: PublishedTrack, layer: Int, at now: Tick) {
+    guard !track.codec.isAudio else { return }
+    track.layers[layer].requests.sourceResumed()
+    requestKeyFrames(of: track, at: now)
+  }
+
+  /// The receivers that waited may have left, or want nothing now.
   func cancelIdleRequests(of track: PublishedTrack) {
     for layer in track.layers.indices
     where !track.forwarders.contains(where: { $0.needsKeyFrame && $0.target == layer }) {
@@ -110,8 +144,9 @@ extension Room {
 
   func repeatKeyFrameRequests(at now: Tick) {
     for track in listed {
-      for layer in track.layers.indices where track.layers[layer].requests.handleTimeout(at: now) {
-        ask(track, layer, at: now)
+      for layer in track.layers.indices {
+        if !canAnswer(track, layer, at: now) { track.layers[layer].requests.cancel() }
+        if track.layers[layer].requests.handleTimeout(at: now) { ask(track, layer, at: now) }
       }
       if track.deadline == nil { track.isListed = false }
     }

@@ -68,7 +68,7 @@ extension Room {
     if let (forwarder, least) = last {
       for other in pictures where !other.hunger.isStarved { other.hunger.waitAnew(at: now) }
       forwarder.hunger.change(least: least)
-      forwarder.starve()
+      forwarder.stop()
       cancelIdleRequests(of: forwarder.track)
       tellStarved(forwarder)
     }

@@ -46,6 +46,7 @@ extension Room {
     for wish in preferences {
       guard let forwarder = forwarders[wish.reference] else { continue }
       forwarder.preference = .init(layer: wish.layer, maxHeight: wish.maxHeight, priority: wish.priority)
+      forwarder.receiverWishesKeyFrame(.layer)
       forwarder.caution.forget()
     }
     allocate(to: member, at: now)
@@ -87,9 +88,7 @@ extension Room {
     for forwarder in pictures where !forwarder.track.layers[forwarder.target].isOn {
       tellWanted(of: forwarder.track, at: now)
     }
-    for forwarder in pictures where forwarder.needsKeyFrame {
-      requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
-    }
+    for forwarder in pictures { requestKeyFrame(for: forwarder, at: now) }
   }
 
   /// - Returns: what they would take on a path that carries all, in bit/s.
@@ -172,29 +171,38 @@ extension Room {
     }
   }
 
-  /// What the layer may take; of that which is forwarded, what it does take.
+  /// In bit/s. The limit that its publisher has announced; of the layer that is forwarded, what it takes. Without a limit, as
+  /// in SDP: what it takes, or took when it was last sent, or an estimate where it was never sent.
   private func rate(of layer: Int, for forwarder: Forwarder) -> Double {
     let track = forwarder.track
     let allowed = track.media.encodings[layer].maxBitrate.map(Double.init)
     let measured = track.layers[layer].bitrate.map { Double($0) * Self.room }
-    guard let allowed else { return measured ?? 0 }
+    guard let allowed else {
+      return measured ?? track.layers[layer].lastBitrate.map { Double($0) * Self.room }
+        ?? Self.usualRate(ofLayer: layer)
+    }
     return layer == forwarder.current && layer == forwarder.target ? min(measured ?? allowed, allowed) : allowed
   }
+
+  /// In bit/s, of a layer about which nothing is known: each has four times the pixels of the one before.
+  private static func usualRate(ofLayer layer: Int) -> Double { 100_000 * Double(1 << (2 * min(layer, 4))) }
 
   /// The layers that are being sent, or would be if they were asked for.
   private func available(for forwarder: Forwarder, at now: Tick) -> [Int] {
     let track = forwarder.track
     let patience = forwarder.current == nil ? Self.patience.without : Self.patience.with
-    let layers = track.layers.indices.filter { track.layers[$0].isAvailable(at: now, patience: patience) }
+    let isFlowing = track.layers.contains { $0.isLive(at: now) }
+    let layers = track.layers.indices.filter {
+      track.layers[$0].isAvailable(at: now, patience: patience, whileAnotherFlows: isFlowing)
+    }
     return layers.isEmpty ? Array(track.layers.indices) : layers
   }
 
   private func wanted(_ layers: [Int], by forwarder: Forwarder) -> [Int] {
     if let pinned = forwarder.preference.layer { return layers.filter { $0 == pinned }.isEmpty ? layers : [pinned] }
     guard let rows = forwarder.preference.maxHeight else { return layers }
-    let encodings = forwarder.track.media.encodings
     // The smallest layer that fills the rows, and those below it for poorer paths.
-    let enough = layers.first { (encodings[$0].maxHeight ?? 0) >= rows }
+    let enough = layers.first { forwarder.track.height(of: $0) ?? 0 >= rows }
     return enough.map { enough in layers.filter { $0 <= enough } } ?? layers
   }
 

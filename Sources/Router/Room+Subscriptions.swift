@@ -30,6 +30,7 @@ extension Room {
       if forwarders.updateValue(forwarder, forKey: reference) == nil, !track.codec.isAudio { hasNewPictures = true }
       answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
     }
+    releaseHold(of: member, at: now)
     if hasNewPictures {
       allocate(to: member, at: now)
       watchLayers(at: now)
@@ -100,6 +101,7 @@ extension Room {
     for forwarder in subscriptions(tracks, of: member) where forwarder.isPaused {
       forwarder.resume()
     }
+    releaseHold(of: member, at: now)
     allocate(to: member, at: now)
     for forwarder in subscriptions(tracks, of: member) { requestKeyFrame(for: forwarder, at: now) }
   }

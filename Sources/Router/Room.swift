@@ -256,12 +256,32 @@ final class Room {
         take(report, of: receiver, layer: layer, from: member, at: now)
       case .keyFrameRequested(let sender, _):
         if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
-          requestKeyFrame(of: forwarder.track, layer: forwarder.current ?? forwarder.target, at: now)
+          keyFrameRequested(by: forwarder, at: now)
         }
       case .estimate(_, let loss):
         member.lossOnWayOut = loss
         estimated(member.seat.peer.capacity, for: member, at: now)
+      case .mediaHold(let hold): apply(hold, to: member, at: now)
       case .frame: break  // the router asks for packets only
+      }
+    }
+  }
+
+  /// A member that asks for media by signalling gets it, however long its media path has been silent.
+  func releaseHold(of member: Member, at now: Tick) {
+    if member.seat.peer.expectAnswer() { apply(.none, to: member, at: now) }
+    peers.touch(member.seat)
+  }
+
+  /// Video that was held back begins again with a key frame.
+  private func apply(_ hold: MediaHold, to member: Member, at now: Tick) {
+    member.seat.hold = hold
+    for forwarder in member.subscriptions where !forwarder.track.codec.isAudio {
+      if hold == .none {
+        requestKeyFrame(for: forwarder, at: now)
+      } else {
+        forwarder.stop()
+        cancelIdleRequests(of: forwarder.track)
       }
     }
   }
@@ -270,9 +290,7 @@ final class Room {
     member.seat.isConnected = true
     member.deadline = member.connection == nil ? member.deadline : nil
     if member.deadline == nil { watched.removeAll { $0 === member } }
-    for forwarder in member.subscriptions where forwarder.needsKeyFrame {
-      requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
-    }
+    for forwarder in member.subscriptions { requestKeyFrame(for: forwarder, at: now) }
     for track in member.tracks { requestKeyFrames(of: track, at: now) }
   }
 

@@ -121,6 +121,7 @@ extension Peer {
       addReports(at: now)
       if estimator.checkSilence(at: now) { tellEstimate(at: now) }
     }
+    if activity.handleTimeout(at: now) { events.append(.mediaHold(activity.hold)) }
     collectFeedback(at: now)
     while let feedback = arrivals.feedback(sender: localSSRC, media: receivers.first?.encoding.ssrc ?? 0, at: now) {
       pendingControl.append(.transportFeedback(feedback))
@@ -160,6 +161,7 @@ extension Peer {
   var mediaDeadline: Tick? {
     guard isOpen else { return nil }
     return nextReport.sooner(arrivals.deadline).sooner(pacer.deadline).sooner(feedbackDue).sooner(probe?.due)
+      .sooner(activity.deadline)
   }
 
   /// What `deadline` waits for.
@@ -168,7 +170,7 @@ extension Peer {
     return soonestDeadline([
       "ICE": ice.deadline, "DTLS": dtls.deadline, "RTCP report": nextReport,
       "transport-wide feedback": arrivals.deadline, "pacer": pacer.deadline, "NACK or key frame request": feedbackDue,
-      "bandwidth probe": probe?.due,
+      "bandwidth probe": probe?.due, "silence of the other end": activity.deadline,
     ])
   }
 

@@ -29,6 +29,11 @@ extension Peer {
     if isOpen { collectFeedback(at: now) }
   }
 
+  /// Whether a layer's packets have said, or signalling has, which source they come from.
+  package func knowsSource(of id: ReceiverID, layer: Int) -> Bool {
+    receivers.contains { $0.receiver == id && $0.layer == layer && $0.knowsSource }
+  }
+
   /// - Returns: whether the packet has come from the other end: it was made with the keys, and is no repetition.
   @discardableResult
   func handleMedia(_ datagram: Bytes, at now: Tick) -> Bool {

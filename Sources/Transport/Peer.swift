@@ -35,6 +35,7 @@ package final class Peer {
   package var wantedBitrate = 0
   var arrivals = ArrivalRecorder()
   var roundTrip: Duration?
+  var activity: RemoteActivity
   var nextReport: Tick?
   /// No later than anything a received stream wants to do next.
   var feedbackDue: Tick?
@@ -80,6 +81,7 @@ package final class Peer {
       limits: .init(
         minimum: configuration.minimumBitrate, start: configuration.startBitrate, maximum: configuration.maximumBitrate)
     )
+    activity = RemoteActivity(now: now)
     localSSRC = UInt32.random(in: 1 ... .max, using: &self.random)
     canonicalName = String(self.random.next(), radix: 36)
   }
@@ -128,6 +130,18 @@ package final class Peer {
   /// Whether the other end has shown, by a check with the right password, that it is there too.
   package func isReached(from source: SocketAddress) -> Bool { path?.remote == source || ice.isProven(source) }
 
+  /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
+  package func isValidated(_ source: SocketAddress) -> Bool { ice.isValidated(source) }
+
+  /// For how long nothing has come that only the other end can have sent.
+  package func silence(at now: Tick) -> Duration { now - activity.lastReceived }
+
+  /// The other end has asked for something by signalling: what is held back for its silence goes on.
+  /// - Returns: whether something was held back.
+  package func expectAnswer() -> Bool { activity.restart() }
+
+  private func heard(at now: Tick) { if activity.received(at: now) { events.append(.mediaHold(.none)) } }
+
   /// Where packets go now.
   package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
 
@@ -137,8 +151,12 @@ package final class Peer {
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     guard !isOver, !isClosing, let first = datagram.readable.first else { return }
     switch first {  // RFC 7983
-    case 0...3: ice.handle(datagram.readable, from: source, to: destination, at: now)
+    case 0...3:
+      let before = ice.authenticated
+      ice.handle(datagram.readable, from: source, to: destination, at: now)
+      if ice.authenticated != before { heard(at: now) }
     case 20...63:
+      ice.received(datagram.count, from: source, to: destination)
       guard ice.selected != nil else { break }  // no handshake before there is a path
       if case .new = dtls.state { dtls.start(at: now) }
       dtls.handle(datagram.readable, at: now)
@@ -146,6 +164,7 @@ package final class Peer {
       if srtp == nil {
         keepEarly(datagram)
       } else if handleMedia(datagram, at: now) {
+        heard(at: now)
         ice.used(from: source, to: destination, at: now)
       }
     default: dropped += 1
@@ -172,10 +191,16 @@ package final class Peer {
   package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     if let transmit = ice.poll(into: out) { return transmit }
     guard let (local, remote) = ice.selected, !isOver else { return nil }
-    guard
-      let count = isClosing ? pollGoodbye(into: out, at: now) : dtls.poll(into: out) ?? pollMedia(into: out, at: now)
+    guard let count = isClosing ? pollGoodbye(into: out, at: now) : pollDTLS(into: out) ?? pollMedia(into: out, at: now)
     else { return nil }
     return Transmit(count: count, source: local, destination: remote)
+  }
+
+  /// Nobody may be sent a handshake that somebody else began: where the path is not validated, it waits for more to come.
+  private func pollDTLS(into out: UnsafeMutableRawBufferPointer) -> Int? {
+    guard let next = dtls.nextSize, ice.admits(next), let count = dtls.poll(into: out) else { return nil }
+    ice.sent(count)
+    return count
   }
 
   package func pollEvent() -> PeerEvent? { events.popFirst() }
@@ -194,7 +219,7 @@ package final class Peer {
   private func pollGoodbye(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Int? {
     if let srtp, let count = pollControl(into: out, srtp, at: now) { return count }
     dtls.close()
-    if let count = dtls.poll(into: out) { return count }
+    if let count = pollDTLS(into: out) { return count }
     isOver = true
     return nil
   }
@@ -225,6 +250,7 @@ package final class Peer {
   private func begin(with keys: SRTPKeys, at now: Tick) {
     do {
       srtp = try SRTPSession.make(keys)
+      ice.validateSelected()  // the handshake depends on what was sent there
       nextReport = now + .milliseconds(50)
       events.append(.connected)
     } catch {

@@ -40,4 +40,7 @@ package enum PeerEvent: Sendable {
   case keyFrameRequested(SenderID, layer: Int)
   /// In bit/s and 0...1.
   case estimate(bitrate: Int, loss: Double)
+  /// The other end has stopped answering what it is sent, or answers again (servers only). Whoever sends holds media back
+  /// accordingly.
+  case mediaHold(MediaHold)
 }

@@ -200,7 +200,7 @@ final class Client {
         keyFramesWanted.insert(layer)
         keyFrameRequests += 1
         wantsKeyFrame = true
-      case .packet, .senderReport, .estimate: break
+      case .packet, .senderReport, .estimate, .mediaHold: break
       }
     }
   }

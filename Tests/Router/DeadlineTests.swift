@@ -35,8 +35,8 @@ import Testing
   func randomHistoryKeepsEveryDeadlineAheadOfTheClock(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let world = try World(seed: seed)
-    world.loss = Double(seed % 3) * 0.05
     let clients = try world.joined("ana", "ben", "cem", "dan")
+    world.loss = Double(seed % 3) * 0.05
     publishLayers(clients[0], in: world)
     for client in clients[1...] { client.publish(.camera, layers: 2) }
     let names = ["ana", "ben", "cem", "dan"]

@@ -35,12 +35,13 @@ final class LayeredPublisher {
   private(set) var keyFrames: [Int]
 
   /// - Parameter bitrates: in bit/s, of the layers, the smallest first.
-  init(_ client: Client, in world: World, bitrates: [Int], temporalLayers: Int = 3) {
+  /// - Parameter announcesLimits: whether the track says how much each layer takes and how tall it is, which SDP does not.
+  init(_ client: Client, in world: World, bitrates: [Int], temporalLayers: Int = 3, announcesLimits: Bool = true) {
     (self.client, self.world, self.bitrates, self.temporalLayers) = (client, world, bitrates, temporalLayers)
     patterns = bitrates.map { _ in Pattern() }
     sent = bitrates.map { _ in [:] }
     keyFrames = bitrates.map { _ in 0 }
-    client.publish(.camera, bitrates: bitrates)
+    client.publish(.camera, bitrates: bitrates, announcesLimits: announcesLimits)
   }
 
   /// As the router has told last.
@@ -124,11 +125,11 @@ final class LayeredPublisher {
 
 extension Client {
   /// A camera in layers of these rates.
-  func publish(_ kind: Track.Kind, bitrates: [Int]) {
+  func publish(_ kind: Track.Kind, bitrates: [Int], announcesLimits: Bool = true) {
     var media = makeMedia(kind, layers: bitrates.count)
     for layer in bitrates.indices {
-      media.encodings[layer].maxBitrate = bitrates[layer]
-      media.encodings[layer].maxHeight = 180 << layer
+      media.encodings[layer].maxBitrate = announcesLimits ? bitrates[layer] : nil
+      media.encodings[layer].maxHeight = announcesLimits ? 180 << layer : nil
     }
     publish(Track(id: kind.rawValue, kind: kind, media: media))
   }

@@ -66,20 +66,30 @@ struct KeyFrameRequestsTests {
     #expect(requests.deadline == nil)
   }
 
-  @Test func anUnansweredRequestIsRepeated() {
+  @Test func unansweredRequestIsRepeatedAfterPausesThatDouble() throws {
     var requests = KeyFrameRequests()
     #expect(requests.wanted(at: ms(0)) == true)
     #expect(requests.handleTimeout(at: ms(299)) == false)
-    #expect(requests.handleTimeout(at: ms(300)) == true)
-    #expect(requests.handleTimeout(at: ms(301)) == false)
-    var count = 2
-    var now = 600
-    while let deadline = requests.deadline, now < 60_000 {
-      #expect(deadline == ms(now))
-      if requests.handleTimeout(at: ms(now)) { count += 1 }
-      now += 300
+    var sent = [ms(0)]
+    for _ in 0..<9 {
+      let due = try #require(requests.deadline)
+      #expect(requests.handleTimeout(at: due) == true)
+      #expect(requests.handleTimeout(at: due) == false)
+      sent.append(due)
     }
-    #expect(count == KeyFrameRequests.attempts)
+    #expect(sent == [0, 300, 600, 1_200, 2_400, 4_800, 9_600, 17_600, 25_600, 33_600].map { ms($0) })
+  }
+
+  @Test func pausesHoldAcrossACancelledRequest() {
+    var requests = KeyFrameRequests()
+    #expect(requests.wanted(at: ms(0)) == true)
+    for time in [300, 600, 1_200, 2_400] { #expect(requests.handleTimeout(at: ms(time)) == true) }
+    requests.cancel()
+    #expect(requests.wanted(at: ms(2_500)) == false)
+    #expect(requests.deadline == ms(4_800))
+    requests.cancel()
+    requests.sourceResumed()
+    #expect(requests.wanted(at: ms(2_800)) == true, "packets after a silence end the pause")
   }
 
   @Test func requestsKeepTheirDistance() {

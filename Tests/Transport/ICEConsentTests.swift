@@ -81,8 +81,8 @@ struct ICEConsentTests {
 
   // MARK: Moving
 
-  private func request(to pair: ICEPair, nominating: Bool) -> STUNMessage {
-    var request = STUNMessage(.request, .init(high: 7, low: 7))
+  private func request(to pair: ICEPair, nominating: Bool, number: UInt64 = 7) -> STUNMessage {
+    var request = STUNMessage(.request, .init(high: 7, low: number))
     request.username = "\(pair.other.credentials.ufrag):\(pair.one.credentials.ufrag)"
     (request.usesCandidate, request.controlling, request.priority) = (nominating, 1, 1_000)
     return request
@@ -124,10 +124,42 @@ struct ICEConsentTests {
     let key = pair.other.credentials.password
     pair.inject(request(to: pair, nominating: false), key: key, from: elsewhere, to: here)
     #expect(pair.other.events == [.connected] && pair.agree)
-    #expect(pair.letters.last?.message?.mappedAddress == elsewhere, "it is answered all the same")
-    pair.inject(request(to: pair, nominating: true), key: key, from: elsewhere, to: here)
+    #expect(pair.letters.contains { $0.message?.mappedAddress == elsewhere }, "it is answered all the same")
+    pair.inject(answer(of: pair), key: pair.one.credentials.password, from: elsewhere, to: here)
+    #expect(pair.other.agent.isValidated(elsewhere) && pair.other.events == [.connected])
+    pair.inject(request(to: pair, nominating: true, number: 8), key: key, from: elsewhere, to: here)
     #expect(pair.other.events == [.connected, .pairChanged])
     #expect(pair.other.agent.selected?.remote == elsewhere)
+  }
+
+  /// A participant knows its passwords, but cannot answer from an address that it only pretends to have.
+  @Test func forgedSourceAddressMovesNothingAndIsSentLittle() {
+    let pair = ICEPair.connected()
+    let (victim, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    let before = pair.letters.count
+    pair.path = { $0.destination == victim ? [] : [$0] }
+    let out = Bytes(capacity: 500)
+    var received = 0
+    for number in 0..<20 as Range<UInt64> {
+      let check = request(to: pair, nominating: true, number: 100 + number)
+      received += check.write(into: out.writable, key: pair.other.credentials.password) ?? 0
+      pair.inject(check, key: pair.other.credentials.password, from: victim, to: here)
+      pair.run(for: .milliseconds(250))
+    }
+    #expect(pair.other.events == [.connected] && pair.agree)
+    let toVictim = pair.letters[before...].filter { $0.destination == victim }
+    #expect(
+      toVictim.reduce(0) { $0 + $1.bytes.count } <= 4 * received, "its checks are answered, and three times as much")
+    pair.inject(answer(of: pair), key: pair.one.credentials.password, from: address("10.0.0.8"), to: here)
+    #expect(!pair.other.agent.isValidated(victim), "the answer came from elsewhere")
+    pair.inject(answer(of: pair), key: pair.one.credentials.password, from: victim, to: here)
+    #expect(pair.other.agent.selected?.remote == victim, "the other end is there after all")
+  }
+
+  /// The answer to the last check that the lite agent has sent.
+  private func answer(of pair: ICEPair) -> STUNMessage {
+    let check = pair.requests(fromOne: false).last?.message
+    return STUNMessage(.success, check?.transaction ?? .init(high: 0, low: 0))
   }
 
   /// A lite agent counts as consent only what comes on its path.

@@ -25,7 +25,23 @@ import Testing
       bytes.count = try #require(check.write(into: bytes.writable, key: own.password))
       agent.handle(bytes.readable, from: client, to: local, at: start)
     }
+    answerChecks(of: &agent, from: client, password: theirs.password)
     return agent
+  }
+
+  /// As the other end does, where it is reached at `source`.
+  private func answerChecks(of agent: inout ICEAgent, from source: SocketAddress, password: String) {
+    let buffer = Bytes(capacity: 1_500)
+    while let transmit = agent.poll(into: buffer.writable) {
+      let datagram = UnsafeRawBufferPointer(rebasing: buffer.writable[..<transmit.count])
+      guard let check = try? STUNMessage(parsing: datagram), check.kind == .request, transmit.destination == source
+      else {
+        continue
+      }
+      let answer = Bytes(capacity: 500)
+      answer.count = STUNMessage(.success, check.transaction).write(into: answer.writable, key: password) ?? 0
+      agent.handle(answer.readable, from: source, to: transmit.source, at: start)
+    }
   }
 
   @Test func whatTheOtherEndUsesIsTaken() throws {
@@ -50,6 +66,7 @@ import Testing
     var agent = ICEAgent(role: .lite, local: own, random: random, now: start)
     agent.setRemote(theirs)
     agent.addLocal(near)
+    let (thief, moved) = (address("10.0.0.9"), address("10.0.0.8"))
     var buffer = [UInt8](repeating: 0, count: 500)
     func handle(_ number: UInt64, from source: SocketAddress) throws -> Int {
       var check = STUNMessage(.request, .init(high: 1, low: number))
@@ -59,10 +76,17 @@ import Testing
       bytes.count = try #require(check.write(into: bytes.writable, key: own.password))
       agent.handle(bytes.readable, from: source, to: near, at: start)
       var answers = 0
-      while buffer.withUnsafeMutableBytes({ agent.poll(into: $0) }) != nil { answers += 1 }
+      while let transmit = buffer.withUnsafeMutableBytes({ agent.poll(into: $0) }) {
+        let message = try buffer[..<transmit.count].withUnsafeBytes { try STUNMessage(parsing: $0) }
+        if message.kind == .success { answers += 1 }
+        guard message.kind == .request, source != thief else { continue }
+        let answer = Bytes(capacity: 500)
+        answer.count =
+          STUNMessage(.success, message.transaction).write(into: answer.writable, key: theirs.password) ?? 0
+        agent.handle(answer.readable, from: source, to: near, at: start)
+      }
       return answers
     }
-    let (thief, moved) = (address("10.0.0.9"), address("10.0.0.8"))
     #expect(try handle(1, from: client) == 1)
     #expect(try handle(1, from: thief) == 0 && !agent.isProven(thief))
     #expect(try handle(1, from: client) == 1, "the answer may have been lost")
@@ -103,6 +127,18 @@ import Testing
     let bytes = Bytes(capacity: 500)
     bytes.count = try #require(check.write(into: bytes.writable, key: server.password))
     pair.server.handle(bytes, from: pair.clientAddress, to: far, at: pair.now)
+    let out = Bytes(capacity: 1_600)
+    while let transmit = pair.server.poll(into: out.writable, at: pair.now) {
+      let datagram = UnsafeRawBufferPointer(rebasing: out.writable[..<transmit.count])
+      guard transmit.source == far, let own = try? STUNMessage(parsing: datagram), own.kind == .request else {
+        continue
+      }
+      let answer = Bytes(capacity: 500)
+      answer.count =
+        STUNMessage(.success, own.transaction).write(
+          into: answer.writable, key: pair.client.localCredentials.password) ?? 0
+      pair.server.handle(answer, from: pair.clientAddress, to: far, at: pair.now)
+    }
     return pair
   }
 

@@ -14,7 +14,8 @@ struct ICETests {
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
     #expect(pair.other.times == [pair.start + .milliseconds(10)] && pair.one.times == [pair.start + .milliseconds(20)])
-    #expect(pair.letters.count { $0.isRequest && !$0.isFromOne } == 0, "a lite agent asks nothing")
+    #expect(pair.letters.count { $0.isRequest && !$0.isFromOne } == 1, "the lite agent validates the address once")
+    #expect(pair.other.agent.isValidated(pair.one.addresses[0]))
   }
 
   @Test func fullAndFull() {
@@ -75,7 +76,8 @@ struct ICETests {
     pair.introduce()
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
-    #expect(pair.letters.compactMap { $0.message?.mappedAddress } == [address("fd00::1"), address("fd00::1")])
+    let mapped = pair.letters.filter { !$0.isFromOne }.compactMap { $0.message?.mappedAddress }
+    #expect(mapped == [address("fd00::1"), address("fd00::1")])
   }
 
   @Test func onlyAddressesOfOneFamilyMakeAPair() {
@@ -172,7 +174,11 @@ struct ICETests {
     for seed in 1...30 as ClosedRange<UInt64> {
       let pair = ICEPair(full, seed % 2 == 0 ? .lite : controlled)
       var random = SeededRandom(seed: seed)
-      pair.path = { letter in Bool.random(using: &random) ? [letter] : [] }
+      let isLite = seed % 2 == 0
+      pair.path = { letter in
+        let validatesAddress = isLite && letter.isRequest && !letter.isFromOne
+        return validatesAddress || Bool.random(using: &random) ? [letter] : []
+      }
       pair.introduce()
       pair.run(for: .seconds(5))
       #expect(pair.isConnected, "seed \(seed)")

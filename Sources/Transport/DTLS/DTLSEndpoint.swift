@@ -132,6 +132,9 @@ package final class DTLSEndpoint {
     }
   }
 
+  /// Of the datagram that `poll` would give next.
+  package var nextSize: Int? { polled < outgoing.count ? outgoing[polled].count : nil }
+
   /// The next datagram to send, written to `buffer`, which holds `maximumDatagramSize` bytes.
   /// - Returns: its length, or nil if there is none.
   package func poll(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -198,6 +201,7 @@ package final class DTLSEndpoint {
   }
 
   private func sendFlightAgain(at now: Tick) {
+    guard polled == outgoing.count else { return }  // it still waits to leave
     outgoing += flight
     flightSentAt = now
     repeated += 1

@@ -4,9 +4,10 @@ import KoineRTP
 /// Finds a path to the other end and watches over it (RFC 8445; consent after RFC 7675).
 ///
 /// One component; host and peer-reflexive candidates. The full agent checks every pair of a local address and a remote
-/// candidate of the same family; controlling, it takes the first pair that answers and nominates it. The lite agent only
-/// answers, takes the first pair it is reached on and then follows the latest nomination, so that a participant may change
-/// its address.
+/// candidate of the same family; controlling, it takes the first pair that answers and nominates it. The lite agent answers,
+/// takes the first pair it is reached on and then follows the latest nomination, so that a participant may change its
+/// address. Beyond RFC 8445 it sends checks of its own, which every WebRTC client answers: source addresses can be forged, so
+/// it changes to another pair only once that is validated (`ProvenPairs`).
 ///
 /// Two departures: when every pair has failed the agent gives up at once, without waiting for peer-reflexive candidates
 /// as RFC 8863 would; and requests without valid integrity are not answered at all.
@@ -54,10 +55,12 @@ package struct ICEAgent {
   private var nextConsentCheck: Tick?
   private var consentChecks: [ICECheck] = []
   private var isOver = false
-  /// Lite: pairs on which good checks have come.
+  /// Lite: pairs on which good checks have come, and whether they are validated.
   private var proven = ProvenPairs(lifetime: consentLimit)
   /// Lite: checks that have come.
   private var heard = HeardChecks()
+  /// Lite: the pair nominated last, if it was not validated then.
+  private var nominated: (local: SocketAddress, remote: SocketAddress)?
   package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
@@ -110,6 +113,9 @@ package struct ICEAgent {
   ) {
     self.now = now
     guard !isOver, let message = try? STUNMessage(parsing: bytes) else { return }
+    if role == .lite, message.kind == .success || message.kind == .failure {
+      return handleValidation(message, from: source, to: destination)
+    }
     switch message.kind {
     case .request: handleRequest(message, bytes, from: source, to: destination)
     case .success: handleSuccess(message, bytes, from: source, to: destination)
@@ -139,13 +145,52 @@ package struct ICEAgent {
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
-      proven.note((destination, source), at: now)
-      if request.usesCandidate || selected == nil { select(destination, source) }
+      proven.checkArrived(on: (destination, source), using: &random, at: now)
+      proven.received(bytes.count, on: (destination, source))
+      authenticated += 1
+      if selected == nil || request.usesCandidate && proven.isValidated((destination, source)) {
+        select(destination, source)
+      } else if request.usesCandidate {
+        nominated = (destination, source)
+      }
       if isSelected(destination, source) { lastConsent = now }
     } else {
       trigger(destination, source, request)
     }
   }
+
+  /// Lite: a response to a check of ours. The transaction id alone shows that our check has arrived there: it cannot be
+  /// guessed, so an error is as good an answer as a success.
+  private mutating func handleValidation(
+    _ answer: STUNMessage, from source: SocketAddress, to destination: SocketAddress
+  ) {
+    guard proven.answerArrived(answer.transaction, on: (destination, source)) else { return }
+    authenticated += 1
+    guard let nominated, nominated == (destination, source) else { return }
+    select(destination, source)
+  }
+
+  /// Lite: checks and answers that only the other end can have sent.
+  private(set) var authenticated = 0
+
+  /// Lite: what the other end did on the selected pair depends on what it received there.
+  package mutating func validateSelected() { if role == .lite, let selected { proven.validate(selected) } }
+
+  /// Lite: whether what we send to that address has been shown to arrive at the other end.
+  package func isValidated(_ remote: SocketAddress) -> Bool { proven.isValidated(remote) }
+
+  /// Lite: a datagram other than STUN has come; counts towards what an unvalidated pair may be sent.
+  mutating func received(_ count: Int, from source: SocketAddress, to destination: SocketAddress) {
+    if role == .lite { proven.received(count, on: (destination, source)) }
+  }
+
+  /// Lite: whether so many bytes may go out on the selected pair.
+  func admits(_ count: Int) -> Bool {
+    guard role == .lite, let selected else { return true }
+    return proven.admits(count, on: selected)
+  }
+
+  mutating func sent(_ count: Int) { if role == .lite, let selected { proven.sent(count, on: selected) } }
 
   /// Lite: whether good checks have come from there lately.
   package func isProven(_ remote: SocketAddress) -> Bool { proven.contains(remote, at: now) }
@@ -237,6 +282,7 @@ package struct ICEAgent {
     guard !isSelected(local, remote) else { return }
     events.append(selected == nil ? .connected : .pairChanged)
     selected = (local, remote)
+    nominated = nil
     lastConsent = now
     nextConsentCheck = now + Self.consentInterval
     consentChecks.removeAll(keepingCapacity: true)
@@ -248,7 +294,7 @@ package struct ICEAgent {
   package var deadline: Tick? {
     if isOver { return nil }
     var soonest = selected.map { _ in lastConsent + Self.consentLimit }
-    guard role != .lite, remote != nil else { return soonest }
+    guard role != .lite, remote != nil else { return soonest.sooner(remote == nil ? nil : proven.deadline) }
     if selected == nil {
       soonest = patienceEnds ?? now
     } else {
@@ -289,7 +335,8 @@ package struct ICEAgent {
       guard let count = reply.message.write(into: out, key: local.password) else { continue }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
-    guard role != .lite, !isOver, let remote else { return nil }
+    guard !isOver, let remote else { return nil }
+    if role == .lite { return pollValidation(to: remote, into: out) }
     if let selected, let check = nextWatch() {
       return write(check, to: remote, into: out, selected.local, selected.remote)
     }
@@ -301,6 +348,22 @@ package struct ICEAgent {
     self.random = random
     guard let next else { return nil }
     return write(next.check, to: remote, into: out, next.local, next.remote)
+  }
+
+  private mutating func pollValidation(to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer) -> Transmit?
+  {
+    while let check = proven.nextCheck(at: now) {
+      var message = STUNMessage(.request, check.transaction)
+      message.username = "\(remote.ufrag):\(local.ufrag)"
+      message.priority = ICECandidate.priority(.prflx, preference: 0xFFFF)
+      message.controlled = tieBreaker
+      guard let count = message.write(into: out, key: remote.password),
+        proven.admits(count, on: (check.local, check.remote))
+      else { continue }
+      proven.sent(count, on: (check.local, check.remote))
+      return Transmit(count: count, source: check.local, destination: check.remote)
+    }
+    return nil
   }
 
   /// The request that is due on the selected pair.

@@ -1,26 +1,129 @@
 import KoineBase
 
-/// Pairs on which good checks have come to a lite agent, and when last; each for as long as that is consent.
+/// Pairs on which good checks have come to a lite agent, each for as long as that is consent (30 s).
+///
+/// A good check says who sends, but its source address may be forged. A pair is *validated* once the other end has shown that
+/// it receives there what we send: it answers a check of ours, which carries a transaction id that cannot be guessed, or the
+/// DTLS handshake completes on it. Until then it gets at most three times the bytes that came from it (as RFC 9000, 8.1).
 struct ProvenPairs {
+  struct Pair {
+    let local: SocketAddress
+    let remote: SocketAddress
+    /// When the last good check came.
+    fileprivate(set) var checked: Tick
+    fileprivate(set) var isValidated = false
+    fileprivate var question: Question
+    /// In bytes, while it is not validated.
+    fileprivate var received = 0
+    fileprivate var sent = 0
+  }
+
+  /// The check of ours that is to be answered: sent up to three times for each good check that comes.
+  fileprivate struct Question {
+    let transaction: STUNMessage.TransactionID
+    var left = 0
+    var next: Tick
+
+    static let attempts = 3
+    static let firstPause = Duration.milliseconds(100)
+  }
+
   private static let limit = 8
+  private static let amplification = 3
   private let lifetime: Duration
-  private var pairs: [(local: SocketAddress, remote: SocketAddress, at: Tick)] = []
+  private var pairs: [Pair] = []
 
   init(lifetime: Duration) { self.lifetime = lifetime }
 
-  mutating func note(_ pair: (local: SocketAddress, remote: SocketAddress), at now: Tick) {
+  /// A good check has come.
+  mutating func checkArrived(
+    on pair: (local: SocketAddress, remote: SocketAddress), using random: inout SeededRandom, at now: Tick
+  ) {
     let lifetime = lifetime
-    pairs.removeAll { ($0.local, $0.remote) == pair || now - $0.at >= lifetime }
+    pairs.removeAll { ($0.local, $0.remote) != pair && now - $0.checked >= lifetime }
+    let known = index(pair)
+    var entry =
+      known.map { pairs.remove(at: $0) }
+      ?? Pair(
+        local: pair.local, remote: pair.remote, checked: now,
+        question: Question(transaction: .random(using: &random), next: now))
+    entry.checked = now
+    if !entry.isValidated {
+      if entry.question.left == 0 { entry.question.next = now }
+      entry.question.left = Question.attempts
+    }
     if pairs.count == Self.limit { pairs.removeFirst() }
-    pairs.append((pair.local, pair.remote, now))
+    pairs.append(entry)
   }
+
+  /// - Returns: whether a response on that pair is the answer to our check; the pair is validated then.
+  mutating func answerArrived(
+    _ transaction: STUNMessage.TransactionID, on pair: (local: SocketAddress, remote: SocketAddress)
+  ) -> Bool {
+    guard let index = index(pair), pairs[index].question.transaction == transaction else { return false }
+    pairs[index].isValidated = true
+    pairs[index].question.left = 0
+    return true
+  }
+
+  mutating func validate(_ pair: (local: SocketAddress, remote: SocketAddress)) {
+    guard let index = index(pair) else { return }
+    pairs[index].isValidated = true
+    pairs[index].question.left = 0
+  }
+
+  func isValidated(_ pair: (local: SocketAddress, remote: SocketAddress)) -> Bool {
+    index(pair).map { pairs[$0].isValidated } ?? false
+  }
+
+  func isValidated(_ remote: SocketAddress) -> Bool { pairs.contains { $0.remote == remote && $0.isValidated } }
 
   func contains(_ remote: SocketAddress, at now: Tick) -> Bool {
-    pairs.contains { $0.remote == remote && now - $0.at < lifetime }
+    pairs.contains { $0.remote == remote && now - $0.checked < lifetime }
   }
 
+  /// When the last good check came on a validated pair.
   func latest(of pair: (local: SocketAddress, remote: SocketAddress), at now: Tick) -> Tick? {
-    pairs.first { ($0.local, $0.remote) == pair && now - $0.at < lifetime }?.at
+    guard let index = index(pair), pairs[index].isValidated, now - pairs[index].checked < lifetime else { return nil }
+    return pairs[index].checked
+  }
+
+  // MARK: Bytes
+
+  mutating func received(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
+    guard let index = index(pair), !pairs[index].isValidated else { return }
+    pairs[index].received &+= count
+  }
+
+  mutating func sent(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
+    guard let index = index(pair), !pairs[index].isValidated else { return }
+    pairs[index].sent &+= count
+  }
+
+  func admits(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) -> Bool {
+    guard let index = index(pair), !pairs[index].isValidated else { return true }
+    return pairs[index].sent + count <= pairs[index].received * Self.amplification
+  }
+
+  // MARK: Our checks
+
+  var deadline: Tick? {
+    pairs.reduce(nil) { ($0 as Tick?).sooner($1.question.left > 0 ? $1.question.next : nil) }
+  }
+
+  /// The next check that is due.
+  mutating func nextCheck(
+    at now: Tick
+  ) -> (transaction: STUNMessage.TransactionID, local: SocketAddress, remote: SocketAddress)? {
+    guard let index = pairs.firstIndex(where: { $0.question.left > 0 && $0.question.next <= now }) else { return nil }
+    let question = pairs[index].question
+    pairs[index].question.left -= 1
+    pairs[index].question.next = now + Question.firstPause * (1 << (Question.attempts - question.left))
+    return (question.transaction, pairs[index].local, pairs[index].remote)
+  }
+
+  private func index(_ pair: (local: SocketAddress, remote: SocketAddress)) -> Int? {
+    pairs.firstIndex { ($0.local, $0.remote) == pair }
   }
 }
 

@@ -218,7 +218,7 @@ struct RTPReceiveStream {
   // MARK: Key frames and time
 
   /// Whether a packet of it has arrived, or signalling has named its source. An unknown source cannot be asked for anything.
-  private var knowsSource: Bool { encoding.ssrc != 0 }
+  var knowsSource: Bool { encoding.ssrc != 0 }
 
   /// Does nothing for an unknown source: what it sends first is a key frame.
   mutating func wantKeyFrame() { if !parameters.codec.isAudio, knowsSource { keyFrameWish.want() } }

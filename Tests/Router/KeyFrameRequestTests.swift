@@ -1,0 +1,93 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// Which key frames the router asks publishers for.
+@Suite struct KeyFrameRequestTests {
+  /// A browser offers three layers and sends one.
+  @Test func layersThatAreNotSentAreNotAsked() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera, layers: 3)
+    clients[0].activeLayers = 1
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 40)
+    world.run(.seconds(5))
+    #expect(clients[1].frames("ana", "camera").last?.data.array[3] == 0)
+    let (before, frames) = (world.router.statistics.keyFrameRequests, clients[1].frames("ana", "camera").count)
+    world.run(.seconds(30))
+    #expect(world.router.statistics.keyFrameRequests == before)
+    #expect(clients[1].frames("ana", "camera").count - frames > 850)
+  }
+
+  /// The layers that never came are not switched on again, which would restart an encoder, until the camera changes.
+  @Test func layerThatNeverCameIsNotTriedAgain() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera, layers: 3)
+    clients[0].activeLayers = 1
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 60)
+    world.run(.seconds(10))
+    clients[0].forgetMessages()
+    world.run(.seconds(45))
+    let changes = clients[0].messages.filter { if case .wanted = $0 { true } else { false } }
+    #expect(changes.isEmpty)
+  }
+
+  @Test func publisherThatVanishedIsNotAsked() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben", "cem")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 2)
+    world.run(.seconds(2))
+    clients[0].isUnplugged = true
+    world.run(.seconds(1))
+    clients[2].subscribe(to: "ana", "camera")
+    world.run(.seconds(7))
+    let before = world.router.statistics.keyFrameRequests
+    world.run(.seconds(15))
+    #expect(world.router.statistics.keyFrameRequests == before)
+  }
+
+  @Test func receiverThatKeepsAskingGetsFewKeyFrames() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 12)
+    world.run(.seconds(1))
+    let receiver = try #require(clients[1].receivers.first?.key)
+    let before = clients[0].keyFrameRequests
+    world.every(.milliseconds(72), times: 111) { _ in
+      clients[1].peer.requestKeyFrame(of: receiver, at: world.now)
+      world.drain()
+    }
+    world.run(.seconds(8))
+    #expect((3...8).contains(clients[0].keyFrameRequests - before))
+  }
+
+  @Test func pausingAndResumingCausesFewKeyFrames() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[1].subscribe(to: "ana", "camera")
+    clients[0].sendPictures("camera", seconds: 12)
+    world.run(.seconds(1))
+    let before = clients[0].keyFrameRequests
+    let camera = [TrackReference(participant: "ana", track: "camera")]
+    world.every(.milliseconds(200), times: 40) { step in
+      clients[1].tell(step.isMultiple(of: 2) ? .pause(camera) : .resume(camera))
+    }
+    world.run(.seconds(8))
+    #expect((3...8).contains(clients[0].keyFrameRequests - before))
+    let frames = clients[1].frames("ana", "camera").count
+    clients[1].tell(.resume(camera))
+    world.run(.seconds(3))
+    #expect(clients[1].frames("ana", "camera").count > frames + 30, "the receiver gets its stream all the same")
+  }
+}

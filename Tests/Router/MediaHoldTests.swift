@@ -1,0 +1,82 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// What a receiver is sent that does not answer.
+@Suite struct MediaHoldTests {
+  /// Ben gets a camera at 30 frames and a microphone at 50 packets a second, and has them for a second.
+  private func call(seconds: Double) throws -> (World, ana: Client, ben: Client) {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[0].publish(.microphone)
+    clients[1].subscribe(to: "ana", "camera", "microphone")
+    clients[0].sendPictures("camera", seconds: seconds)
+    clients[0].sendSound("microphone", seconds: seconds)
+    world.run(.seconds(1))
+    return (world, clients[0], clients[1])
+  }
+
+  private func new(_ world: World, _ ben: Client, within time: Duration) -> (video: Int, audio: Int) {
+    let before = (ben.frames("ana", "camera").count, ben.frames("ana", "microphone").count)
+    world.run(time)
+    return (ben.frames("ana", "camera").count - before.0, ben.frames("ana", "microphone").count - before.1)
+  }
+
+  @Test func silentReceiverIsSentVideoForTwoSecondsAndAudioForSix() throws {
+    let (world, ana, ben) = try call(seconds: 20)
+    ben.isUnplugged = true
+    world.run(.milliseconds(2_300))
+    let second = new(world, ben, within: .seconds(3))
+    #expect(second.video == 0 && second.audio > 140)
+    world.run(.seconds(1))
+    let third = new(world, ben, within: .seconds(3))
+    #expect(third.video == 0 && third.audio == 0)
+    #expect(ana.messages.contains { if case .participantLeft = $0 { true } else { false } } == false)
+  }
+
+  @Test func receiverThatAnswersAgainGetsBothWithItsNextDatagram() throws {
+    let (world, ana, ben) = try call(seconds: 20)
+    ben.isUnplugged = true
+    world.run(.seconds(8))
+    ben.isUnplugged = false
+    let keyFrames = ana.keyFrameRequests
+    let after = new(world, ben, within: .milliseconds(1_500))
+    #expect(after.video > 10 && after.audio > 20)
+    #expect(ana.keyFrameRequests > keyFrames, "video begins again with a key frame")
+  }
+
+  /// Nothing is sent for a minute, so nothing has to be answered.
+  @Test func listenerInASilentRoomMissesNothing() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.microphone)
+    clients[1].subscribe(to: "ana", "microphone")
+    world.run(.seconds(60))
+    clients[0].sendSound("microphone", seconds: 1)
+    world.run(.seconds(2))
+    #expect(clients[1].frames("ana", "microphone").count == 50)
+  }
+
+  @Test func subscribingReleasesTheHold() throws {
+    let (world, ana, ben) = try call(seconds: 20)
+    ben.isUnplugged = true
+    world.run(.seconds(8))
+    ana.publish(.screen)
+    ben.subscribe(to: "ana", "screen")
+    let after = new(world, ben, within: .milliseconds(500))
+    #expect(after.audio > 10)
+  }
+
+  @Test func heldVideoIsNotAskedOfItsPublisher() throws {
+    let (world, ana, ben) = try call(seconds: 20)
+    ben.isUnplugged = true
+    world.run(.seconds(3))
+    let before = ana.keyFrameRequests
+    world.run(.seconds(10))
+    #expect(ana.keyFrameRequests == before)
+  }
+}
