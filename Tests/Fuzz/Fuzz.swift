@@ -4,11 +4,12 @@ import Glibc
 typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
 
 // One entry for libFuzzer; `KOINE_FUZZ_TARGET` says which parser its bytes go to. With `KOINE_FUZZ_SEEDS`, a folder, the
-// program writes that target's first inputs there and ends. Scripts/fuzz builds and runs it.
+// program writes that target's first inputs there and ends; with `KOINE_FUZZ_LIST` it prints the targets' names. Scripts/fuzz
+// builds and runs it.
 private let targets: [String: FuzzTarget] = [
   "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "vp9-picture": fuzzVP9Picture, "opus": fuzzOpus,
   "rtx": fuzzRTX, "stun": fuzzSTUN,
-  "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP,
+  "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
 ]
 
 private let targetName = getenv("KOINE_FUZZ_TARGET").map { String(cString: $0) } ?? ""
@@ -37,6 +38,10 @@ private func runDriver(
 /// The package manager takes this for the program's `main`.
 @_cdecl("koine_fuzz_main")
 public func fuzzMain(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> CInt {
+  if getenv("KOINE_FUZZ_LIST") != nil {
+    print(targets.keys.sorted().joined(separator: "\n"))
+    return 0
+  }
   _ = chosen
   if let folder = getenv("KOINE_FUZZ_SEEDS") {
     writeSeeds(of: targetName, to: String(cString: folder))

@@ -23,7 +23,7 @@ func writeSeeds(of target: String, to folder: String) {
 private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "vp9-picture": { vp9Pictures },
   "opus": opusSeeds, "rtx": rtxSeeds, "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds,
-  "sdp": sdpSeeds,
+  "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] }, "peer": peerSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
@@ -211,4 +211,28 @@ private func sdpSeeds() -> [[UInt8]] {
 
     """
   return [head + sound, head + picture, head + sound + picture].map { Array($0.utf8) }
+}
+
+// MARK: Stateful targets
+
+/// Two clients that open a connection, join, publish and subscribe, and some time; then at random.
+private func roomSeeds() -> [[UInt8]] {
+  let join: [UInt8] = [4] + [UInt8](repeating: 0, count: 8)
+  let entering: [UInt8] = [0, 0] + [0] + join + [1, 0] + [1] + join
+  var random = SeededRandom(seed: 3)
+  let byChance = (0..<12).map { _ in (0..<400).map { _ in UInt8.random(in: 0...255, using: &random) } }
+  return [entering, entering + [0, 8, 0, 1, 1, 1, 1] + [1, 10, 0, 0] + [0, 27, 10]] + byChance
+}
+
+/// Every packet of the other targets, behind the bytes that say how it comes.
+private func peerSeeds() -> [[UInt8]] {
+  let (rtp, rtcp) = (packets, rtcpSeeds())
+  func datagram(_ plain: [UInt8], isControl: Bool) -> [UInt8] {
+    let units = min((plain.count + 3) / 4, 255)
+    return [isControl ? 1 : 0, 10, UInt8(units)] + plain + [UInt8](repeating: 0, count: max(units * 4 - plain.count, 0))
+      + [0]
+  }
+  let start: [UInt8] = [1, 1, 1, 1]
+  return rtp.map { start + datagram($0, isControl: false) } + rtcp.map { start + datagram($0, isControl: true) }
+    + [start + rtp.flatMap { datagram($0, isControl: false) } + rtcp.flatMap { datagram($0, isControl: true) }]
 }
