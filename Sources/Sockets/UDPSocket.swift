@@ -118,10 +118,10 @@ extension SocketAddress {
     var storage = storage
     switch Int32(koine_family(&storage)) {
     case AF_INET:
-      guard let address = koine_in(&storage)?.pointee else { return nil }
+      let address = koine_in(&storage)
       self.init(ipv4: UInt32(bigEndian: address.sin_addr.s_addr), port: UInt16(bigEndian: address.sin_port))
     case AF_INET6:
-      guard var address = koine_in6(&storage)?.pointee else { return nil }
+      var address = koine_in6(&storage)
       let (high, low) = withUnsafeBytes(of: &address.sin6_addr) {
         (
           UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),

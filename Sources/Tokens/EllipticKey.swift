@@ -78,13 +78,15 @@ final class EllipticKey: @unchecked Sendable {
   static func reading(pem: String, isPrivate: Bool) throws(TokenError) -> EllipticKey {
     let bytes = Array(pem.utf8)
     guard bytes.count <= 16_384 else { throw .tooLarge(limit: 16_384) }
-    guard let bio = BIO_new_mem_buf(bytes, Int32(bytes.count)) else { throw failure("reading a key") }
-    defer { BIO_free(bio) }
-    // A callback of our own, because OpenSSL's asks at the terminal for the passphrase of an encrypted key.
-    let raw =
-      isPrivate
-      ? PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
-      : PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in -1 }, nil)
+    // The BIO keeps the address that it is given: it must not outlive the closure.
+    let raw = bytes.withUnsafeBytes { text -> OpaquePointer? in
+      guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(text.count)) else { return nil }
+      defer { BIO_free(bio) }
+      // A callback of our own, because OpenSSL's asks at the terminal for the passphrase of an encrypted key.
+      return isPrivate
+        ? PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+        : PEM_read_bio_PUBKEY(bio, nil, { _, _, _, _ in -1 }, nil)
+    }
     ERR_clear_error()
     guard let raw else { throw .invalidKey("no PEM of \(isPrivate ? "an unencrypted private" : "a public") key") }
     guard let curve = curve(of: raw) else {

@@ -52,7 +52,7 @@ public struct SigningKey: Sendable {
   }
 
   /// What checks this key's tokens: the secret itself, or the public half. It has the same id.
-  public var verificationKey: VerificationKey { get throws(TokenError) { try VerificationKey(of: self) } }
+  public var verificationKey: VerificationKey { get throws(TokenError) { VerificationKey(of: self) } }
 
   /// PKCS #8; nil for a secret.
   public var pem: String? {
@@ -94,14 +94,8 @@ public struct VerificationKey: Sendable {
     (material, self.id) = (.pair(try EllipticKey(curve, secret: nil, point: [4] + x + y)), id)
   }
 
-  init(of key: SigningKey) throws(TokenError) {
-    switch key.material {
-    case .secret: self.init(sharing: key)
-    case .pair(let pair): try self.init(pem: pair.pem(isPrivate: false), id: key.id)
-    }
-  }
-
-  private init(sharing key: SigningKey) { (material, id) = (key.material, key.id) }
+  /// Shares the key's own material: nothing is written and read again.
+  init(of key: SigningKey) { (material, id) = (key.material, key.id) }
 
   public var algorithm: SigningAlgorithm {
     switch material {

@@ -134,9 +134,16 @@ static inline int koine_filter(int fd, int is_ipv6, const uint32_t *keys, int co
 
 // sockaddr_storage as the members of the family it is of: Swift cannot view one struct as another without rebinding memory.
 static inline int koine_family(const struct sockaddr_storage *a) { return a->ss_family; }
-static inline const struct sockaddr_in *koine_in(const struct sockaddr_storage *a) { return (const struct sockaddr_in *)a; }
-static inline const struct sockaddr_in6 *koine_in6(const struct sockaddr_storage *a) {
-  return (const struct sockaddr_in6 *)a;
+// By value: a pointer into the caller's variable would outlive the call.
+static inline struct sockaddr_in koine_in(const struct sockaddr_storage *a) {
+  struct sockaddr_in in;
+  memcpy(&in, a, sizeof in);
+  return in;
+}
+static inline struct sockaddr_in6 koine_in6(const struct sockaddr_storage *a) {
+  struct sockaddr_in6 in;
+  memcpy(&in, a, sizeof in);
+  return in;
 }
 static inline socklen_t koine_fill4(struct sockaddr_storage *a, uint32_t address, uint16_t port) {
   struct sockaddr_in *in = (struct sockaddr_in *)a;
