@@ -37,9 +37,13 @@ package struct RecorderWords: Hashable, Sendable {
 
   package init(_ stage: Stage, place: String = "") { (self.stage, self.place) = (stage, place) }
 
-  /// - Returns: nil unless it is the recorder's own word: nobody in a room is called as it is.
-  package init?(_ message: ReceivedMessage) {
-    guard RoomWord.ofRecorder.contains(message.topic), message.sender == message.topic else { return nil }
+  /// - Parameter attendants: names of the services beside the router, as the router tells them (`Session.attendants`). A
+  ///   message of any other sender is a participant's, whatever it is called.
+  /// - Returns: nil unless the message is the recorder's own.
+  package init?(_ message: ReceivedMessage, from attendants: [String]) {
+    guard RoomWord.ofRecorder.contains(message.topic), message.sender == message.topic,
+      attendants.contains(message.sender)
+    else { return nil }
     guard !message.payload.isEmpty else {  // whoever has said so is there no more
       self.init(.stopped)
       return

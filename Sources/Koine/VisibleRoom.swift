@@ -120,7 +120,7 @@ extension VisibleRoom.Room {
     case .entryRequested(let participant): entryRequests.append(participant)
     case .entryRequestEnded(let participant, _): entryRequests.removeAll { $0.id == participant.id }
     case .messageReceived(let message):
-      guard let words = RecorderWords(message) else { return }
+      guard let words = RecorderWords(message, from: attendants) else { return }
       switch words.stage {
       case .stopped: recorderWords[message.topic] = nil
       case .starting, .started, .playable, .stopping: recorderWords[message.topic] = words.text

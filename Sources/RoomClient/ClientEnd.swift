@@ -34,6 +34,9 @@ package class ClientEnd {
 
   init(random: SeededRandom) { self.random = random }
 
+  /// Proves to the router, after it has forgotten the conversation, that this is still the same client.
+  var formerKey: String? { conversation.formerKey }
+
   // MARK: For the kinds of clients
 
   /// A message of the router.

@@ -14,6 +14,8 @@ package final class ParticipantEnd: ClientEnd {
   private let receiver: any LinkReceiver
   private let media: ParticipantMedia
   private var levels: [String: Int] = [:]
+  /// Numbers of the knocks that wait for a decision, by participant.
+  private var knocks: [String: Int] = [:]
   private var nextRequest = 1
   /// What the room has not answered yet, by request.
   private var unanswered: [Int: MediaHandle] = [:]
@@ -30,7 +32,7 @@ package final class ParticipantEnd: ClientEnd {
   private var orderBase: UInt64 = 0
   private var lastOrder: UInt64 = 0
   /// Services beside the router, and those of them whose last word we have.
-  private var attendants: Set<String> = []
+  private var attendants: [String] = []
   private var outspoken: Set<String> = []
   private var isReachable = true
   /// On the way in again: what is said to the room meanwhile comes after what was said before.
@@ -70,7 +72,8 @@ package final class ParticipantEnd: ClientEnd {
         Join(
           room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
           name: request.name, externalID: request.externalUserID, attributes: attributes,
-          description: media.description, returningTo: epoch)))
+          description: media.description, returningTo: epoch,
+          resumptionKey: formerKey)))
   }
 
   package override func carryOutOrders(at now: Tick) {
@@ -114,7 +117,8 @@ package final class ParticipantEnd: ClientEnd {
     case .renew(let credential):
       request.credential = credential  // on coming back it is what lets us in
       if local != nil { send(.renew(credential: credential)) }
-    case .answerKnock(let participant, let admitted): send(.answerKnock(participant: participant, admitted: admitted))
+    case .answerKnock(let participant, let admitted):
+      send(.answerKnock(participant: participant, admitted: admitted, number: knocks[participant]))
     case .closeRoom: send(.close)
     case .statistics(let completion): completion(media.statistics(at: now))
     case .leave:
@@ -164,6 +168,7 @@ package final class ParticipantEnd: ClientEnd {
   override func beginAnew(unheard: [ClientMessage], at now: Tick) {
     do { try media.beginAnew(at: now) } catch { return end(.lost) }
     levels = [:]
+    knocks = [:]
     unanswered = [:]
     pathLostSince = nil
     isReturning = local != nil
@@ -187,8 +192,7 @@ package final class ParticipantEnd: ClientEnd {
     let known = Koine.Participant(joined.local)
     let others = joined.participants.map { Koine.Participant($0) }
     isReachable = true
-    attendants = Set(joined.attendants ?? [])
-    receiver.linkDidChange(.attendants(joined.attendants ?? []))
+    setAttendants(joined.attendants ?? [])
     receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
     if isBack, isRouterNew { orderBase = lastOrder }
     // Whoever comes back to the same room has had all that was said before what it heard last.
@@ -196,7 +200,14 @@ package final class ParticipantEnd: ClientEnd {
     for data in joined.history where data.order > heard || heard == 0 { take(data, isHistory: true) }
     guard isBack else { return }
     if isRouterNew { withdrawWords(notIn: joined.history) }
+    receiver.linkDidChange(.attendants(attendants))
     for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
+  }
+
+  /// Services that have sent a status, and that a new router does not name, are believed until the status is withdrawn.
+  private func setAttendants(_ names: [String]) {
+    attendants = names
+    receiver.linkDidChange(.attendants(names + outspoken.subtracting(names).sorted()))
   }
 
   /// No room counts so far; a larger number is nobody's, and what carries it is not believed.
@@ -301,8 +312,12 @@ package final class ParticipantEnd: ClientEnd {
     case .joined(let joined): enter(joined, at: now)
     case .refused(let failure): end(.refused(SessionError(failure)))
     case .waiting: receiver.linkDidChange(.waiting)
-    case .knock(let participant): receiver.linkDidChange(.knock(Koine.Participant(participant)))
-    case .knockEnded(let id, let admitted): receiver.linkDidChange(.knockEnded(id, admitted: admitted))
+    case .knock(let participant, let number):
+      knocks[participant.id] = number
+      receiver.linkDidChange(.knock(Koine.Participant(participant)))
+    case .knockEnded(let id, let admitted, _):
+      knocks[id] = nil
+      receiver.linkDidChange(.knockEnded(id, admitted: admitted))
     case .starved(let reference, let isPaused):
       receiver.linkDidChange(
         .streamStarved(.init(participant: reference.participant, track: reference.track), isPaused))
@@ -331,6 +346,7 @@ package final class ParticipantEnd: ClientEnd {
     case .wanted(let track, let layers):
       if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
     case .mediaRestarted(let description): media.restarted(description, at: now)
+    case .attendants(let names): setAttendants(names)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
     case .accepted(let request):

@@ -99,10 +99,15 @@ struct DataHistory {
   }
 
   /// What is still alive and for this participant, oldest first, with its age.
-  mutating func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
+  /// - Parameter directedAfter: directed messages up to this number in the room's order are left out.
+  mutating func messages(
+    for id: String, directedAfter: UInt64? = nil, isReturning: Bool = false, at now: Tick
+  ) -> [ReceivedData] {
     passing.expire(at: now)
     let due = (passing.kept + persistent.kept).filter { item in
-      guard item.recipients?.contains(id) ?? true else { return false }
+      if let recipients = item.recipients {
+        guard recipients.contains(id), item.message.order > directedAfter ?? 0 else { return false }
+      }
       return isReturning ? item.message.from != id : !item.isForReturning
     }
     return due.sorted { $0.message.order < $1.message.order }.map { item in

@@ -25,6 +25,9 @@ package struct Grants: Hashable, Sendable {
   package var mustAsk = false
   /// The others do not see it; it publishes nothing.
   package var isHidden = false
+  /// A participant whose id no credential names is replaced by the newest join of that id, and receives messages that were
+  /// directed to that id before. Only where identities are not checked at all: open servers and rooms inside the process.
+  package var replacesNamesakes = false
   /// For how long, from the join on; then it is put out. nil: without an end.
   package var validFor: Duration?
 
@@ -40,6 +43,13 @@ package struct Grants: Hashable, Sendable {
   }
 
   package static let everything = Grants()
+
+  /// What a join is granted where no credential is asked for.
+  package static let open: Grants = {
+    var grants = Grants()
+    grants.replacesNamesakes = true
+    return grants
+  }()
 
   /// The external id of somebody who asked for `wish`.
   func externalID(instead wish: String?) -> String? {
@@ -74,5 +84,5 @@ package struct Authorization: Sendable {
   }
 
   /// Lets everybody in and do everything.
-  package static let open = Authorization { _ in .success(.everything) }
+  package static let open = Authorization { _ in .success(.open) }
 }

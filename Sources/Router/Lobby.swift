@@ -4,6 +4,8 @@ import KoineSignaling
 /// Those who wait until somebody in their room lets them in, in the order in which they came.
 struct Lobby {
   struct Knock {
+    /// Counts the knocks of the router.
+    let number: Int
     let room: String
     /// Under which it will enter.
     let id: String
@@ -24,8 +26,13 @@ struct Lobby {
 
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
 
-  mutating func take(_ id: String, at room: String) -> Knock? {
-    knocks.firstIndex { $0.room == room && $0.id == id }.map { knocks.remove(at: $0) }
+  /// The one participant of that id that waits.
+  func knock(of id: String, at room: String) -> Knock? { knocks.first { $0.room == room && $0.id == id } }
+
+  /// - Parameter number: of the knock that is meant; nil: whichever waits under the id.
+  mutating func take(_ id: String, number: Int?, at room: String) -> Knock? {
+    knocks.firstIndex { $0.room == room && $0.id == id && (number ?? $0.number) == $0.number }
+      .map { knocks.remove(at: $0) }
   }
 
   mutating func take(_ connection: ConnectionID) -> Knock? {

@@ -8,6 +8,14 @@ final class Member {
   let name: String
   let externalID: String?
   let order: UInt64
+  /// Whether its credential names its id: then only such a credential, or this participant's own resumption key, may take
+  /// the id over.
+  private(set) var hasCredentialID: Bool
+  /// Messages directed to its id up to this number in the room's order may have been for another participant, and are not
+  /// sent to this one. nil: all are for this one.
+  let directedAfter: UInt64?
+  /// Of its connection.
+  private let resumptionKey: String?
   /// Others once its credential has been renewed.
   var grants: Grants
   /// Another one after its media path broke.
@@ -45,9 +53,11 @@ final class Member {
 
   init(
     _ join: Join, id: String, order: UInt64, grants: Grants, connection: Connection, seat: Seat, room: Room,
-    limits: RouterLimits, at now: Tick
+    limits: RouterLimits, directedAfter: UInt64?, at now: Tick
   ) {
     self.id = id
+    (hasCredentialID, self.directedAfter) = (grants.participantID != nil, directedAfter)
+    resumptionKey = connection.key
     name = grants.name ?? join.name
     externalID = grants.externalID(instead: join.externalID)
     attributes = grants.attributes ?? join.attributes
@@ -63,6 +73,20 @@ final class Member {
 
   /// Whether it can come back when its connection or its media path breaks.
   var isResumable: Bool { connection != nil && line?.isResumable == true }
+
+  /// Whether the join proves that it comes from the same client as this participant.
+  func isSame(as join: Join) -> Bool { resumptionKey != nil && join.resumptionKey == resumptionKey }
+
+  /// Whether a join of the same id may take this participant's place.
+  func givesWay(to join: Join, _ grants: Grants) -> Bool {
+    grants.participantID != nil || isSame(as: join) || grants.replacesNamesakes && !hasCredentialID
+  }
+
+  func renew(_ grants: Grants, at now: Tick) {
+    self.grants = grants
+    expires = grants.validFor.map { now + $0 }
+    if grants.participantID != nil { hasCredentialID = true }
+  }
 
   /// As the others see it.
   var participant: Participant {

@@ -74,7 +74,9 @@ final class Room {
   // MARK: Coming
 
   func join(_ join: Join, id: String, grants: Grants, connection: Connection, seat: Seat, at now: Tick) -> Member {
-    if let older = member(id) {
+    let older = member(id)
+    let directedAfter = directedAfter(join, grants, insteadOf: older)
+    if let older {
       let isLost = older.connection == nil || join.returningTo != nil
       remove(older, told: .duplicate, others: isLost ? .dropped : .removed, at: now)
     }
@@ -82,7 +84,7 @@ final class Room {
     joins += 1
     let member = Member(
       join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
-      at: now)
+      directedAfter: directedAfter, at: now)
     seat.member = member
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.append(member)
@@ -91,7 +93,7 @@ final class Room {
     watch(member)
     let joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
-      history: memory(for: id, isReturning: join.returningTo != nil, at: now), epoch: epoch,
+      history: memory(for: member, isReturning: join.returningTo != nil, at: now), epoch: epoch,
       attendants: attendant?.names)
     outbox.post(.joined(joined), to: connection.id)
     if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
@@ -100,6 +102,13 @@ final class Room {
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
+  }
+
+  /// A participant that only asked for its id may not be the one that messages to that id were meant for.
+  private func directedAfter(_ join: Join, _ grants: Grants, insteadOf older: Member?) -> UInt64? {
+    if grants.participantID != nil || grants.replacesNamesakes { return nil }
+    if let older, older.isSame(as: join) { return older.directedAfter }
+    return dataOrder
   }
 
   // MARK: Going
@@ -222,8 +231,7 @@ final class Room {
 
   /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) {
-    member.grants = grants
-    member.expires = grants.validFor.map { now + $0 }
+    member.renew(grants, at: now)
     nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
     withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
     if !grants.canSubscribe {

@@ -12,14 +12,19 @@ extension Router {
       let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
       guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
       let knock = Lobby.Knock(
-        room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
+        number: nextKnock, room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
       guard spread(of: connection, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: connection.id)
+      }
+      nextKnock += 1
+      if let older = lobby.knock(of: id, at: join.room), let waiting = connections[older.connection] {
+        stopWaiting(waiting)
+        outbox.post(.ended(.duplicate), to: waiting.id)
       }
       lobby.add(knock)
       offerResumption(on: connection)
       outbox.post(.waiting, to: connection.id)
-      tellDeciders(.knock(knock.participant), in: join.room)
+      tellDeciders(.knock(knock.participant, number: knock.number), in: join.room)
     }
   }
 
@@ -39,7 +44,9 @@ extension Router {
       return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
     }
     guard grants.canAdmit else { return }
-    for knock in lobby.knocks(at: join.room) { outbox.post(.knock(knock.participant), to: connection.id) }
+    for knock in lobby.knocks(at: join.room) {
+      outbox.post(.knock(knock.participant, number: knock.number), to: connection.id)
+    }
   }
 
   func spread(of connection: Connection, at now: Tick) -> SpreadBudget {
@@ -59,20 +66,20 @@ extension Router {
 
   func stopWaiting(_ connection: Connection) {
     guard let knock = lobby.take(connection.id) else { return }
-    tellDeciders(.knockEnded(participant: knock.id, admitted: nil), in: knock.room)
+    tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), in: knock.room)
   }
 
-  func answerKnock(of id: String, _ admitted: Bool, by member: Member, at now: Tick) {
+  func answerKnock(of id: String, number: Int?, _ admitted: Bool, by member: Member, at now: Tick) {
     let room = member.room.name
     guard member.grants.canAdmit else {
       return outbox.post(
         .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.connection)
     }
-    guard let knock = lobby.take(id, at: room) else {
+    guard let knock = lobby.take(id, number: number, at: room) else {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
     }
-    tellDeciders(.knockEnded(participant: id, admitted: admitted), in: room)
+    tellDeciders(.knockEnded(participant: id, admitted: admitted, number: knock.number), in: room)
     guard let connection = connections[knock.connection] else { return }
     var grants = knock.grants
     // What it was let in with goes on running out while it waits.
@@ -104,9 +111,12 @@ extension Router {
     if let validFor = grants.validFor, validFor <= .zero {
       return .failure(Failure(.unauthorized, "what lets it in has expired"))
     }
-    if let name = grants.participantID ?? join.participantID, configuration.attendant?.names.contains(name) ?? false {
-      return .failure(Failure(.forbidden, "“\(name)” is a service of this server"))
+    if let name = grants.participantID ?? join.participantID,
+      name.hasPrefix(Attendant.namePrefix) || configuration.attendant?.names.contains(name) == true
+    {
+      return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
+    if let failure = takenName(for: join, grants) { return .failure(failure) }
     if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
     }
@@ -114,6 +124,22 @@ extension Router {
       return .failure(failure)
     }
     return answer
+  }
+
+  /// Two that wait under one id look the same to those who decide: only a credential that names the id, or the resumption key
+  /// of the one that waits, puts a second in its place. Nor may a guest ask under the id of a participant in the room.
+  private func takenName(for join: Join, _ grants: Grants) -> Failure? {
+    guard grants.mustAsk, grants.participantID == nil, let id = join.participantID else { return nil }
+    if let member = rooms[join.room]?.member(id), !member.isSame(as: join) {
+      return Self.namesake(id, "is in the room")
+    }
+    guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
+    let isSame = join.resumptionKey != nil && connections[knock.connection]?.key == join.resumptionKey
+    return isSame ? nil : Self.namesake(id, "waits already")
+  }
+
+  private static func namesake(_ id: String, _ where: String) -> Failure {
+    Failure(.forbidden, "“\(id)” \(`where`): only a credential that names this participant takes its place")
   }
 
   /// - Parameter id: nil for one that will be new.
@@ -129,6 +155,7 @@ extension Router {
       return nil
     }
     let older = id.flatMap { room.member($0) }
+    if let older, !older.givesWay(to: join, grants) { return Self.namesake(older.id, "is in the room") }
     guard room.rosterBytes - (older?.rosterBytes ?? 0) + participant.writtenSize <= configuration.limits.rosterBytes
     else {
       return Failure(.roomFull, "the room holds \(configuration.limits.rosterBytes) bytes of names and attributes")

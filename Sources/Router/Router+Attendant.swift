@@ -5,7 +5,10 @@ extension Router {
   /// Whoever writes to one of its names from now on is heard by it.
   package func setAttendant(_ attendant: Attendant?) {
     configuration.attendant = attendant
-    for room in rooms.values { room.attendant = attendant }
+    for room in rooms.values {
+      room.attendant = attendant
+      for member in room.members { outbox.post(.attendants(attendant?.names ?? []), to: member.connection) }
+    }
   }
 
   /// The attendant says something.
@@ -30,8 +33,9 @@ extension Room {
   }
 
   /// What those who come are told of: what participants said and the room remembers, and how far the attendant is.
-  func memory(for id: String, isReturning: Bool, at now: Tick) -> [ReceivedData] {
-    let history = history.messages(for: id, isReturning: isReturning, at: now)
+  func memory(for member: Member, isReturning: Bool, at now: Tick) -> [ReceivedData] {
+    let history = history.messages(
+      for: member.id, directedAfter: member.directedAfter, isReturning: isReturning, at: now)
     guard !standingWords.isEmpty else { return history }
     let words = standingWords.values.map { word in
       var data = word.data

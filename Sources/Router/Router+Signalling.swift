@@ -66,9 +66,9 @@ extension Router {
     case .leave where lobby.isWaiting(connection.id):
       stopWaiting(connection)
       return outbox.post(.ended(.left), to: connection.id)
-    case .answerKnock(let id, let admitted):
+    case .answerKnock(let id, let admitted, let number):
       guard let member = connection.member else { break }
-      return answerKnock(of: id, admitted, by: member, at: now)
+      return answerKnock(of: id, number: number, admitted, by: member, at: now)
     default: break
     }
     guard let member = connection.member else {

@@ -83,6 +83,7 @@ package final class Router {
   private var timers = TimerHeap()
   var switchboard: Switchboard
   var lobby = Lobby()
+  var nextKnock = 0
   var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {

@@ -31,7 +31,7 @@ enum BrowserMessage: Sendable {
   private struct Head: Decodable {
     var type: String
     var version: Int?
-    var room, name, credential, participantID, externalID, returningTo: String?
+    var room, name, credential, participantID, externalID, returningTo, resumptionKey: String?
     var attributes: [String: String]?
     var offer: BrowserOffer?
 
@@ -40,7 +40,8 @@ enum BrowserMessage: Sendable {
       guard version == SignalingVersion.current else { throw .unknownVersion(version) }
       guard let room, let name else { throw .malformed("“room” or “name” is missing") }
       let attributes = attributes ?? [:]
-      for text in [room, name, participantID ?? "", externalID ?? "", returningTo ?? ""] + attributes.keys {
+      let names = [participantID, externalID, returningTo, resumptionKey].compactMap(\.self)
+      for text in [room, name] + names + attributes.keys {
         guard text.utf8.count <= SignalingLimits.name else {
           throw .tooLarge(field: "name", limit: SignalingLimits.name)
         }
@@ -53,7 +54,8 @@ enum BrowserMessage: Sendable {
       else { throw .tooLarge(field: "attributes", limit: SignalingLimits.attributes) }
       return Join(
         room: room, credential: credential, participantID: participantID, name: name, externalID: externalID,
-        attributes: attributes, description: .ofNobody, returningTo: returningTo)
+        attributes: attributes, description: .ofNobody, returningTo: returningTo,
+        resumptionKey: resumptionKey)
     }
   }
 }

@@ -35,6 +35,9 @@ public struct Attendant: Sendable {
     }
   }
 
+  /// No participant's id begins so: such names are services' alone, whether the router has that service or not.
+  public static let namePrefix = "koine."
+
   public var names: [String]
   /// Called on the network loop: must return at once.
   public var hear: @Sendable (Word) -> Void

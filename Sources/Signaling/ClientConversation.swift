@@ -21,6 +21,9 @@ public struct ClientConversation: Sendable {
   public private(set) var state = State.connecting
   private var conversation = Conversation<ClientMessage>(isTold: true)
   private var key: String?
+  /// The key of the conversation before this one, which the router does not know or cannot resume: proves to the router that
+  /// a join comes from the same client (`Join.resumptionKey`).
+  public private(set) var formerKey: String?
   private var outgoing: [ClientMessage] = []
 
   public init() {}
@@ -51,7 +54,7 @@ public struct ClientConversation: Sendable {
     guard state == .broken else { return }
     guard let key else {  // it broke before the router had answered: everything is said again
       let again = Array(conversation.unheard)
-      self = ClientConversation()
+      beginAnew()
       for message in again { say(message) }
       return
     }
@@ -89,8 +92,14 @@ public struct ClientConversation: Sendable {
 
   private mutating func forget() -> Heard {
     let unheard = Array(conversation.unheard)
-    self = ClientConversation()
+    beginAnew()
     return .forgotten(unheard: unheard)
+  }
+
+  private mutating func beginAnew() {
+    let former = key ?? formerKey
+    self = ClientConversation()
+    formerKey = former
   }
 }
 

@@ -27,8 +27,9 @@ public enum ClientMessage: Hashable, Sendable {
   case remove(participant: String)
   /// Puts everybody out.
   case close
-  /// Lets somebody in who waits, or does not.
-  case answerKnock(participant: String, admitted: Bool)
+  /// Admits a participant that waits, or refuses it. With the `number` of its knock the answer cannot reach another
+  /// participant that waits under the same id by now.
+  case answerKnock(participant: String, admitted: Bool, number: Int? = nil)
   /// Another credential takes the place of the one that let this participant in. What it does not grant any more ends.
   case renew(credential: String)
   /// Answered by `pong` with the same number.
@@ -85,7 +86,8 @@ extension ClientMessage: Codable {
     case .close: self = .close
     case .answerKnock:
       self = .answerKnock(
-        participant: try fields.text(.participant), admitted: try fields.decode(Bool.self, forKey: .admitted))
+        participant: try fields.text(.participant), admitted: try fields.decode(Bool.self, forKey: .admitted),
+        number: try fields.decodeIfPresent(Int.self, forKey: .number))
     case .ping: self = .ping(try fields.decode(Int.self, forKey: .number))
     case .resumeConversation:
       self = .resumeConversation(key: try fields.text(.key), heard: try fields.decode(Int.self, forKey: .heard))
@@ -121,9 +123,10 @@ extension ClientMessage: Codable {
     case .muteOther(let reference): try fields.encode(reference, forKey: .reference)
     case .renew(let credential): try fields.encode(credential, forKey: .credential)
     case .close, .bye: break
-    case .answerKnock(let participant, let admitted):
+    case .answerKnock(let participant, let admitted, let number):
       try fields.encode(participant, forKey: .participant)
       try fields.encode(admitted, forKey: .admitted)
+      try fields.encodeIfPresent(number, forKey: .number)
     case .ping(let number): try fields.encode(number, forKey: .number)
     case .resumeConversation(let key, let heard):
       try fields.encode(key, forKey: .key)

@@ -4,7 +4,8 @@ public struct Join: Hashable, Sendable {
   public var room: String
   /// What lets the participant in; what it looks like is between whoever issues and whoever checks it.
   public var credential: String?
-  /// nil lets the router choose one. A participant of the same id who is still there is put out.
+  /// nil lets the router choose one. A participant of the same id is replaced where the credential names the id, or where
+  /// `resumptionKey` is that participant's; otherwise the join is refused.
   public var participantID: String?
   public var name: String
   public var externalID: String?
@@ -13,21 +14,24 @@ public struct Join: Hashable, Sendable {
   public var description: Description
   /// The `epoch` of the room that this participant lost and comes back to, if it does.
   public var returningTo: String?
+  /// The key of the conversation (`ServerMessage.resumable`) that this participant lost: proves that a participant of the
+  /// same id who is still in the room is the same one.
+  public var resumptionKey: String?
 
   public init(
     version: Int = SignalingVersion.current, room: String, credential: String? = nil, participantID: String? = nil,
     name: String, externalID: String? = nil, attributes: [String: String] = [:], description: Description,
-    returningTo: String? = nil
+    returningTo: String? = nil, resumptionKey: String? = nil
   ) {
     (self.version, self.room, self.credential, self.participantID) = (version, room, credential, participantID)
     (self.name, self.externalID, self.attributes, self.description) = (name, externalID, attributes, description)
-    self.returningTo = returningTo
+    (self.returningTo, self.resumptionKey) = (returningTo, resumptionKey)
   }
 }
 
 extension Join: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, room, credential, participantID, name, externalID, attributes, description, returningTo
+    case version, room, credential, participantID, name, externalID, attributes, description, returningTo, resumptionKey
   }
 
   public init(from decoder: any Decoder) throws {
@@ -38,7 +42,7 @@ extension Join: Codable {
       participantID: try fields.textIfPresent(.participantID), name: try fields.text(.name),
       externalID: try fields.textIfPresent(.externalID), attributes: try fields.attributes(.attributes),
       description: try fields.decode(Description.self, forKey: .description),
-      returningTo: try fields.textIfPresent(.returningTo))
+      returningTo: try fields.textIfPresent(.returningTo), resumptionKey: try fields.textIfPresent(.resumptionKey))
   }
 }
 

@@ -14,10 +14,11 @@ public enum ServerMessage: Hashable, Sendable {
   case ringProgress(RingProgress)
   /// The answer to a join that somebody in the room has to decide on; `joined` or `refused` follows.
   case waiting
-  /// Somebody waits to be let in, for those who may decide.
-  case knock(Participant)
-  /// Nobody needs to decide any more. `admitted` is what was decided; nil: they have gone.
-  case knockEnded(participant: String, admitted: Bool?)
+  /// A participant waits to be admitted, for those who may decide. `number` tells it from every other that waits, or has
+  /// waited, under the same id.
+  case knock(Participant, number: Int? = nil)
+  /// No decision is needed any more. `admitted` is what was decided; nil: the participant has gone.
+  case knockEnded(participant: String, admitted: Bool?, number: Int? = nil)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: LeaveReason)
   /// The answer to a `publish` that was done.
@@ -56,6 +57,8 @@ public enum ServerMessage: Hashable, Sendable {
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.
   case mediaRestarted(Description)
+  /// The names of the services beside the router from now on, in place of those that `joined` named.
+  case attendants([String])
 }
 
 /// How well both ways of a participant's path carry: 0 hardly, 1 poorly, 2 well.
@@ -73,12 +76,13 @@ extension ServerMessage: Codable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
-    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved
+    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
-      participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused
+      participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused,
+      attendants
   }
 
   public init(from decoder: any Decoder) throws {
@@ -93,10 +97,14 @@ extension ServerMessage: Codable {
     case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .state))
     case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
     case .waiting: self = .waiting
-    case .knock: self = .knock(try fields.decode(Participant.self, forKey: .participant))
+    case .knock:
+      self = .knock(
+        try fields.decode(Participant.self, forKey: .participant),
+        number: try fields.decodeIfPresent(Int.self, forKey: .number))
     case .knockEnded:
       self = .knockEnded(
-        participant: try fields.text(.participant), admitted: try fields.decodeIfPresent(Bool.self, forKey: .admitted))
+        participant: try fields.text(.participant), admitted: try fields.decodeIfPresent(Bool.self, forKey: .admitted),
+        number: try fields.decodeIfPresent(Int.self, forKey: .number))
     case .starved:
       self = .starved(
         TrackReference(participant: try fields.text(.participant), track: try fields.text(.track)),
@@ -146,6 +154,7 @@ extension ServerMessage: Codable {
     case .resumed: self = .resumed(heard: try fields.decode(Int.self, forKey: .heard))
     case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
     case .mediaRestarted: self = .mediaRestarted(try fields.decode(Description.self, forKey: .description))
+    case .attendants: self = .attendants(try fields.names(.attendants, limit: SignalingLimits.attendants))
     }
   }
 
@@ -162,10 +171,13 @@ extension ServerMessage: Codable {
       try fields.encode(state, forKey: .state)
     case .ringProgress(let progress): try progress.encode(to: encoder)
     case .waiting: break
-    case .knock(let participant): try fields.encode(participant, forKey: .participant)
-    case .knockEnded(let participant, let admitted):
+    case .knock(let participant, let number):
+      try fields.encode(participant, forKey: .participant)
+      try fields.encodeIfPresent(number, forKey: .number)
+    case .knockEnded(let participant, let admitted, let number):
       try fields.encode(participant, forKey: .participant)
       try fields.encodeIfPresent(admitted, forKey: .admitted)
+      try fields.encodeIfPresent(number, forKey: .number)
     case .starved(let reference, let isPaused):
       try fields.encode(reference.participant, forKey: .participant)
       try fields.encode(reference.track, forKey: .track)
@@ -210,6 +222,7 @@ extension ServerMessage: Codable {
       try fields.encode(graceSeconds, forKey: .graceSeconds)
     case .resumed(let heard), .heard(let heard): try fields.encode(heard, forKey: .heard)
     case .mediaRestarted(let description): try fields.encode(description, forKey: .description)
+    case .attendants(let names): try fields.encode(names, forKey: .attendants)
     }
   }
 
@@ -246,6 +259,7 @@ extension ServerMessage: Codable {
     case .resumed: .resumed
     case .heard: .heard
     case .mediaRestarted: .mediaRestarted
+    case .attendants: .attendants
     }
   }
 }

@@ -121,7 +121,7 @@ extension ServerMessage: CountedMessage {
         kept.participant(joined.local) + kept.description(joined.description)
           + joined.participants.reduce(0) { $0 + kept.participant($1) }
           + joined.history.reduce(0) { $0 + kept.data($1) }
-      case .participantJoined(let participant), .knock(let participant): kept.participant(participant)
+      case .participantJoined(let participant), .knock(let participant, _): kept.participant(participant)
       case .published(_, let tracks): kept.tracks(tracks)
       case .withdrawn(_, let ids): kept.texts(ids)
       case .subscribed(let subscribed):
@@ -134,6 +134,7 @@ extension ServerMessage: CountedMessage {
       case .quality(let reports): reports.reduce(0) { $0 + kept.text($1.key) + 48 }
       case .incomingRing(let ring): kept.texts(ring.to + [ring.id, ring.room, ring.from, ring.fromName])
       case .mediaRestarted(let description): kept.description(description)
+      case .attendants(let names): kept.texts(names)
       case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
       case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
       case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted, .wanted,

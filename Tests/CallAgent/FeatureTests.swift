@@ -71,6 +71,7 @@ struct FeatureTests {
     let group = try await group()
     let room = try group.call(0).session.request.room
     let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
+    backend.attend { Attendant(names: [RoomWord.recording]) { _ in } }
     let recording = try group.call(1).feature(Features.recording)
     let started = RecorderWords(.started, place: "file:///x.webm").text
     try group.call(0).session.send(DataMessage(topic: RoomWord.recording, payload: Array(started.utf8)))

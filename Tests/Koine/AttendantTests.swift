@@ -30,9 +30,11 @@ import Testing
     }
     let session = Session(JoinRequest(room: "tea", credential: credential, participantID: name, name: name), in: world)
     let told = Lock<[String]>([])
-    session.observe { event in
+    session.observe { [weak session] event in
       if case .messageReceived(let message) = event {
-        let words = RecorderWords(message).map { "\($0.stage)" } ?? String(decoding: message.payload, as: UTF8.self)
+        let words =
+          RecorderWords(message, from: session?.attendants ?? []).map { "\($0.stage)" }
+          ?? String(decoding: message.payload, as: UTF8.self)
         told.withLock { $0.append("\(message.topic) \(words)") }
       } else if case .failed(let error) = event {
         told.withLock { $0.append("\(error.code)") }
@@ -65,6 +67,24 @@ import Testing
     #expect(told.withLock { $0 }.contains { $0.contains("not-permitted") })
     let (other, _) = try await enter(RoomWord.playlist)
     #expect(other.state.isEnded, "nobody is called as a service is")
+    #expect(ana.attendants == [RoomWord.recording, RoomWord.playlist], "told of services that came after the join")
+  }
+
+  @Test func messageNamedAsAServiceIsNotBelievedWithoutTheService() async throws {
+    let text = Array(RecorderWords(.started).text.utf8)
+    let message = ReceivedMessage(
+      sender: RoomWord.recording, topic: RoomWord.recording, payload: text, order: 1, age: .zero, isHistory: false)
+    #expect(RecorderWords(message, from: []) == nil)
+    #expect(RecorderWords(message, from: [RoomWord.playlist]) == nil)
+    #expect(RecorderWords(message, from: [RoomWord.recording])?.stage == .started)
+    let (ana, _) = try await enter("ana")
+    say(.started)
+    await world.run(for: .milliseconds(500))
+    #expect(ana.recorderWords.isEmpty)
+    attend()
+    say(.started)
+    await world.run(for: .milliseconds(500))
+    #expect(ana.recorderWords == [RoomWord.recording: "started"])
   }
 
   @Test func itsLastWordIsToldToWhoComesLater() async throws {

@@ -237,14 +237,14 @@ struct GrantTests {
     let eva = try enter("eva", "ask")
     #expect(eva.messages == [.waiting])
     let (ana, ben) = (try enter("ana"), try enter("ben", "no-moderate"))
-    #expect(ana.messages.contains(.knock(Participant(id: "eva", name: "eva", attributes: ["a": "1"]))))
+    #expect(ana.messages.contains(.knock(Participant(id: "eva", name: "eva", attributes: ["a": "1"]), number: 0)))
     #expect(!ben.messages.contains { if case .knock = $0 { true } else { false } })
     eva.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
     #expect(eva.messages.last?.code == .wrongState)
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     world.run(.milliseconds(300))
     #expect(isIn(eva) && eva.isConnected)
-    #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: true)))
+    #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: true, number: 0)))
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     #expect(ana.messages.last?.code == .unknownParticipant)
     eva.tell(.answerKnock(participant: "x", admitted: true))
@@ -277,7 +277,7 @@ struct GrantTests {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
     if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.router.close(eva.connection, at: world.now) }
     world.drain()
-    #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil))
+    #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil, number: 0))
   }
 
   @Test func onlySoManyWait() throws {

@@ -38,9 +38,10 @@ enum Examples {
     .answerRing(id: "r1", .busy),
     .prefer([LayerPreference(reference: reference, layer: 0, maxHeight: 180, priority: 3)]),
     .prefer([LayerPreference(reference: reference)]), .remove(participant: "ben"), .close,
-    .join(Join(room: "r", name: "", description: description, returningTo: "e1")),
+    .join(Join(room: "r", name: "", description: description, returningTo: "e1", resumptionKey: "k-1")),
     .resumeConversation(key: "k", heard: 12), .heard(0), .restartMedia(description),
     .bye, .answerKnock(participant: "eva", admitted: true),
+    .answerKnock(participant: "eva", admitted: false, number: 7),
     .muteOther(TrackReference(participant: "ben", track: "mic")), .renew(credential: "newer"),
   ]
   static let server: [ServerMessage] = [
@@ -62,7 +63,9 @@ enum Examples {
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
     .quality(["ana": PathReport(sending: 2, receiving: 2), "ben": PathReport(sending: 0, receiving: 1)]),
     .joined(Joined(local: participant, description: description, epoch: "e1")),
-    .waiting, .knock(participant), .knockEnded(participant: "eva", admitted: nil),
+    .attendants(["koine.recording"]),
+    .waiting, .knock(participant), .knock(participant, number: 7), .knockEnded(participant: "eva", admitted: nil),
+    .knockEnded(participant: "eva", admitted: false, number: 7),
     .knockEnded(participant: "eva", admitted: true), .starved(.init(participant: "ana", track: "cam"), true),
     .ended(.expired),
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),

@@ -201,7 +201,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       changedMode(participant)
       outputsChanged(participant)
     case .messageReceived(let message):
-      if message.topic.hasPrefix(RoomWord.prefix) { asked(message) } else { pubsub.take(message) }
+      if message.topic.hasPrefix(RoomWord.prefix) { asked(message, in: session) } else { pubsub.take(message) }
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
     case .waitingForAdmission: state.withLock { $0.hasToAsk = true }
     case .entryRequested(let guest): entryRequested(by: guest, in: session)

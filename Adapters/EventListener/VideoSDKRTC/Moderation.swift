@@ -50,7 +50,7 @@ extension Meeting {
   }
 
   /// On the delivery queue: what another asks of oneself.
-  func asked(_ message: ReceivedMessage) {
+  func asked(_ message: ReceivedMessage, in session: Session) {
     let sender = message.sender
     switch message.topic {
     case RoomWord.mute: muteMic()
@@ -66,9 +66,9 @@ extension Meeting {
     case RoomWord.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
     case RoomWord.pin: pinned(String(decoding: message.payload, as: UTF8.self))
     default:
-      guard let kind = Output.Kind(rawValue: message.topic), let words = RecorderWords(message) else {
-        return  // another style's
-      }
+      guard let kind = Output.Kind(rawValue: message.topic),
+        let words = RecorderWords(message, from: session.attendants)
+      else { return }  // another style's
       recorderSaid(kind, words, as: sender)
     }
   }

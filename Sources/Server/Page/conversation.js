@@ -13,6 +13,7 @@ export class Conversation {
   #heard = 0;
   #told = 0;
 
+  get key() { return this.#key; }
   get isResumable() { return this.#key !== null; }
   get graceSeconds() { return this.#graceSeconds; }
   get resumption() { return { type: "resumeConversation", key: this.#key, heard: this.#told = this.#heard }; }

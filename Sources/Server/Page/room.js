@@ -16,7 +16,7 @@ export class Room extends EventTarget {
   #own = new Map();
   /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }. */
   #others = new Map();
-  /** Who waits to be let in: id → name. */
+  /** Who waits to be let in: id → { name, number }. */
   #guests = new Map();
   #socket;
   #peer;
@@ -28,6 +28,8 @@ export class Room extends EventTarget {
   #requestedID;
   #epoch;
   #conversation;
+  /** Of the conversation before this one: proves that we are who was in the room until now. */
+  #formerKey;
   #memory = new DataMemory();
   /** Whether what we say is heard now; else it waits for the conversation to be taken up again. */
   #isHeard = false;
@@ -41,7 +43,7 @@ export class Room extends EventTarget {
   }
 
   get others() { return [...this.#others.values()]; }
-  get guests() { return [...this.#guests].map(([id, name]) => ({ id, name })); }
+  get guests() { return [...this.#guests].map(([id, { name }]) => ({ id, name })); }
   get peer() { return this.#peer; }
   ownTrack(kind) { return this.#own.get(kind)?.track ?? null; }
   isMuted(kind) { return this.#own.get(kind)?.muted ?? true; }
@@ -70,6 +72,7 @@ export class Room extends EventTarget {
       if (peer.connectionState === "failed") this.#retry();
     });
     for (const own of this.#own.values()) this.#place(own);
+    this.#formerKey = this.#conversation?.key ?? this.#formerKey;
     this.#conversation = new Conversation();
     this.#graceEnds = null;
     this.#open(() => {
@@ -212,7 +215,9 @@ export class Room extends EventTarget {
   }
 
   /** Lets a guest in, or not. */
-  decide(participant, admitted) { this.#send({ type: "answerKnock", participant, admitted }); }
+  decide(participant, admitted) {
+    this.#send({ type: "answerKnock", participant, admitted, number: this.#guests.get(participant)?.number });
+  }
 
   say(text) {
     const bytes = new TextEncoder().encode(text);
@@ -253,7 +258,7 @@ export class Room extends EventTarget {
     }
     const join = {
       version: VERSION, room: this.room, name: this.name, credential: this.token, participantID: this.#requestedID,
-      returningTo: this.#epoch,
+      returningTo: this.#epoch, resumptionKey: this.#formerKey,
     };
     this.#send(type === "join" ? { type, ...join, offer } : { type, offer });
     const sdp = await answer;
@@ -315,7 +320,12 @@ export class Room extends EventTarget {
       case "dataReceipt": this.#memory.acknowledge(message); break;
       case "failed": this.me ? this.#tell("trouble", message.failure) : this.#end("refused", message.failure); break;
       case "waiting": this.#tell("waiting"); break;
-      case "knock": this.#guests.set(message.participant.id, message.participant.name); this.#tell("guests"); break;
+      case "knock": {
+        const { participant: { id, name }, number } = message;
+        this.#guests.set(id, { name, number });
+        this.#tell("guests");
+        break;
+      }
       case "knockEnded": this.#guests.delete(message.participant); this.#tell("guests"); break;
     }
   }
