@@ -66,25 +66,33 @@ extension MediaDescription {
   ) {
     // What it sends, it sends in one format, which was chosen when it was published; to get, it must understand any.
     let formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
-    self.init(
-      kind: offer.kind, transport: offer.transport,
-      formats: formats.flatMap { [$0.payloadType, $0.rtxPayloadType].compactMap(\.self) }.map(String.init))
-    add("mid", mid)
-    add(offer.direction.answered(sends: sending != nil, receives: receiving != nil).rawValue)
-    addTransport(local)
-    add("rtcp-mux")
-    add("rtcp-rsize")
-    for format in formats { add(format, offer.feedback(of: format.payloadType)) }
+    var lines = AnswerLines()
+    lines.add("mid", mid)
+    lines.add(offer.direction.answered(sends: sending != nil, receives: receiving != nil).rawValue)
+    lines.addTransport(local)
+    lines.add("rtcp-mux")
+    lines.add("rtcp-rsize")
+    for format in formats { lines.add(format, of: offer) }
     for (id, uri) in offer.extensions where extensions.contains(where: { $0.key.uri == uri && $0.value == id }) {
-      add("extmap", "\(id) \(uri)")
+      lines.add("extmap", "\(id) \(uri)")
     }
-    if let receiving { addLayers(of: receiving) }
-    if let sending { addSources(of: sending) }
+    if let receiving { lines.addLayers(of: receiving) }
+    if let sending { lines.addSources(of: sending) }
+    self.init(
+      kind: offer.kind, transport: offer.transport, formats: lines.formats.map(String.init),
+      attributes: lines.attributes)
   }
+}
 
-  private mutating func add(_ name: String, _ value: String? = nil) { attributes.append(Attribute(name, value)) }
+/// The attributes of one medium of an answer.
+private struct AnswerLines {
+  private(set) var attributes: [SessionDescription.Attribute] = []
+  /// In the order of the offer, each with its retransmissions behind it.
+  private(set) var formats: [UInt8] = []
 
-  private mutating func addTransport(_ local: PeerDescription) {
+  mutating func add(_ name: String, _ value: String? = nil) { attributes.append(.init(name, value)) }
+
+  mutating func addTransport(_ local: PeerDescription) {
     add("ice-ufrag", local.ice.ufrag)
     add("ice-pwd", local.ice.password)
     add("fingerprint", "\(local.fingerprint.algorithm) \(local.fingerprint.value)")
@@ -93,10 +101,11 @@ extension MediaDescription {
     add("end-of-candidates")
   }
 
-  private mutating func add(_ format: Format, _ feedback: Set<String>) {
+  mutating func add(_ format: MediaDescription.Format, of offer: MediaDescription) {
     let type = format.payloadType
+    formats.append(type)
     add("rtpmap", "\(type) \(format.codec.rtpmap)")
-    for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] where feedback.contains(kind) {
+    for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] where offer.takesFeedback(kind, on: type) {
       if kind == "transport-cc" || !format.codec.isAudio { add("rtcp-fb", "\(type) \(kind)") }
     }
     switch format.codec {
@@ -105,18 +114,19 @@ extension MediaDescription {
     case .vp8: break
     }
     guard let rtx = format.rtxPayloadType else { return }
+    formats.append(rtx)
     add("rtpmap", "\(rtx) rtx/\(format.codec.clockRate)")
     add("fmtp", "\(rtx) apt=\(type)")
   }
 
-  private mutating func addLayers(of media: Media) {
+  mutating func addLayers(of media: Media) {
     let layers = media.encodings.compactMap(\.rid)
     guard layers.count > 1 else { return }
     for layer in layers { add("rid", "\(layer) recv") }
     add("simulcast", "recv " + layers.joined(separator: ";"))
   }
 
-  private mutating func addSources(of media: Media) {
+  mutating func addSources(of media: Media) {
     add("msid", "\(media.mid) \(media.mid)")
     for encoding in media.encodings {
       if let rtx = encoding.rtxSSRC { add("ssrc-group", "FID \(encoding.ssrc) \(rtx)") }

@@ -64,7 +64,7 @@ func fuzzSDP(_ bytes: UnsafeRawBufferPointer) {
   _ = description.bundle
   for medium in description.media {
     _ = (medium.mid, medium.direction, medium.extensions.count, medium.sources.count, medium.sentLayers)
-    for format in medium.knownFormats { _ = medium.feedback(of: format.payloadType) }
+    for format in medium.knownFormats { _ = medium.takesFeedback("nack", on: format.payloadType) }
   }
   let again = try? SessionDescription(parsing: description.text)
   require(again == description, "the description is the same")

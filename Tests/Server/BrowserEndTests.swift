@@ -60,7 +60,7 @@ import Testing
     #expect(answer.media[1].value("setup") == "passive" && answer.attributes.contains(.init("ice-lite")))
     #expect(answer.media[1].candidates.map(\.host) == ["192.0.2.1"])
     #expect(answer.bundle == ["0", "1"])
-    #expect(answer.media[1].feedback(of: 120).isEmpty)  // none was offered
+    #expect(!answer.media[1].takesFeedback("nack", on: 120))  // none was offered
   }
 
   /// As aiortc 1.4 offers it; what is bundled is read by one map.

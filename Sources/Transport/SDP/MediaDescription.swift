@@ -1,3 +1,5 @@
+import KoineBase
+
 /// One `m=` section (RFC 8866 section 5.14).
 package struct MediaDescription: Hashable, Sendable {
   package typealias Attribute = SessionDescription.Attribute
@@ -20,48 +22,93 @@ package struct MediaDescription: Hashable, Sendable {
   }
 
   /// `audio`, `video`, `application`, …
-  package var kind: String
+  package let kind: String
   /// 0: rejected, or for a medium that is bundled only.
-  package var port: UInt16
-  package var transport: String
-  package var formats: [String]
-  package var attributes: [Attribute]
+  package let port: UInt16
+  package let transport: String
+  package let formats: [String]
+  package let attributes: [Attribute]
+  package let direction: Direction
+  /// RTP formats that are known here, in the order of preference; the first 16 of them.
+  package let knownFormats: [Format]
+  /// Header extensions by name (RFC 8285); of two of one name or one number the first.
+  package let extensions: [(id: UInt8, uri: String)]
+  /// The sources of the medium, and which retransmit which (RFC 5576, `FID`).
+  package let sources: [(ssrc: UInt32, rtx: UInt32?)]
+  private let valuesByName: [String: [String?]]
+  private let tables: FormatTables
 
+  /// Reads the attributes, each once.
   package init(
     kind: String, port: UInt16 = 9, transport: String = "UDP/TLS/RTP/SAVPF", formats: [String],
     attributes: [Attribute] = []
   ) {
     (self.kind, self.port, self.transport) = (kind, port, transport)
     (self.formats, self.attributes) = (formats, attributes)
+    var byName: [String: [String?]] = [:]
+    var direction: Direction?
+    for attribute in attributes {
+      ReadingSteps.count()
+      byName[attribute.name, default: []].append(attribute.value)
+      if direction == nil, attribute.value == nil { direction = Direction(rawValue: attribute.name) }
+    }
+    self.direction = direction ?? .sendrecv
+    valuesByName = byName
+    let values = { (name: String) -> [String] in byName[name]?.compactMap(\.self) ?? [] }
+    tables = FormatTables(rtpmap: values("rtpmap"), fmtp: values("fmtp"), feedback: values("rtcp-fb"))
+    knownFormats = tables.knownFormats(among: formats)
+    extensions = Self.extensions(values("extmap"))
+    sources = Self.sources(values("ssrc"), groups: values("ssrc-group"))
   }
 
-  /// - Parameter value: behind `m=`.
-  init(parsing value: Substring) throws(SDPError) {
-    let fields = value.split(separator: " ")
-    guard fields.count >= 4, let port = UInt16(fields[1].prefix { $0 != "/" }) else {
-      throw .malformed("m=\(value.prefix(64))")
+  /// What is on an `m=` line.
+  struct Line {
+    var kind: String
+    var port: UInt16
+    var transport: String
+    var formats: [String]
+
+    /// - Parameter value: behind `m=`.
+    init(parsing value: Substring) throws(SDPError) {
+      let fields = value.words()
+      guard fields.count >= 4, let port = UInt16(fields[1].words("/").first ?? "") else {
+        throw .malformed("m=\(value.prefix(64))")
+      }
+      guard fields.count - 3 <= SessionDescription.Limits.formats else { throw .tooLarge }
+      (kind, self.port, transport) = (String(fields[0]), port, String(fields[2]))
+      formats = fields.dropFirst(3).map(String.init)
+      guard Set(formats).count == formats.count else { throw .malformed("a format twice on an m= line") }
     }
+  }
+
+  init(_ line: Line, _ attributes: [Attribute]) {
     self.init(
-      kind: String(fields[0]), port: port, transport: String(fields[2]), formats: fields.dropFirst(3).map(String.init))
+      kind: line.kind, port: line.port, transport: line.transport, formats: line.formats, attributes: attributes)
   }
 
   var line: String { (["m=\(kind)", String(port), transport] + formats).joined(separator: " ") }
 
-  package func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
-  package func values(_ name: String) -> [String] { attributes.filter { $0.name == name }.compactMap(\.value) }
-  package func has(_ name: String) -> Bool { attributes.contains { $0.name == name } }
+  package func value(_ name: String) -> String? { valuesByName[name]?.first ?? nil }
+  package func values(_ name: String) -> [String] { valuesByName[name]?.compactMap(\.self) ?? [] }
+  package func has(_ name: String) -> Bool { valuesByName[name] != nil }
+
+  // What the attributes say is nothing of its own.
+  package static func == (one: Self, other: Self) -> Bool {
+    (one.kind, one.port, one.transport) == (other.kind, other.port, other.transport) && one.formats == other.formats
+      && one.attributes == other.attributes
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    hasher.combine(port)
+    hasher.combine(formats)
+    hasher.combine(attributes)
+  }
 
   // MARK: RTP
 
   /// At most 16 bytes, so that it fits a header extension of one byte's length.
   package var mid: String? { value("mid").flatMap { (1...16).contains($0.utf8.count) ? $0 : nil } }
-
-  package var direction: Direction {
-    for attribute in attributes where attribute.value == nil {
-      if let direction = Direction(rawValue: attribute.name) { return direction }
-    }
-    return .sendrecv
-  }
 
   /// An RTP payload format and its retransmissions.
   package struct Format: Hashable, Sendable {
@@ -76,96 +123,109 @@ package struct MediaDescription: Hashable, Sendable {
     }
   }
 
-  /// Those that are known here, in the order of preference.
-  package var knownFormats: [Format] {
-    var names: [UInt8: (codec: String, rate: String)] = [:]
-    for value in values("rtpmap") {
-      let words = value.split(separator: " ", maxSplits: 1)
-      guard words.count == 2, let type = UInt8(words[0]), type < 128 else { continue }
-      let parts = words[1].split(separator: "/")
-      guard parts.count >= 2 else { continue }
-      names[type] = (parts[0].lowercased(), String(parts[1]))
-    }
-    let types = formats.compactMap { UInt8($0) }
-    var retransmissions: [UInt8: UInt8] = [:]
-    for type in types where names[type]?.codec == "rtx" {
-      guard let original = parameters(of: type)["apt"].flatMap({ UInt8($0) }) else { continue }
-      retransmissions[original] = retransmissions[original] ?? type
-    }
-    return types.compactMap { type in
-      guard let name = names[type], let codec = Codec(sdpName: name.codec, rate: name.rate) else { return nil }
-      let parameters = parameters(of: type)
-      // VP9 is understood in its first profile only: eight bits, every second colour.
-      if codec == .vp9, parameters["profile-id"].map({ $0 != "0" }) ?? false { return nil }
-      return Format(codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
-    }
+  /// Of `a=fmtp`.
+  package func parameters(of type: UInt8) -> [String: String] { tables.parameters[type] ?? [:] }
+
+  /// Whether the other side will take `kind` as feedback on a format: `nack`, `nack pli`, … (RFC 4585).
+  package func takesFeedback(_ kind: String, on type: UInt8) -> Bool {
+    tables.commonFeedback.contains(kind) || tables.feedback[type]?.contains(kind) ?? false
   }
 
-  /// Of `a=fmtp`.
-  package func parameters(of type: UInt8) -> [String: String] {
-    var result: [String: String] = [:]
-    for value in values("fmtp") {
-      let words = value.split(separator: " ", maxSplits: 1)
-      guard words.count == 2, UInt8(words[0]) == type else { continue }
-      for part in words[1].split(separator: ";") {
-        let pair = part.split(separator: "=", maxSplits: 1)
-        guard let name = pair.first?.trimmedSpaces.lowercased() else { continue }
-        result[name] = pair.count == 2 ? pair[1].trimmedSpaces : ""
+  /// Attributes about payload types, by payload type.
+  private struct FormatTables: Sendable {
+    private var names: [UInt8: (codec: String, rate: String)] = [:]
+    private(set) var parameters: [UInt8: [String: String]] = [:]
+    private(set) var feedback: [UInt8: Set<String>] = [:]
+    /// Of all formats.
+    private(set) var commonFeedback: Set<String> = []
+
+    init(rtpmap: [String], fmtp: [String], feedback: [String]) {
+      for value in rtpmap {
+        let (first, rest) = value.twoWords
+        let parts = rest.words("/")
+        guard let type = UInt8(first), type < 128, parts.count >= 2 else { continue }
+        names[type] = (parts[0].lowercased(), String(parts[1]))
+      }
+      for value in fmtp {
+        let (first, rest) = value.twoWords
+        guard let type = UInt8(first), type < 128, !rest.isEmpty else { continue }
+        for part in rest.words(";") {
+          ReadingSteps.count()
+          let pair = part.words("=", atMost: 2)
+          guard let name = pair.first?.trimmedSpaces.lowercased() else { continue }
+          parameters[type, default: [:]][name] = pair.count == 2 ? pair[1].trimmedSpaces : ""
+        }
+      }
+      for value in feedback {
+        let (first, rest) = value.twoWords
+        guard !rest.isEmpty else { continue }
+        if first == "*" {
+          commonFeedback.insert(String(rest))
+        } else if let type = UInt8(first), type < 128 {
+          self.feedback[type, default: []].insert(String(rest))
+        }
       }
     }
-    return result
+
+    func knownFormats(among formats: [String]) -> [Format] {
+      let types = formats.compactMap { UInt8($0) }
+      var retransmissions: [UInt8: UInt8] = [:]
+      for type in types where names[type]?.codec == "rtx" {
+        ReadingSteps.count()
+        guard let original = parameters[type]?["apt"].flatMap({ UInt8($0) }) else { continue }
+        retransmissions[original] = retransmissions[original] ?? type
+      }
+      let known = types.lazy.compactMap { type -> Format? in
+        ReadingSteps.count()
+        guard let name = names[type], let codec = Codec(sdpName: name.codec, rate: name.rate) else { return nil }
+        let parameters = parameters[type] ?? [:]
+        // VP9 is understood in its first profile only: eight bits, every second colour.
+        if codec == .vp9, parameters["profile-id"].map({ $0 != "0" }) ?? false { return nil }
+        return Format(codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
+      }
+      return Array(known.prefix(SessionDescription.Limits.knownFormats))
+    }
   }
 
-  /// What the other side will take as feedback on a format: `nack`, `nack pli`, … (RFC 4585).
-  package func feedback(of type: UInt8) -> Set<String> {
-    Set(
-      values("rtcp-fb").compactMap { value in
-        let words = value.split(separator: " ", maxSplits: 1)
-        return words.count == 2 && (words[0] == "*" || UInt8(words[0]) == type) ? String(words[1]) : nil
-      })
-  }
-
-  /// Header extensions by name (RFC 8285); of two of one name the first.
-  package var extensions: [(id: UInt8, uri: String)] {
+  private static func extensions(_ values: [String]) -> [(id: UInt8, uri: String)] {
     var result: [(id: UInt8, uri: String)] = []
-    for value in values("extmap") {
-      let words = value.split(separator: " ")
-      guard words.count >= 2, let id = UInt8(words[0].prefix { $0 != "/" }), (1...14).contains(id),
-        !result.contains(where: { $0.id == id || $0.uri == words[1] })
+    for value in values {
+      ReadingSteps.count()
+      let words = value.words()
+      guard words.count >= 2, let id = UInt8(words[0].words("/").first ?? ""), (1...14).contains(id),
+        !result.contains(where: { $0.id == id || $0.uri == words[1] })  // it holds 14 at most
       else { continue }
       result.append((id, String(words[1])))
     }
     return result
   }
 
-  /// The sources of the medium, and which retransmit which (RFC 5576, `FID`).
-  package var sources: [(ssrc: UInt32, rtx: UInt32?)] {
+  private static func sources(_ values: [String], groups: [String]) -> [(ssrc: UInt32, rtx: UInt32?)] {
     var retransmissions: [UInt32: UInt32] = [:]
-    for value in values("ssrc-group") {
-      let words = value.split(separator: " ")
+    for group in groups {
+      ReadingSteps.count()
+      let words = group.words()
       guard words.count == 3, words[0] == "FID", let original = UInt32(words[1]), let rtx = UInt32(words[2]) else {
         continue
       }
       retransmissions[original] = rtx
     }
-    var result: [(ssrc: UInt32, rtx: UInt32?)] = []
-    for value in values("ssrc") {
-      guard let ssrc = value.split(separator: " ").first.flatMap({ UInt32($0) }), ssrc != 0,
-        !retransmissions.values.contains(ssrc), !result.contains(where: { $0.ssrc == ssrc })
-      else { continue }
-      result.append((ssrc, retransmissions[ssrc]))
+    var left = Set(retransmissions.values)  // those that have been listed, too
+    return values.compactMap { value in
+      ReadingSteps.count()
+      guard let ssrc = UInt32(value.twoWords.first), ssrc != 0, left.insert(ssrc).inserted else { return nil }
+      return (ssrc, retransmissions[ssrc])
     }
-    return result
   }
 
   /// The layers that it will send, in the order of `a=simulcast` (RFC 8853), without those that begin paused.
   package var sentLayers: [String] {
     guard let value = value("simulcast") else { return [] }
-    let words = value.split(separator: " ")
+    let words = value.words()
     guard let place = words.firstIndex(of: "send"), words.indices.contains(place + 1) else { return [] }
-    let known = Set(values("rid").compactMap { $0.split(separator: " ").first.map(String.init) })
-    return words[place + 1].split(separator: ";").compactMap { alternatives in
-      guard let first = alternatives.split(separator: ",").first, !first.hasPrefix("~") else { return nil }
+    let known = Set(values("rid").map { String($0.twoWords.first) })
+    return words[place + 1].words(";").compactMap { alternatives in
+      guard let first = alternatives.words(",").first, !first.hasPrefix("~") else { return nil }
       let rid = String(first)
       return known.contains(rid) && rid.utf8.count <= 16 ? rid : nil
     }
@@ -173,7 +233,9 @@ package struct MediaDescription: Hashable, Sendable {
 
   // MARK: ICE
 
-  package var candidates: [ICECandidate] { values("candidate").compactMap { ICECandidate(parsing: $0) } }
+  package var candidates: [ICECandidate] {
+    values("candidate").prefix(SessionDescription.Limits.candidates).compactMap { ICECandidate(parsing: $0) }
+  }
 }
 
 extension Codec {
@@ -199,7 +261,7 @@ extension Codec {
 extension ICECandidate {
   /// RFC 8839 section 5.1; nil for other transports than UDP, other components than the first, and host names.
   package init?(parsing value: String) {
-    let words = value.split(separator: " ")
+    let words = value.words()
     guard words.count >= 8, words[1] == "1", words[2].lowercased() == "udp", let priority = UInt32(words[3]),
       let port = UInt16(words[5]), words[6] == "typ", let kind = Kind(rawValue: String(words[7]))
     else { return nil }
@@ -212,11 +274,33 @@ extension ICECandidate {
   package var sdpValue: String { "\(foundation) 1 udp \(priority) \(host) \(port) typ \(kind.rawValue)" }
 }
 
+extension StringProtocol where SubSequence == Substring {
+  /// The parts between separators, without the empty ones. By bytes: a description is ASCII where anything goes by it.
+  /// - Parameter atMost: so many parts; the last is all the rest.
+  func words(_ separator: Unicode.Scalar = " ", atMost count: Int = .max) -> [Substring] {
+    let byte = UInt8(ascii: separator)
+    var (parts, rest): ([Substring], Substring) = ([], self[startIndex...])
+    while parts.count < count - 1, let place = rest.utf8.firstIndex(of: byte) {
+      ReadingSteps.count()
+      if place > rest.startIndex { parts.append(rest[..<place]) }
+      rest = rest[rest.utf8.index(after: place)...]
+    }
+    if !rest.isEmpty { parts.append(rest) }
+    return parts
+  }
+
+  /// What is before the first space, and behind it.
+  var twoWords: (first: Substring, rest: Substring) {
+    let words = words(atMost: 2)
+    return (words.first ?? "", words.count == 2 ? words[1] : "")
+  }
+}
+
 extension Substring {
   fileprivate var trimmedSpaces: String {
-    var rest = self
-    while rest.first == " " || rest.first == "\t" { rest.removeFirst() }
-    while rest.last == " " || rest.last == "\t" { rest.removeLast() }
-    return String(rest)
+    var rest = utf8
+    while rest.first == 0x20 || rest.first == 0x09 { rest.removeFirst() }
+    while rest.last == 0x20 || rest.last == 0x09 { rest.removeLast() }
+    return String(Substring(rest))
   }
 }

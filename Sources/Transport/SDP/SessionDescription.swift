@@ -1,3 +1,5 @@
+import KoineBase
+
 /// A session description (RFC 8866) as browsers write it (RFC 8829): the parts that calls need as values, everything else
 /// kept as it came.
 ///
@@ -12,20 +14,33 @@ package struct SessionDescription: Hashable, Sendable {
 
     /// - Parameter text: of an `a=` line.
     init(parsing text: Substring) {
-      let colon = text.firstIndex(of: ":")
+      let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
       name = String(text[..<(colon ?? text.endIndex)])
-      value = colon.map { String(text[text.index(after: $0)...]) }
+      value = colon.map { String(text[text.utf8.index(after: $0)...]) }
     }
 
     var line: String { value.map { "a=\(name):\($0)" } ?? "a=\(name)" }
   }
 
-  /// Nothing that a browser writes comes near these.
-  package enum Limits {
-    package static let bytes = 1024 * 1024
+  /// How large a description may be.
+  package struct Limits: Sendable {
+    /// Of text in bytes.
+    package var bytes: Int
+    package var media: Int
+
+    /// For a client that is not in a room yet: it describes what it sends itself.
+    package static let joining = Limits(bytes: 64 * 1024, media: 64)
+    /// For a participant. A browser describes each track that it receives with all formats that it knows, some 5 kB.
+    package static let joined = Limits(bytes: 1024 * 1024, media: 512)
+
+    // Of any description; nothing that a browser writes comes near these.
     package static let line = 16 * 1024
-    package static let media = 512
-    package static let attributes = 8_192
+    /// Of one medium, and of the session.
+    package static let attributes = 1_024
+    /// Of one medium: RTP has 128 payload types.
+    package static let formats = 128
+    package static let knownFormats = 16
+    package static let candidates = 64
   }
 
   /// Of the `o=` line.
@@ -42,14 +57,14 @@ package struct SessionDescription: Hashable, Sendable {
   }
 
   /// - Throws: `SDPError`.
-  package init(parsing text: String) throws(SDPError) {
-    guard text.utf8.count <= Limits.bytes else { throw .tooLarge }
+  package init(parsing text: String, limits: Limits = .joined) throws(SDPError) {
+    guard text.utf8.count <= limits.bytes else { throw .tooLarge }
     var origin: (id: String, version: UInt64)?
     var hasVersion = false
-    var attributes: [Attribute] = []
-    var media: [MediaDescription] = []
-    var count = 0
+    // The session's, then each medium's.
+    var sections: [(line: MediaDescription.Line?, attributes: [Attribute])] = [(nil, [])]
     for bytes in text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+      ReadingSteps.count()
       guard bytes.count <= Limits.line else { throw .tooLarge }
       guard bytes.count >= 2, bytes.dropFirst().first == UInt8(ascii: "="), let first = bytes.first, first < 0x80 else {
         throw .malformed("not a line")
@@ -61,28 +76,24 @@ package struct SessionDescription: Hashable, Sendable {
       case "v":
         guard value == "0", !hasVersion else { throw .malformed("v=\(value.prefix(16))") }
         hasVersion = true
-      case "o": if media.isEmpty { origin = try Self.origin(value) }
+      case "o": if sections.count == 1 { origin = try Self.origin(value) }
       case "m":
-        guard media.count < Limits.media else { throw .tooLarge }
-        media.append(try MediaDescription(parsing: value))
+        guard sections.count <= limits.media else { throw .tooLarge }
+        sections.append((try MediaDescription.Line(parsing: value), []))
       case "a":
-        count += 1
-        guard count <= Limits.attributes else { throw .tooLarge }
-        if media.isEmpty {
-          attributes.append(Attribute(parsing: value))
-        } else {
-          media[media.count - 1].attributes.append(Attribute(parsing: value))
-        }
+        guard sections[sections.count - 1].attributes.count < Limits.attributes else { throw .tooLarge }
+        sections[sections.count - 1].attributes.append(Attribute(parsing: value))
       default: break  // names, times, bandwidths, connections: nothing here goes by them
       }
     }
     guard let origin else { throw .malformed("no o= line") }
     (sessionID, version) = origin
-    (self.attributes, self.media) = (attributes, media)
+    attributes = sections[0].attributes
+    media = sections.compactMap { section in section.line.map { MediaDescription($0, section.attributes) } }
   }
 
   private static func origin(_ value: Substring) throws(SDPError) -> (String, UInt64) {
-    let fields = value.split(separator: " ")
+    let fields = value.words()
     guard fields.count == 6, let version = UInt64(fields[2]) else { throw .malformed("o=\(value.prefix(64))") }
     return (String(fields[1]), version)
   }
@@ -108,7 +119,7 @@ package struct SessionDescription: Hashable, Sendable {
   /// The mids that share one transport (RFC 9143).
   package var bundle: [String] {
     for attribute in attributes where attribute.name == "group" {
-      guard let words = attribute.value?.split(separator: " "), words.first == "BUNDLE" else { continue }
+      guard let words = attribute.value?.words(), words.first == "BUNDLE" else { continue }
       return words.dropFirst().map(String.init)
     }
     return []
@@ -123,7 +134,7 @@ package struct SessionDescription: Hashable, Sendable {
       throw .malformed("ice-ufrag or ice-pwd of a wrong length")
     }
     // Some offer several hashes of one certificate.
-    let prints = (media.flatMap { $0.values("fingerprint") } + values("fingerprint")).map { $0.split(separator: " ") }
+    let prints = (media.flatMap { $0.values("fingerprint") } + values("fingerprint")).map { $0.words() }
     guard let words = prints.first(where: { $0.count == 2 && $0[0].lowercased() == "sha-256" }) else {
       throw .missing("fingerprint by sha-256")
     }
