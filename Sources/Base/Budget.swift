@@ -18,6 +18,8 @@ package struct Budget: Sendable {
     return true
   }
 
+  package func holds(_ amount: Double = 1, at now: Tick) -> Bool { filling(at: now) >= amount }
+
   /// Whether nothing of what was taken before counts any more.
   package func isFull(at now: Tick) -> Bool { filling(at: now) >= burst }
 

@@ -67,8 +67,11 @@ package struct KnownIdentity: Hashable, Sendable {
 }
 
 /// Checks what lets a participant in. The router knows nothing of tokens; whoever runs it says what they mean.
+///
+/// Each message with a credential is checked once: by the router's owner, which hands the verdict to `Router.handle`, or by
+/// the router itself, inline, where its owner gives none.
 package struct Authorization: Sendable {
-  /// Called once per join, inline: it must not wait for anything.
+  /// Must not wait for anything.
   package var check: @Sendable (Join) -> Result<Grants, Failure>
 
   /// What an identity that wants to ring and be rung is called in truth. Inline, too.
@@ -85,4 +88,46 @@ package struct Authorization: Sendable {
 
   /// Lets everybody in and do everything.
   package static let open = Authorization { _ in .success(.open) }
+
+  package func verdict(on question: CredentialQuestion) -> CredentialVerdict {
+    switch question {
+    case .join(let join), .renewal(let join): .participant(check(join))
+    case .identity(let register): .identity(checkIdentity(register))
+    }
+  }
+}
+
+/// A credential to be checked, with what its bearer wants to be.
+package enum CredentialQuestion: Sendable {
+  case join(Join)
+  /// A participant's own facts with its new credential.
+  case renewal(Join)
+  case identity(Register)
+
+  package var credential: String? {
+    switch self {
+    case .join(let join), .renewal(let join): join.credential
+    case .identity(let register): register.credential
+    }
+  }
+
+  package func refused(_ failure: Failure) -> CredentialVerdict {
+    switch self {
+    case .join, .renewal: .participant(.failure(failure))
+    case .identity: .identity(.failure(failure))
+    }
+  }
+}
+
+/// What `Authorization` has answered to a `CredentialQuestion`.
+package enum CredentialVerdict: Sendable {
+  case participant(Result<Grants, Failure>)
+  case identity(Result<KnownIdentity, Failure>)
+
+  package var failure: Failure? {
+    switch self {
+    case .participant(.failure(let failure)), .identity(.failure(let failure)): failure
+    case .participant, .identity: nil
+    }
+  }
 }

@@ -5,8 +5,8 @@ import KoineTransport
 // Who comes into which room, and who has to wait before it.
 
 extension Router {
-  func admit(_ join: Join, on connection: Connection, at now: Tick) {
-    switch admission(join, at: now) {
+  func admit(_ join: Join, _ verdict: CredentialVerdict?, on connection: Connection, at now: Tick) {
+    switch admission(join, verdict, at: now) {
     case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
     case .success(let grants):
       let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
@@ -98,14 +98,14 @@ extension Router {
 
   // MARK: What is asked of those who come
 
-  private func admission(_ join: Join, at now: Tick) -> Result<Grants, Failure> {
+  private func admission(_ join: Join, _ verdict: CredentialVerdict?, at now: Tick) -> Result<Grants, Failure> {
     guard join.version == SignalingVersion.current else {
       return .failure(SignalingError.unknownVersion(join.version).failure)
     }
     guard !join.room.isEmpty, join.participantID != "" else {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
-    let answer = configuration.authorization.check(join)
+    let answer = answer(join, verdict)
     guard case .success(let grants) = answer else { return answer }
     guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
     if let validFor = grants.validFor, validFor <= .zero {
@@ -142,6 +142,10 @@ extension Router {
     Failure(.forbidden, "“\(id)” \(`where`): only a credential that names this participant takes its place")
   }
 
+  private func answer(_ join: Join, _ verdict: CredentialVerdict?) -> Result<Grants, Failure> {
+    if case .participant(let answer) = verdict { answer } else { configuration.authorization.check(join) }
+  }
+
   /// - Parameter id: nil for one that will be new.
   private func lackOfRoom(for id: String?, _ join: Join, _ grants: Grants) -> Failure? {
     let participant = Participant(join, id: id ?? "", grants)
@@ -171,13 +175,9 @@ extension Router {
   }
 
   /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
-  func renew(_ credential: String, of member: Member, at now: Tick) {
-    let join = Join(
-      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
-      externalID: member.externalID, attributes: member.attributes,
-      description: Description(member.seat.peer.localDescription))
+  func renew(_ credential: String, _ verdict: CredentialVerdict?, of member: Member, at now: Tick) {
     let failure: Failure
-    switch configuration.authorization.check(join) {
+    switch answer(renewal(credential, of: member), verdict) {
     case .failure(let reason): failure = reason
     case .success(let grants):
       let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
@@ -192,6 +192,14 @@ extension Router {
       }
     }
     outbox.post(.failed(request: nil, failure), to: member.connection)
+  }
+
+  /// The join that a participant with this credential would have made.
+  func renewal(_ credential: String, of member: Member) -> Join {
+    Join(
+      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
+      externalID: member.externalID, attributes: member.attributes,
+      description: Description(member.seat.peer.localDescription))
   }
 
   // MARK: Places

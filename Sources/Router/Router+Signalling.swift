@@ -44,7 +44,22 @@ extension Router {
     outbox.post(.failed(request: message.request, failure), to: connection.id)
   }
 
-  package func handle(_ message: ClientMessage, on line: ConnectionID, at now: Tick) {
+  /// What `Authorization` has to be asked before `message` can be handled; nil for a message that no credential decides.
+  package func credentialQuestion(of message: ClientMessage, on line: ConnectionID) -> CredentialQuestion? {
+    guard let connection = connections.holder(on: line) else { return nil }
+    switch message {
+    case .join(let join) where connection.member == nil && !lobby.isWaiting(connection.id): return .join(join)
+    case .renew(let credential): return connection.member.map { .renewal(renewal(credential, of: $0)) }
+    case .register(let register): return .identity(register)
+    default: return nil
+    }
+  }
+
+  /// - Parameter verdict: on the message's credential, where it has been checked already; without it the credential is
+  ///   checked inline.
+  package func handle(
+    _ message: ClientMessage, authorization verdict: CredentialVerdict? = nil, on line: ConnectionID, at now: Tick
+  ) {
     guard let connection = connections.holder(on: line) else { return }
     heard(from: connection, isCounted: message.isCounted)
     if message.isCounted { counts.messages += 1 }
@@ -58,8 +73,8 @@ extension Router {
         return outbox.post(
           .failed(request: nil, Failure(.wrongState, "already in a room, or before it")), to: connection.id)
       }
-      return admit(join, on: connection, at: now)
-    case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, on: connection, at: now)
+      return admit(join, verdict, on: connection, at: now)
+    case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, verdict, on: connection, at: now)
     case .close:
       guard let member = connection.member, member.grants.canModerate else { break }
       return close(room: member.room.name, at: now)
@@ -77,18 +92,22 @@ extension Router {
     let room = member.room
     switch message {
     case .restartMedia(let description): restartMedia(of: member, description, at: now)
-    case .renew(let credential): renew(credential, of: member, at: now)
+    case .renew(let credential): renew(credential, verdict, of: member, at: now)
     default: room.handle(message, of: member, at: now)
     }
     settle(room, at: now)
   }
 
-  private func handleRinging(_ message: ClientMessage, on connection: Connection, at now: Tick) {
+  private func handleRinging(
+    _ message: ClientMessage, _ verdict: CredentialVerdict?, on connection: Connection, at now: Tick
+  ) {
     var failure: Failure?
     let id = connection.id
     switch message {
     case .register(let register):
-      switch configuration.authorization.checkIdentity(register) {
+      let answer =
+        if case .identity(let answer) = verdict { answer } else { configuration.authorization.checkIdentity(register) }
+      switch answer {
       case .success(let known):
         offerResumption(on: connection)
         switchboard.register(known.identity, name: known.name, on: id)

@@ -43,7 +43,7 @@ final class BrowserEnd {
   private var wanted: [String: Wanted] = [:]
   private var exchange: Exchange?
   /// While one is under way: the browser waits for its answer, unless it is no browser.
-  private var waiting: BrowserOffer?
+  private var waiting: (offer: BrowserOffer, description: SessionDescription)?
   private var nextRequest = 1
 
   init(sessionID: String) { self.sessionID = sessionID }
@@ -51,45 +51,58 @@ final class BrowserEnd {
   /// Whether a join has been asked for.
   var hasBegun: Bool { local != nil || waiting != nil }
 
+  /// Whether it is in a room: its offers are answered.
+  var hasJoined: Bool { local != nil }
+
   // MARK: From the client
 
-  func take(_ message: BrowserMessage) -> [Action] {
+  /// - Parameter read: the message's offer, where it has been read already.
+  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>? = nil) -> [Action] {
     switch message {
     case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe),
       .other(.restartMedia):
       return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
     case .other(let message): return [.route(message)]
-    case .join(let join, let offer): return self.join(join, offer)
+    case .join(let join, let offer):
+      guard local == nil else {
+        return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room")))]
+      }
+      return self.join(join, offer, read ?? self.read(offer))
     case .offer(let offer):
       guard local != nil else { return [.tell(.failed(request: nil, Failure(.wrongState, "join first")))] }
-      guard exchange == nil else {
-        waiting = offer
-        return []
+      switch read ?? self.read(offer) {
+      case .failure(let error): return [.tell(.failed(request: nil, Failure(.malformed, "\(error)")))]
+      case .success(let description):
+        guard exchange == nil else {
+          waiting = (offer, description)
+          return []
+        }
+        return begin(offer, description)
       }
-      return begin(offer)
     }
   }
 
-  private func join(_ join: Join, _ offer: BrowserOffer) -> [Action] {
-    guard local == nil else {
-      return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room")))]
+  private func read(_ offer: BrowserOffer) -> Result<SessionDescription, SDPError> {
+    Result { () throws(SDPError) in
+      try SessionDescription(parsing: offer.sdp, limits: hasJoined ? .joined : .joining)
     }
+  }
+
+  private func join(
+    _ join: Join, _ offer: BrowserOffer, _ read: Result<SessionDescription, SDPError>
+  ) -> [Action] {
     do throws(SDPError) {
-      let description = try SessionDescription(parsing: offer.sdp)
+      let description = try read.get()
       var join = join
       join.description = Description(try description.peerDescription())
-      waiting = offer
+      waiting = (offer, description)
       return [.speak(Dialect(description)), .route(.join(join))]
     } catch {
       return [.tell(.refused(Failure(.malformed, "\(error)")))]
     }
   }
 
-  private func begin(_ offer: BrowserOffer) -> [Action] {
-    let description: SessionDescription
-    do throws(SDPError) { description = try SessionDescription(parsing: offer.sdp) } catch {
-      return [.tell(.failed(request: nil, Failure(.malformed, "\(error)")))]
-    }
+  private func begin(_ offer: BrowserOffer, _ description: SessionDescription) -> [Action] {
     var actions = [Action.speak(Dialect(description))]
     var exchange = Exchange(number: offer.number, offer: description)
     let media = Dictionary(description.media.compactMap { medium in medium.mid.map { ($0, medium) } }) { first, _ in
@@ -157,9 +170,9 @@ final class BrowserEnd {
     switch message {
     case .joined(let joined):
       local = joined.description
-      guard let offer = waiting else { return [.tell(message)] }
+      guard let (offer, description) = waiting else { return [.tell(message)] }
       waiting = nil
-      return [.tell(message)] + begin(offer)
+      return [.tell(message)] + begin(offer, description)
     case .refused, .ended:
       (local, exchange, waiting) = (nil, nil, nil)
       sent.removeAll()
@@ -195,9 +208,9 @@ final class BrowserEnd {
       answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
       receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
     var actions = [Action.answer(BrowserAnswer(number: done.number, sdp: answer.text))]
-    if let next = waiting {
+    if let (offer, description) = waiting {
       waiting = nil
-      actions += begin(next)
+      actions += begin(offer, description)
     }
     return actions
   }

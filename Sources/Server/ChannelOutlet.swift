@@ -39,6 +39,8 @@ final class ChannelOutlet: SignalOutlet {
     channel.eventLoop.execute { [self] in write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil) }
   }
 
+  func close() { channel.eventLoop.execute { [self] in close(.policyViolation) } }
+
   private func write(_ json: ByteBuffer?, _ message: ServerMessage?) {
     if let json, json.readableBytes + Self.frameOverhead <= limit { return write(json, as: .text) }
     // Without it the client's view of the room would have a hole.

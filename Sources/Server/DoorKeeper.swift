@@ -83,7 +83,7 @@ final class DoorKeeper: Sendable {
   }
 
   /// Addresses that are none, as of a local socket, are one visitor's.
-  private static func visitor(_ address: String) -> KoineBase.SocketAddress? {
+  static func visitor(_ address: String) -> KoineBase.SocketAddress? {
     guard let address = KoineBase.SocketAddress(address, port: 0), address.family == .ipv6 else {
       return KoineBase.SocketAddress(address, port: 0)
     }

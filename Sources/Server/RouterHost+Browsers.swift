@@ -8,20 +8,25 @@ import Logging
 extension RouterHost {
   /// From any thread.
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
-    post { [self] in
-      guard let browser = browsers.holder(on: line) else { return }
-      switch message {
-      case .success(let message): take(message, of: browser, on: line, at: now)
-      case .failure(let error):
-        hear(from: browser, isCounted: true)
-        // Without its number: here requests are the translation's own.
-        router?.refuse(UnreadableMessage(error), on: browser.id)
-      }
-      endTurn(at: now)
+    receive(.browser(message), on: line)
+  }
+
+  func take(
+    _ message: Result<BrowserMessage, SignalingError>, _ checked: Check.Result, on line: ConnectionID, at now: Tick
+  ) {
+    guard let browser = browsers.holder(on: line) else { return }
+    switch message {
+    case .success(let message): take(message, checked, of: browser, on: line, at: now)
+    case .failure(let error):
+      hear(from: browser, isCounted: true)
+      // Without its number: here requests are the translation's own.
+      router?.refuse(UnreadableMessage(error), on: browser.id)
     }
   }
 
-  private func take(_ message: BrowserMessage, of browser: Browser, on line: ConnectionID, at now: Tick) {
+  private func take(
+    _ message: BrowserMessage, _ checked: Check.Result, of browser: Browser, on line: ConnectionID, at now: Tick
+  ) {
     hear(from: browser, isCounted: message.isCounted)
     switch message {
     case .other(.heard(let count)): browser.conversation.told(heard: count)
@@ -30,7 +35,10 @@ extension RouterHost {
     case .other(.bye):
       browsers.remove(browser)
       router?.handle(.bye, on: browser.id, at: now)
-    default: carryOut(browser.end.take(message), of: browser, at: now)
+    case .join(let join, _) where checked.verdict?.failure != nil:
+      // Its offer has not been read; the router only refuses.
+      route(.join(join), checked.verdict, on: browser.id, at: now)
+    default: carryOut(browser.end.take(message, offer: checked.offer), checked.verdict, of: browser, at: now)
     }
   }
 
@@ -78,10 +86,12 @@ extension RouterHost {
     carryOut(browser.end.hear(message), of: browser, at: now)
   }
 
-  private func carryOut(_ actions: [BrowserEnd.Action], of browser: Browser, at now: Tick) {
+  private func carryOut(
+    _ actions: [BrowserEnd.Action], _ verdict: CredentialVerdict? = nil, of browser: Browser, at now: Tick
+  ) {
     for action in actions {
       switch action {
-      case .route(let message): route(message, on: browser.id, at: now)
+      case .route(let message): route(message, verdict, on: browser.id, at: now)
       case .speak(let dialect): router?.speak(dialect, on: browser.id)
       case .tell(let message): tell(.message(message), to: browser)
       case .answer(let answer): tell(.answer(answer), to: browser)
@@ -96,7 +106,7 @@ extension RouterHost {
 
   /// On the line there is; without one it waits, if it was said.
   private func send(_ word: BrowserWord, to browser: Browser) {
-    guard let outlet = browser.line.flatMap({ outlets[$0] }) else { return }
+    guard let outlet = browser.line.flatMap({ lines[$0]?.outlet }) else { return }
     switch word {
     case .message(let message): outlet.send(SharedMessage(message))
     case .answer(let answer): outlet.send(answer)

@@ -11,6 +11,8 @@ import Logging
 protocol SignalOutlet: AnyObject, Sendable {
   func send(_ message: SharedMessage)
   func send(_ answer: BrowserAnswer)
+  /// Closes the connection once everything sent before has been written.
+  func close()
 }
 
 /// A router on its sockets, and the connections of those who speak with it.
@@ -20,12 +22,15 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   private let place = LoopPlace()
   private let configuration: ServerConfiguration
   private let logger: Logger
-  private let authorization: Lock<Authorization>
+  private let currentAuthorization: Lock<Authorization>
   /// Lets the server's own services in, whoever else is.
   private let ownKey: SigningKey?
   private(set) var router: Router?
-  /// By their lines.
-  private(set) var outlets: [ConnectionID: any SignalOutlet] = [:]
+  var lines: [ConnectionID: ClientLine] = [:]
+  /// Closed at the end of the turn, when their last messages have been sent.
+  private var closingLines: [ConnectionID] = []
+  let checker = CredentialChecker()
+  var refusedCredentials = RefusedCredentials()
   var browsers = LineTable<Browser>()
   var stays = Stays()
   private var crew: Crew?
@@ -41,8 +46,10 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     logger = configuration.logger
-    authorization = Lock(Authorization(configuration.access))
-    ownKey = try? SigningKey(generating: .p256)
+    // With a name, so that a pass of the server's own is checked by this key alone, and a stranger's token is not.
+    let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
+    self.ownKey = ownKey
+    currentAuthorization = Lock(Authorization(configuration.access, ownKey))
   }
 
   var now: Tick { Scheduler.real.now }
@@ -89,16 +96,9 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
-    let own = (try? ownKey?.verificationKey).map { Authorization(.keys([$0])) }
     routerConfiguration.authorization = Authorization(
-      check: { [authorization] join in
-        let answer = authorization.withLock { $0 }.check(join)
-        guard case .failure(let failure) = answer, failure.code == .unauthorized,
-          case .success(let grants)? = own?.check(join)
-        else { return answer }
-        return .success(grants)
-      },
-      checkIdentity: { [authorization] in authorization.withLock { $0 }.checkIdentity($0) })
+      check: { [currentAuthorization] in currentAuthorization.withLock { $0 }.check($0) },
+      checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
     routerConfiguration.attendant = configuration.attendant
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
@@ -146,26 +146,36 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
     router = nil
     crew = nil
     ways.removeAll()
-    outlets.removeAll()
+    lines.removeAll()
     browsers = LineTable()
     for address in addresses { place.close(boundAddresses[address] ?? address) }
     addresses.removeAll()
     place.rest()
   }
 
+  /// A job that came after the end has made the loop's place again.
+  func restIfStopped() { if router == nil { place.rest() } }
+
   // MARK: Connections: from any thread
 
-  func admit(_ access: ServerConfiguration.Access) { authorization.withLock { $0 = Authorization(access) } }
+  func admit(_ access: ServerConfiguration.Access) { authorization = Authorization(access, ownKey) }
 
-  /// - Parameter isBrowser: whether it describes its media by SDP.
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool) -> ConnectionID {
+  var authorization: Authorization {
+    get { currentAuthorization.withLock { $0 } }
+    set { currentAuthorization.withLock { $0 = newValue } }
+  }
+
+  /// - Parameters:
+  ///   - isBrowser: whether it describes its media by SDP.
+  ///   - address: of the client, without the port.
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, from address: String = "") -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
         return number
       })
     post { [self] in
-      outlets[connection] = outlet
+      lines[connection] = ClientLine(outlet: outlet, visitor: DoorKeeper.visitor(address))
       if isBrowser { browsers.open(connection) }
       router?.open(connection, at: now)
     }
@@ -174,7 +184,7 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
 
   func close(_ line: ConnectionID, isBrowser: Bool) {
     post { [self] in
-      outlets[line] = nil
+      lines[line] = nil
       if !isBrowser {
         stays.lose(line, at: now)?.info("connection lost")
         router?.lose(line, at: now)
@@ -187,18 +197,21 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
   }
 
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
-    post { [self] in
-      switch message {
-      case .success(let message): route(message, on: connection, at: now)
-      case .failure(let unreadable): router?.refuse(unreadable, on: connection)
-      }
-      endTurn(at: now)
-    }
+    receive(.native(message), on: connection)
   }
 
-  func route(_ message: ClientMessage, on connection: ConnectionID, at now: Tick) {
+  func route(
+    _ message: ClientMessage, _ verdict: CredentialVerdict? = nil, on connection: ConnectionID, at now: Tick
+  ) {
     note(message, on: connection)
-    router?.handle(message, on: connection, at: now)
+    router?.handle(message, authorization: verdict, on: connection, at: now)
+  }
+
+  /// Handles nothing more that comes on the line, and closes it when what it is owed has been sent.
+  func close(afterTurn line: ConnectionID) {
+    guard lines[line]?.isClosing == false else { return }
+    lines[line]?.isClosing = true
+    closingLines.append(line)
   }
 
   /// From any thread. nil once the router is closed.
@@ -245,9 +258,11 @@ final class RouterHost: UDPLoopClient, @unchecked Sendable {
       } else {
         let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
         last = shared
-        outlets[connection]?.send(shared)
+        lines[connection]?.outlet.send(shared)
       }
     }
+    for line in closingLines { lines[line]?.outlet.close() }
+    closingLines = []
     // Before anything is answered: what the answers bring must come through.
     if armour.mustChange(router, at: now) {
       for address in addresses { place.expect(from: router.sources, at: boundAddresses[address] ?? address) }
@@ -318,11 +333,11 @@ extension RouterLimits {
 }
 
 extension Authorization {
-  fileprivate init(_ access: ServerConfiguration.Access) {
+  fileprivate init(_ access: ServerConfiguration.Access, _ ownKey: SigningKey?) {
     self =
       switch access {
       case .open: .embedded
-      case .keys(let keys): .tokens(trusting: .keys(keys))
+      case .keys(let keys): .tokens(trusting: .keys(keys + [try? ownKey?.verificationKey].compactMap(\.self)))
       }
   }
 }

@@ -40,7 +40,8 @@ final class SignalHandler: ChannelInboundHandler {
   func handlerAdded(context: ChannelHandlerContext) {
     let outlet = ChannelOutlet(channel: context.channel, limit: limits.unreadBytes)
     self.outlet = outlet
-    connection = host.open(outlet, isBrowser: isBrowser)
+    connection = host.open(
+      outlet, isBrowser: isBrowser, from: context.channel.remoteAddress?.ipAddress ?? "")
     lastHeard = .now()
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pings = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.pingInterval, delay: Self.pingInterval) { _ in

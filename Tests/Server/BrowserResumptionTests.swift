@@ -14,6 +14,7 @@ import Testing
 
     func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
     func send(_ answer: BrowserAnswer) { answered.withLock { $0 += 1 } }
+    func close() {}
 
     var messages: [ServerMessage] { told.withLock { $0 } }
     var answers: Int { answered.withLock { $0 } }
@@ -35,7 +36,10 @@ import Testing
   private let host = RouterHost(ServerConfiguration(access: .open, logger: .silent))
 
   /// - Returns: once everything said before has been done.
-  private func settle() async throws { _ = try #require(await host.statistics()) }
+  private func settle() async throws {
+    while await host.pendingChecks() > 0 {}
+    _ = try #require(await host.statistics())
+  }
 
   private func say(_ message: ClientMessage, on line: ConnectionID) { host.take(.success(.other(message)), on: line) }
 

@@ -1,0 +1,77 @@
+import Dispatch
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+
+/// Checks credentials and reads offers on one thread of its own: work that strangers can ask for takes no time from the
+/// network loop.
+///
+/// Participants and strangers have a queue each, served in turns, so that a flood of joins does not hold up the offers and
+/// renewals of participants. Verdicts are not kept.
+final class CredentialChecker: Sendable {
+  enum Queue: Hashable, Sendable, CaseIterable { case participants, strangers }
+
+  /// Strangers' checks that wait at most. (A participant's connection has one check under way at a time.)
+  static let limit = 64
+
+  private struct State {
+    var waiting: [Queue: [@Sendable () -> Void]] = [:]
+    var last = Queue.strangers
+  }
+
+  private let state = Lock(State())
+  private let thread = DispatchQueue(label: "koine.credentials")
+
+  /// From any thread.
+  /// - Returns: false where too many wait; then `work` is not run.
+  func submit(to queue: Queue, _ work: @escaping @Sendable () -> Void) -> Bool {
+    let isAccepted = state.withLock { state in
+      guard queue == .participants || state.waiting[queue, default: []].count < Self.limit else { return false }
+      state.waiting[queue, default: []].append(work)
+      return true
+    }
+    if isAccepted { thread.async { [self] in next()?() } }
+    return isAccepted
+  }
+
+  private func next() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      let order: [Queue] = state.last == .strangers ? [.participants, .strangers] : [.strangers, .participants]
+      guard let queue = order.first(where: { state.waiting[$0]?.isEmpty == false }) else { return nil }
+      state.last = queue
+      return state.waiting[queue]?.removeFirst()
+    }
+  }
+}
+
+/// What has to be found out before a message is handled: whether its credential holds, and only then what its offer says.
+struct Check: Sendable {
+  var question: CredentialQuestion?
+  var sdp: String?
+
+  /// Offers without a credential and renewals come from participants.
+  var queue: CredentialChecker.Queue {
+    switch question {
+    case .join, .identity: .strangers
+    case .renewal, nil: .participants
+    }
+  }
+
+  struct Result: Sendable {
+    var verdict: CredentialVerdict?
+    /// nil where there is no offer, or the credential has been refused.
+    var offer: Swift.Result<SessionDescription, SDPError>?
+  }
+
+  func run(_ authorization: Authorization) -> Result {
+    let verdict = question.map { authorization.verdict(on: $0) }
+    guard verdict?.failure == nil, let sdp else { return Result(verdict: verdict) }
+    let limits: SessionDescription.Limits = question == nil ? .joined : .joining
+    return Result(
+      verdict: verdict,
+      offer: Swift.Result { () throws(SDPError) in try SessionDescription(parsing: sdp, limits: limits) })
+  }
+
+  func refused(_ failure: Failure) -> Result { Result(verdict: question?.refused(failure)) }
+}

@@ -1,0 +1,294 @@
+import Dispatch
+import Foundation
+import Glibc
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineServer
+
+/// Credentials are checked off the network loop, once each, and refused ones have a budget.
+@Suite(.timeLimit(.minutes(2))) struct CredentialCheckTests {
+  /// Keeps what one connection is sent.
+  private final class Inbox: SignalOutlet {
+    private struct State {
+      var messages: [ServerMessage] = []
+      var isClosed = false
+    }
+    private let state = Lock(State())
+
+    func send(_ message: SharedMessage) { state.withLock { $0.messages.append(message.message) } }
+    func send(_ answer: BrowserAnswer) {}
+    func close() { state.withLock { $0.isClosed = true } }
+
+    var messages: [ServerMessage] { state.withLock { $0.messages } }
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+    var refusals: [Failure.Code] {
+      messages.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }
+    }
+    var joined: Joined? { messages.lazy.compactMap { if case .joined(let joined) = $0 { joined } else { nil } }.first }
+  }
+
+  /// Counts what it is asked; believes every credential but `forged`, and waits before each answer while it is held.
+  private final class Gatekeeper: Sendable {
+    private let count = Lock(0)
+    private let gate = DispatchSemaphore(value: 0)
+    private let isHeld: Bool
+    private let delay: UInt32
+
+    /// - Parameter delay: what a check takes, in microseconds.
+    init(isHeld: Bool = false, delay: UInt32 = 0) { (self.isHeld, self.delay) = (isHeld, delay) }
+
+    var checks: Int { count.withLock { $0 } }
+    func letGo(_ count: Int) { for _ in 0..<count { gate.signal() } }
+
+    private func check(_ credential: String?) -> Failure? {
+      count.withLock { $0 += 1 }
+      if isHeld { gate.wait() }
+      if delay > 0 { usleep(delay) }
+      return credential == "forged" ? Failure(.unauthorized, "forged") : nil
+    }
+
+    var authorization: Authorization {
+      Authorization(
+        check: { [self] join in check(join.credential).map { .failure($0) } ?? .success(.everything) },
+        checkIdentity: { [self] register in
+          check(register.credential).map { .failure($0) }
+            ?? .success(KnownIdentity(identity: register.identity, name: register.name))
+        })
+    }
+  }
+
+  private let host = RouterHost(
+    ServerConfiguration(mediaAddresses: [.init(announced: .loopback())], access: .open, logger: .silent))
+
+  private func start(_ gatekeeper: Gatekeeper) async throws {
+    _ = try await host.start()
+    host.authorization = gatekeeper.authorization
+  }
+
+  private func join(_ credential: String?, on line: ConnectionID, room: String = "tea") {
+    let description = Description(
+      ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
+      lite: false, setup: .active)
+    host.take(
+      .success(ClientMessage.join(Join(room: room, credential: credential, name: "Ana", description: description))),
+      on: line)
+  }
+
+  private func until(_ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !condition() {
+      try #require(ContinuousClock.now < deadline, "within 20 s")
+      _ = await host.statistics()
+    }
+  }
+
+  private func settle() async {
+    while await host.pendingChecks() > 0 {}
+    _ = await host.statistics()
+  }
+
+  @Test func credentialOfJoinRegistrationAndRenewalIsCheckedOnceEach() async throws {
+    let gatekeeper = Gatekeeper()
+    try await start(gatekeeper)
+    let (ana, ben, browser) = (Inbox(), Inbox(), Inbox())
+    let line = host.open(ana, isBrowser: false)
+    join("good", on: line)
+    try await until { ana.joined != nil }
+    #expect(gatekeeper.checks == 1)
+    host.take(.success(ClientMessage.renew(credential: "newer")), on: line)
+    await settle()
+    #expect(gatekeeper.checks == 2)
+    let phone = host.open(ben, isBrowser: false)
+    host.take(.success(ClientMessage.register(Register(identity: "ben", name: "Ben", credential: "good"))), on: phone)
+    await settle()
+    #expect(gatekeeper.checks == 3)
+    #expect(ben.messages.contains { if case .registered = $0 { true } else { false } })
+    host.take(
+      .success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])),
+      on: host.open(browser, isBrowser: true))
+    try await until { browser.joined != nil }
+    #expect(gatekeeper.checks == 4)
+    await host.stop()
+  }
+
+  @Test func messagesBehindAJoinWaitForItsVerdictInOrder() async throws {
+    let gatekeeper = Gatekeeper(isHeld: true)
+    try await start(gatekeeper)
+    let (ana, ben) = (Inbox(), Inbox())
+    let line = host.open(ana, isBrowser: false)
+    join("good", on: line)
+    host.take(.success(ClientMessage.ping(1)), on: line)
+    host.take(.success(ClientMessage.attributes(["a": "b"])), on: line)
+    host.take(.success(ClientMessage.ping(2)), on: line)
+    // Another connection is answered at once.
+    host.take(.success(ClientMessage.ping(3)), on: host.open(ben, isBrowser: false))
+    try await until { ben.messages == [.pong(3)] }
+    #expect(ana.messages.isEmpty)
+    gatekeeper.letGo(1)
+    try await until { ana.messages.contains(.pong(2)) }
+    let places = [
+      ana.messages.firstIndex { if case .joined = $0 { true } else { false } }, ana.messages.firstIndex(of: .pong(1)),
+      ana.messages.firstIndex(of: .pong(2)),
+    ].compactMap(\.self)
+    #expect(places.count == 3 && places == places.sorted())
+    #expect(!ana.messages.contains { if case .failed = $0 { true } else { false } })
+    await host.stop()
+  }
+
+  @Test func connectionThatSaysTooMuchBehindItsJoinIsClosed() async throws {
+    let gatekeeper = Gatekeeper(isHeld: true)
+    try await start(gatekeeper)
+    let ana = Inbox()
+    let line = host.open(ana, isBrowser: false)
+    join("good", on: line)
+    for number in 0...ClientLine.limit { host.take(.success(ClientMessage.ping(number)), on: line) }
+    try await until { ana.isClosed }
+    gatekeeper.letGo(1)
+    await settle()
+    await host.stop()
+  }
+
+  @Test func joinBeyondTheQueueIsRefusedAndMayTryAgain() async throws {
+    let gatekeeper = Gatekeeper(isHeld: true)
+    try await start(gatekeeper)
+    let inboxes = (0..<CredentialChecker.limit + 11).map { _ in Inbox() }
+    join("good", on: host.open(inboxes[0], isBrowser: false))
+    try await until { gatekeeper.checks == 1 }  // it is no longer in the queue
+    let lines = inboxes.dropFirst().map { host.open($0, isBrowser: false) }
+    for line in lines { join("good", on: line) }
+    _ = await host.statistics()
+    #expect(inboxes.count { $0.refusals == [.tooMany] } == 10)
+    gatekeeper.letGo(inboxes.count)
+    try await until { inboxes.count { $0.joined != nil } == CredentialChecker.limit + 1 }
+    for line in lines.suffix(10) { join("good", on: line) }
+    try await until { inboxes.allSatisfy { $0.joined != nil } }
+    await host.stop()
+  }
+
+  @Test func addressWithManyRefusedCredentialsIsRefusedBeforeTheCheck() async throws {
+    let gatekeeper = Gatekeeper()
+    try await start(gatekeeper)
+    let inboxes = (0..<30).map { _ in Inbox() }
+    for inbox in inboxes {
+      join("forged", on: host.open(inbox, isBrowser: false, from: "192.0.2.1"))
+      await settle()
+    }
+    #expect(inboxes.prefix(20).allSatisfy { $0.refusals == [.unauthorized] })
+    #expect(inboxes.last?.refusals == [.tooMany])
+    // Some may have been checked in the time that the test took.
+    #expect((20..<30).contains(gatekeeper.checks))
+    let other = Inbox()
+    join("good", on: host.open(other, isBrowser: false, from: "192.0.2.2"))
+    try await until { other.joined != nil }
+    await host.stop()
+  }
+
+  @Test func budgetOfRefusedCredentialsFillsAgain() {
+    var refused = RefusedCredentials()
+    let (address, start) = (SocketAddress(ipv4: 0xC000_0201, port: 0), Tick(nanoseconds: 1_000_000_000_000))
+    for _ in 0..<20 {
+      #expect(refused.mayAsk(address, at: start))
+      refused.refused(address, at: start)
+    }
+    #expect(!refused.mayAsk(address, at: start))
+    #expect(refused.mayAsk(address, at: start + .milliseconds(201)))
+    refused.refused(nil, at: start + .seconds(60))
+    #expect(refused.remembered == 1)
+  }
+
+  @Test(arguments: [true, false]) func connectionIsClosedAfterFiveRefusedCredentials(isBrowser: Bool) async throws {
+    let gatekeeper = Gatekeeper()
+    try await start(gatekeeper)
+    let inbox = Inbox()
+    let line = host.open(inbox, isBrowser: isBrowser)
+    for number in 1...8 {
+      if isBrowser {
+        let text =
+          #"{"type":"join","version":1,"room":"tea","name":"Ana","credential":"forged","#
+          + #""offer":{"number":1,"sdp":"no description"}}"#
+        host.take(.success(try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }), on: line)
+      } else {
+        join("forged", on: line)
+      }
+      await settle()
+      #expect(inbox.isClosed == (number >= RefusedCredentials.perConnection))
+    }
+    #expect(inbox.refusals == [Failure.Code](repeating: .unauthorized, count: 5))
+    #expect(gatekeeper.checks == 5)
+    await host.stop()
+  }
+
+  /// While strangers keep the checker busy for seconds, a participant's checks on the media port are answered at once.
+  @Test func floodOfForgedJoinsDoesNotDelayAParticipantsChecks() async throws {
+    let gatekeeper = Gatekeeper(delay: 20_000)
+    try await start(gatekeeper)
+    let ana = Inbox()
+    join("good", on: host.open(ana, isBrowser: false))
+    try await until { ana.joined != nil }
+    let description = try #require(ana.joined?.description)
+    for number in 0..<400 {
+      join("forged", on: host.open(Inbox(), isBrowser: false, from: "198.51.100.\(number % 200)"))
+    }
+    let probe = try STUNProbe(of: description, from: "them")
+    var times: [Duration] = []
+    for _ in 0..<20 { times.append(try #require(await probe.roundTrip())) }
+    let pending = await host.pendingChecks()
+    #expect(pending > 0, "the flood still goes on")
+    #expect(times.sorted()[18] < .milliseconds(50), "\(times)")
+    gatekeeper.letGo(500)
+    await host.stop()
+  }
+}
+
+/// Asks a router's peer for its view of an address (RFC 8489), as the peer of a participant does.
+private struct STUNProbe: Sendable {
+  private let socket: Int32
+  private let port: UInt16
+  private let username: String
+  private let key: String
+
+  init(of description: Description, from ufrag: String) throws {
+    port = try #require(description.candidates.first).port
+    (username, key) = ("\(description.ufrag):\(ufrag)", description.password)
+    socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+    var limit = timeval(tv_sec: 5, tv_usec: 0)
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let status = withUnsafePointer(to: address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(status == 0)
+  }
+
+  /// nil where no answer comes within 5 s.
+  func roundTrip() async -> Duration? {
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async { done.resume(returning: wait()) }
+    }
+  }
+
+  private func wait() -> Duration? {
+    var request = STUNMessage(
+      .request, STUNMessage.TransactionID(high: UInt32.random(in: 0 ... .max), low: UInt64.random(in: 0 ... .max)))
+    (request.username, request.priority, request.controlling) = (username, 1, 1)
+    var bytes = [UInt8](repeating: 0, count: 1_500)
+    let begun = ContinuousClock.now
+    let count = bytes.withUnsafeMutableBytes { request.write(into: $0, key: key) } ?? 0
+    guard send(socket, bytes, count, 0) == count else { return nil }
+    while true {
+      let received = recv(socket, &bytes, bytes.count, 0)
+      guard received > 0 else { return nil }
+      let answer = bytes.prefix(received).withUnsafeBytes { try? STUNMessage(parsing: $0) }
+      if answer?.kind == .success, answer?.transaction == request.transaction { return ContinuousClock.now - begun }
+    }
+  }
+}
