@@ -51,6 +51,9 @@ package final class UDPLoop: @unchecked Sendable {
   private var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
   private var unflushed: Set<Int32> = []
   private var touched: Set<ClientID> = []
+  /// Jobs out of the inbox that wait for their turn, from `nextJob` on.
+  private var jobs: [@Sendable () -> Void] = []
+  private var nextJob = 0
   private var spinDetector = SpinDetector()
   /// How often the loop has woken since it began. On the loop's thread.
   private(set) var turns = 0
@@ -58,6 +61,9 @@ package final class UDPLoop: @unchecked Sendable {
   /// Turns a second without a datagram or a job that are too many: with deadlines in whole milliseconds a loop that waits
   /// turns at most 1,000 times.
   package static let spinLimit = 2_000
+
+  /// For so long jobs run at a stretch; then the sockets and the deadlines have their turn before the jobs go on.
+  package static let jobTime = Duration.milliseconds(2)
 
   private init() {
     epoll = epoll_create1(0o2000000)
@@ -220,9 +226,10 @@ package final class UDPLoop: @unchecked Sendable {
       let now = Scheduler.real.now
       for id in touched { clients[id]?.client?.endTurn(at: now) }
       touched.removeAll(keepingCapacity: true)
-      if runJobs() { break }
+      let (isEnded, hasRunJobs) = runJobs()
+      if isEnded { break }
       fireDeadlines()
-      if count == 0, let rate = spinDetector.turnedForDeadline(at: now) { reportSpin(rate) }
+      if count == 0, !hasRunJobs, let rate = spinDetector.turnedForDeadline(at: now) { reportSpin(rate) }
     }
     sockets.removeAll()
     Glibc.close(event)
@@ -231,6 +238,7 @@ package final class UDPLoop: @unchecked Sendable {
 
   /// In whole milliseconds, as epoll counts; rounded up, so that no turn comes too early and spins.
   private func timeout() -> Int32 {
+    guard jobs.isEmpty else { return 0 }
     var soonest: Tick?
     for client in clients.values { soonest = soonest.sooner(client.deadline) }
     guard let soonest else { return -1 }
@@ -253,18 +261,38 @@ package final class UDPLoop: @unchecked Sendable {
     touched.insert(id)
   }
 
-  /// - Returns: whether the loop shall end.
-  private func runJobs() -> Bool {
+  /// Runs jobs, for `jobTime` at most unless the loop is stopping. Each turn runs one at least, so the loop does not spin.
+  private func runJobs() -> (isEnded: Bool, hasRun: Bool) {
+    let begun = Scheduler.real.now
+    var hasRun = false
     while true {
-      let (jobs, isStopping) = inbox.withLock { inbox in
-        defer { inbox.jobs = [] }
-        inbox.isEnded = inbox.isStopping && inbox.jobs.isEmpty
-        return (inbox.jobs, inbox.isStopping)
-      }
-      for job in jobs { job() }
-      guard isStopping else { return false }
+      let isStopping = takeJobs()
       // No turn in between: the wake-up that told of the end may be the one that has just been read.
-      if jobs.isEmpty { return true }
+      guard nextJob < jobs.count else { return (isStopping, hasRun) }
+      while nextJob < jobs.count {
+        let job = jobs[nextJob]
+        nextJob += 1
+        job()
+        hasRun = true
+        if nextJob == jobs.count { (jobs, nextJob) = ([], 0) }  // lets go of what the jobs hold
+        if !isStopping, Scheduler.real.now - begun >= Self.jobTime { return (false, true) }
+      }
+      guard isStopping else { return (false, hasRun) }
+    }
+  }
+
+  /// Takes what is in the inbox, as the wake-up that told of it has been read.
+  /// - Returns: whether the loop shall end.
+  private func takeJobs() -> Bool {
+    if nextJob > 1_024, nextJob > jobs.count / 2 {
+      jobs.removeFirst(nextJob)
+      nextJob = 0
+    }
+    return inbox.withLock { inbox in
+      jobs += inbox.jobs
+      inbox.jobs = []
+      inbox.isEnded = inbox.isStopping && jobs.isEmpty
+      return inbox.isStopping
     }
   }
 

@@ -184,6 +184,30 @@ private struct Holdings: Sendable {
     #expect(received.allSatisfy { $0.source == local })
   }
 
+  /// A flood of jobs holds up datagrams for a turn, not for the flood.
+  @Test func datagramsAreReadBetweenJobs() async throws {
+    let order = Lock<[Int]>([])
+    let listener = Listener { order.withLock { $0.append(-1) } }
+    let (loop, id) = UDPLoop.join(listener, in: keeper)
+    defer { UDPLoop.leave(id, in: keeper) }
+    try await on(loop) {
+      let local = try loop.open(.loopback(), for: id)
+      let other = try UDPSocket(bindingTo: .loopback())
+      for number in 0..<100 {
+        loop.post {
+          usleep(1_000)
+          order.withLock { $0.append(number) }
+        }
+      }
+      other.send([[1, 2, 3]], to: local)
+    }
+    try await on(loop) {}
+    let jobs = order.withLock { $0 }
+    #expect(jobs.filter { $0 >= 0 } == Array(0..<100), "in order")
+    let place = try #require(jobs.firstIndex(of: -1))
+    #expect(place < 50, "before most jobs")
+  }
+
   @Test func aTurnEndsOnceForAllDatagramsAtHand() async throws {
     let listener = Listener()
     let (loop, id) = UDPLoop.join(listener, in: keeper)
