@@ -121,7 +121,10 @@ final class BrowserEnd {
     let now = Dictionary(tracks.filter { media[$0.mid]?.direction.sends == true }.map { ($0.mid, $0) }) { first, _ in
       first
     }
-    let gone = sent.filter { now[$0.key]?.id != $0.value.id }
+    // A track whose payload type the offer no longer has is published again, with one that it has.
+    let gone = sent.filter { mid, track in
+      now[mid]?.id != track.id || media[mid].map { !track.media.isIn($0) } ?? true
+    }
     if !gone.isEmpty { actions.append(.route(.unpublish(trackIDs: gone.values.map(\.id).sorted()))) }
     for mid in gone.keys { sent[mid] = nil }
     for (mid, track) in now.sorted(by: { $0.key < $1.key }) where sent[mid] == nil {
@@ -230,6 +233,13 @@ extension Dialect {
 }
 
 extension Media {
+  /// Whether it can still be sent as the medium describes it now.
+  fileprivate func isIn(_ medium: MediaDescription) -> Bool {
+    medium.knownFormats.contains {
+      $0.payloadType == payloadType && $0.codec.rawValue == codec && $0.rtxPayloadType == rtxPayloadType
+    }
+  }
+
   /// How the browser will send a medium: by the first format that is known here, in the layers that it names, from the
   /// sources that it names; 0 stands for those that only the packets name.
   fileprivate init?(_ medium: MediaDescription, mid: String, for kind: Track.Kind) {

@@ -135,6 +135,30 @@ import Testing
     #expect(try answers(actions).first?.media[0].direction == .inactive)
   }
 
+  /// A later offer may keep a medium and name other payload types for it.
+  @Test func trackWhosePayloadTypeIsGoneIsPublishedAgain() throws {
+    let (audio, video) = (Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "sendonly"))
+    let send = #"[{"mid":"1","id":"cam","kind":"camera"}]"#
+    _ = end.take(try Offers.message(1, [audio, video], send: send))
+    let first = try publication(end.hear(joined))
+    #expect(first.tracks.first?.media?.payloadType == 120)
+    _ = end.hear(.accepted(request: first.request))
+    let other = video.replacing("120", with: "100").replacing("124", with: "101")
+    let actions = end.take(try Offers.message(2, [audio, other], send: send))
+    #expect(routed(actions).first == .unpublish(trackIDs: ["cam"]))
+    let second = try publication(actions)
+    #expect(second.tracks.first?.media?.payloadType == 100)
+    let answer = try #require(try answers(end.hear(.accepted(request: second.request))).first)
+    #expect(answer.media[1].formats == ["100", "101"] && answer.media[1].direction == .recvonly)
+    // The same offer once more changes nothing.
+    #expect(routed(end.take(try Offers.message(3, [audio, other], send: send))).isEmpty)
+    // Nothing that is known here is left: the track is withdrawn, and the answer rejects the medium.
+    let unknown = video.replacing("VP8", with: "H264")
+    let gone = end.take(try Offers.message(4, [audio, unknown], send: send))
+    #expect(routed(gone) == [.unpublish(trackIDs: ["cam"])])
+    #expect(try answers(gone).first?.media[1].port == 0)
+  }
+
   @Test func aSecondOfferWaitsForTheFirst() throws {
     _ = end.take(
       try Offers.message(
