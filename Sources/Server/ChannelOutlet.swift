@@ -17,23 +17,37 @@ final class ChannelOutlet: SignalOutlet {
     /// Bytes that have been handed over and not yet been read by the other end's kernel.
     var waiting = 0
     /// When something was last read, or began to wait.
-    var lastProgress = NIODeadline.now()
+    var lastProgress: NIODeadline
     var isClosing = false
+    var isAccepted = false
   }
 
   private let channel: any Channel
   private let limit: Int
-  private let state = Lock(State())
+  private let state: Lock<State>
 
   init(channel: any Channel, limit: Int) {
     self.channel = channel
     self.limit = limit
+    state = Lock(State(lastProgress: channel.eventLoop.now))
   }
+
+  /// The time of the channel's event loop.
+  var now: NIODeadline { channel.eventLoop.now }
 
   var isClosing: Bool { state.withLock { $0.isClosing } }
 
+  /// Whether a join (one that waits for a decision counts), a registration or a resumption has been accepted.
+  var isAccepted: Bool { state.withLock { $0.isAccepted } }
+
   // Written out on the channel's own thread, so that the network loop has only to hand it over.
-  func send(_ message: SharedMessage) { channel.eventLoop.execute { [self] in write(message.json, message.message) } }
+  func send(_ message: SharedMessage) {
+    switch message.message {
+    case .joined, .waiting, .registered, .resumed: state.withLock { $0.isAccepted = true }
+    default: break
+    }
+    channel.eventLoop.execute { [self] in write(message.json, message.message) }
+  }
 
   func send(_ answer: BrowserAnswer) {
     channel.eventLoop.execute { [self] in write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil) }
@@ -56,7 +70,7 @@ final class ChannelOutlet: SignalOutlet {
     let count = data.readableBytes + Self.frameOverhead
     let (isClosing, isTooMuch) = state.withLock { state in
       guard !state.isClosing, state.waiting + count <= limit else { return (state.isClosing, true) }
-      if state.waiting == 0 { state.lastProgress = .now() }
+      if state.waiting == 0 { state.lastProgress = now }
       state.waiting += count
       return (false, false)
     }
@@ -65,19 +79,22 @@ final class ChannelOutlet: SignalOutlet {
     channel.writeAndFlush(WebSocketFrame(fin: true, opcode: opcode, data: data)).whenComplete { [self] _ in
       state.withLock { state in
         state.waiting -= count
-        state.lastProgress = .now()
+        state.lastProgress = now
       }
     }
   }
 
   /// On the channel's thread.
-  func closeIfStalled(at now: NIODeadline = .now()) {
+  func closeIfStalled(at now: NIODeadline) {
     let isStalled = state.withLock { $0.waiting > 0 && now - $0.lastProgress > Self.stallLimit }
     if isStalled { close(.policyViolation) }
   }
 
+  func close(_ violation: SignalViolation) { close(violation.code, violation.reason) }
+
   /// On the channel's thread. Says why, hears nothing more, and waits only a moment for the other end to read it.
-  func close(_ code: WebSocketErrorCode) {
+  /// - Parameter reason: for the client's developer, at most 123 bytes.
+  func close(_ code: WebSocketErrorCode, _ reason: String = "") {
     let isFirst = state.withLock { state in
       defer { state.isClosing = true }
       return !state.isClosing
@@ -85,8 +102,9 @@ final class ChannelOutlet: SignalOutlet {
     guard isFirst else { return }
     let channel = channel
     channel.setOption(.autoRead, value: false).whenFailure { _ in channel.close(promise: nil) }
-    var data = channel.allocator.buffer(capacity: 2)
+    var data = channel.allocator.buffer(capacity: 128)
     data.write(webSocketErrorCode: code)
+    data.writeString(reason)
     let cut = channel.eventLoop.scheduleTask(in: Self.goodbye) { channel.close(promise: nil) }
     channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)).whenComplete { _ in
       cut.cancel()

@@ -10,12 +10,14 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// For a request, and for taking its answer.
   private static let patience = TimeAmount.seconds(20)
 
-  private let desk: FrontDesk
+  typealias Answering = @Sendable (HTTPRequestHead, any EventLoop) -> EventLoopFuture<FrontDesk.Answer>
+
+  private let answering: Answering
   private var end: Scheduled<Void>?
   private var request: HTTPRequestHead?
   private var isAnswering = false
 
-  init(desk: FrontDesk) { self.desk = desk }
+  init(answering: @escaping Answering) { self.answering = answering }
 
   func handlerAdded(context: ChannelHandlerContext) { wait(context) }
   func handlerRemoved(context: ChannelHandlerContext) { end?.cancel() }
@@ -35,9 +37,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
       isAnswering = true
       wait(context)
       let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-      let promise = context.eventLoop.makePromise(of: FrontDesk.Answer.self)
-      promise.completeWithTask { [desk] in await desk.answer(head) }
-      promise.futureResult.whenSuccess { answer in
+      answering(head, context.eventLoop).whenSuccess { answer in
         let (handler, context) = bound.value
         handler.write(answer, to: head, context)
       }

@@ -18,7 +18,7 @@ protocol SignalOutlet: AnyObject, Sendable {
 /// A router on its sockets, and the connections of those who speak with it.
 ///
 /// `@unchecked Sendable`: touched on the network loop only, but for what is marked.
-final class RouterHost: UDPLoopClient, @unchecked Sendable {
+final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let place = LoopPlace()
   private let configuration: ServerConfiguration
   private let logger: Logger

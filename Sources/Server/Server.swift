@@ -5,7 +5,6 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-import NIOWebSocket
 
 /// A router on real sockets: HTTP, signalling over WebSocket, and one UDP port for all media.
 ///
@@ -106,6 +105,9 @@ public final class Server: Sendable {
   ) -> ServerBootstrap {
     let keeper = DoorKeeper(limits: configuration.limits)
     let desk = FrontDesk(host: host, keeper: keeper)
+    let pipeline = SignalPipeline(host: host, limits: configuration.limits) { head, loop in
+      loop.makeFutureWithTask { await desk.answer(head) }
+    }
     return ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -117,41 +119,9 @@ public final class Server: Sendable {
           if let context = certificate.context {
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context))
           }
-          try furnish(channel, host, desk, pass, configuration.limits)
+          try pipeline.install(on: channel, pass: pass)
         }
       }
-  }
-
-  private static func furnish(
-    _ channel: any Channel, _ host: RouterHost, _ desk: FrontDesk, _ pass: DoorKeeper.Pass, _ limits: ServerLimits
-  ) throws {
-    let pipeline = channel.pipeline.syncOperations
-    let plain = HTTPHandler(desk: desk)
-    let upgrader = NIOWebSocketServerUpgrader(
-      maxFrameSize: limits.messageBytes,
-      shouldUpgrade: { channel, head in
-        channel.eventLoop.makeSucceededFuture(isWelcome(head) ? HTTPHeaders() : nil)
-      },
-      upgradePipelineHandler: { channel, head in
-        channel.eventLoop.makeCompletedFuture {
-          let pipeline = channel.pipeline.syncOperations
-          try pipeline.addHandler(
-            NIOWebSocketFrameAggregator(
-              minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 1_024, maxAccumulatedFrameSize: limits.messageBytes)
-          )
-          try pipeline.addHandler(
-            SignalHandler(host: host, pass: pass, limits: limits, isBrowser: path(of: head) == browserPath))
-        }
-      })
-    let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
-    try pipeline.configureHTTPServerPipeline(
-      withServerUpgrade: (
-        upgraders: [upgrader],
-        completionHandler: { context in
-          context.pipeline.syncOperations.removeHandler(boundPlain.value, promise: nil)
-        }
-      ))
-    try pipeline.addHandler(plain)
   }
 
   private static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }

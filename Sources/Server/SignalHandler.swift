@@ -8,7 +8,8 @@ import NIOWebSocket
 
 /// One client's signalling over WebSocket (RFC 6455): one text message is one message of the room protocol.
 ///
-/// Pings what is silent, closes what stays silent, what says too much and what reads too slowly.
+/// Pings a silent client. Closes the connection of a client that stays silent, sends too much, reads too slowly, or has no join
+/// accepted in time.
 final class SignalHandler: ChannelInboundHandler {
   typealias InboundIn = WebSocketFrame
   typealias OutboundOut = WebSocketFrame
@@ -16,54 +17,59 @@ final class SignalHandler: ChannelInboundHandler {
   private static let pingInterval = TimeAmount.seconds(5)
   /// As long as signalling streams of the embedded backend wait.
   private static let silenceLimit = TimeAmount.seconds(15)
+  /// From the upgrade to the first accepted join, registration or resumption.
+  static let joinLimit = TimeAmount.seconds(10)
 
-  private let host: RouterHost
+  private let host: any SignalHost
+  private let outlet: ChannelOutlet
   private let admission: DoorKeeper.Pass
-  private let limits: ServerLimits
   private var connection: ConnectionID?
-  private var outlet: ChannelOutlet?
   private var budget: Budget
   private var pings: RepeatedTask?
-  private var lastHeard = NIODeadline.now()
+  private var joinEnd: Scheduled<Void>?
+  private var lastHeard: NIODeadline
 
   private let isBrowser: Bool
 
   /// - Parameter isBrowser: whether the client describes its media by SDP.
-  init(host: RouterHost, pass: DoorKeeper.Pass, limits: ServerLimits, isBrowser: Bool) {
+  init(
+    host: any SignalHost, outlet: ChannelOutlet, pass: DoorKeeper.Pass, limits: ServerLimits, isBrowser: Bool
+  ) {
     self.host = host
+    self.outlet = outlet
     self.isBrowser = isBrowser
     admission = pass
-    self.limits = limits
+    lastHeard = outlet.now
     budget = Budget(burst: limits.messageBurst, perSecond: limits.messagesPerSecond, now: lastHeard.tick)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
-    let outlet = ChannelOutlet(channel: context.channel, limit: limits.unreadBytes)
-    self.outlet = outlet
     connection = host.open(
       outlet, isBrowser: isBrowser, from: context.channel.remoteAddress?.ipAddress ?? "")
-    lastHeard = .now()
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pings = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.pingInterval, delay: Self.pingInterval) { _ in
       let (handler, context) = bound.value
       handler.ping(context)
     }
+    joinEnd = context.eventLoop.assumeIsolated().scheduleTask(in: Self.joinLimit) { [outlet] in
+      if !outlet.isAccepted { outlet.close(.noJoin) }
+    }
   }
 
   private func ping(_ context: ChannelHandlerContext) {
-    guard .now() - lastHeard < Self.silenceLimit else { return context.close(promise: nil) }
-    outlet?.write(ByteBuffer(), as: .ping)
-    outlet?.closeIfStalled()
+    guard outlet.now - lastHeard < Self.silenceLimit else { return context.close(promise: nil) }
+    outlet.write(ByteBuffer(), as: .ping)
+    outlet.closeIfStalled(at: outlet.now)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
-    guard let outlet, !outlet.isClosing else { return }
+    guard !outlet.isClosing else { return }
     // RFC 6455, 5.1 and 5.2: clients mask, and nobody has asked for an extension.
     guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return outlet.close(.protocolError) }
-    lastHeard = .now()
+    lastHeard = outlet.now
     guard budget.take(at: lastHeard.tick), admission.takeMessage(at: lastHeard) else {
-      return outlet.close(.policyViolation)
+      return outlet.close(.tooFast)
     }
     switch frame.opcode {
     case .text: take(frame.unmaskedData)
@@ -88,11 +94,14 @@ final class SignalHandler: ChannelInboundHandler {
   func channelInactive(context: ChannelHandlerContext) { leave() }
   func handlerRemoved(context: ChannelHandlerContext) { leave() }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    if let violation = error as? SignalViolation { outlet.close(violation) } else { context.close(promise: nil) }
+  }
 
   private func leave() {
     pings?.cancel()
     pings = nil
+    joinEnd?.cancel()
     if let connection { host.close(connection, isBrowser: isBrowser) }
     connection = nil
     admission.giveBack()

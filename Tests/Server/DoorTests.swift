@@ -80,9 +80,9 @@ private final class DeafSocket: ChannelOutboundHandler {
   @Test func whoReadsNothingForLongIsClosed() {
     let outlet = ChannelOutlet(channel: channel, limit: 1 << 20)
     outlet.write(ByteBuffer(string: "x"), as: .text)
-    outlet.closeIfStalled(at: .now() + .seconds(20))
+    outlet.closeIfStalled(at: outlet.now + .seconds(20))
     #expect(!outlet.isClosing)
-    outlet.closeIfStalled(at: .now() + .seconds(40))
+    outlet.closeIfStalled(at: outlet.now + .seconds(40))
     #expect(outlet.isClosing)
     socket.letGo()
   }

@@ -1,0 +1,128 @@
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import KoineServer
+
+/// Stands in for the router: keeps what it is given, and answers only what a test lets it.
+final class StubHost: SignalHost {
+  struct State {
+    var outlets: [any SignalOutlet] = []
+    var messages: [ClientMessage] = []
+    var closed = 0
+  }
+
+  let state = Lock(State())
+
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, from address: String) -> ConnectionID {
+    state.withLock { state in
+      state.outlets.append(outlet)
+      return ConnectionID(state.outlets.count)
+    }
+  }
+
+  func close(_ line: ConnectionID, isBrowser: Bool) { state.withLock { $0.closed += 1 } }
+
+  func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
+    if case .success(let message) = message { state.withLock { $0.messages.append(message) } }
+  }
+
+  func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
+    if case .success(.other(let message)) = message { state.withLock { $0.messages.append(message) } }
+  }
+
+  var messages: [ClientMessage] { state.withLock { $0.messages } }
+
+  func say(_ message: ServerMessage) {
+    for outlet in state.withLock({ $0.outlets }) { outlet.send(SharedMessage(message)) }
+  }
+}
+
+/// A connection through the server's own handlers, with bytes in, bytes out, and time by hand.
+struct EmbeddedConnection {
+  let channel = EmbeddedChannel()
+  let host = StubHost()
+
+  init(limits: ServerLimits = ServerLimits(), keeper: DoorKeeper? = nil) throws {
+    let pipeline = SignalPipeline(host: host, limits: limits) { _, loop in
+      loop.makeSucceededFuture(FrontDesk.Answer(body: "ok\n"))
+    }
+    let keeper = keeper ?? DoorKeeper(limits: limits)
+    let pass = try #require(keeper.enter(from: "192.0.2.1", at: channel.eventLoop.now))
+    try pipeline.install(on: channel, pass: pass)
+    try channel.connect(to: NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+  }
+
+  var isOpen: Bool { channel.isActive }
+
+  func pass(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
+
+  /// Drops errors: a handler reports some besides what it does about them.
+  func write(_ bytes: [UInt8]) {
+    _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
+    channel.embeddedEventLoop.run()
+  }
+
+  func write(_ text: String) { write(Array(text.utf8)) }
+
+  /// All bytes that have come out since the last call.
+  func read() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { bytes += Array(buffer.readableBytesView) }
+    return bytes
+  }
+
+  func upgrade(_ path: String) {
+    write(
+      """
+      GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+      Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+      """)
+    #expect(String(decoding: read(), as: UTF8.self).hasPrefix("HTTP/1.1 101 "))
+  }
+
+  /// The beginning of a frame that is masked with zeros (RFC 6455 section 5.2): a text's, or another opcode's.
+  static func header(_ count: Int, opcode: UInt8 = 1, isFinal: Bool = true) -> [UInt8] {
+    let length: [UInt8] =
+      if count < 126 {
+        [0x80 | UInt8(count)]
+      } else if count < 65_536 {
+        [0xFE, UInt8(count >> 8), UInt8(count & 0xFF)]
+      } else {
+        [0xFF] + (0..<8).reversed().map { UInt8(count >> ($0 * 8) & 0xFF) }
+      }
+    return [(isFinal ? 0x80 : 0) | opcode] + length + [0, 0, 0, 0]
+  }
+
+  static func frame(_ text: String) -> [UInt8] { header(text.utf8.count) + Array(text.utf8) }
+
+  func say(_ text: String) { write(Self.frame(text)) }
+
+  /// Time goes on, and the client answers pings.
+  func stay(_ seconds: Int) {
+    for _ in 0..<seconds where isOpen {
+      pass(.seconds(1))
+      write(Self.header(0, opcode: 10))
+    }
+  }
+
+  /// The code and the reason of the close frame, where one has come out.
+  func goodbye() -> (code: Int, reason: String)? {
+    let bytes = read()
+    var offset = 0
+    while offset + 2 <= bytes.count {
+      let short = Int(bytes[offset + 1])
+      let (header, count) = short == 126 ? (4, Int(bytes[offset + 2]) << 8 | Int(bytes[offset + 3])) : (2, short)
+      let payload = bytes[min(offset + header, bytes.count)..<min(offset + header + count, bytes.count)]
+      if bytes[offset] == 0x88 {
+        let code = payload.prefix(2).reduce(0) { $0 << 8 | Int($1) }
+        return (code, String(decoding: payload.dropFirst(2), as: UTF8.self))
+      }
+      offset += header + count
+    }
+    return nil
+  }
+}
