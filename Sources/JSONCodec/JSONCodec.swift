@@ -10,9 +10,11 @@ public enum JSONCodec {
     public var depth: Int
     /// Bytes of JSON.
     public var size: Int
+    /// Values of a document that is read, whether a type has a field for them or not.
+    public var values: Int
 
-    public init(depth: Int = 32, size: Int = 1024 * 1024) {
-      (self.depth, self.size) = (depth, size)
+    public init(depth: Int = 32, size: Int = 1024 * 1024, values: Int = .max) {
+      (self.depth, self.size, self.values) = (depth, size, values)
     }
   }
 
@@ -43,6 +45,7 @@ public enum JSONCodec {
 public enum JSONError: Error, Hashable, Sendable {
   case tooLarge(limit: Int)
   case tooDeep(limit: Int)
+  case tooMany(limit: Int)
   case malformed(String, offset: Int)
 }
 

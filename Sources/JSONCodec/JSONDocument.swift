@@ -6,7 +6,7 @@ final class JSONDocument {
 
   init(parsing bytes: UnsafeRawBufferPointer, limits: JSONCodec.Limits) throws(JSONError) {
     guard bytes.count <= min(limits.size, Int(Int32.max) - 1) else { throw .tooLarge(limit: limits.size) }
-    let text = try Strictness.checked(bytes, depthLimit: limits.depth)
+    let text = try Strictness.checked(bytes, limits)
     // json-c counts a little differently and has checked nothing yet that `Strictness` did not.
     let depth = Int32(clamping: limits.depth.addingReportingOverflow(2).partialValue)
     guard let tokener = json_tokener_new_ex(max(depth, 1)) else { throw .tooDeep(limit: limits.depth) }

@@ -1,8 +1,10 @@
 /// Refuses what json-c's strict mode lets through: control characters, quotes and numbers that are not JSON's, integers
-/// beyond 64 bits (json-c clamps them), names with a zero character (json-c cuts them short). Bounds the depth exactly.
+/// beyond 64 bits (json-c clamps them), names with a zero character (json-c cuts them short). Bounds the depth and the number of
+/// values exactly, before json-c makes any.
 struct Strictness {
   private let text: UnsafeRawBufferPointer
-  private let depthLimit: Int
+  private let limits: JSONCodec.Limits
+  private var values = 1
   private var place = 0
   private var depth = 0
   /// Whether the last string holds a zero character.
@@ -10,7 +12,7 @@ struct Strictness {
 
   /// - Returns: the document without the white space around it, which json-c would take for trailing characters.
   static func checked(
-    _ bytes: UnsafeRawBufferPointer, depthLimit: Int
+    _ bytes: UnsafeRawBufferPointer, _ limits: JSONCodec.Limits
   ) throws(JSONError) -> UnsafeRawBufferPointer {
     var first = bytes.startIndex
     var end = bytes.endIndex
@@ -18,12 +20,12 @@ struct Strictness {
     while end > first, isSpace(bytes[end - 1]) { end -= 1 }
     guard first < end else { throw .malformed("no value", offset: first) }
     let text = UnsafeRawBufferPointer(rebasing: bytes[first..<end])
-    var check = Strictness(text: text, depthLimit: depthLimit)
+    var check = Strictness(text: text, limits: limits)
     while check.place < text.count { try check.step() }
     return text
   }
 
-  private init(text: UnsafeRawBufferPointer, depthLimit: Int) { (self.text, self.depthLimit) = (text, depthLimit) }
+  private init(text: UnsafeRawBufferPointer, limits: JSONCodec.Limits) { (self.text, self.limits) = (text, limits) }
 
   private mutating func step() throws(JSONError) {
     switch text[place] {
@@ -31,18 +33,28 @@ struct Strictness {
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
     case UInt8(ascii: "["), UInt8(ascii: "{"):
       depth += 1
-      guard depth <= depthLimit else { throw .tooDeep(limit: depthLimit) }
+      guard depth <= limits.depth else { throw .tooDeep(limit: limits.depth) }
       place += 1
+      while place < text.count, Self.isSpace(text[place]) { place += 1 }
+      if place < text.count, text[place] != UInt8(ascii: "]"), text[place] != UInt8(ascii: "}") { try countValue() }
     case UInt8(ascii: "]"), UInt8(ascii: "}"):
       depth -= 1
       place += 1
     case UInt8(ascii: ":"):
       guard !hasZero else { throw .malformed("zero character in a name", offset: place) }
       place += 1
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: ","): place += 1
+    case UInt8(ascii: ","):
+      try countValue()
+      place += 1
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): place += 1
     case let byte where Self.isSpace(byte): place += 1
     default: throw .malformed("unexpected character", offset: place)
     }
+  }
+
+  private mutating func countValue() throws(JSONError) {
+    values += 1
+    guard values <= limits.values else { throw .tooMany(limit: limits.values) }
   }
 
   private mutating func string() throws(JSONError) {

@@ -13,7 +13,7 @@ enum BrowserMessage: Sendable {
     let head: Head
     do {
       head = try JSONCodec.decode(
-        Head.self, from: json, limits: JSONCodec.Limits(size: SignalingLimits.clientMessage))
+        Head.self, from: json, limits: .clientMessage)
     } catch {
       throw .malformed("\(error)")
     }

@@ -35,13 +35,18 @@ extension KeyedDecodingContainer {
 
   /// Attributes that may be missing, which means none.
   func attributes(_ key: Key) throws -> [String: String] {
-    let attributes = try decodeIfPresent([String: String].self, forKey: key) ?? [:]
-    guard attributes.count <= SignalingLimits.attributes else {
+    guard contains(key), try !decodeNil(forKey: key) else { return [:] }
+    let fields = try nestedContainer(keyedBy: AttributeName.self, forKey: key)
+    // Counted before a dictionary is made of them.
+    let names = fields.allKeys
+    guard names.count <= SignalingLimits.attributes else {
       throw SignalingError.tooLarge(field: key.stringValue, limit: SignalingLimits.attributes)
     }
-    for (name, value) in attributes {
-      _ = try bounded(name, key, SignalingLimits.name)
-      _ = try bounded(value, key, SignalingLimits.attributeValue)
+    var attributes: [String: String] = [:]
+    for name in names {
+      let value = try fields.decode(String.self, forKey: name)
+      attributes[try bounded(name.stringValue, key, SignalingLimits.name)] =
+        try bounded(value, key, SignalingLimits.attributeValue)
     }
     return attributes
   }
@@ -70,4 +75,11 @@ extension KeyedDecodingContainer {
     guard text.utf8.count <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
     return text
   }
+}
+
+private struct AttributeName: CodingKey {
+  let stringValue: String
+  let intValue: Int? = nil
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
 }

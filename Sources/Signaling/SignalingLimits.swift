@@ -31,6 +31,8 @@ public enum SignalingLimits {
   /// Participants and kept data messages in one message of the router.
   public static let participants = 4096
   public static let history = 20_480
+  /// Values in a client's whole message, in fields that are known or not.
+  public static let clientValues = 8_192
   /// Whole messages, in bytes of JSON.
   public static let clientMessage = 1024 * 1024
   public static let serverMessage = 16 * 1024 * 1024

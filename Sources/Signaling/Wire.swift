@@ -1,4 +1,4 @@
-import KoineJSONCodec
+package import KoineJSONCodec
 
 /// Bytes that are not a message.
 public struct UnreadableMessage: Error, Hashable, Sendable {
@@ -14,7 +14,7 @@ extension ClientMessage {
   /// What the bytes say, or what their refusal has to say.
   public static func reading(_ json: UnsafeRawBufferPointer) -> Result<ClientMessage, UnreadableMessage> {
     do {
-      return try read(Reading.self, json, limit: SignalingLimits.clientMessage).result
+      return try read(Reading.self, json, .clientMessage).result
     } catch {
       return .failure(UnreadableMessage(error))
     }
@@ -22,7 +22,7 @@ extension ClientMessage {
 
   /// - Throws: `SignalingError`, for any bytes that are not a message.
   public init(json: UnsafeRawBufferPointer) throws(SignalingError) {
-    self = try read(ClientMessage.self, json, limit: SignalingLimits.clientMessage)
+    self = try read(ClientMessage.self, json, .clientMessage)
   }
 
   public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.clientMessage) }
@@ -31,7 +31,7 @@ extension ClientMessage {
 extension ServerMessage {
   /// - Throws: `SignalingError`, for any bytes that are not a message.
   public init(json: UnsafeRawBufferPointer) throws(SignalingError) {
-    self = try read(ServerMessage.self, json, limit: SignalingLimits.serverMessage)
+    self = try read(ServerMessage.self, json, JSONCodec.Limits(size: SignalingLimits.serverMessage))
   }
 
   public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.serverMessage) }
@@ -56,10 +56,10 @@ private struct Reading: Decodable {
 }
 
 private func read<Message: Decodable>(
-  _ type: Message.Type, _ json: UnsafeRawBufferPointer, limit: Int
+  _ type: Message.Type, _ json: UnsafeRawBufferPointer, _ limits: JSONCodec.Limits
 ) throws(SignalingError) -> Message {
   do {
-    return try JSONCodec.decode(type, from: json, limits: JSONCodec.Limits(size: limit))
+    return try JSONCodec.decode(type, from: json, limits: limits)
   } catch {
     throw SignalingError(error)
   }
@@ -73,11 +73,19 @@ private func written(_ message: some Encodable, limit: Int) throws(SignalingErro
   }
 }
 
+extension JSONCodec.Limits {
+  /// Of what strangers send: refused before anything is made of it.
+  package static var clientMessage: JSONCodec.Limits {
+    JSONCodec.Limits(size: SignalingLimits.clientMessage, values: SignalingLimits.clientValues)
+  }
+}
+
 extension SignalingError {
   init(_ error: any Error) {
     switch error {
     case let error as SignalingError: self = error
     case JSONError.tooLarge(let limit): self = .tooLarge(field: "message", limit: limit)
+    case JSONError.tooMany(let limit): self = .tooLarge(field: "values", limit: limit)
     case JSONError.tooDeep(let limit): self = .tooLarge(field: "depth", limit: limit)
     case JSONError.malformed(let reason, let offset): self = .malformed("\(reason) at byte \(offset)")
     case DecodingError.keyNotFound(let key, let context):

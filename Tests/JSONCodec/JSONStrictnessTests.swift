@@ -64,6 +64,18 @@ struct JSONStrictnessTests {
     #expect(throws: JSONError.tooDeep(limit: 32)) { try JSONCodec.encode(Tree.list([tree])) }
   }
 
+  /// Counted before any value is made: a list of three is four values.
+  @Test func valuesAreLimited() throws {
+    let limits = JSONCodec.Limits(values: 4)
+    func decode(_ text: String) throws -> Tree {
+      try JSONCodec.decode(Tree.self, from: Array(text.utf8), limits: limits)
+    }
+    for text in ["[1,2,3]", "[[[[ ]]]]", #"{"a":{"b":{"c":1}}}"#, "[ ]", #"[",,,,,,[[[{{{"]"#] { _ = try decode(text) }
+    for text in ["[1,2,3,4]", "[[[[[]]]]]", #"{"a":{"b":{"c":[1]}}}"#, "[{},{},{},{}]", #"[[1,2],[3]"#] {
+      #expect(throws: JSONError.tooMany(limit: 4), "\(text)") { try decode(text) }
+    }
+  }
+
   @Test func sizeIsLimited() throws {
     let limits = JSONCodec.Limits(size: 10)
     #expect(try JSONCodec.decode(String.self, from: Array("\"12345678\"".utf8), limits: limits) == "12345678")

@@ -112,6 +112,18 @@ struct SignalingTests {
     #expect(try client(#"{"type":"unpublish"}"#) == .unpublish(trackIDs: []))
   }
 
+  @Test func valuesOfUnknownFieldsAreCounted() throws {
+    func message(_ values: Int) -> Result<ClientMessage, UnreadableMessage> {
+      let text =
+        #"{"type":"ping","number":1,"x":["# + [String](repeating: "0", count: values).joined(separator: ",") + "]}"
+      return Array(text.utf8).withUnsafeBytes { ClientMessage.reading($0) }
+    }
+    #expect(message(SignalingLimits.clientValues - 4) == .success(.ping(1)))
+    let failure = SignalingError.tooLarge(field: "values", limit: SignalingLimits.clientValues)
+    #expect(message(SignalingLimits.clientValues - 3) == .failure(UnreadableMessage(failure)))
+    #expect(message(500_000) == .failure(UnreadableMessage(failure)))
+  }
+
   @Test func sizesAreHeld() throws {
     let long = String(repeating: "x", count: 257)
     #expect(throws: SignalingError.tooLarge(field: "track", limit: 256)) {
