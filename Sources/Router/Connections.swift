@@ -32,6 +32,8 @@ package struct LineHold: Sendable {
   package fileprivate(set) var key: String?
   /// When it is given up, while it is lost.
   package fileprivate(set) var deadline: Tick?
+  /// What the owner of the lines keeps for a lost holder; released when the holder returns or is given up.
+  package fileprivate(set) var permit: (any AnyObject & Sendable)?
 
   fileprivate init(_ line: ConnectionID) { (id, self.line) = (line, line) }
 }
@@ -68,11 +70,15 @@ package struct LineTable<Holder: LineHolder> {
     holders[holder.id] = nil
     if let line = holder.line { lines[line] = nil }
     if let key = holder.key { keys[key] = nil }
+    holder.hold.permit = nil
     lost.removeAll { $0 === holder }
   }
 
-  package mutating func lose(_ holder: Holder, until deadline: Tick) {
+  package mutating func lose(
+    _ holder: Holder, until deadline: Tick, keeping permit: (any AnyObject & Sendable)? = nil
+  ) {
     guard let line = holder.line else { return }
+    holder.hold.permit = permit
     lines[line] = nil
     holder.hold.line = nil
     holder.hold.deadline = deadline
@@ -84,7 +90,7 @@ package struct LineTable<Holder: LineHolder> {
     if let other = lines[line] { remove(other) }
     if let old = holder.line { lines[old] = nil }
     lost.removeAll { $0 === holder }
-    holder.hold.deadline = nil
+    (holder.hold.deadline, holder.hold.permit) = (nil, nil)
     holder.hold.line = line
     lines[line] = holder
   }

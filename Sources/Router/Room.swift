@@ -9,6 +9,8 @@ import KoineTransport
 final class Room {
   let name: String
   let number: Int
+  /// What the router's owner counts the room by; released with it.
+  var permit: AnyObject?
   /// Tells this room from one of the same name before or after it.
   let epoch: String
   private let created: Tick

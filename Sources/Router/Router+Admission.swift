@@ -34,7 +34,9 @@ extension Router {
     guard spread(of: connection, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
       return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: connection.id)
     }
-    let room = room(named: join.room, at: now)
+    guard let room = room(named: join.room, for: connection, at: now) else {
+      return outbox.post(.refused(Failure(.roomFull, "no more rooms from one address")), to: connection.id)
+    }
     defer { settle(room, at: now) }
     do {
       let seat = try makeSeat(for: join.description, connection.dialect, at: now)
@@ -211,12 +213,15 @@ extension Router {
     }
   }
 
-  private func room(named name: String, at now: Tick) -> Room {
+  private func room(named name: String, for connection: Connection, at now: Tick) -> Room? {
     if let room = rooms[name] { return room }
+    let permit = configuration.roomPermit?(connection.hold)
+    guard permit != nil || configuration.roomPermit == nil else { return nil }
     let room = Room(
       name: name, number: nextRoom, limits: configuration.limits, attendant: configuration.attendant, peers: peers,
       outbox: outbox, random: random.fork(), now: now)
     nextRoom += 1
+    room.permit = permit
     rooms[name] = room
     roomsByNumber[room.number] = room
     return room

@@ -6,10 +6,24 @@ import KoineSignaling
 extension Router {
   /// The line broke. If the client can come back, its participant stays in the room for the grace, and what it is told
   /// waits for it; if not, the connection is closed.
-  package func lose(_ line: ConnectionID, at now: Tick) {
-    guard let connection = connections.holder(on: line) else { return }
-    guard connection.isResumable else { return close(line, at: now) }
-    connections.lose(connection, until: now + configuration.limits.resumeGrace)
+  /// - Parameter permit: kept for as long as the connection is lost.
+  /// - Returns: the connection that waits for its client.
+  @discardableResult package func lose(
+    _ line: ConnectionID, keeping permit: (any AnyObject & Sendable)? = nil, at now: Tick
+  ) -> ConnectionID? {
+    guard let connection = connections.holder(on: line) else { return nil }
+    guard connection.isResumable else {
+      close(line, at: now)
+      return nil
+    }
+    connections.lose(connection, until: now + configuration.limits.resumeGrace, keeping: permit)
+    return connection.id
+  }
+
+  /// Ends the wait for a client whose connection is lost.
+  package func giveUp(_ id: ConnectionID, at now: Tick) {
+    guard let connection = connections[id], connection.line == nil else { return }
+    close(connection, grace: .zero, at: now)
   }
 
   func heard(from connection: Connection, isCounted: Bool) {

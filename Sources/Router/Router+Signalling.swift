@@ -33,6 +33,13 @@ extension Router {
     member.seat.peer.extensions = dialect.extensions
   }
 
+  /// Refuses a join that has come on this line, for a reason that its owner knows.
+  package func refuseJoin(_ failure: Failure, on line: ConnectionID) {
+    guard let connection = connections.holder(on: line) else { return }
+    heard(from: connection, isCounted: true)
+    outbox.post(.refused(failure), to: connection.id)
+  }
+
   /// A message that cannot be read is answered, never punished.
   package func refuse(_ message: UnreadableMessage, on line: ConnectionID) {
     guard let connection = connections.holder(on: line) else { return }

@@ -16,6 +16,8 @@ package struct RouterConfiguration: Sendable {
   package var limits = RouterLimits()
   package var authorization = Authorization.open
   package var attendant: Attendant?
+  /// Asked before a connection opens a room: nil refuses it, anything else is released with the room.
+  package var roomPermit: (@Sendable (LineHold) -> AnyObject?)?
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
@@ -242,6 +244,7 @@ package final class Router {
     if room.members.isEmpty {
       counts.forwardedPackets += room.forwardedPackets
       counts.keyFrameRequests += room.keyFrameRequests
+      room.permit = nil
       rooms[room.name] = nil
       roomsByNumber[room.number] = nil
     } else {

@@ -28,6 +28,7 @@ struct ClientLine {
   let outlet: any SignalOutlet
   /// The address that refused credentials count for.
   let visitor: SocketAddress?
+  let pass: DoorKeeper.Pass?
   var isChecking = false
   /// No more of its messages are handled.
   var isClosing = false
@@ -35,7 +36,9 @@ struct ClientLine {
   private var waiting: [IncomingMessage] = []
   private var waitingBytes = 0
 
-  init(outlet: any SignalOutlet, visitor: SocketAddress?) { (self.outlet, self.visitor) = (outlet, visitor) }
+  init(outlet: any SignalOutlet, visitor: SocketAddress?, pass: DoorKeeper.Pass? = nil) {
+    (self.outlet, self.visitor, self.pass) = (outlet, visitor, pass)
+  }
 
   mutating func accept(_ message: IncomingMessage) -> Acceptance {
     guard !isClosing else { return .dropped }

@@ -1,88 +1,281 @@
 import KoineBase
+import KoineRouter
 import NIOCore
 
-/// Counts connections, all and of each visitor, and what those of one visitor say together.
+/// Counts what the clients of one network share: connections, lost connections that may return, rooms, joins, messages, bytes.
 ///
-/// A visitor is an IPv4 address, or a /64 of IPv6: so much is one customer's. It is remembered until its budget is full
-/// again, so that reconnecting forgives nothing.
+/// The networks of a client are its IPv4 address, or its /64 of IPv6 and its /48: a customer has one or the other. A /48 may
+/// have four times as much as a /64. A network is remembered until its budgets are full again, so that reconnecting forgives nothing.
+///
+/// Any thread may call. Each limit is looked at and taken from under one lock, so it is exact.
 final class DoorKeeper: Sendable {
-  private struct Visitors {
+  fileprivate struct Network: Hashable, Sendable {
+    let address: KoineBase.SocketAddress?
+    let prefix: Int
+    /// How many times the limits it may use up.
+    var share: Int { prefix == 48 ? 4 : 1 }
+  }
+
+  /// A connection that may return, and how it is given up.
+  private struct Lost: Sendable {
+    let number: Int
+    let networks: [Network]
+    let giveUp: @Sendable () -> Void
+  }
+
+  private struct Refusals {
+    var count = 0
+    var since = NIODeadline.uptimeNanoseconds(0)
+  }
+
+  private struct Account {
     var connections = 0
-    var budget: Budget
+    /// The longest lost first.
+    var lost: [Lost] = []
+    var rooms = 0
+    var messages, joins: Budget
+    var bytes: ByteBudget
+    var refusals = Refusals()
+
+    var isIdle: Bool { connections == 0 && lost.isEmpty && rooms == 0 }
+
+    func isFull(at now: Tick) -> Bool { messages.isFull(at: now) && joins.isFull(at: now) && bytes.isFull(at: now) }
   }
 
   private struct State {
     var connections = 0
-    var visitors: [KoineBase.SocketAddress?: Visitors] = [:]
+    var accounts: [Network: Account] = [:]
     var refused = 0
-    var swept = NIODeadline.now()
+    var nextPass = 0
+    var swept = NIODeadline.uptimeNanoseconds(0)
   }
 
   private static let sweepInterval = TimeAmount.seconds(10)
+  /// Refused joins of a network are counted for so long, and their first, tenth, hundredth … are logged.
+  private static let refusalInterval = TimeAmount.minutes(1)
 
   private let limits: ServerLimits
   private let state = Lock(State())
 
   init(limits: ServerLimits) { self.limits = limits }
 
-  /// One connection's leave to be here; given back once.
+  /// One connection's permission to be here, while it is open and while it is lost and may return. Given back once.
   final class Pass: Sendable {
-    private let keeper: DoorKeeper
-    private let visitor: KoineBase.SocketAddress?
-    private let isOut = Lock(false)
+    private struct State {
+      enum Phase { case open, lost, over }
 
-    fileprivate init(keeper: DoorKeeper, visitor: KoineBase.SocketAddress?) {
-      self.keeper = keeper
-      self.visitor = visitor
+      var phase = Phase.open
+      var isSignalling = false
+    }
+
+    private let keeper: DoorKeeper
+    private let networks: [Network]
+    private let number: Int
+    private let state = Lock(State())
+
+    fileprivate init(keeper: DoorKeeper, networks: [Network], number: Int) {
+      (self.keeper, self.networks, self.number) = (keeper, networks, number)
     }
 
     deinit { giveBack() }
 
-    func takeMessage(at now: NIODeadline = .now()) -> Bool {
-      keeper.state.withLock { $0.visitors[visitor]?.budget.take(at: now.tick) ?? true }
+    func takeMessage(at now: NIODeadline = .now()) -> Bool { keeper.take(\.messages, from: networks, at: now) }
+
+    func takeJoin(at now: NIODeadline = .now()) -> Bool { keeper.take(\.joins, from: networks, at: now) }
+
+    /// - Returns: how long to wait with reading more.
+    func takeBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
+      keeper.takeBytes(count, from: networks, at: now)
+    }
+
+    /// Takes bytes before they are read, where the network has read too many: so its connections go on one after the other.
+    /// - Returns: how long to wait before they may be read; zero where nothing had to be taken.
+    func reserveBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
+      keeper.takeBytes(0, from: networks, at: now) > .zero ? keeper.takeBytes(count, from: networks, at: now) : .zero
+    }
+
+    /// - Returns: nil where the network has too many rooms. Otherwise the room's place, which is given back when it is released.
+    func openRoom() -> (any AnyObject & Sendable)? { keeper.openRoom(for: networks) }
+
+    /// - Returns: how many joins of the network have been refused lately, where that is to be logged.
+    func countRefusal(at now: NIODeadline = .now()) -> Int? { keeper.countRefusal(networks, at: now) }
+
+    /// From now on signalling gives the pass back, not the end of the channel: the connection may be lost and return.
+    func beginSignalling() { state.withLock { $0.isSignalling = true } }
+
+    func channelClosed() {
+      if !state.withLock({ $0.isSignalling }) { giveBack() }
+    }
+
+    /// The connection broke and may return. It goes on counting for its network until the pass is given back.
+    /// - Parameter giveUp: called where more of the network's connections are lost than may be; on any thread, perhaps at once.
+    func lose(giveUp: @escaping @Sendable () -> Void) {
+      let given = state.withLock { state -> [@Sendable () -> Void] in
+        guard state.phase == .open else { return [] }
+        state.phase = .lost
+        return keeper.lose(Lost(number: number, networks: networks, giveUp: giveUp))
+      }
+      for giveUp in given { giveUp() }
     }
 
     func giveBack() {
-      let isFirst = isOut.withLock { isOut in
-        defer { isOut = true }
-        return !isOut
+      state.withLock { state in
+        switch state.phase {
+        case .open: keeper.leave(networks)
+        case .lost: keeper.forget(number, of: networks)
+        case .over: break
+        }
+        state.phase = .over
       }
-      if isFirst { keeper.leave(visitor) }
     }
   }
+
+  /// A room's place among its network's.
+  private final class RoomPlace: Sendable {
+    private let keeper: DoorKeeper
+    private let networks: [Network]
+
+    init(_ keeper: DoorKeeper, _ networks: [Network]) { (self.keeper, self.networks) = (keeper, networks) }
+
+    deinit {
+      keeper.state.withLock { state in
+        for network in networks { state.accounts[network]?.rooms -= 1 }
+      }
+    }
+  }
+
+  // MARK: Coming and going
 
   /// - Parameter address: without the port.
   /// - Returns: nil where there are too many already.
   func enter(from address: String, at now: NIODeadline = .now()) -> Pass? {
-    let visitor = Self.visitor(address)
+    let networks = Self.networks(address)
     return state.withLock { state in
-      if now - state.swept >= Self.sweepInterval {
-        state.swept = now
-        state.visitors = state.visitors.filter { $0.value.connections > 0 || !$0.value.budget.isFull(at: now.tick) }
+      sweep(&state, at: now)
+      let known = networks.map { state.accounts[$0] ?? makeAccount($0, at: now) }
+      let isFull = zip(networks, known).contains {
+        $1.connections + $1.lost.count >= limits.connectionsPerAddress * $0.share
       }
-      let known =
-        state.visitors[visitor]
-        ?? Visitors(
-          budget: Budget(burst: limits.addressBurst, perSecond: limits.addressMessagesPerSecond, now: now.tick))
-      guard state.connections < limits.connections, known.connections < limits.connectionsPerAddress else {
+      guard state.connections < limits.connections, !isFull else {
         state.refused += 1
         return nil
       }
       state.connections += 1
-      state.visitors[visitor] = known
-      state.visitors[visitor]?.connections += 1
-      return Pass(keeper: self, visitor: visitor)
+      for (network, account) in zip(networks, known) {
+        state.accounts[network] = account
+        state.accounts[network]?.connections += 1
+      }
+      state.nextPass += 1
+      return Pass(keeper: self, networks: networks, number: state.nextPass)
     }
   }
 
-  private func leave(_ visitor: KoineBase.SocketAddress?) {
+  private func sweep(_ state: inout State, at now: NIODeadline) {
+    guard now - state.swept >= Self.sweepInterval else { return }
+    state.swept = now
+    state.accounts = state.accounts.filter { !$0.value.isIdle || !$0.value.isFull(at: now.tick) }
+  }
+
+  private func makeAccount(_ network: Network, at now: NIODeadline) -> Account {
+    let (share, now) = (Double(network.share), now.tick)
+    return Account(
+      messages: Budget(
+        burst: limits.addressBurst * share, perSecond: limits.addressMessagesPerSecond * share, now: now),
+      joins: Budget(
+        burst: limits.addressJoinBurst * share, perSecond: limits.addressJoinsPerSecond * share, now: now),
+      bytes: ByteBudget(
+        burst: limits.addressByteBurst * share, perSecond: limits.addressBytesPerSecond * share, now: now))
+  }
+
+  private func leave(_ networks: [Network]) {
     state.withLock { state in
       state.connections -= 1
-      state.visitors[visitor]?.connections -= 1
+      for network in networks { state.accounts[network]?.connections -= 1 }
     }
   }
 
-  /// Addresses that are none, as of a local socket, are one visitor's.
+  /// - Returns: how to give up those for which there is no more room.
+  private func lose(_ lost: Lost) -> [@Sendable () -> Void] {
+    state.withLock { state in
+      state.connections -= 1
+      var given: [Lost] = []
+      for network in lost.networks {
+        state.accounts[network]?.connections -= 1
+        state.accounts[network]?.lost.append(lost)
+        guard let account = state.accounts[network], account.lost.count > limits.lostPerAddress * network.share else {
+          continue
+        }
+        let oldest = account.lost[0]
+        given.append(oldest)
+        for network in oldest.networks { state.accounts[network]?.lost.removeAll { $0.number == oldest.number } }
+      }
+      return given.map(\.giveUp)
+    }
+  }
+
+  private func forget(_ number: Int, of networks: [Network]) {
+    state.withLock { state in
+      for network in networks { state.accounts[network]?.lost.removeAll { $0.number == number } }
+    }
+  }
+
+  // MARK: Budgets
+
+  private func take(
+    _ budget: WritableKeyPath<Account, Budget>, from networks: [Network], at now: NIODeadline
+  ) -> Bool {
+    state.withLock { state in
+      guard networks.allSatisfy({ state.accounts[$0]?[keyPath: budget].holds(at: now.tick) ?? true }) else {
+        return false
+      }
+      for network in networks { _ = state.accounts[network]?[keyPath: budget].take(at: now.tick) }
+      return true
+    }
+  }
+
+  private func takeBytes(_ count: Int, from networks: [Network], at now: NIODeadline) -> TimeAmount {
+    state.withLock { state in
+      networks.map { state.accounts[$0]?.bytes.take(count, at: now.tick) ?? .zero }.max() ?? .zero
+    }
+  }
+
+  private func openRoom(for networks: [Network]) -> (any AnyObject & Sendable)? {
+    state.withLock { state in
+      guard networks.allSatisfy({ state.accounts[$0]?.rooms ?? 0 < limits.roomsPerAddress * $0.share }) else {
+        return nil
+      }
+      for network in networks { state.accounts[network]?.rooms += 1 }
+      return RoomPlace(self, networks)
+    }
+  }
+
+  private func countRefusal(_ networks: [Network], at now: NIODeadline) -> Int? {
+    guard let network = networks.first else { return nil }
+    return state.withLock { state in
+      guard var refusals = state.accounts[network]?.refusals else { return 1 }
+      if now - refusals.since >= Self.refusalInterval { refusals = Refusals(since: now) }
+      refusals.count += 1
+      state.accounts[network]?.refusals = refusals
+      let count = refusals.count
+      var tens = 1
+      while tens < count { tens *= 10 }
+      return tens == count ? count : nil
+    }
+  }
+
+  // MARK: Networks
+
+  /// The smallest first.
+  private static func networks(_ address: String) -> [Network] {
+    let address = visitor(address)
+    guard let address, address.family == .ipv6 else { return [Network(address: address, prefix: 32)] }
+    return [
+      Network(address: address, prefix: 64),
+      Network(address: KoineBase.SocketAddress(ipv6High: address.high & ~0xFFFF, low: 0, port: 0), prefix: 48),
+    ]
+  }
+
+  /// An IPv4 address, or the /64 of an IPv6 address. Addresses that are none, as of a local socket, are one visitor's.
   static func visitor(_ address: String) -> KoineBase.SocketAddress? {
     guard let address = KoineBase.SocketAddress(address, port: 0), address.family == .ipv6 else {
       return KoineBase.SocketAddress(address, port: 0)
@@ -94,10 +287,39 @@ final class DoorKeeper: Sendable {
     return KoineBase.SocketAddress(ipv6High: address.high, low: 0, port: 0)
   }
 
+  // MARK: Figures
+
   var connections: Int { state.withLock { $0.connections } }
   var refused: Int { state.withLock { $0.refused } }
   /// For tests.
-  var remembered: Int { state.withLock { $0.visitors.count } }
+  var remembered: Int { state.withLock { $0.accounts.count } }
+  /// Connections of a network that are lost and may return, for tests.
+  func lost(of address: String) -> Int {
+    state.withLock { state in Self.networks(address).first.flatMap { state.accounts[$0]?.lost.count } ?? 0 }
+  }
+}
+
+/// As many bytes at once, then as many a second. More may be taken than there are: the debt is waited for.
+struct ByteBudget {
+  private let burst: Double
+  private let perSecond: Double
+  private var left: Double
+  private var filled: Tick
+
+  init(burst: Double, perSecond: Double, now: Tick) {
+    (self.burst, self.perSecond, left, filled) = (burst, perSecond, burst, now)
+  }
+
+  /// - Returns: how long it takes until nothing is owed.
+  mutating func take(_ count: Int, at now: Tick) -> TimeAmount {
+    left = filling(at: now) - Double(count)
+    filled = max(filled, now)
+    return left >= 0 ? .zero : .nanoseconds(Int64(min(-left / perSecond, 3_600) * 1e9))
+  }
+
+  func isFull(at now: Tick) -> Bool { filling(at: now) >= burst }
+
+  private func filling(at now: Tick) -> Double { min(burst, left + perSecond * max((now - filled).inSeconds, 0)) }
 }
 
 extension NIODeadline {

@@ -62,19 +62,30 @@ extension RouterHost {
   }
 
   /// Its line broke. If it can come back, the router does not hear of it for the grace; if not, it is gone.
-  func lose(_ browser: Browser, at now: Tick) {
-    guard !browser.isResumable else { return browsers.lose(browser, until: now + browser.grace) }
+  /// - Returns: the browser's name where it may come back.
+  func lose(_ browser: Browser, keeping pass: DoorKeeper.Pass?, at now: Tick) -> ConnectionID? {
+    guard browser.isResumable else {
+      giveUp(browser, at: now)
+      return nil
+    }
+    browsers.lose(browser, until: now + browser.grace, keeping: pass)
+    return browser.id
+  }
+
+  func giveUp(_ browser: Browser, at now: Tick) {
     browsers.remove(browser)
     stays.end(on: browser.id)
     router?.lose(browser.id, at: now)
   }
 
   func giveUpLostBrowsers(at now: Tick) {
-    while let browser = browsers.firstExpired(at: now) {
-      browsers.remove(browser)
-      stays.end(on: browser.id)
-      router?.lose(browser.id, at: now)
-    }
+    while let browser = browsers.firstExpired(at: now) { giveUp(browser, at: now) }
+  }
+
+  func refuseJoin(_ failure: Failure, onBrowserLine line: ConnectionID) {
+    guard let browser = browsers.holder(on: line) else { return }
+    hear(from: browser, isCounted: true)
+    tell(.message(.refused(failure)), to: browser)
   }
 
   /// The router says something to it.

@@ -100,6 +100,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       check: { [currentAuthorization] in currentAuthorization.withLock { $0 }.check($0) },
       checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
     routerConfiguration.attendant = configuration.attendant
+    routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -168,14 +169,17 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// - Parameters:
   ///   - isBrowser: whether it describes its media by SDP.
   ///   - address: of the client, without the port.
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, from address: String = "") -> ConnectionID {
+  ///   - pass: what the connection counts by, while it is open and while it is lost.
+  func open(
+    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String = "", pass: DoorKeeper.Pass? = nil
+  ) -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
         return number
       })
     post { [self] in
-      lines[connection] = ClientLine(outlet: outlet, visitor: DoorKeeper.visitor(address))
+      lines[connection] = ClientLine(outlet: outlet, visitor: DoorKeeper.visitor(address), pass: pass)
       if isBrowser { browsers.open(connection) }
       router?.open(connection, at: now)
     }
@@ -184,14 +188,50 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   func close(_ line: ConnectionID, isBrowser: Bool) {
     post { [self] in
-      lines[line] = nil
+      let pass = lines.removeValue(forKey: line)?.pass
+      var kept: ConnectionID?
       if !isBrowser {
         stays.lose(line, at: now)?.info("connection lost")
-        router?.lose(line, at: now)
+        kept = router?.lose(line, keeping: pass, at: now)
       } else if let browser = browsers.holder(on: line) {
         stays[browser.id]?.info("connection lost")
-        lose(browser, at: now)
+        kept = lose(browser, keeping: pass, at: now)
       }
+      if let kept {
+        pass?.lose { [weak self] in self?.giveUp(kept, isBrowser: isBrowser) }
+      } else {
+        pass?.giveBack()
+      }
+      endTurn(at: now)
+    }
+  }
+
+  private func giveUp(_ id: ConnectionID, isBrowser: Bool) {
+    post { [self] in
+      if !isBrowser {
+        router?.giveUp(id, at: now)
+      } else if let browser = browsers[id], browser.line == nil {
+        giveUp(browser, at: now)
+      }
+      endTurn(at: now)
+    }
+  }
+
+  /// Of the line on which a connection's client is reached, or was before it was lost.
+  private func pass(of hold: LineHold) -> DoorKeeper.Pass? {
+    let hold = browsers[hold.id]?.hold ?? hold
+    return hold.line.flatMap { lines[$0]?.pass } ?? hold.permit as? DoorKeeper.Pass
+  }
+
+  private func roomPermit(for hold: LineHold) -> AnyObject? {
+    // A line without a pass is not a stranger's.
+    guard let pass = pass(of: hold) else { return place }
+    return pass.openRoom()
+  }
+
+  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool) {
+    post { [self] in
+      if isBrowser { refuseJoin(failure, onBrowserLine: line) } else { router?.refuseJoin(failure, on: line) }
       endTurn(at: now)
     }
   }
@@ -276,7 +316,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
     switch message {
-    case .join(let join):
+    // A further join is refused, and must not rename the stay.
+    case .join(let join) where stays[connection] == nil:
       stays.begin(
         logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
     case .resumeConversation(let key, _): stays.move(key, to: connection)
@@ -290,9 +331,16 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     case .resumed: stays[connection]?.info("connection taken up again")
     case .joined(let joined):
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
-    case .refused(let failure):
-      stays.end(on: connection)?.notice(
-        "refused", metadata: ["reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))"])
+    case .refused(let failure) where failure.code != .unknownConversation:
+      let logger = stays.end(on: connection) ?? logger.with(["connection": "\(connection.value)"])
+      let pass = lines[browsers[connection]?.line ?? connection]?.pass
+      // The first, the tenth, the hundredth … of an address within a minute.
+      guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { break }
+      logger.notice(
+        "refused",
+        metadata: [
+          "reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))", "count": "\(count)",
+        ])
     case .ended(let reason):
       stays.end(on: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
     default: break

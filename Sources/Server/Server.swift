@@ -28,6 +28,9 @@ public final class Server: Sendable {
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
 
+  /// Threads that read and write HTTP and signalling. The messages of one connection stay on one of them, in order.
+  private static var signalingLoops: Int { min(max(System.coreCount, 2), 4) }
+
   private init(
     host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
     certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
@@ -45,7 +48,7 @@ public final class Server: Sendable {
     try certificate.read(configuration.tls)
     let host = RouterHost(configuration)
     let addresses = try await host.start()
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
     do {
       let listener = try await bootstrap(host, configuration, certificate, on: group)
         .bind(host: configuration.host, port: configuration.port).get()
@@ -112,9 +115,11 @@ public final class Server: Sendable {
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      // Budgets are looked at between two reads.
+      .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelInitializer { channel in
         guard let pass = keeper.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
-        channel.closeFuture.whenComplete { _ in pass.giveBack() }
+        channel.closeFuture.whenComplete { _ in pass.channelClosed() }
         return channel.eventLoop.makeCompletedFuture {
           if let context = certificate.context {
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context))

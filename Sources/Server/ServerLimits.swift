@@ -16,8 +16,16 @@ public struct ServerLimits: Hashable, Sendable {
   /// Recordings and playlists of all rooms at a time: each is a room decoded, and a picture and a sound of it coded.
   public var recordings = 4
   public var connections = 10_000
-  /// Of one IP address.
+  /// Connections of one address, with those that are lost and may return. All limits of an address hold for an IPv4 address,
+  /// for a /64 of IPv6, and four times as much for a /48.
   public var connectionsPerAddress = 250
+  /// Connections of one address that are lost and may return. Beyond it the oldest is given up.
+  public var lostPerAddress = 50
+  /// Rooms that clients of one address have opened and that still exist.
+  public var roomsPerAddress = 100
+  /// Joins of one address, accepted or not: a burst, then so many per second. Others are refused.
+  public var addressJoinBurst = 100.0
+  public var addressJoinsPerSecond = 10.0
   /// Of one signalling message, in bytes.
   public var messageBytes = 1 << 20
   /// Signalling messages of one connection: a burst, then so many a second. One that sends more is closed.
@@ -26,6 +34,12 @@ public struct ServerLimits: Hashable, Sendable {
   /// Signalling messages of all connections of one IP address together.
   public var addressBurst = 10_000.0
   public var addressMessagesPerSecond = 3_000.0
+  /// Bytes that the server reads from one connection, and from all connections of one address: a burst, then so many per second.
+  /// More waits at the sender.
+  public var byteBurst = 4.0 * 1_048_576
+  public var bytesPerSecond = 1_048_576.0
+  public var addressByteBurst = 40.0 * 1_048_576
+  public var addressBytesPerSecond = 10.0 * 1_048_576
   /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. Who comes into a room is told
   /// all that it remembers in one message: with less than the largest, and what is said while that is read, nobody could
   /// come into a room that remembers much.
@@ -50,10 +64,14 @@ extension ServerLimits {
     ("tracks", .count(\.tracks)), ("subscriptions", .count(\.subscriptions)), ("voices", .count(\.voices)),
     ("recordings", .count(\.recordings)),
     ("connections", .count(\.connections)), ("connections-per-address", .count(\.connectionsPerAddress)),
+    ("lost-per-address", .count(\.lostPerAddress)), ("rooms-per-address", .count(\.roomsPerAddress)),
+    ("address-join-burst", .rate(\.addressJoinBurst)), ("address-joins-per-second", .rate(\.addressJoinsPerSecond)),
     // WebSocket frames of more than 32 bits are not read.
     ("message-bytes", .count(\.messageBytes, most: 1 << 30)), ("message-burst", .rate(\.messageBurst)),
     ("messages-per-second", .rate(\.messagesPerSecond)), ("address-burst", .rate(\.addressBurst)),
     ("address-messages-per-second", .rate(\.addressMessagesPerSecond)), ("unread-bytes", .count(\.unreadBytes)),
+    ("byte-burst", .rate(\.byteBurst)), ("bytes-per-second", .rate(\.bytesPerSecond)),
+    ("address-byte-burst", .rate(\.addressByteBurst)), ("address-bytes-per-second", .rate(\.addressBytesPerSecond)),
   ]
 
   /// In the order in which they are told.

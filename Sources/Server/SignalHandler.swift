@@ -44,8 +44,9 @@ final class SignalHandler: ChannelInboundHandler {
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
+    admission.beginSignalling()
     connection = host.open(
-      outlet, isBrowser: isBrowser, from: context.channel.remoteAddress?.ipAddress ?? "")
+      outlet, isBrowser: isBrowser, from: context.channel.remoteAddress?.ipAddress ?? "", pass: admission)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pings = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.pingInterval, delay: Self.pingInterval) { _ in
       let (handler, context) = bound.value
@@ -84,11 +85,21 @@ final class SignalHandler: ChannelInboundHandler {
     guard let connection else { return }
     text.withUnsafeReadableBytes { bytes in
       if isBrowser {
-        host.take(Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }, on: connection)
+        let message = Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }
+        if case .success(.join) = message, !mayJoin() { return }
+        host.take(message, on: connection)
       } else {
-        host.take(ClientMessage.reading(bytes), on: connection)
+        let message = ClientMessage.reading(bytes)
+        if case .success(.join) = message, !mayJoin() { return }
+        host.take(message, on: connection)
       }
     }
+  }
+
+  private func mayJoin() -> Bool {
+    guard let connection, !admission.takeJoin(at: lastHeard) else { return true }
+    host.refuseJoin(Failure(.tooMany, "too many joins from one address"), on: connection, isBrowser: isBrowser)
+    return false
   }
 
   func channelInactive(context: ChannelHandlerContext) { leave() }
@@ -104,6 +115,5 @@ final class SignalHandler: ChannelInboundHandler {
     joinEnd?.cancel()
     if let connection { host.close(connection, isBrowser: isBrowser) }
     connection = nil
-    admission.giveBack()
   }
 }

@@ -10,10 +10,15 @@ protocol SignalHost: AnyObject, Sendable {
   /// - Parameters:
   ///   - isBrowser: whether the client describes its media by SDP.
   ///   - address: of the client, without the port.
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, from address: String) -> ConnectionID
+  ///   - pass: given back by the host, once nothing waits for the client any more.
+  func open(
+    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String, pass: DoorKeeper.Pass?
+  ) -> ConnectionID
   func close(_ line: ConnectionID, isBrowser: Bool)
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
+  /// Answers a join that is not looked at.
+  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool)
 }
 
 /// What reads and writes one connection's bytes: HTTP first, then WebSocket frames where the client asks for them.
@@ -25,6 +30,7 @@ struct SignalPipeline: Sendable {
   /// On the channel's event loop.
   func install(on channel: any Channel, pass: DoorKeeper.Pass) throws {
     let pipeline = channel.pipeline.syncOperations
+    try pipeline.addHandler(ByteThrottle(pass: pass, limits: limits, now: channel.eventLoop.now), position: .first)
     let plain = HTTPHandler(answering: answer)
     let boundPlain = NIOLoopBound(plain, eventLoop: channel.eventLoop)
     try pipeline.configureHTTPServerPipeline(

@@ -1,3 +1,5 @@
+import Dispatch
+import KoineBase
 import KoineSignaling
 import NIOCore
 import NIOEmbedded
@@ -7,8 +9,8 @@ import Testing
 @testable import KoineServer
 
 @Suite struct DoorKeeperTests {
-  private let start = NIODeadline.now()
-  private var limits: ServerLimits {
+  fileprivate let start = NIODeadline.now()
+  fileprivate var limits: ServerLimits {
     var limits = ServerLimits()
     (limits.connectionsPerAddress, limits.addressBurst, limits.addressMessagesPerSecond) = (2, 10, 1)
     return limits
@@ -36,6 +38,139 @@ import Testing
     let others = ["2001:db8:0:1::1", "::ffff:192.0.2.1", "::ffff:192.0.2.1"].map { keeper.enter(from: $0, at: start) }
     #expect(!others.contains { $0 == nil })
     #expect(keeper.enter(from: "192.0.2.1", at: start) == nil, "the same address, on a socket of both families")
+  }
+}
+
+extension DoorKeeperTests {
+  @Test func networkOfIPv6With48BitsHasFourTimesAsMuch() throws {
+    var limits = limits
+    (limits.addressJoinBurst, limits.roomsPerAddress, limits.lostPerAddress) = (3, 1, 1)
+    let keeper = DoorKeeper(limits: limits)
+    func address(_ number: Int) -> String { "2001:db8:7:\(String(number, radix: 16))::1" }
+    let passes = (0..<12).map { keeper.enter(from: address($0), at: start) }
+    #expect(passes.count { $0 != nil } == 8)
+    #expect(keeper.enter(from: "2001:db8:8::1", at: start) != nil)
+    let open = passes.compactMap(\.self)
+    #expect(open.count { $0.takeJoin(at: start) } == 8 && open.count { $0.takeJoin(at: start) } == 4)
+    #expect(open.count { $0.takeMessage(at: start) } == 8)
+    let rooms = open.map { $0.openRoom() }
+    #expect(rooms.count { $0 != nil } == 4)
+    let given = Lock(0)
+    for pass in open { pass.lose { given.withLock { $0 += 1 } } }
+    #expect(given.withLock { $0 } == 4 && keeper.connections == 0)
+    #expect((0..<12).map { keeper.lost(of: address($0)) } == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0])
+  }
+
+  @Test func refusalsAreCountedByTheMinute() throws {
+    let pass = try #require(DoorKeeper(limits: limits).enter(from: "192.0.2.1", at: start))
+    #expect((0..<100).compactMap { _ in pass.countRefusal(at: start) } == [1, 10, 100])
+    #expect((0..<9).compactMap { _ in pass.countRefusal(at: start + .seconds(61)) } == [1])
+  }
+
+  /// The event loops of a server share one keeper.
+  @Test func limitsAreExactUnderConcurrentThreads() throws {
+    var limits = ServerLimits()
+    (limits.connectionsPerAddress, limits.roomsPerAddress, limits.lostPerAddress) = (100, 30, 20)
+    (limits.addressBurst, limits.addressJoinBurst) = (1_000, 70)
+    let keeper = DoorKeeper(limits: limits)
+    let passes = inParallel(400) { keeper.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
+    #expect(passes.count == 100 && keeper.connections == 100 && keeper.refused == 300)
+    #expect(inParallel(3_000) { passes[0].takeMessage(at: start) }.count { $0 } == 1_000)
+    #expect(inParallel(400) { passes[1].takeJoin(at: start) }.count { $0 } == 70)
+    let rooms = inParallel(200) { passes[2].openRoom() }.compactMap(\.self)
+    #expect(rooms.count == 30)
+    let given = Lock<[Int]>([])
+    _ = inParallel(100) { index in passes[index].lose { given.withLock { $0.append(index) } } }
+    let lost = Set(passes.indices).subtracting(given.withLock { $0 })
+    #expect(lost.count == 20 && keeper.lost(of: "192.0.2.1") == 20 && keeper.connections == 0)
+    _ = inParallel(100) { passes[$0].giveBack() }
+    #expect(keeper.lost(of: "192.0.2.1") == 0 && keeper.connections == 0)
+    let again = inParallel(400) { keeper.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
+    #expect(again.count == 100)
+  }
+
+  @Test func bytesOfConcurrentThreadsAreAllCounted() throws {
+    var limits = ServerLimits()
+    (limits.addressByteBurst, limits.addressBytesPerSecond) = (1_000, 100)
+    let keeper = DoorKeeper(limits: limits)
+    let passes = (0..<4).compactMap { _ in keeper.enter(from: "192.0.2.1", at: start) }
+    _ = inParallel(400) { passes[$0 % 4].takeBytes(5, at: start) }
+    #expect(passes[0].takeBytes(0, at: start) == .seconds(10))
+    // Each waits for its turn after the one before.
+    let waits = inParallel(3) { passes[$0].reserveBytes(100, at: start) }
+    #expect(waits.sorted() == [.seconds(11), .seconds(12), .seconds(13)])
+    #expect(passes[0].reserveBytes(100, at: start + .seconds(13)) == .zero)
+  }
+
+  private func inParallel<Value: Sendable>(_ count: Int, _ work: @escaping @Sendable () -> Value) -> [Value] {
+    inParallel(count) { _ in work() }
+  }
+
+  private func inParallel<Value: Sendable>(_ count: Int, _ work: @escaping @Sendable (Int) -> Value) -> [Value] {
+    let results = Lock<[Value]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { thread in
+      for index in stride(from: thread, to: count, by: 4) {
+        let result = work(index)
+        results.withLock { $0.append(result) }
+      }
+    }
+    return results.withLock { $0 }
+  }
+}
+
+/// Counts the reads that reach the socket.
+private final class Reads: ChannelOutboundHandler {
+  typealias OutboundIn = ByteBuffer
+  var count = 0
+
+  func read(context: ChannelHandlerContext) { count += 1 }
+}
+
+@Suite struct ByteThrottleTests {
+  private func connection(_ limits: ServerLimits, _ keeper: DoorKeeper) throws -> (EmbeddedChannel, Reads) {
+    let (channel, reads) = (EmbeddedChannel(), Reads())
+    let now = channel.eventLoop.now
+    let pass = try #require(keeper.enter(from: "192.0.2.1", at: now))
+    try channel.pipeline.syncOperations.addHandlers([
+      reads, ByteThrottle(pass: pass, limits: limits, now: now),
+    ])
+    return (channel, reads)
+  }
+
+  @Test func connectionIsReadNoFasterThanItsBudget() throws {
+    let limits = ServerLimits()
+    let (channel, reads) = try connection(limits, DoorKeeper(limits: limits))
+    func receive(_ count: Int) throws { try channel.writeInbound(ByteBuffer(repeating: 0, count: count)) }
+    try receive(4 << 20)
+    channel.read()
+    let before = reads.count
+    #expect(before > 0, "four MiB at once")
+    try receive(1 << 20)
+    for _ in 0..<3 { channel.read() }
+    #expect(reads.count == before)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(990))
+    #expect(reads.count == before)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(10))
+    #expect(reads.count == before + 1, "one MiB per second")
+    try receive(64 << 10)
+    channel.read()
+    #expect(reads.count == before + 1)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(63))
+    #expect(reads.count == before + 2)
+  }
+
+  @Test func connectionsOfOneAddressTakeTurns() throws {
+    var limits = ServerLimits()
+    (limits.addressByteBurst, limits.addressBytesPerSecond) = (32_768, 32_768)
+    let keeper = DoorKeeper(limits: limits)
+    let connections = try (0..<3).map { _ in try connection(limits, keeper) }
+    try connections[0].0.writeInbound(ByteBuffer(repeating: 0, count: 65_536))
+    for (channel, _) in connections { channel.read() }
+    #expect(connections.map(\.1.count) == [0, 0, 0])
+    for second in 1...4 {
+      for (channel, _) in connections { channel.embeddedEventLoop.advanceTime(by: .seconds(1)) }
+      #expect(connections.map(\.1.count) == [second >= 2 ? 1 : 0, second >= 3 ? 1 : 0, second >= 4 ? 1 : 0])
+    }
   }
 }
 

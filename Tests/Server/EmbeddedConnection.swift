@@ -13,11 +13,14 @@ final class StubHost: SignalHost {
     var outlets: [any SignalOutlet] = []
     var messages: [ClientMessage] = []
     var closed = 0
+    var refusals = 0
   }
 
   let state = Lock(State())
 
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, from address: String) -> ConnectionID {
+  func open(
+    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String, pass: DoorKeeper.Pass?
+  ) -> ConnectionID {
     state.withLock { state in
       state.outlets.append(outlet)
       return ConnectionID(state.outlets.count)
@@ -33,6 +36,8 @@ final class StubHost: SignalHost {
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
     if case .success(.other(let message)) = message { state.withLock { $0.messages.append(message) } }
   }
+
+  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool) { state.withLock { $0.refusals += 1 } }
 
   var messages: [ClientMessage] { state.withLock { $0.messages } }
 

@@ -1,0 +1,205 @@
+import KoineBase
+import KoineRouter
+import KoineSignaling
+import Logging
+import NIOCore
+import Testing
+
+@testable import KoineServer
+
+/// Clients that come and go, by the limits of their address.
+@Suite(.timeLimit(.minutes(1))) struct GhostTests {
+  /// Keeps what one connection is told.
+  private final class Ear: SignalOutlet {
+    private let told = Lock<[ServerMessage]>([])
+    private let answers = Lock(0)
+
+    func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
+    func send(_ answer: BrowserAnswer) { answers.withLock { $0 += 1 } }
+    func close() {}
+
+    var counted: Int { told.withLock { $0.count { $0.isCounted } } + answers.withLock { $0 } }
+    var key: String? {
+      told.withLock { $0.lazy.compactMap { if case .resumable(let key, _) = $0 { key } else { nil } }.first }
+    }
+    var refusal: Failure.Code? {
+      told.withLock { $0.lazy.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }.last }
+    }
+    var isResumed: Bool { told.withLock { $0.contains { if case .resumed = $0 { true } else { false } } } }
+  }
+
+  private let logs: Logs
+  private let host: RouterHost
+  private let keeper: DoorKeeper
+
+  init() {
+    var limits = ServerLimits()
+    (limits.lostPerAddress, limits.connectionsPerAddress, limits.roomsPerAddress) = (5, 8, 2)
+    let logs = Logs()
+    self.logs = logs
+    let logger = Logger(label: "test") { _ in LogCollector(logs: logs) }
+    host = RouterHost(ServerConfiguration(access: .open, limits: limits, logger: logger))
+    keeper = DoorKeeper(limits: limits)
+  }
+
+  /// - Returns: once everything said before has been done.
+  private func settle() async throws -> RouterStatistics {
+    while await host.pendingChecks() > 0 {}
+    return try #require(await host.statistics())
+  }
+
+  private func join(
+    _ ear: Ear, room: String = "tea", isBrowser: Bool = false, from address: String = "192.0.2.1"
+  ) async throws -> (line: ConnectionID, pass: DoorKeeper.Pass) {
+    let pass = try #require(keeper.enter(from: address))
+    pass.beginSignalling()
+    let line = host.open(ear, isBrowser: isBrowser, pass: pass)
+    if isBrowser {
+      host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+    } else {
+      host.take(.success(.join(Self.join(room))), on: line)
+    }
+    _ = try await settle()
+    return (line, pass)
+  }
+
+  private static func join(_ room: String) -> Join {
+    let description = Description(
+      ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
+      lite: false, setup: .active)
+    return Join(room: room, name: "Ben", description: description)
+  }
+
+  private func acknowledge(_ ear: Ear, on line: ConnectionID, isBrowser: Bool) {
+    if isBrowser {
+      host.take(.success(BrowserMessage.other(.heard(ear.counted))), on: line)
+    } else {
+      host.take(.success(ClientMessage.heard(ear.counted)), on: line)
+    }
+  }
+
+  /// The proof of concept: one connection at a time, each with a participant, each broken off.
+  @Test(arguments: [false, true]) func connectionsThatBreakOffLeaveNoMoreThanTheLimit(_ isBrowser: Bool) async throws {
+    _ = try await host.start()
+    var last: Ear?
+    for _ in 0..<40 {
+      let ear = Ear()
+      let (line, _) = try await join(ear, isBrowser: isBrowser)
+      acknowledge(ear, on: line, isBrowser: isBrowser)
+      host.close(line, isBrowser: isBrowser)
+      let statistics = try await settle()
+      #expect(keeper.lost(of: "192.0.2.1") <= 5 && keeper.connections == 0)
+      // A participant that is given up leaves with the next turn, a browser's after its grace.
+      if !isBrowser { #expect(statistics.participants <= 6) }
+      last = ear
+    }
+    #expect(keeper.lost(of: "192.0.2.1") == 5)
+    // The newest may return, and counts as open again.
+    let ear = Ear()
+    let pass = try #require(keeper.enter(from: "192.0.2.1"))
+    let line = host.open(ear, isBrowser: isBrowser, pass: pass)
+    let message = ClientMessage.resumeConversation(key: try #require(last?.key), heard: last?.counted ?? 0)
+    if isBrowser {
+      host.take(.success(BrowserMessage.other(message)), on: line)
+    } else {
+      host.take(.success(message), on: line)
+    }
+    _ = try await settle()
+    #expect(ear.isResumed)
+    #expect(keeper.lost(of: "192.0.2.1") == 4 && keeper.connections == 1)
+    await host.stop()
+  }
+
+  @Test func lostConnectionsGoOnCountingForTheirAddress() async throws {
+    _ = try await host.start()
+    for _ in 0..<5 {
+      let ear = Ear()
+      let (line, _) = try await join(ear)
+      acknowledge(ear, on: line, isBrowser: false)
+      host.close(line, isBrowser: false)
+      _ = try await settle()
+    }
+    let open = (0..<3).map { _ in keeper.enter(from: "192.0.2.1") }
+    #expect(!open.contains { $0 == nil })
+    #expect(keeper.enter(from: "192.0.2.1") == nil)
+    #expect(keeper.enter(from: "192.0.2.2") != nil)
+    await host.stop()
+  }
+
+  @Test func connectionThatCannotReturnGivesItsPlaceBack() async throws {
+    _ = try await host.start()
+    for isBrowser in [false, true] {
+      let (line, _) = try await join(Ear(), isBrowser: isBrowser)
+      #expect(keeper.connections == 1)
+      host.close(line, isBrowser: isBrowser)
+      _ = try await settle()
+      #expect(keeper.connections == 0 && keeper.lost(of: "192.0.2.1") == 0)
+    }
+    await host.stop()
+  }
+
+  @Test func roomsOfOneAddressAreLimitedWhileTheyExist() async throws {
+    _ = try await host.start()
+    let ears = (0..<5).map { _ in Ear() }
+    let (first, _) = try await join(ears[0], room: "a")
+    _ = try await join(ears[1], room: "b")
+    _ = try await join(ears[2], room: "c")
+    #expect(ears[0].refusal == nil && ears[1].refusal == nil && ears[2].refusal == .roomFull)
+    _ = try await join(ears[3], room: "c", from: "192.0.2.2")
+    #expect(ears[3].refusal == nil)
+    host.take(.success(.leave(reason: nil)), on: first)
+    _ = try await join(ears[4], room: "d")
+    #expect(ears[4].refusal == nil)
+    #expect(try await settle().rooms == 3)
+    await host.stop()
+  }
+
+  // MARK: Logs
+
+  @Test func refusedSecondJoinDoesNotRenameTheStay() async throws {
+    _ = try await host.start()
+    let (line, _) = try await join(Ear(), room: "innocent")
+    host.take(.success(.join(Self.join("guilty"))), on: line)
+    host.take(.success(.leave(reason: nil)), on: line)
+    _ = try await settle()
+    #expect(
+      logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
+    await host.stop()
+  }
+
+  @Test func refusalsOfOneAddressAreLoggedByPowersOfTen() async throws {
+    _ = try await host.start()
+    for _ in 0..<2 { _ = try await join(Ear(), room: "a", from: "192.0.2.9") }
+    host.take(.success(.join(Self.join(""))), on: try await join(Ear(), room: "", from: "192.0.2.1").line)
+    let (line, _) = try await join(Ear(), room: "", from: "192.0.2.1")
+    for _ in 0..<120 { host.take(.success(.join(Self.join(""))), on: line) }
+    _ = try await settle()
+    #expect(logs.lines.filter { $0.hasPrefix("refused") } == ["refused 1", "refused 10", "refused 100"])
+    await host.stop()
+  }
+}
+
+private final class Logs: Sendable {
+  private let kept = Lock<[String]>([])
+  var lines: [String] { kept.withLock { $0 } }
+  func add(_ line: String) { kept.withLock { $0.append(line) } }
+}
+
+/// Message, room and count.
+private struct LogCollector: LogHandler {
+  let logs: Logs
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    let all = metadata.merging(event.metadata ?? [:]) { $1 }
+    let words = [
+      "\(event.message)", all["room"].map { "\($0)" }.flatMap { $0 == "\"\"" ? nil : $0 }, all["count"].map { "\($0)" },
+    ]
+    logs.add(words.compactMap { $0 }.joined(separator: " "))
+  }
+}
