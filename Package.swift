@@ -291,6 +291,7 @@ let package = Package(
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
+    tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],
       resources: [.copy("SDP/Offers")]),

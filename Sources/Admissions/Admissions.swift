@@ -13,9 +13,10 @@ extension Authorization {
   package static func tokens(trusting trust: Trust) -> Authorization {
     Authorization(
       check: { join in
-        read(join.credential, trusting: trust).flatMap { admission in
-          guard let admission else { return .success(.open) }
-          if let room = admission.room, room != join.room {
+        read(join.credential, trusting: trust).flatMap { credential in
+          guard let credential else { return .success(.open) }
+          let admission = credential.admission
+          guard credential.opens(join.room) else {
             return .failure(Failure(.forbidden, "the token is for another room"))
           }
           // A token's bearer is who the token says, whatever it asks to be called.
@@ -31,9 +32,10 @@ extension Authorization {
         }
       },
       checkIdentity: { register in
-        read(register.credential, trusting: trust).flatMap { admission in
-          let isKnown = admission?.identity.map { $0 == register.identity } ?? trust.isAnybody
-          return isKnown
+        read(register.credential, trusting: trust).flatMap { credential in
+          // Inside one process a name is whose bearer says so.
+          let own = trust.isAnybody ? credential?.admission.identity ?? register.identity : credential?.ownIdentity
+          return own == register.identity
             ? .success(KnownIdentity(identity: register.identity, name: register.name))
             : .failure(Failure(.unauthorized, "the token is not that identity's"))
         }
@@ -43,30 +45,25 @@ extension Authorization {
   private static let share = "#content"
 
   /// - Returns: nil for no credential, and for one that says nothing about rooms, where anybody is trusted.
-  private static func read(_ credential: String?, trusting trust: Trust) -> Result<Admission?, Failure> {
-    guard let credential, !credential.isEmpty else {
+  private static func read(_ text: String?, trusting trust: Trust) -> Result<Credential?, Failure> {
+    guard let text, !text.isEmpty else {
       return trust.isAnybody ? .success(nil) : .failure(Failure(.unauthorized, "a token is needed here"))
     }
-    let now = NumericDate.ofSystemClock()
-    let kinds: [any AccessToken.Type] = [
-      RoomPass.self, StageToken.self, MeetingJoinToken.self, RoomToken.self, CommunicationUserToken.self,
-    ]
     // A meeting's share is an attendee of its own, let in by its base's token with the same ending.
-    let isShare = credential.hasSuffix(share)
-    let text = isShare ? String(credential.dropLast(share.count)) : credential
-    for kind in kinds where !isShare || kind == MeetingJoinToken.self {
-      do throws(TokenError) {
-        var admission = try kind.parse(text, trusting: trust, at: now).admission
-        if isShare { admission.participantID? += share }
-        // A communication user's claims are few: a token of another kind must not pass for one.
-        if kind == CommunicationUserToken.self, admission.identity == nil, !trust.isAnybody { continue }
-        return .success(admission)
-      } catch {
-        if case .expired = error { return .failure(Failure(.unauthorized, "the token has expired")) }
+    let isShare = text.hasSuffix(share)
+    do throws(TokenError) {
+      var credential = try trust.read(
+        isShare ? String(text.dropLast(share.count)) : text, at: NumericDate.ofSystemClock())
+      if isShare {
+        guard credential.kind == .meeting else { throw .malformed("only a meeting's token has a share") }
+        credential.admission.participantID? += share
       }
+      return .success(credential)
+    } catch {
+      if case .expired = error { return .failure(Failure(.unauthorized, "the token has expired")) }
+      return trust.isAnybody
+        ? .success(nil) : .failure(Failure(.unauthorized, "the token is not one that this server's keys have signed"))
     }
-    return trust.isAnybody
-      ? .success(nil) : .failure(Failure(.unauthorized, "the token is not one that this server's keys have signed"))
   }
 }
 

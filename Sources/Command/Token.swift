@@ -49,7 +49,10 @@ struct TokenOptions: ParsableArguments {
   var issued: NumericDate { NumericDate.ofSystemClock() }
   var expires: NumericDate { issued + minutes * 60 }
 
-  func key() throws -> SigningKey { try KeyFile.read(keys).signingKey }
+  /// The first key of the file that may sign it.
+  func key(for kind: TokenKind, room: String? = nil) throws -> SigningKey {
+    try KeyFile.read(keys).signingKey(for: kind, room: room)
+  }
 }
 
 enum KeyFile {
@@ -62,16 +65,24 @@ enum KeyFile {
     }
   }
 
-  /// Readable by its owner only; either the old file stays or the new one is whole.
-  static func write(_ keys: KeySet, to path: String) throws {
+  /// Either the old file stays or the new one is whole.
+  /// - Parameter mode: the file's permissions from its first byte on.
+  static func write(_ text: String, to path: String, mode: mode_t) throws {
     let part = path + ".new"
-    let text = try keys.json + "\n"
-    try? FileManager.default.removeItem(atPath: part)
-    guard
-      FileManager.default.createFile(
-        atPath: part, contents: Data(text.utf8), attributes: [.posixPermissions: NSNumber(value: 0o600)]),
-      rename(part, path) == 0
-    else {
+    unlink(part)
+    let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    guard file >= 0 else { throw SampleExit(code: 73, "'\(path)' cannot be written") }
+    let bytes = Array((text + "\n").utf8)
+    let written = bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Foundation.write(file, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        guard count > 0 else { return false }
+        rest = rest.dropFirst(count)
+      }
+      return fsync(file) == 0
+    }
+    guard close(file) == 0, written, rename(part, path) == 0 else {
       unlink(part)
       throw SampleExit(code: 73, "'\(path)' cannot be written")
     }
@@ -81,7 +92,13 @@ enum KeyFile {
 struct KeysCommand: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "keys", abstract: "Makes a file of keys; or puts a new key first in it, or drops one.",
-    discussion: "The first key signs and all of them check. A running server reads its file again on SIGHUP.")
+    discussion: """
+      The first key signs and all of them check. A running server reads its file again on SIGHUP. It needs public keys \
+      only (--public), so that the machine that faces the internet can sign nothing.
+
+      A key's member "koine" limits what it is accepted for: {"kinds": ["room"], "rooms": "team-*", "audience": "NAME"}. \
+      Kinds are \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")).
+      """)
 
   @Argument(help: "A JSON Web Key Set.")
   var file: String
@@ -89,23 +106,39 @@ struct KeysCommand: TokenCommand {
   @Option(help: "Drops the key of this name instead.")
   var drop: String?
 
+  @Option(
+    name: .customLong("public"),
+    help: ArgumentHelp("Writes the public halves of the keys to this file instead.", valueName: "file"))
+  var publicFile: String?
+
+  func validate() throws {
+    guard drop == nil || publicFile == nil else { throw ValidationError("either --drop or --public") }
+  }
+
   func carryOut() throws {
-    let isThere = FileManager.default.fileExists(atPath: file)
-    let id = String(UInt32.random(in: .min ... .max), radix: 36)
     var keys: KeySet
-    if let drop {
+    if let publicFile {
       keys = try KeyFile.read(file)
-      guard keys.drop(drop) else { throw SampleExit(code: 64, "no key '\(drop)' can be dropped") }
-    } else if isThere {
-      keys = try KeyFile.read(file)
-      try keys.rotate(to: id)
+      try KeyFile.write(keys.publicJSON, to: publicFile, mode: 0o644)
     } else {
-      keys = try KeySet(newKey: id)
+      keys = try changed()
+      try KeyFile.write(keys.json, to: file, mode: 0o600)
     }
-    try KeyFile.write(keys, to: file)
     KoineSampleSupport.print(
       "keys: " + keys.keys.map { "\($0.id ?? "") (\($0.algorithm.rawValue))" }.joined(separator: ", "),
       to: .standardError)
+  }
+
+  private func changed() throws -> KeySet {
+    let id = String(UInt32.random(in: .min ... .max), radix: 36)
+    guard drop != nil || FileManager.default.fileExists(atPath: file) else { return try KeySet(newKey: id) }
+    var keys = try KeyFile.read(file)
+    if let drop {
+      guard keys.drop(drop) else { throw SampleExit(code: 64, "no key '\(drop)' can be dropped") }
+    } else {
+      try keys.rotate(to: id)
+    }
+    return keys
   }
 }
 
@@ -123,7 +156,7 @@ struct CallAgentToken: TokenCommand {
   func carryOut() throws {
     let token = CommunicationUserToken(
       identity: identity, scopes: [.voip], issued: options.issued, expires: options.expires)
-    Swift.print(try token.signed(with: try options.key()))
+    Swift.print(try token.signed(with: try options.key(for: .callAgent)))
   }
 }
 
@@ -178,7 +211,7 @@ struct StageTokenCommand: TokenCommand {
       attributes: try pairs(),
       capabilities: .init(canPublish: !noPublish, canSubscribe: !noSubscribe), issued: options.issued,
       expires: options.expires)
-    Swift.print(try token.signed(with: try options.key()))
+    Swift.print(try token.signed(with: try options.key(for: .stage, room: room)))
   }
 }
 
@@ -212,7 +245,7 @@ struct MeetingToken: TokenCommand {
     let meeting = MeetingPass.Meeting(meetingID: room, mediaPlacement: .at(backend))
     let pass = try MeetingPass.create(
       meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
-      expires: options.expires, with: try options.key())
+      expires: options.expires, with: try options.key(for: .meeting, room: room))
     Swift.print(try pass.joinInfoJSON)
   }
 }
@@ -241,7 +274,7 @@ struct ListenerToken: TokenCommand {
     let token = RoomToken(
       apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
       roles: [.rtc], issued: options.issued, expires: options.expires)
-    Swift.print(try token.signed(with: try options.key()))
+    Swift.print(try token.signed(with: try options.key(for: .listener, room: room)))
   }
 }
 
@@ -294,6 +327,6 @@ struct RoomPassCommand: TokenCommand {
     let pass = RoomPass(
       room: room, participantID: participant, name: name, rights: rights, issued: options.issued,
       expires: options.expires)
-    Swift.print(try pass.signed(with: try options.key()))
+    Swift.print(try pass.signed(with: try options.key(for: .room, room: room)))
   }
 }

@@ -72,10 +72,13 @@ extension AccessToken {
   public static var isReadByPayloadAlone: Bool { false }
 
   /// Makes the token's text.
-  /// - Throws: what `check` does, `.tooLarge`, `.failed`.
+  /// - Throws: what `check` does, `.keyNotFor`, `.tooLarge`, `.failed`.
   public func signed(with key: SigningKey) throws(TokenError) -> String {
     try check()
-    return try JSONWebToken.sign(self, with: key).text
+    try key.binding.check(TokenKind(of: Self.self))
+    try key.binding.check(room: admission.room)
+    guard let audience = key.binding.audience else { return try JSONWebToken.sign(self, with: key).text }
+    return try JSONWebToken.sign(ForAudience(token: self, audience: Audience([audience])), with: key).text
   }
 
   /// Reads a token's text.
@@ -92,7 +95,11 @@ extension AccessToken {
       return claims
     }
     let token = try JSONWebToken.parse(text)
-    if case .keys(let keys) = trust { try token.verify(withOneOf: keys) }
+    if case .keys(let keys) = trust {
+      let key = try token.verify(withOneOf: keys, as: TokenKind(of: Self.self))
+      try key.binding.check(try token.claims(as: ForAnyAudience.self).aud)
+      if key.binding.rooms != nil { try key.binding.check(room: try token.claims(as: Self.self).admission.room) }
+    }
     try token.checkTimes(at: now, leeway: leeway)
     let claims = try token.claims(as: Self.self)
     try claims.check()
@@ -100,13 +107,46 @@ extension AccessToken {
   }
 }
 
+private struct ForAnyAudience: Decodable { var aud: Audience? }
+
+/// A token's claims and `aud` beside them.
+private struct ForAudience<Token: AccessToken>: Encodable {
+  let token: Token
+  let audience: Audience
+
+  private enum Claim: String, CodingKey { case aud }
+
+  func encode(to encoder: any Encoder) throws {
+    try token.encode(to: encoder)
+    var claims = encoder.container(keyedBy: Claim.self)
+    try claims.encode(audience, forKey: .aud)
+  }
+}
+
 extension JSONWebToken {
-  /// - Throws: what the last key that could be meant says; `.unknownKey` if none could.
-  public func verify(withOneOf keys: [VerificationKey]) throws(TokenError) {
-    var reason = TokenError.unknownKey(id: keyID)
-    for key in keys where key.id == nil || keyID == nil || key.id == keyID {
-      do throws(TokenError) { return try verify(with: key) } catch { reason = error }
+  /// How many keys are tried at most for a token that does not name its key.
+  public static let keyLimit = 4
+
+  /// Checks the signature with the key that the header names (`kid`). A token without that is checked with the keys of its
+  /// algorithm, `keyLimit` of them at most: a signature check costs up to a millisecond, and strangers send tokens.
+  /// - Parameter kind: keys that are bound to other kinds are not tried.
+  /// - Returns: the key that has signed it.
+  /// - Throws: `.unknownKey` if no key could be meant, `.wrongAlgorithm`, `.keyNotFor`, `.badSignature`.
+  @discardableResult
+  public func verify(
+    withOneOf keys: [VerificationKey], as kind: TokenKind? = nil
+  ) throws(TokenError) -> VerificationKey {
+    var meant = keyID.map { id in keys.filter { $0.id == id } } ?? keys
+    if meant.isEmpty { meant = keys.filter { $0.id == nil } }
+    guard !meant.isEmpty else { throw .unknownKey(id: keyID) }
+    meant.removeAll { $0.algorithm.rawValue != algorithm }
+    guard !meant.isEmpty else { throw .wrongAlgorithm(algorithm) }
+    meant.removeAll { $0.binding.kinds.map { kinds in !(kind.map { kinds.contains($0) } ?? false) } ?? false }
+    guard !meant.isEmpty else { throw .keyNotFor("\(kind?.rawValue ?? "other") tokens") }
+    guard meant.count <= Self.keyLimit else {
+      throw .malformed("no 'kid', and \(meant.count) keys could be meant, which are more than \(Self.keyLimit)")
     }
-    throw reason
+    for key in meant where try key.isSignature(signature, of: signed) { return key }
+    throw .badSignature
   }
 }

@@ -42,6 +42,12 @@ public struct CommunicationUserToken: AccessToken {
     if identity?.isEmpty == true { throw .invalidClaim("skypeid", reason: "is empty") }
   }
 
+  /// Whether a name is a raw id, as `8:acs:…` of a user or `4:+…` of a telephone: digits before a colon.
+  public static func isRawID(_ name: String) -> Bool {
+    let digits = name.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return !digits.isEmpty && name.utf8.dropFirst(digits.count).first == UInt8(ascii: ":")
+  }
+
   /// Whether it may start calls.
   public var canStartCalls: Bool { scopes?.contains(.voip) ?? true }
 

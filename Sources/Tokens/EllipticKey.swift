@@ -110,10 +110,11 @@ final class EllipticKey: @unchecked Sendable {
     return String(decoding: text.prefix(Int(count)), as: UTF8.self)
   }
 
-  /// The members `d`, `x` and `y` of a JSON Web Key (RFC 7518 section 6.2), each as long as a coordinate.
-  func numbers() throws(TokenError) -> (d: [UInt8], x: [UInt8], y: [UInt8]) {
-    (try number("priv"), try number("qx"), try number("qy"))
-  }
+  /// The members `x` and `y` of a JSON Web Key (RFC 7518 section 6.2), each as long as a coordinate.
+  func point() throws(TokenError) -> (x: [UInt8], y: [UInt8]) { (try number("qx"), try number("qy")) }
+
+  /// The member `d`, as long as a coordinate.
+  func scalar() throws(TokenError) -> [UInt8] { try number("priv") }
 
   /// - Parameter name: OpenSSL's, of a big number.
   private func number(_ name: String) throws(TokenError) -> [UInt8] {

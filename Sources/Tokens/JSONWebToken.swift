@@ -16,8 +16,8 @@ public struct JSONWebToken: Sendable {
   public let keyID: String?
   /// JSON.
   public let payload: [UInt8]
-  private let signed: [UInt8]
-  private let signature: [UInt8]
+  let signed: [UInt8]
+  let signature: [UInt8]
 
   private struct Header: Codable {
     var alg: String
@@ -26,10 +26,18 @@ public struct JSONWebToken: Sendable {
     var crit: [String]?
   }
 
-  private struct Times: Decodable {
+  /// RFC 7519 sections 4.1.4 to 4.1.6.
+  struct Times: Decodable {
     var exp: NumericDate?
     var nbf: NumericDate?
     var iat: NumericDate?
+
+    /// - Throws: `.expired`; `.notYetValid` before `nbf`, or if issued in the future.
+    func check(at now: NumericDate, leeway: Double) throws(TokenError) {
+      if let exp, now >= exp + leeway { throw .expired(at: exp) }
+      if let nbf, now + leeway < nbf { throw .notYetValid(from: nbf) }
+      if let iat, now + leeway < iat { throw .notYetValid(from: iat) }
+    }
   }
 
   /// - Throws: `.tooLarge`, `.malformed`.
@@ -89,10 +97,7 @@ public struct JSONWebToken: Sendable {
   /// - Parameter leeway: seconds by which the clocks of both sides may differ.
   /// - Throws: `.expired`; `.notYetValid` before `nbf`, or if issued in the future; `.invalidClaim`.
   public func checkTimes(at now: NumericDate, leeway: Double = 60) throws(TokenError) {
-    let times = try claims(as: Times.self)
-    if let expiry = times.exp, now >= expiry + leeway { throw .expired(at: expiry) }
-    if let start = times.nbf, now + leeway < start { throw .notYetValid(from: start) }
-    if let issued = times.iat, now + leeway < issued { throw .notYetValid(from: issued) }
+    try claims(as: Times.self).check(at: now, leeway: leeway)
   }
 
   /// - Throws: `.malformed`, `.missingClaim`, `.invalidClaim`.

@@ -18,6 +18,8 @@ public struct SigningKey: Sendable {
   let material: Material
   /// The header's `kid`; an Amazon stage token carries the public key's ARN there.
   public let id: String?
+  /// What it may sign.
+  public var binding = KeyBinding.none
 
   /// HS256.
   /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
@@ -72,9 +74,13 @@ public struct SigningKey: Sendable {
 
 /// What checks tokens: a shared secret, or a public key.
 public struct VerificationKey: Sendable {
-  private let material: SigningKey.Material
+  let material: SigningKey.Material
   /// If the key has an id, a token that names another one is not checked with it.
   public let id: String?
+  /// What its tokens are accepted for.
+  public var binding = KeyBinding.none
+  /// Called before each signature check, on the thread that checks; for tests that count them.
+  package var willCheck: (@Sendable () -> Void)?
 
   /// HS256.
   /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
@@ -95,7 +101,7 @@ public struct VerificationKey: Sendable {
   }
 
   /// Shares the key's own material: nothing is written and read again.
-  init(of key: SigningKey) { (material, id) = (key.material, key.id) }
+  init(of key: SigningKey) { (material, id, binding) = (key.material, key.id, key.binding) }
 
   public var algorithm: SigningAlgorithm {
     switch material {
@@ -113,6 +119,7 @@ public struct VerificationKey: Sendable {
   }
 
   func isSignature(_ signature: [UInt8], of message: [UInt8]) throws(TokenError) -> Bool {
+    willCheck?()
     switch material {
     case .secret(let secret):
       let expected = try hmac(message, secret: secret)

@@ -64,7 +64,7 @@ public struct RoomPass: AccessToken {
   private enum Claim: String, CodingKey { case typ, room, sub, name, rights, iat, exp }
 
   /// Tells it from tokens of other kinds, whose claims are partly the same.
-  private static let kind = "koine-room"
+  static let kind = "koine-room"
 
   public init(from decoder: any Decoder) throws {
     let claims = try decoder.container(keyedBy: Claim.self)

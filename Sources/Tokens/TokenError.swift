@@ -13,6 +13,8 @@ public enum TokenError: Error, Hashable, Sendable, CustomStringConvertible {
   /// No key given has the id that the header names.
   case unknownKey(id: String?)
   case badSignature
+  /// The key is bound to other kinds of tokens, or to other rooms.
+  case keyNotFor(String)
   case expired(at: NumericDate)
   case notYetValid(from: NumericDate)
   /// A secret that is too short, or bytes that are no key on the curve.
@@ -29,6 +31,7 @@ public enum TokenError: Error, Hashable, Sendable, CustomStringConvertible {
     case .wrongAlgorithm(let name): "signed by '\(name)', which the key is not for"
     case .unknownKey(let id): "no key is called '\(id ?? "")'"
     case .badSignature: "the signature is wrong"
+    case .keyNotFor(let what): "the key is not for \(what)"
     case .expired(let date): "expired at \(date)"
     case .notYetValid(let date): "not valid before \(date)"
     case .invalidKey(let reason): "no key: \(reason)"

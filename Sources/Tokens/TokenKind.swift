@@ -1,0 +1,72 @@
+/// The kinds of access tokens, as `koine token` and key sets call them.
+public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
+  /// `RoomPass`.
+  case room
+  /// `CommunicationUserToken`, of the call-agent style.
+  case callAgent = "call-agent"
+  /// `StageToken`, of the stage-strategy style.
+  case stage
+  /// `MeetingJoinToken`, of the meeting-session style.
+  case meeting
+  /// `RoomToken`, of the event-listener style.
+  case listener
+
+  init?(of type: any AccessToken.Type) {
+    switch type {
+    case is RoomPass.Type: self = .room
+    case is CommunicationUserToken.Type: self = .callAgent
+    case is StageToken.Type: self = .stage
+    case is MeetingJoinToken.Type: self = .meeting
+    case is RoomToken.Type: self = .listener
+    default: return nil
+    }
+  }
+}
+
+/// The claims of a token of any kind. Which kind it is follows from the names of its claims, so that no token is read as
+/// several kinds, and its signature is checked once.
+struct AnyAccessToken: Decodable {
+  let kind: TokenKind
+  let token: any AccessToken
+  let times: JSONWebToken.Times
+  let audience: Audience?
+
+  private enum Claim: String, CodingKey {
+    case typ, jti, topic, apikey, aud
+    case meetingID = "MeetingId"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let claims = try decoder.container(keyedBy: Claim.self)
+    if (try? claims.decodeIfPresent(String.self, forKey: .typ)) == RoomPass.kind {
+      (kind, token) = (.room, try RoomPass(from: decoder))
+    } else if claims.contains(.jti), claims.contains(.topic) {
+      (kind, token) = (.stage, try StageToken(from: decoder))
+    } else if claims.contains(.meetingID) {
+      (kind, token) = (.meeting, try MeetingJoinToken(from: decoder))
+    } else if claims.contains(.apikey) {
+      (kind, token) = (.listener, try RoomToken(from: decoder))
+    } else {
+      (kind, token) = (.callAgent, try CommunicationUserToken(from: decoder))
+    }
+    times = try JSONWebToken.Times(from: decoder)
+    audience = try claims.decodeIfPresent(Audience.self, forKey: .aud)
+  }
+}
+
+/// `aud`: one name, or several (RFC 7519 section 4.1.3).
+struct Audience: Codable, Hashable {
+  var names: [String]
+
+  init(_ names: [String]) { self.names = names }
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let name = try? value.decode(String.self) { names = [name] } else { names = try value.decode([String].self) }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var value = encoder.singleValueContainer()
+    if names.count == 1 { try value.encode(names[0]) } else { try value.encode(names) }
+  }
+}

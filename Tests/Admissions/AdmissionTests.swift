@@ -1,0 +1,98 @@
+import KoineAdmissions
+import KoineRouter
+import KoineSignaling
+import KoineTokens
+import Synchronization
+import Testing
+
+/// What joins and registrations are granted, by the credentials that come with them.
+@Suite struct AdmissionTests {
+  private let now = NumericDate.ofSystemClock()
+
+  private func join(_ room: String, _ credential: String?, as participant: String? = nil) -> Join {
+    Join(
+      room: room, credential: credential, participantID: participant, name: "Ana",
+      description: Description(
+        ufrag: "", password: "", fingerprint: .init(value: ""), lite: false, setup: .active))
+  }
+
+  private func code(_ answer: Result<some Any, Failure>) -> Failure.Code? {
+    if case .failure(let failure) = answer { failure.code } else { nil }
+  }
+
+  @Test func everyJoinAndRegistrationCostsOneSignatureCheck() throws {
+    let keys = try KeySet(newKey: "a")
+    let count = Counter()
+    let authorization = Authorization.tokens(trusting: .keys(keys.keys.map { count.watch($0) }))
+    let pass = try RoomPass(room: "tea", participantID: "ana", issued: now, expires: now + 60)
+      .signed(with: keys.signingKey)
+    let forged = try RoomPass(room: "tea", issued: now, expires: now + 60)
+      .signed(with: KeySet(newKey: "a").signingKey)
+    let meeting = try MeetingPass.create(
+      .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "ana", externalUserID: "ana#Ana",
+      issued: now, with: keys.signingKey)
+    for (credential, expected) in [
+      (pass, nil), (forged, .unauthorized), (meeting.attendee.joinToken, nil),
+      (meeting.attendee.joinToken + "#content", nil),
+    ] as [(String, Failure.Code?)] {
+      #expect(code(authorization.check(join("tea", credential))) == expected)
+      #expect(count.take() == 1)
+    }
+    #expect(code(authorization.checkIdentity(Register(identity: "ana", credential: pass))) == nil)
+    #expect(count.take() == 1)
+    #expect(code(authorization.checkIdentity(Register(identity: "ana", credential: forged))) == .unauthorized)
+    #expect(count.take() == 1)
+    for credential in [nil, "", "none", pass + "#content"] {
+      #expect(code(authorization.check(join("tea", credential))) == .unauthorized)
+    }
+  }
+
+  @Test func boundKeyOpensItsRoomsAndRegistersNobody() throws {
+    var key = try SigningKey(generating: .p256, id: "team")
+    key.binding = KeyBinding(kinds: [.room], rooms: RoomPattern("team-*"))
+    let authorization = Authorization.tokens(trusting: .keys([try key.verificationKey]))
+    let any = try RoomPass(participantID: "ana", issued: now, expires: now + 60).signed(with: key)
+    #expect(code(authorization.check(join("team-1", any))) == nil)
+    #expect(code(authorization.check(join("tea", any))) == .forbidden)
+    #expect(code(authorization.checkIdentity(Register(identity: "ana", credential: any))) == .unauthorized)
+  }
+
+  /// Names that one vendor's backend gives away are not another vendor's users.
+  @Test func identityIsRegisteredByItsOwnKindOfToken() throws {
+    let keys = try KeySet(newKey: "a")
+    let authorization = Authorization.tokens(trusting: .keys(keys.keys))
+    let raw = "8:acs:ana"
+    let meeting = try MeetingPass.create(
+      .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "a", externalUserID: raw, issued: now,
+      with: keys.signingKey)
+    let listener = try RoomToken(apiKey: "k", participantID: raw, issued: now, expires: now + 60)
+      .signed(with: keys.signingKey)
+    let pass = try RoomPass(participantID: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
+    let call = try CommunicationUserToken(identity: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
+    for (credential, isItsOwn) in [
+      (meeting.attendee.joinToken, false), (listener, false), (pass, false), (call, true),
+    ] {
+      let answer = authorization.checkIdentity(Register(identity: raw, credential: credential))
+      #expect((code(answer) == nil) == isItsOwn)
+      // Inside one process there is nobody to keep out.
+      #expect(code(Authorization.embedded.checkIdentity(Register(identity: raw, credential: credential))) == nil)
+    }
+  }
+}
+
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  func watch(_ key: VerificationKey) -> VerificationKey {
+    var key = key
+    key.willCheck = { [self] in count.withLock { $0 += 1 } }
+    return key
+  }
+
+  func take() -> Int {
+    count.withLock { count in
+      defer { count = 0 }
+      return count
+    }
+  }
+}
