@@ -64,8 +64,18 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Records rooms into this folder when somebody in them asks for it.")
   var recordings: String?
 
+  @Option(
+    help: "Nothing is recorded while fewer bytes than this are free: a number, or one with K, M, G. (default: 1G)")
+  var recordingsFree: String?
+
   @Flag(help: "Sends the rooms that may be recorded on to RTMP servers, too, which those name who ask for it.")
   var livestreams = false
+
+  @Option(
+    help: ArgumentHelp(
+      "As --livestreams, to these servers only. * stands for all with public addresses, as without this option; a server with a private address must be named.",
+      valueName: "host,…"))
+  var livestreamHosts: [String] = []
 
   @Option(help: "trace, debug, info, notice, warning or error. (default: info)")
   var logLevel: String?
@@ -106,16 +116,22 @@ struct Serve: AsyncParsableCommand {
   /// The recorder is a participant like others, on this machine.
   private func makeDesk(folder: String, _ settings: ServerSettings, _ server: Server) throws -> RecordingDesk {
     MediaFiles.register()
+    RecordingDesk.keepFilesPrivate()
+    let hosts = LivestreamHosts(settings.livestreamHosts)
+    for scheme in ["rtmp:", "rtmps:"] {
+      BroadcastOutputs.register(scheme) { url in try EncodingOutput(url, mayConnect: { try hosts.check($0) }) }
+    }
     guard let port = server.insidePort, let address = ServerAddress("ws://127.0.0.1:\(port)") else {
       throw ValidationError("there is no way in for a recorder")
     }
     let world = World(backend: ServerBackend(address), delivery: Delivery(queue: DispatchQueue(label: "recordings")))
     let logger = Logger(label: "koine.recorder")
+    var rules = RecordingDesk.Rules(
+      folder: URL(fileURLWithPath: folder, isDirectory: true), sendsOn: settings.livestreams,
+      limit: settings.limits.recordings)
+    (rules.hosts, rules.freeBytes, rules.startsPerMinute) = (hosts, settings.recordingsFree, 10)
     return RecordingDesk(
-      RecordingDesk.Rules(
-        folder: URL(fileURLWithPath: folder, isDirectory: true), sendsOn: settings.livestreams,
-        limit: settings.limits.recordings),
-      world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
+      rules, world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
       say: { server.say($0) },
       log: { logger.info("\($0)") })
   }
@@ -133,6 +149,8 @@ struct Serve: AsyncParsableCommand {
     options[.limits] = limits.isEmpty ? nil : limits
     options[.recordings] = recordings.map { [$0] }
     options[.livestreams] = livestreams ? ["true"] : nil
+    options[.livestreamHosts] = livestreamHosts.isEmpty ? nil : livestreamHosts
+    options[.recordingsFree] = recordingsFree.map { [$0] }
     options[.loops] = loops.map { [$0] }
     options[.logLevel] = logLevel.map { [$0] }
     do {

@@ -18,6 +18,8 @@ final class AskedRecording: Sendable {
     var hasBegun = false
     /// Folders that were not there before.
     var made: [URL] = []
+    /// It never began, or broke.
+    var hasFailed = false
   }
 
   private let kind: String
@@ -29,18 +31,20 @@ final class AskedRecording: Sendable {
   private let seat: Seat
   private let tell: @Sendable (Attendant.Answer) -> Void
   private let log: @Sendable (String) -> Void
-  private let isOver: @Sendable () -> Void
+  private let hasSpace: @Sendable () -> Bool
+  private let isOver: @Sendable (_ hasFailed: Bool) -> Void
   private let lane: Lane
   private let state = Lock(State())
 
   init(
     _ kind: String, _ request: RecordingRequest, to places: [URL], knownAs name: String, for asker: Participant.ID,
-    on seat: Seat, say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
-    isOver: @escaping @Sendable () -> Void
+    on seat: Seat, hasSpace: @escaping @Sendable () -> Bool,
+    say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
+    isOver: @escaping @Sendable (_ hasFailed: Bool) -> Void
   ) {
     (self.kind, self.request, self.places, self.name) = (kind, request, places, name)
     (self.asker, self.seat) = (asker, seat)
-    (tell, self.log, self.isOver) = (say, log, isOver)
+    (self.hasSpace, tell, self.log, self.isOver) = (hasSpace, say, log, isOver)
     lane = seat.world.backend.scheduler.lane("asked recording")
   }
 
@@ -106,6 +110,20 @@ final class AskedRecording: Sendable {
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.endIfAlone() }
     }
+    watchSpace()
+  }
+
+  /// How often it is looked whether there is space to go on.
+  static let spacePause = Duration.seconds(5)
+
+  private func watchSpace() {
+    guard places.contains(where: \.isFileURL) else { return }
+    lane.post(at: world.backend.scheduler.now + Self.spacePause) { [weak self] in
+      guard let self, [.starting, .started, .playable].contains(stage) else { return }
+      guard !hasSpace() else { return watchSpace() }
+      log("the recording \(names) ends: the disk is nearly full")
+      world.delivery.deliver { [weak self] in self?.end(for: self?.asker) }
+    }
   }
 
   /// Others can open what is written.
@@ -148,6 +166,7 @@ final class AskedRecording: Sendable {
 
   /// Why comes first: with `stopped` the next may begin.
   private func failed() {
+    state.withLock { $0.hasFailed = true }
     say(stage == .starting ? .failed : .broken, to: asker)
     over()
   }
@@ -163,7 +182,7 @@ final class AskedRecording: Sendable {
     for folder in state.withLock({ $0.made }) { rmdir(folder.path) }  // those with nothing in them
     observation?.cancel()
     seat.leave()
-    isOver()
+    isOver(state.withLock { $0.hasFailed })
   }
 
   private func handle(_ event: SessionEvent) {

@@ -20,6 +20,14 @@ public final class RecordingDesk: Sendable {
     public var folder: URL?
     /// Whether rooms are sent on to servers that those name who ask (RTMP).
     public var sendsOn: Bool
+    /// The servers that rooms may be sent on to; nil: any.
+    public var hosts: LivestreamHosts?
+    /// Nothing is begun, and what goes on ends, while the folder's file system has fewer bytes free than this.
+    public var freeBytes = 0
+    /// Asked besides, for tests.
+    var spaceIsLeft: @Sendable () -> Bool = { true }
+    /// How many recordings may begin in a room in a minute.
+    public var startsPerMinute = Int.max
     /// How many go on at a time: each codes a picture and a sound of its room, which is decoded once for all of them.
     public var limit: Int
     /// What recordings are like, but for their room and how many are seen.
@@ -39,7 +47,14 @@ public final class RecordingDesk: Sendable {
     /// By room.
     var seats: [String: Seat] = [:]
     var isClosed = false
+    /// When recordings began in the last minute, by room.
+    var starts: [String: [Tick]] = [:]
+    /// When a live stream failed, by room.
+    var failures: [String: Tick] = [:]
   }
+
+  /// After a live stream has failed, the room's next one is refused for so long: failures tell which servers answer.
+  static let pauseAfterFailure = Duration.seconds(10)
 
   private let rules: Rules
   private let world: @Sendable () -> World?
@@ -79,15 +94,14 @@ public final class RecordingDesk: Sendable {
     do {
       guard let wish = RecordingWish(word.payload) else { throw Refusal(reason: "it is not understood what is wished") }
       let places = try places(kind, wish, room)
+      try spend(kind, in: room)
       var request = rules.look
       (request.room, request.people) = (room, wish.people)
       let seat = try seat(for: request)
       let recording = AskedRecording(
         kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender, on: seat,
-        say: say, log: log
-      ) {
-        [weak self] in self?.state.withLock { $0.underWay[key] = nil }
-      }
+        hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
+      ) { [weak self] hasFailed in self?.end(key, hasFailed: hasFailed) }
       let obstacle: String? = state.withLock { state in
         if state.isClosed { return "nothing is begun any more" }
         if state.underWay[key] != nil { return "it goes on already" }
@@ -106,6 +120,37 @@ public final class RecordingDesk: Sendable {
       log("does not record \(LogText(room)): \(error)")
       let words = RecorderWords(.failed)
       say(.init(Array(words.text.utf8), as: kind, to: word.sender, stands: false, in: room))
+    }
+  }
+
+  private var now: Tick? { world()?.backend.scheduler.now }
+
+  /// Counts one that begins, and refuses it where there are too many, or too little space.
+  private func spend(_ kind: String, in room: String) throws {
+    guard rules.hasSpace else { throw Refusal(reason: "fewer than \(rules.freeBytes) bytes are free") }
+    guard let now else { return }
+    try state.withLock { state in
+      state.failures = state.failures.filter { now - $0.value < Self.pauseAfterFailure }
+      if kind == RoomWord.livestream, state.failures[room] != nil {
+        throw Refusal(reason: "a live stream of the room has just failed")
+      }
+      guard rules.startsPerMinute < .max else { return }
+      state.starts = state.starts.compactMapValues { starts in
+        let starts = starts.filter { now - $0 < .seconds(60) }
+        return starts.isEmpty ? nil : starts
+      }
+      guard state.starts[room, default: []].count < rules.startsPerMinute else {
+        throw Refusal(reason: "more than \(rules.startsPerMinute) recordings have begun in a minute")
+      }
+      state.starts[room, default: []].append(now)
+    }
+  }
+
+  private func end(_ key: Key, hasFailed: Bool) {
+    let now = now
+    state.withLock { state in
+      state.underWay[key] = nil
+      if hasFailed, key.kind == RoomWord.livestream { state.failures[key.room] = now }
     }
   }
 
@@ -133,6 +178,10 @@ public final class RecordingDesk: Sendable {
     log("recordings closed: \(recordings.count)")
   }
 
+  /// From now on every file that the process makes is its owner's alone: other users of the machine must not read calls.
+  /// FFmpeg makes files by itself, so nothing less than the process's mask reaches all of them.
+  public static func keepFilesPrivate() { umask(0o077) }
+
   // MARK: Places
 
   private struct Refusal: Error, CustomStringConvertible {
@@ -146,6 +195,7 @@ public final class RecordingDesk: Sendable {
       guard rules.sendsOn, areTheirs, !wish.places.isEmpty else {
         throw Refusal(reason: "rooms are not sent on to where is wished")
       }
+      if let hosts = rules.hosts { for place in wish.places { try hosts.checkName(place) } }
       return wish.places
     }
     guard let folder = rules.folder else {
@@ -171,6 +221,21 @@ public final class RecordingDesk: Sendable {
     return kind == RoomWord.recording
       ? folder.appendingPathComponent(name + ".webm")
       : folder.appendingPathComponent(name + "-hls").appendingPathComponent("index.m3u8")
+  }
+}
+
+extension RecordingDesk.Rules {
+  /// Whether what is recorded may go on.
+  fileprivate var hasSpace: Bool {
+    guard spaceIsLeft() else { return false }
+    guard let folder, freeBytes > 0 else { return true }
+    var figures = statvfs()
+    // Made by the first recording: until then its parent counts.
+    guard statvfs(folder.path, &figures) == 0 || statvfs(folder.deletingLastPathComponent().path, &figures) == 0 else {
+      return true
+    }
+    let (free, isHuge) = UInt64(figures.f_bavail).multipliedReportingOverflow(by: UInt64(figures.f_frsize))
+    return isHuge || free >= UInt64(freeBytes)
   }
 }
 

@@ -18,11 +18,18 @@ public final class EncodingOutput: RawBroadcastOutput {
   /// - Parameters:
   ///   - url: of a file that ends in `.mp4` or `.m3u8`, or `rtmp://HOST[:PORT]/APP/KEY`.
   ///   - encoders: by FFmpeg's names.
+  ///   - authorities: a PEM file with the certificates that an `rtmps:` server's must lead to; nil: those of
+  ///     `SSL_CERT_FILE`, or of the system.
+  ///   - mayConnect: called with the address right before it is connected to, on the thread that writes; may wait. What it
+  ///     throws is the output's failure.
   /// - Throws: `RecordingError` where this build of FFmpeg has no encoder of that name.
-  public init(_ url: URL, encoders: Encoders = Encoders()) throws(RecordingError) {
+  public init(
+    _ url: URL, encoders: Encoders = Encoders(), authorities: String? = nil,
+    mayConnect: (@Sendable (URL) throws -> Void)? = nil
+  ) throws(RecordingError) {
     let interruption = Interruption()
     self.interruption = interruption
-    place = try CodedPlace(url, encoders, interruption)
+    place = try CodedPlace(url, encoders, interruption, authorities: authorities, mayConnect)
   }
 
   /// What pictures and sound are coded with, by FFmpeg's names. What is here depends on how FFmpeg was built, and most are
@@ -93,6 +100,8 @@ private final class CodedPlace: @unchecked Sendable {
   private let file: FilePlace?
   private let encoders: EncodingOutput.Encoders
   private let interruption: Interruption
+  private let authorities: String?
+  private let mayConnect: (@Sendable (URL) throws -> Void)?
   private var plan: BroadcastPlan?
   private var context: UnsafeMutablePointer<AVFormatContext>?
   private var pictures: PictureTrack?
@@ -107,7 +116,10 @@ private final class CodedPlace: @unchecked Sendable {
   private var readableHandler: (@Sendable () -> Void)?
   private var isReadable = false
 
-  init(_ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption) throws(RecordingError) {
+  init(
+    _ url: URL, _ encoders: EncodingOutput.Encoders, _ interruption: Interruption, authorities: String?,
+    _ mayConnect: (@Sendable (URL) throws -> Void)?
+  ) throws(RecordingError) {
     _ = MediaReader.silence
     kind = url.isFileURL ? (url.pathExtension == "m3u8" ? .hls : .mp4) : .rtmp
     for name in [encoders.video, encoders.sound] where avcodec_find_encoder_by_name(name) == nil {
@@ -118,6 +130,7 @@ private final class CodedPlace: @unchecked Sendable {
     }
     if url.isFileURL { try RecordingError.check(url.path) }
     (self.url, self.encoders, self.interruption) = (url, encoders, interruption)
+    (self.authorities, self.mayConnect) = (authorities, mayConnect)
     file = kind == .mp4 ? FilePlace(url.path) : nil
   }
 
@@ -125,6 +138,12 @@ private final class CodedPlace: @unchecked Sendable {
   private static func text(of url: URL) -> String {
     url.isFileURL ? url.path : url.deletingLastPathComponent().absoluteString + "…"
   }
+
+  /// What the system trusts, where FFmpeg's own library does not know it.
+  private static let systemAuthorities =
+    ([getenv("SSL_CERT_FILE").map { String(cString: $0) }] + [
+      "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
+    ]).compactMap { $0 }.first { access($0, R_OK) == 0 }
 
   private var path: String { file?.part ?? (kind == .hls ? url.path : url.absoluteString) }
 
@@ -178,7 +197,13 @@ private final class CodedPlace: @unchecked Sendable {
       var waiting = waiting
       var options: OpaquePointer?
       defer { av_dict_free(&options) }
-      if kind == .rtmp { av_dict_set(&options, "rw_timeout", "10000000", 0) }  // in microseconds
+      if kind == .rtmp {
+        do { try mayConnect?(url) } catch { throw RecordingError(path: Self.text(of: url), reason: "\(error)") }
+        av_dict_set(&options, "rw_timeout", "10000000", 0)  // in microseconds
+        // For `rtmps:`, whose key must not go to whoever is in between. FFmpeg checks no certificate by itself.
+        av_dict_set(&options, "tls_verify", "1", 0)
+        if let file = authorities ?? Self.systemAuthorities { av_dict_set(&options, "ca_file", file, 0) }
+      }
       try check(avio_open2(&context.pointee.pb, path, AVIO_FLAG_WRITE, &waiting, &options))
     }
     try writeHeader(context, plan)

@@ -12,6 +12,8 @@ public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
     case listen, udp, address, open, keys, limits, loops, recordings, livestreams
+    case livestreamHosts = "livestream-hosts"
+    case recordingsFree = "recordings-free"
     case tlsCertificate = "tls-certificate"
     case tlsKey = "tls-key"
     case logLevel = "log-level"
@@ -38,6 +40,10 @@ public struct ServerSettings: Hashable, Sendable {
   public var recordings: String?
   /// Whether rooms that may be recorded are sent on to servers that people in them name, too.
   public var livestreams = false
+  /// The servers that rooms may be sent on to; `*`: all with public addresses.
+  public var livestreamHosts = ["*"]
+  /// In bytes: nothing is recorded while the file system of the recordings has less free.
+  public var recordingsFree = 1 << 30
   public var logLevel = Logger.Level.info
 
   /// Names the file, where no option does.
@@ -59,7 +65,7 @@ public struct ServerSettings: Hashable, Sendable {
     admission = try Self.admission(layers)
     for layer in layers.reversed() { try take(layer) }
     tls = try Self.tls(layers)
-    livestreams = try layers.first { $0.words[.livestreams] != nil }?.flag(.livestreams) ?? false
+    livestreams = try Self.livestreams(layers)
     guard !livestreams || recordings != nil else {
       throw ServerError(description: "livestreams are sent where rooms are recorded: say recordings, too")
     }
@@ -95,6 +101,16 @@ public struct ServerSettings: Hashable, Sendable {
         guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }
         loops = number
       case .recordings: recordings = text.isEmpty ? nil : text
+      case .livestreamHosts:
+        livestreamHosts = words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+        for host in livestreamHosts where host.isEmpty || host.contains(where: { "/@ ".contains($0) }) {
+          throw layer.wrong(name, host, "names or numeric addresses of hosts, or *")
+        }
+      case .recordingsFree:
+        guard let bytes = Self.bytes(text) else {
+          throw layer.wrong(name, text, "bytes, or a number with K, M, G or T")
+        }
+        recordingsFree = bytes
       case .logLevel:
         guard let level = Logger.Level(rawValue: text) else {
           throw layer.wrong(name, text, Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
@@ -121,6 +137,15 @@ public struct ServerSettings: Hashable, Sendable {
     throw ServerError(description: "say who may enter: either --keys FILE or --open")
   }
 
+  /// Hosts that are named mean live streams, unless the same place or one before it says no.
+  private static func livestreams(_ layers: [Layer]) throws(ServerError) -> Bool {
+    for layer in layers {
+      if let flag = try layer.flag(.livestreams) { return flag }
+      if layer.words[.livestreamHosts] != nil { return true }
+    }
+    return false
+  }
+
   private static func tls(_ layers: [Layer]) throws(ServerError) -> ServerConfiguration.TLSFiles? {
     func first(_ name: Name) -> String? { layers.lazy.compactMap { $0.words[name]?.last }.first }
     switch (first(.tlsCertificate), first(.tlsKey)) {
@@ -137,6 +162,14 @@ public struct ServerSettings: Hashable, Sendable {
     let host = text[..<colon]
     guard !host.isEmpty, host != "[]" else { return nil }
     return (String(host.hasPrefix("[") && host.hasSuffix("]") ? host.dropFirst().dropLast() : host), port)
+  }
+
+  /// - Returns: the number, times 1,024 for `K` and so on.
+  private static func bytes(_ text: String) -> Int? {
+    let shift = text.last.flatMap { ["K": 10, "M": 20, "G": 30, "T": 40][$0.uppercased()] }
+    guard let number = Int(shift == nil ? text : String(text.dropLast())), number >= 0 else { return nil }
+    let (bytes, isTooMany) = number.multipliedReportingOverflow(by: 1 << (shift ?? 0))
+    return isTooMany ? nil : bytes
   }
 
   private static func mediaAddress(_ text: String) -> ServerConfiguration.MediaAddress? {
@@ -167,7 +200,7 @@ extension ServerSettings {
         guard let name = known[variable] else {
           throw ServerError(description: "the environment: there is no setting '\(variable)'")
         }
-        let isList = name == .address || name == .limits
+        let isList = name == .address || name == .limits || name == .livestreamHosts
         words[name] = isList ? text.split(separator: ",").map(String.init) : [text]
       }
     }
