@@ -18,7 +18,12 @@ package final class TLSContext: @unchecked Sendable {
     SSL_CTX_ctrl(raw, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)  // what the macro of the name does
     koine_ssl_ctx_set_options(raw)
     koine_ssl_ctx_no_session_cache(raw)
+    koine_ssl_ctx_release_buffers(raw)
+    guard SSL_CTX_set_cipher_list(raw, Self.ciphers) == 1 else { throw .fromQueue("SSL_CTX_set_cipher_list") }
   }
+
+  /// Of TLS 1.2: with forward secrecy, and authenticated encryption. All of TLS 1.3's have both.
+  private static let ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
   deinit { SSL_CTX_free(raw) }
 

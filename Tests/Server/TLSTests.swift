@@ -66,6 +66,22 @@ import Testing
     await server.stop()
   }
 
+  /// In TLS 1.2 with these ciphers; key exchange by RSA would let a stolen key read what was recorded before.
+  @Test(arguments: [
+    ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-CHACHA20-POLY1305", true),
+    ("ECDHE-ECDSA-AES128-SHA", false), ("ECDHE-ECDSA-AES128-SHA256", false), ("AES128-GCM-SHA256", false),
+    ("AES128-SHA", false),
+  ])
+  func oldCiphersAreNotNegotiated(_ cipher: String, _ isTaken: Bool) async throws {
+    let server = try await serve(Identity())
+    let answer = try await Command([
+      "sh", "-c",
+      "openssl s_client -connect 127.0.0.1:\(server.port) -tls1_2 -cipher \(cipher) </dev/null 2>&1; true",
+    ]).run()
+    #expect(answer.contains("Cipher is \(cipher)") == isTaken, "\(answer)")
+    await server.stop()
+  }
+
   @Test func withoutAReadableCertificateThereIsNoServer() async throws {
     await #expect(throws: ServerError.self) {
       try await Server.start(
