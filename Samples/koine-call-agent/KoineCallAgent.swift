@@ -22,8 +22,7 @@ struct KoineCallAgent: AsyncParsableCommand {
   @Option(help: "Who calls; otherwise --name.")
   var user: String?
 
-  @Option(help: "Sign in with this token, as koine token call-agent makes it; it says who calls.")
-  var token: String?
+  @OptionGroup var source: TokenSource
 
   @Option(
     name: .customLong("call"),
@@ -44,7 +43,7 @@ struct KoineCallAgent: AsyncParsableCommand {
     guard [!callees.isEmpty, answer, group != nil].count(where: \.self) <= 1 else {
       throw ValidationError("--call, --answer and --group exclude each other")
     }
-    if token != nil, user != nil { throw ValidationError("--token says already who calls") }
+    if source.isGiven, user != nil { throw ValidationError("--token says already who calls") }
     if let group, UUID(uuidString: group) == nil { throw ValidationError("--group takes a UUID") }
   }
 
@@ -60,6 +59,7 @@ struct KoineCallAgent: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
+      let token = user == nil ? try source.text() : nil
       let run = try SampleRun(call, command: "koine-call-agent", own: [CallScreen.hold], hasToken: token != nil)
       let screen = CallScreen(name: user ?? call.name, token: token, startsWithVideo: !audioOnly)
       screen.trace = { run.trace($0) }

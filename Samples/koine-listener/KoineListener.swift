@@ -18,8 +18,7 @@ struct KoineListener: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
-  @Option(help: "Join with this token, as koine token listener makes it.")
-  var token: String?
+  @OptionGroup var source: TokenSource
 
   @Option(help: "Take this id, where the token lets in nobody else; otherwise one is made up.")
   var participant: String?
@@ -33,6 +32,7 @@ struct KoineListener: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
+      let token = try source.text()
       let run = try SampleRun(
         call, command: "koine-listener", own: MeetingViewController.commands, hasToken: token != nil)
       let controller = MeetingViewController()

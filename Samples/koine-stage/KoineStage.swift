@@ -17,10 +17,9 @@ struct KoineStage: AsyncParsableCommand {
 
   @OptionGroup var call: CallOptions
 
-  @Option(help: "Join with this token; otherwise one is made for --stage and --user.")
-  var token: String?
+  @OptionGroup var source: TokenSource
 
-  @Option(help: "The stage; otherwise --room.")
+  @Option(help: "The stage, where no token says it; otherwise --room.")
   var stage: String?
 
   @Option(help: "The user; otherwise --name.")
@@ -38,7 +37,7 @@ struct KoineStage: AsyncParsableCommand {
   }
 
   func validate() throws {
-    guard token == nil || stage == nil && user == nil else {
+    guard !source.isGiven || stage == nil && user == nil else {
       throw ValidationError("--token says already which stage, and who")
     }
   }
@@ -49,11 +48,12 @@ struct KoineStage: AsyncParsableCommand {
   @MainActor
   func run() async throws {
     do {
-      let token = try token ?? makeToken()
+      let given = stage == nil && user == nil ? try source.text() : nil
+      let token = try given ?? makeToken()
       var call = call
       call.room = stage ?? (try? JSONWebToken.parse(token).claims(as: StageToken.self).topic) ?? call.room
       let run = try SampleRun(
-        call, command: "koine-stage", own: StageViewController.commands, hasToken: self.token != nil)
+        call, command: "koine-stage", own: StageViewController.commands, hasToken: given != nil)
       let controller = StageViewController()
       controller.subscribeType =
         switch subscribe {

@@ -28,8 +28,14 @@ struct Record: AsyncParsableCommand {
   @Option(help: "How to reach the room: embedded, or ws://HOST:PORT; otherwise as KOINE_BACKEND says.")
   var backend: String?
 
-  @Option(help: "What lets the recorder in: a token of koine token; rooms that are open need none.")
+  @Option(
+    help:
+      "What lets the recorder in: a token of koine token; rooms that are open need none. Every user of this machine can read it in the list of processes."
+  )
   var credential: String?
+
+  @Option(help: "The file that the credential is in. Without either option KOINE_CREDENTIAL counts.")
+  var credentialFile: String?
 
   @Option(help: "\(RecordingRequest.Layout.allCases.map(\.rawValue).joined(separator: " or ")).")
   var layout = RecordingRequest.Layout.grid
@@ -68,6 +74,9 @@ struct Record: AsyncParsableCommand {
     if videoEncoder != nil || soundEncoder != nil, place.pathExtension.lowercased() == "webm" {
       throw ValidationError("--video-encoder and --sound-encoder are not for .webm, which is VP8 and Opus as they come")
     }
+    guard credential == nil || credentialFile == nil else {
+      throw ValidationError("either --credential or --credential-file")
+    }
     guard !to.isEmpty, !room.isEmpty else { throw ValidationError("--to or --room is empty") }
   }
 
@@ -82,10 +91,11 @@ struct Record: AsyncParsableCommand {
       }
       RoomRecorders.use(ComposingRecorder())
       let company = Peers(count: peers, room: room, world: world)
+      let request = try request()
       company.join()
       let recording: any RoomRecording
       do {
-        recording = try await RoomRecorders.record(try request(), to: place, in: world)
+        recording = try await RoomRecorders.record(request, to: place, in: world)
       } catch {
         throw SampleExit(code: 69, "\(error)")
       }
@@ -106,7 +116,9 @@ struct Record: AsyncParsableCommand {
   }
 
   private func request() throws -> RecordingRequest {
-    var request = RecordingRequest(room: room, credential: credential)
+    var request = RecordingRequest(
+      room: room,
+      credential: try Secret.text(option: credential, file: credentialFile, variable: "KOINE_CREDENTIAL"))
     (request.width, request.height) = try pixels()
     (request.framesPerSecond, request.bitrate, request.layout) = (fps, bitrate, layout)
     request.patience = .seconds(patience)
