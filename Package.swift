@@ -453,7 +453,7 @@ if Context.environment["KOINE_FUZZ"] != nil {
       name: "koine-fuzz",
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineRouter", "KoineJSONCodec", "KoineSignaling",
-        "CKoineOpus", "CKoineVPX",
+        "KoineTokens", "KoineServer", "CKoineOpus", "CKoineVPX",
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

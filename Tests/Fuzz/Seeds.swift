@@ -24,6 +24,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "vp9-picture": { vp9Pictures },
   "opus": opusSeeds, "rtx": rtxSeeds, "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds,
   "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] }, "peer": peerSeeds,
+  "token": tokenSeeds, "settings": settingsSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
