@@ -6,6 +6,7 @@ enum Page {
     "/conversation.js": ("text/javascript", text(PackageResources.conversation_js)),
     "/page.js": ("text/javascript", text(PackageResources.page_js)),
     "/room.js": ("text/javascript", text(PackageResources.room_js)),
+    "/sizes.js": ("text/javascript", text(PackageResources.sizes_js)),
   ]
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }

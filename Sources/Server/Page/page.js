@@ -1,6 +1,7 @@
 // The page: a lobby, then the call. Everything it shows is read from the room.
 
 import { Room } from "./room.js";
+import { RowsWish, rowsShown } from "./sizes.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
@@ -50,7 +51,7 @@ function enter(entered, tracks) {
   const link = new URL(location.href);
   link.search = new URLSearchParams({ room: room.room });
   history.replaceState(null, "", link);
-  room.addEventListener("joined", () => { wishes = ""; show(true); trouble(""); ask(); draw(); });
+  room.addEventListener("joined", () => { show(true); trouble(""); ask(); draw(); });
   room.addEventListener("connected", () => trouble(""));
   room.addEventListener("reconnecting", () => trouble("Reconnecting…"));
   room.addEventListener("waiting", () => { $("refusal").textContent = "Waiting until somebody lets you in…"; });
@@ -61,6 +62,7 @@ function enter(entered, tracks) {
     $("refusal").textContent = ENDINGS[detail.reason] ?? detail.failure?.message ?? `Ended: ${detail.reason}`;
     $("name").focus();
   });
+  room.addEventListener("answered", prefer);
   room.addEventListener("own", draw);
   room.addEventListener("roster", draw);
   room.addEventListener("speakers", ({ detail }) => level(detail));
@@ -147,21 +149,22 @@ function draw() {
   button("share", room.ownTrack("screen") ? "Stop sharing" : "Share screen", Boolean(room.ownTrack("screen")));
 }
 
-// Pictures need be no larger than their tiles.
-let wishes = "";
+// Video need be no larger than its tile.
+const rowsWishes = new WeakMap();  // track → RowsWish; a track that is published anew is another one
 function prefer() {
   if (!room?.me || $("call").hidden) return;
-  const found = [];
+  const wishes = [];
   for (const other of room.others) {
-    for (const { id, kind } of other.tracks.values()) {
-      const tile = tiles.get(`${other.id} ${kind}`);
-      const rows = Math.round((tile?.clientHeight ?? 0) * devicePixelRatio);
-      if (rows > 0) found.push({ participant: other.id, track: id, rows });
+    for (const track of other.tracks.values()) {
+      const tile = tiles.get(`${other.id} ${track.kind}`);
+      if (!tile?.clientHeight || !track.isAnswered) continue;
+      if (!rowsWishes.has(track)) rowsWishes.set(track, new RowsWish());
+      const shown = rowsShown(tile, tile.querySelector("video"), devicePixelRatio);
+      const rows = rowsWishes.get(track).follow(shown, performance.now());
+      if (rows) wishes.push({ participant: other.id, track: track.id, rows });
     }
   }
-  if (wishes === JSON.stringify(found)) return;
-  wishes = JSON.stringify(found);
-  room.prefer(found);
+  room.prefer(wishes);
 }
 setInterval(prefer, 1_000);
 

@@ -3,16 +3,14 @@
 // The browser always offers and the server always answers, so offers never meet. Docs/protocol.md describes the messages.
 
 import { Conversation, DataMemory } from "./conversation.js";
+import { encodings } from "./sizes.js";
 
 const VERSION = 1;
-const LAYERS = [
-  { rid: "l0", scaleResolutionDownBy: 4, maxBitrate: 120_000 },
-  { rid: "l1", scaleResolutionDownBy: 2, maxBitrate: 400_000 },
-  { rid: "l2", scaleResolutionDownBy: 1, maxBitrate: 1_500_000 },
-];
+/** A camera has a new size once it has been seen twice, so long apart. */
+const CAMERA_CHECK = 1_000;
 
 export class Room extends EventTarget {
-  /** What we send: kind → { id, kind, transceiver, track, muted }. */
+  /** What we send: kind → { id, kind, transceiver, track, muted }; of a camera also `encodings`, as they were last made. */
   #own = new Map();
   /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }. */
   #others = new Map();
@@ -35,6 +33,7 @@ export class Room extends EventTarget {
   #isHeard = false;
   /** Until when that may be, while the connection is broken. */
   #graceEnds = null;
+  #cameraCheck;
   me;
 
   constructor({ room, name, token }) {
@@ -58,6 +57,7 @@ export class Room extends EventTarget {
       this.#own.set(kind, { id: kind, kind, track: tracks[kind] ?? null, muted: !tracks[kind] });
     }
     this.#connect();
+    this.#cameraCheck = setInterval(() => this.#followCamera(), CAMERA_CHECK);
   }
 
   #connect() {
@@ -131,6 +131,7 @@ export class Room extends EventTarget {
   #end(reason, failure) {
     if (this.#isOver) return;
     this.#isOver = true;
+    clearInterval(this.#cameraCheck);
     this.#send({ type: "bye" });
     this.#drop();
     for (const own of this.#own.values()) own.track?.stop();
@@ -147,7 +148,11 @@ export class Room extends EventTarget {
   #place(own) {
     const isVideo = own.kind === "camera" || own.kind === "screen";
     const init = { direction: own.track ? "sendonly" : "inactive" };
-    if (own.kind === "camera") init.sendEncodings = LAYERS;
+    if (own.kind === "camera") {
+      own.encodings = encodings(own.track?.getSettings());
+      own.layers = null;  // all of them
+      init.sendEncodings = own.encodings;
+    }
     if (own.kind === "screen") init.sendEncodings = [{ maxBitrate: 2_500_000 }];
     own.transceiver = this.#peer.addTransceiver(own.track ?? (isVideo ? "video" : "audio"), init);
   }
@@ -159,8 +164,10 @@ export class Room extends EventTarget {
     const old = own.track;
     own.track = track;
     own.muted = !track;
-    await own.transceiver.sender.replaceTrack(track);
+    const isPlacedAnew = kind === "camera" && this.#sizeCamera(own);
+    if (!isPlacedAnew) await own.transceiver.sender.replaceTrack(track);
     if (old && old !== track) old.stop();
+    if (isPlacedAnew) return this.#tell("own");
     if (track && own.transceiver.direction !== "sendonly") {
       own.transceiver.direction = "sendonly";
       this.#negotiate();
@@ -198,13 +205,53 @@ export class Room extends EventTarget {
     this.#tell("own");
   }
 
-  /** Encodes no layer that nobody wants. */
-  async #limit({ track, layers }) {
-    const sender = [...this.#own.values()].find(({ id }) => id === track)?.transceiver.sender;
-    const parameters = sender?.getParameters();
-    if (!parameters?.encodings?.length) return;
-    parameters.encodings.forEach((encoding, layer) => { encoding.active = layers.includes(layer); });
-    try { await sender.setParameters(parameters); } catch (error) { console.debug("layers stay", error); }
+  /** A camera may be turned, or be given other constraints; no event says so. */
+  #followCamera() {
+    const own = this.#own.get("camera");
+    if (!own?.track || own.track.readyState === "ended" || !this.me) return;
+    const seen = JSON.stringify(encodings(own.track.getSettings()));
+    if (seen === own.seen) this.#sizeCamera(own);
+    own.seen = seen;
+  }
+
+  /**
+   * Makes the layers of a camera fit its size. How many there are is fixed with a sender: another number takes another one.
+   * @returns whether that was so; it is published from there then.
+   */
+  #sizeCamera(own) {
+    if (!own.track) return false;
+    const fitting = encodings(own.track.getSettings());
+    if (JSON.stringify(fitting) === JSON.stringify(own.encodings)) return false;
+    if (fitting.length === own.encodings.length) {
+      own.encodings = fitting;
+      this.#applyEncodings(own);
+      return false;
+    }
+    own.transceiver.stop();
+    this.#place(own);
+    this.#negotiate();
+    return true;
+  }
+
+  #limit({ track, layers }) {
+    const own = [...this.#own.values()].find(({ id }) => id === track);
+    if (!own) return;
+    own.layers = layers;
+    this.#applyEncodings(own);
+  }
+
+  /** Encodes no layer that no receiver wants, and gives each the bit rate of its size. One change at a time. */
+  #applyEncodings(own) {
+    const { sender } = own.transceiver;
+    own.applied = Promise.resolve(own.applied).then(async () => {
+      const parameters = sender.getParameters();
+      if (!parameters.encodings?.length) return;
+      parameters.encodings.forEach((encoding, layer) => {
+        if (own.layers) encoding.active = own.layers.includes(layer);
+        if (own.encodings?.[layer]) encoding.maxBitrate = own.encodings[layer].maxBitrate;
+      });
+      await sender.setParameters(parameters);
+    }).catch((error) => console.debug("encodings stay", error));
   }
 
   /** Asks for pictures no larger than they are shown: participant, track and rows of each. */
@@ -265,6 +312,7 @@ export class Room extends EventTarget {
     if (peer !== this.#peer) return;
     await peer.setRemoteDescription({ type: "answer", sdp });
     for (const { track } of fresh) track.isAnswered = true;
+    if (fresh.length > 0) this.#tell("answered");  // before they are resumed: their first frames have the right size
     const tracks = fresh.map(({ other, track }) => ({ participant: other.id, track: track.id }));
     if (tracks.length > 0) this.#send({ type: "resume", tracks });
     this.#answered = null;
