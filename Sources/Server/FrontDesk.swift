@@ -27,7 +27,7 @@ final class FrontDesk: Sendable {
     case "/metrics": return await metrics()
     case "/signaling", "/browser":
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
-    case let path: return Page.answer(path) ?? Answer(status: .notFound, body: "not here\n")
+    case let path: return Page.answer(path, request.headers) ?? Answer(status: .notFound, body: "not here\n")
     }
   }
 

@@ -1,3 +1,5 @@
+import NIOHTTP1
+
 /// The page for browsers, which is part of the program.
 enum Page {
   private static let files: [String: (type: String, body: String)] = [
@@ -17,10 +19,24 @@ enum Page {
     + "media-src 'self' blob: mediastream:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     + "frame-ancestors 'none'"
 
-  static func answer(_ path: Substring) -> FrontDesk.Answer? {
-    guard let (type, body) = files[String(path)] else { return nil }
+  /// Whether a visitor opened the page, or the page itself did, by what the browser says (Fetch Metadata). Anything else may be
+  /// a link or a redirect of another site.
+  private static func isOpenedHere(_ headers: HTTPHeaders) -> Bool {
+    let sites = headers["Sec-Fetch-Site"]
+    return sites == ["none"] || sites == ["same-origin"]
+  }
+
+  static func answer(_ path: Substring, _ headers: HTTPHeaders) -> FrontDesk.Answer? {
+    guard let (type, text) = files[String(path)] else { return nil }
+    var body = text
+    if path == "/", isOpenedHere(headers) {
+      body.replace("<html ", with: "<html data-opened=\"here\" ", maxReplacements: 1)
+    }
     return FrontDesk.Answer(
       type: type + "; charset=utf-8", body: body,
-      headers: [("Content-Security-Policy", policy), ("Cache-Control", "no-cache"), ("Referrer-Policy", "no-referrer")])
+      headers: [
+        ("Content-Security-Policy", policy), ("Cache-Control", "no-cache"), ("Referrer-Policy", "no-referrer"),
+        ("Vary", "Sec-Fetch-Site"),
+      ])
   }
 }

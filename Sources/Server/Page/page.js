@@ -5,9 +5,22 @@ import { RowsWish, rowsShown } from "./sizes.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
-// In the fragment, because that is not sent to servers.
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? undefined;
+const token = takeToken();
 let room = null;
+
+/** A token stands in the fragment, because that is not sent to servers. The tab keeps it for a reload; the address bar and the
+    history do not. */
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+  if (given) sessionStorage.setItem("koine.token", given);
+  return given ?? sessionStorage.getItem("koine.token") ?? undefined;
+}
+
+/** Text of a stranger within a line of ours: its direction stays its own (FSI and PDI of Unicode). */
+function isolated(text) { return `\u2068${text}\u2069`; }
+
+function nameElement(name) { return Object.assign(document.createElement("bdi"), { textContent: name }); }
 
 // Lobby
 
@@ -59,7 +72,7 @@ function enter(entered, tracks) {
   room.addEventListener("trouble", ({ detail }) => trouble(detail.message));
   room.addEventListener("ended", ({ detail }) => {
     show(false);
-    $("refusal").textContent = ENDINGS[detail.reason] ?? detail.failure?.message ?? `Ended: ${detail.reason}`;
+    $("refusal").textContent = ENDINGS.get(detail.reason) ?? detail.failure?.message ?? `Ended: ${detail.reason}`;
     $("name").focus();
   });
   room.addEventListener("answered", prefer);
@@ -70,17 +83,17 @@ function enter(entered, tracks) {
   room.join(tracks);
 }
 
-const ENDINGS = {
+const ENDINGS = new Map(Object.entries({
   left: "", closed: "The room was closed.", removed: "You were removed from the room.",
   duplicate: "You have joined from somewhere else.",
-};
+}));
 
 function show(isCall) {
   $("lobby").hidden = isCall;
   $("call").hidden = !isCall;
   if (isCall) {
     $("title").textContent = room.room;
-    document.title = `${room.room} – Koine`;
+    document.title = `${isolated(room.room)} – Koine`;
     $("mute").focus();
   } else {
     document.title = "Koine";
@@ -98,7 +111,7 @@ function ask() {
       choice.addEventListener("click", () => room.decide(id, admitted));
       return choice;
     };
-    line.append(`${name} asks to come in`, decision("Let in", true), decision("Turn away", false));
+    line.append(nameElement(name), " asks to come in", decision("Let in", true), decision("Turn away", false));
     return line;
   }));
 }
@@ -109,27 +122,30 @@ function trouble(text) { $("trouble").textContent = text; }
 
 const tiles = new Map();
 
+/** No participant's id makes it the key of a tile of one's own. */
+function tileKey(participant, kind) { return `${kind} of ${participant.id}`; }
+
 function draw() {
   if (!room?.me || $("call").hidden) return;
   const wanted = [];
   const of = (owner, kind) => [...owner.tracks.values()].find((track) => track.kind === kind);
   wanted.push({
-    key: "me camera", name: `${room.me.name} (you)`, owner: room.me.id, isMine: true, isCamera: true,
+    key: "own camera", name: room.me.name, suffix: " (you)", owner: room.me.id, isMine: true, isCamera: true,
     video: room.ownTrack("camera"), isMuted: room.isMuted("microphone"), isBlank: room.isMuted("camera"),
   });
   if (room.ownTrack("screen")) {
-    wanted.push({ key: "me screen", name: "Your screen", isMine: true, video: room.ownTrack("screen") });
+    wanted.push({ key: "own screen", name: "Your screen", isMine: true, video: room.ownTrack("screen") });
   }
   for (const other of room.others) {
     const camera = of(other, "camera"), microphone = of(other, "microphone"), screen = of(other, "screen");
     wanted.push({
-      key: `${other.id} camera`, name: other.name, owner: other.id, isCamera: true, isMuted: microphone?.muted ?? true,
+      key: tileKey(other, "camera"), name: other.name, owner: other.id, isCamera: true, isMuted: microphone?.muted ?? true,
       isBlank: !camera || camera.muted, isResting: camera?.isResting, video: camera?.transceiver.receiver.track,
       audio: microphone?.transceiver.receiver.track,
     });
     if (screen) {
       wanted.push({
-        key: `${other.id} screen`, name: `${other.name}’s screen`, video: screen.transceiver.receiver.track,
+        key: tileKey(other, "screen"), name: other.name, suffix: "’s screen", video: screen.transceiver.receiver.track,
         isBlank: screen.muted, isResting: screen.isResting,
         audio: of(other, "screenSound")?.transceiver.receiver.track,
       });
@@ -156,7 +172,7 @@ function prefer() {
   const wishes = [];
   for (const other of room.others) {
     for (const track of other.tracks.values()) {
-      const tile = tiles.get(`${other.id} ${track.kind}`);
+      const tile = tiles.get(tileKey(other, track.kind));
       if (!tile?.clientHeight || !track.isAnswered) continue;
       if (!rowsWishes.has(track)) rowsWishes.set(track, new RowsWish());
       const shown = rowsShown(tile, tile.querySelector("video"), devicePixelRatio);
@@ -181,17 +197,17 @@ function place(key) {
   return tile;
 }
 
-function fill(tile, { name, owner, isMine, isCamera, isMuted, isBlank, isResting, video, audio }) {
+function fill(tile, { name, suffix = "", owner, isMine, isCamera, isMuted, isBlank, isResting, video, audio }) {
   tile.dataset.owner = owner ?? "";
   tile.classList.toggle("mine", Boolean(isMine));
   tile.classList.toggle("camera", Boolean(isCamera));
   tile.classList.toggle("blank", Boolean(isBlank || !video));
-  tile.querySelector(".name").textContent = name;
+  tile.querySelector(".name").replaceChildren(nameElement(name), suffix);
   tile.querySelector(".initial").textContent = [...name][0] ?? "";
   tile.querySelector(".mark").hidden = !isMuted;
   tile.querySelector(".resting").hidden = !isResting;
   tile.querySelector("meter").hidden = !isCamera;
-  tile.querySelector("video").setAttribute("aria-label", name);
+  tile.querySelector("video").setAttribute("aria-label", isolated(name) + suffix);
   // An element plays nothing before the first picture has come: whose picture is off or rests must be heard all the same.
   play(tile.querySelector("video"), video);
   play(tile.querySelector("audio"), audio);
@@ -213,8 +229,8 @@ for (const touch of ["pointerdown", "keydown"]) {
 
 function level({ levels, dominant }) {
   for (const tile of tiles.values()) {
-    const value = levels[tile.dataset.owner];
-    if (value !== undefined) tile.querySelector("meter").value = value;
+    // A participant may be called “constructor”, which every object has.
+    if (Object.hasOwn(levels, tile.dataset.owner)) tile.querySelector("meter").value = levels[tile.dataset.owner];
     tile.classList.toggle("speaking", Boolean(dominant) && tile.dataset.owner === dominant && tile.classList.contains("camera"));
   }
 }
@@ -223,9 +239,9 @@ function level({ levels, dominant }) {
 
 function say(name, text) {
   const item = document.createElement("li");
-  const who = document.createElement("b");
-  who.textContent = name;
-  item.append(who, text);
+  const sender = document.createElement("b");
+  sender.append(nameElement(name));
+  item.append(sender, nameElement(text));
   $("messages").append(item);
   $("messages").scrollTop = $("messages").scrollHeight;
   if ($("chat").hidden) $("talk").firstChild.data = "Chat • ";
@@ -270,14 +286,14 @@ const actions = {
   },
   leave: () => room.leave(),
 };
-const keys = { m: "mute", v: "camera", s: "share", c: "talk", q: "leave" };
+const keys = new Map(Object.entries({ m: "mute", v: "camera", s: "share", c: "talk", q: "leave" }));
 for (const [id, action] of Object.entries(actions)) $(id).addEventListener("click", action);
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !$("chat").hidden) { actions.talk(); $("talk").focus(); return; }
   const isTyping = event.target.matches("input, textarea");
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey || event.repeat || $("call").hidden) return;
-  const action = actions[keys[event.key.toLowerCase()]];
+  const action = actions[keys.get(event.key.toLowerCase())];
   if (action) { event.preventDefault(); action(); }
 });
 
@@ -293,4 +309,9 @@ $("copy").addEventListener("click", async () => {
   setTimeout(() => { $("copy").firstChild.data = "Copy link"; }, 2_000);
 });
 
-if (query.has("join") && $("room").value && $("name").value) $("enter").requestSubmit();
+// A link of another site would show a visitor, in a room of its choice, whose browser remembers that this page may use the
+// camera: the server says whether this page was opened by the visitor or by itself.
+if (query.has("join") && $("room").value && $("name").value) {
+  if (document.documentElement.dataset.opened === "here") $("enter").requestSubmit();
+  else $("join").focus();
+}

@@ -452,9 +452,10 @@ export class Room extends EventTarget {
         sent.packets += entry.packetsSent ?? 0;
       }
     }
-    const received = {};
+    const received = new Map();
     for (const other of this.others) {
-      const figures = received[other.name] = { frames: 0, packets: 0, energy: 0 };
+      const figures = { frames: 0, packets: 0, energy: 0 };
+      received.set(other.name, figures);
       for (const { transceiver } of other.tracks.values()) {
         const entry = byMid.get(transceiver?.mid);
         figures.frames += entry?.framesDecoded ?? 0;
@@ -462,7 +463,7 @@ export class Room extends EventTarget {
         figures.energy += entry?.totalAudioEnergy ?? 0;
       }
     }
-    return { sent, received };
+    return { sent, received: Object.fromEntries(received) };
   }
 }
 
