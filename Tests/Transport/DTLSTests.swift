@@ -36,6 +36,22 @@ import Testing
     #expect(try SRTPSessionTests.unprotect(packet.protected(by: b), by: a) == packet.bytes)
   }
 
+  /// A certificate is made once in a process, and some DTLS stacks look at its dates.
+  @Test func certificatesOutliveEachProcess() throws {
+    let pair = try DTLSPair()
+    pair.start()
+    pair.run()
+    // X.509 writes the years from 2050 on as a GeneralizedTime of 15 digits (RFC 5280, 4.1.2.5).
+    let ends = pair.sent.compactMap { datagram -> Int? in
+      let bytes = Array(datagram.bytes)
+      let time = bytes.indices.dropLast(16).last {
+        bytes[$0] == 0x18 && bytes[$0 + 1] == 15 && bytes[$0 + 16] == UInt8(ascii: "Z")
+      }
+      return time.flatMap { Int(String(decoding: bytes[($0 + 2)..<($0 + 6)], as: UTF8.self)) }
+    }
+    #expect(ends.count == 2 && ends.allSatisfy { $0 >= 2_055 }, "30 years from now")
+  }
+
   @Test func `the server's order of profiles decides`() throws {
     let pair = try DTLSPair(clientProfiles: SRTPProfile.preferred.reversed())
     pair.start()

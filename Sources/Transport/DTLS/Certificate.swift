@@ -36,7 +36,10 @@ package final class Certificate: @unchecked Sendable {
     return Fingerprint(sha256: digest.prefix(Int(count)))
   }
 
-  /// X.509 version 3, a random serial number, valid from yesterday for a year; the name says nothing about its owner.
+  /// X.509 version 3, a random serial number, valid from yesterday for 30 years; the name says nothing about its owner.
+  ///
+  /// Its fingerprint, which signalling carries, is what peers check (RFC 5763, 5), and it is made anew with each process, so its
+  /// dates protect nothing. They must only not pass while a process runs: browsers do not look at them, other stacks may.
   private static func fill(_ certificate: OpaquePointer, key: OpaquePointer) throws(DTLSError) {
     let day = 24 * 60 * 60
     var serial = [UInt8](repeating: 0, count: 8)
@@ -46,7 +49,7 @@ package final class Certificate: @unchecked Sendable {
     guard X509_set_version(certificate, 2) == 1,
       ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), number) == 1,
       X509_gmtime_adj(X509_getm_notBefore(certificate), -day) != nil,
-      X509_gmtime_adj(X509_getm_notAfter(certificate), 365 * day) != nil,
+      X509_gmtime_adj(X509_getm_notAfter(certificate), 30 * 365 * day) != nil,
       X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, "call", -1, -1, 0) == 1,
       X509_set_issuer_name(certificate, name) == 1,
       X509_set_pubkey(certificate, key) == 1,
