@@ -31,6 +31,18 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "Where HTTP and WebSocket are served. (default: 127.0.0.1:8080)")
   var listen: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "A DNS name of the server; other names are refused then. At a loopback address none are accepted without it, except localhost.",
+      valueName: "name"))
+  var host: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Serves /metrics there, without TLS, and nowhere else. (default: where everything else is)",
+      valueName: "host:port"))
+  var metrics: String?
+
   @Option(help: "The UDP port for all media; 0: the system chooses one. (default: 0)")
   var udp: String?
 
@@ -140,6 +152,8 @@ struct Serve: AsyncParsableCommand {
     let environment = ProcessInfo.processInfo.environment
     var options: [ServerSettings.Name: [String]] = [:]
     options[.listen] = listen.map { [$0] }
+    options[.host] = host.isEmpty ? nil : host
+    options[.metrics] = metrics.map { [$0] }
     options[.udp] = udp.map { [$0] }
     options[.address] = address.isEmpty ? nil : address
     options[.open] = open ? ["true"] : nil

@@ -10,22 +10,44 @@ final class FrontDesk: Sendable {
     var headers: [(String, String)] = []
   }
 
+  /// What a listener serves. `/healthz` is served by each.
+  enum Part: Sendable {
+    case all, metrics
+    case allButMetrics
+  }
+
   private let host: RouterHost
   private let keeper: DoorKeeper
+  private let part: Part
+  private let site: Site
 
-  init(host: RouterHost, keeper: DoorKeeper) {
-    self.host = host
-    self.keeper = keeper
+  /// - Parameter keeper: whose connections the metrics count.
+  init(host: RouterHost, keeper: DoorKeeper, part: Part, site: Site) {
+    (self.host, self.keeper, self.part, self.site) = (host, keeper, part, site)
+  }
+
+  /// Whether a request opens a WebSocket.
+  func opensWebSocket(_ request: HTTPRequestHead) -> Bool {
+    let path = request.uri.prefix { $0 != "?" }
+    return part != .metrics && (path == Server.signalingPath || path == Server.browserPath)
+      && site.isNamed(by: request.headers) && site.isOrigin(of: request.headers)
   }
 
   func answer(_ request: HTTPRequestHead) async -> Answer {
+    guard site.isNamed(by: request.headers) else {
+      return Answer(status: .misdirectedRequest, body: "unknown host name: see --host of koine serve\n")
+    }
     guard request.method == .GET || request.method == .HEAD else {
       return Answer(status: .methodNotAllowed, body: "GET only\n", headers: [("Allow", "GET, HEAD")])
     }
     switch request.uri.prefix(while: { $0 != "?" }) {
     case "/healthz": return await health()
-    case "/metrics": return await metrics()
+    case "/metrics" where part != .allButMetrics: return await metrics()
+    case _ where part == .metrics: return Answer(status: .notFound, body: "not here\n")
     case "/signaling", "/browser":
+      guard site.isOrigin(of: request.headers) else {
+        return Answer(status: .forbidden, body: "not for pages of other sites\n")
+      }
       return Answer(status: .upgradeRequired, body: "WebSocket only\n", headers: [("Upgrade", "websocket")])
     case let path: return Page.answer(path, request.headers) ?? Answer(status: .notFound, body: "not here\n")
     }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOWebSocket
 
 /// Answers plain HTTP requests: GET only, one short answer each. Who does not finish one in time goes, however slowly they
 /// go on, and who does not finish the handshake of TLS before.
@@ -63,5 +64,9 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    // A WebSocket that is not opened: its request comes here and gets its answer.
+    if error is NIOWebSocketUpgradeError { return }
+    context.close(promise: nil)
+  }
 }

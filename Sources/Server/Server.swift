@@ -22,8 +22,11 @@ public final class Server: Sendable {
   private let host: RouterHost
   /// On this machine's loopback address, without TLS: the way in for a service beside the router; nil where there is none.
   public let insidePort: Int?
+  /// The port of `/metrics`, where it has one of its own.
+  public let metricsPort: Int?
   private let listener: any Channel
   private let inside: (any Channel)?
+  private let metrics: (any Channel)?
   private let certificate: CurrentCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
@@ -33,13 +36,15 @@ public final class Server: Sendable {
 
   private init(
     host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
-    certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
+    metrics: (any Channel)?, certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
     self.inside = inside
     insidePort = inside?.localAddress?.port
+    self.metrics = metrics
+    metricsPort = metrics?.localAddress?.port
   }
 
   /// Opens all sockets and begins to serve.
@@ -49,28 +54,44 @@ public final class Server: Sendable {
     let host = RouterHost(configuration)
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
+    let keeper = DoorKeeper(limits: configuration.limits)
+    let part: FrontDesk.Part = configuration.metrics == nil ? .all : .allButMetrics
+    let desk = FrontDesk(
+      host: host, keeper: keeper, part: part,
+      site: Site(names: configuration.hostNames, listener: configuration.host, isEncrypted: configuration.tls != nil))
+    let metricsDesk = FrontDesk(
+      host: host, keeper: keeper, part: .metrics,
+      site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? "", isEncrypted: false))
+    let insideDesk = FrontDesk(
+      host: host, keeper: keeper, part: part, site: Site(names: [], listener: "127.0.0.1", isEncrypted: false))
+    var place = ServerConfiguration.Endpoint(host: configuration.host, port: configuration.port)
     do {
-      let listener = try await bootstrap(host, configuration, certificate, on: group)
-        .bind(host: configuration.host, port: configuration.port).get()
-      var inside: (any Channel)?
-      if configuration.attendant != nil {
-        inside = try await bootstrap(host, configuration, CurrentCertificate(), on: group)
-          .bind(host: "127.0.0.1", port: 0).get()
+      let listener = try await bootstrap(host, configuration, keeper, desk, certificate, on: group)
+        .bind(host: place.host, port: place.port).get()
+      func other(_ desk: FrontDesk, at endpoint: ServerConfiguration.Endpoint?) async throws -> (any Channel)? {
+        guard let endpoint else { return nil }
+        place = endpoint
+        let keeper = DoorKeeper(limits: configuration.limits)
+        return try await bootstrap(host, configuration, keeper, desk, CurrentCertificate(), on: group)
+          .bind(host: endpoint.host, port: endpoint.port).get()
       }
+      let metrics = try await other(metricsDesk, at: configuration.metrics)
+      let inside = try await other(
+        insideDesk, at: configuration.attendant == nil ? nil : ServerConfiguration.Endpoint(host: "127.0.0.1", port: 0))
       let server = Server(
-        host: host, mediaAddresses: addresses, listener: listener, inside: inside, certificate: certificate,
-        group: group, logger: configuration.logger)
+        host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics,
+        certificate: certificate, group: group, logger: configuration.logger)
       server.logger.info(
         "serving",
         metadata: [
-          configuration.tls == nil ? "http" : "https": "\(place(configuration.host, server.port))",
+          configuration.tls == nil ? "http" : "https": "\(Self.place(configuration.host, server.port))",
           "media": .array(addresses.map { .string($0.description) }),
         ])
       return server
     } catch {
       await host.stop()
       try? await group.shutdownGracefully()
-      throw ServerError(description: "cannot listen on \(place(configuration.host, configuration.port)): \(error)")
+      throw ServerError(description: "cannot listen on \(Self.place(place.host, place.port)): \(error)")
     }
   }
 
@@ -83,6 +104,7 @@ public final class Server: Sendable {
     logger.info("stopping")
     try? await listener.close()
     try? await inside?.close()
+    try? await metrics?.close()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
@@ -103,14 +125,12 @@ public final class Server: Sendable {
   // MARK: Channels
 
   private static func bootstrap(
-    _ host: RouterHost, _ configuration: ServerConfiguration, _ certificate: CurrentCertificate,
-    on group: MultiThreadedEventLoopGroup
+    _ host: RouterHost, _ configuration: ServerConfiguration, _ keeper: DoorKeeper, _ desk: FrontDesk,
+    _ certificate: CurrentCertificate, on group: MultiThreadedEventLoopGroup
   ) -> ServerBootstrap {
-    let keeper = DoorKeeper(limits: configuration.limits)
-    let desk = FrontDesk(host: host, keeper: keeper)
-    let pipeline = SignalPipeline(host: host, limits: configuration.limits) { head, loop in
-      loop.makeFutureWithTask { await desk.answer(head) }
-    }
+    let pipeline = SignalPipeline(
+      host: host, limits: configuration.limits, opensWebSocket: desk.opensWebSocket,
+      answer: { head, loop in loop.makeFutureWithTask { await desk.answer(head) } })
     return ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -127,16 +147,6 @@ public final class Server: Sendable {
           try pipeline.install(on: channel, pass: pass)
         }
       }
-  }
-
-  private static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }
-
-  /// Browsers say from which site a page comes; pages of other sites have no business here.
-  static func isWelcome(_ head: HTTPRequestHead) -> Bool {
-    guard [signalingPath, browserPath].contains(path(of: head)) else { return false }
-    guard let origin = head.headers.first(name: "Origin") else { return true }
-    let site = origin.drop { $0 != ":" }.dropFirst(3)  // without "https://"
-    return head.headers.first(name: "Host").map { $0.lowercased() == site.lowercased() } ?? false
   }
 }
 

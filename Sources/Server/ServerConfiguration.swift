@@ -27,6 +27,15 @@ public struct ServerConfiguration: Sendable {
     }
   }
 
+  /// Where a socket listens.
+  public struct Endpoint: Hashable, Sendable {
+    public var host: String
+    /// 0: the system chooses one.
+    public var port: Int
+
+    public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+  }
+
   /// PEM files.
   public struct TLSFiles: Hashable, Sendable {
     /// The certificate, then those that lead to one that clients know.
@@ -40,6 +49,11 @@ public struct ServerConfiguration: Sendable {
   /// Where HTTP and WebSocket are served; with port 0 the system chooses one.
   public var host: String
   public var port: Int
+  /// DNS names of the server. Requests that name another host are refused, unless they name an address or `localhost`. Empty: a
+  /// server at a loopback address is reached by those two only, any other server by every name.
+  public var hostNames: [String] = []
+  /// Where `/metrics` is served, by HTTP without TLS, and nowhere else then. Nil: beside everything else.
+  public var metrics: Endpoint?
   /// For all media; 0: the system chooses one.
   public var mediaPort: UInt16
   /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all or is the
@@ -73,6 +87,7 @@ extension ServerConfiguration {
       host: settings.host, port: settings.port, mediaPort: settings.mediaPort,
       mediaAddresses: settings.mediaAddresses, access: access, tls: settings.tls, limits: settings.limits,
       loops: settings.loops ?? Crew.usefulHands, logger: logger)
+    (hostNames, metrics) = (settings.hostNames, settings.metrics)
   }
 }
 

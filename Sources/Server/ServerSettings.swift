@@ -11,7 +11,7 @@ public import Logging
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
-    case listen, udp, address, open, keys, limits, loops, recordings, livestreams
+    case listen, host, metrics, udp, address, open, keys, limits, loops, recordings, livestreams
     case livestreamHosts = "livestream-hosts"
     case recordingsFree = "recordings-free"
     case tlsCertificate = "tls-certificate"
@@ -29,6 +29,10 @@ public struct ServerSettings: Hashable, Sendable {
 
   public var host = "127.0.0.1"
   public var port = 8080
+  /// The server's DNS names, in small letters.
+  public var hostNames: [String] = []
+  /// Where `/metrics` is served; nil: where everything else is.
+  public var metrics: ServerConfiguration.Endpoint?
   public var mediaPort: UInt16 = 0
   public var mediaAddresses: [ServerConfiguration.MediaAddress] = []
   public var admission: Admission
@@ -82,6 +86,15 @@ public struct ServerSettings: Hashable, Sendable {
           throw layer.wrong(name, text, "HOST:PORT; 0.0.0.0:8080 or [::]:8080 for all addresses")
         }
         (host, port) = endpoint
+      case .metrics:
+        guard let endpoint = Self.endpoint(text) else { throw layer.wrong(name, text, "HOST:PORT") }
+        metrics = .init(host: endpoint.host, port: endpoint.port)
+      case .host:
+        hostNames = []
+        for word in words {
+          guard Self.isHostName(word) else { throw layer.wrong(name, word, "a DNS name without a port") }
+          hostNames.append(word.lowercased())
+        }
       case .udp:
         guard let number = UInt16(text) else { throw layer.wrong(name, text, "a port, 0 to 65535") }
         mediaPort = number
@@ -172,6 +185,18 @@ public struct ServerSettings: Hashable, Sendable {
     return isTooMany ? nil : bytes
   }
 
+  private static func isHostName(_ text: String) -> Bool {
+    (1...253).contains(text.utf8.count) && text.first != "." && text.last != "."
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+
   private static func mediaAddress(_ text: String) -> ServerConfiguration.MediaAddress? {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false).map { SocketAddress(String($0), port: 0) }
     guard (1...2).contains(parts.count), let announced = parts[0], let bound = parts.last ?? nil else { return nil }
@@ -200,7 +225,7 @@ extension ServerSettings {
         guard let name = known[variable] else {
           throw ServerError(description: "the environment: there is no setting '\(variable)'")
         }
-        let isList = name == .address || name == .limits || name == .livestreamHosts
+        let isList = [.address, .host, .limits, .livestreamHosts].contains(name)
         words[name] = isList ? text.split(separator: ",").map(String.init) : [text]
       }
     }

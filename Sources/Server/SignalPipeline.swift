@@ -25,6 +25,8 @@ protocol SignalHost: AnyObject, Sendable {
 struct SignalPipeline: Sendable {
   let host: any SignalHost
   let limits: ServerLimits
+  /// Whether a request may become a WebSocket.
+  let opensWebSocket: @Sendable (HTTPRequestHead) -> Bool
   let answer: HTTPHandler.Answering
 
   /// On the channel's event loop.
@@ -50,8 +52,8 @@ struct SignalPipeline: Sendable {
   ) -> NIOWebSocketServerUpgrader {
     NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes,
-      shouldUpgrade: { channel, head in
-        channel.eventLoop.makeSucceededFuture(Server.isWelcome(head) ? HTTPHeaders() : nil)
+      shouldUpgrade: { [opensWebSocket] channel, head in
+        channel.eventLoop.makeSucceededFuture(opensWebSocket(head) ? HTTPHeaders() : nil)
       },
       upgradePipelineHandler: { [host, limits] channel, head in
         channel.eventLoop.makeCompletedFuture {

@@ -178,7 +178,7 @@ final class Strangers: Sendable {
   // MARK: Half a word
 
   private static let beginnings = [
-    "", "G", "GET", "GET / HTTP/1.1\r\nHost: x\r\n", "\0\u{1}\u{2}",
+    "", "G", "GET", "GET / HTTP/1.1\r\nHost: localhost\r\n", "\0\u{1}\u{2}",
     "GET /signaling HTTP/1.1\r\nUpgrade: websocket\r\n",
     "POST / HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n",
   ]
@@ -225,7 +225,7 @@ final class Strangers: Sendable {
     let path = Bool.random(using: &random) ? Server.signalingPath : Server.browserPath
     let upgrade = Array(
       """
-      GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+      GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
       Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
       """.utf8)
     switch Int.random(in: 0..<6, using: &random) {

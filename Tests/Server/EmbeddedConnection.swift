@@ -52,7 +52,7 @@ struct EmbeddedConnection {
   let host = StubHost()
 
   init(limits: ServerLimits = ServerLimits(), keeper: DoorKeeper? = nil) throws {
-    let pipeline = SignalPipeline(host: host, limits: limits) { _, loop in
+    let pipeline = SignalPipeline(host: host, limits: limits, opensWebSocket: { _ in true }) { _, loop in
       loop.makeSucceededFuture(FrontDesk.Answer(body: "ok\n"))
     }
     let keeper = keeper ?? DoorKeeper(limits: limits)

@@ -50,7 +50,7 @@ import Testing
     let script = """
       import socket
       line = socket.create_connection(("127.0.0.1", \(rooms.server.port)))
-      line.sendall(b"GET /signaling HTTP/1.1\\r\\nHost: x\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n"
+      line.sendall(b"GET /signaling HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\n"
                    b"Sec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n")
       heard = b""
       while b"\\r\\n\\r\\n" not in heard: heard += line.recv(1)
