@@ -8,7 +8,7 @@ typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
 // builds and runs it.
 private let targets: [String: FuzzTarget] = [
   "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "vp9-picture": fuzzVP9Picture, "opus": fuzzOpus,
-  "rtx": fuzzRTX, "stun": fuzzSTUN,
+  "rtx": fuzzRTX, "red": fuzzRED, "stun": fuzzSTUN,
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
   "token": fuzzToken, "settings": fuzzSettings,
 ]

@@ -22,9 +22,9 @@ func writeSeeds(of target: String, to folder: String) {
 
 private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "vp9-picture": { vp9Pictures },
-  "opus": opusSeeds, "rtx": rtxSeeds, "stun": stunSeeds, "json": jsonSeeds, "signaling": signalingSeeds,
-  "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] }, "peer": peerSeeds,
-  "token": tokenSeeds, "settings": settingsSeeds,
+  "opus": opusSeeds, "rtx": rtxSeeds, "red": redSeeds, "stun": stunSeeds, "json": jsonSeeds,
+  "signaling": signalingSeeds, "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] },
+  "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
@@ -91,6 +91,18 @@ private func rtxSeeds() -> [[UInt8]] {
     ])
   }
   return [[0] + stream(vp8), [1] + stream(vp9)]
+}
+
+private func redSeeds() -> [[UInt8]] {
+  func payload(_ copies: [(offset: UInt32, length: Int)]) -> [UInt8] {
+    written { writer in
+      for copy in copies {
+        RED.writeCopyHeader(payloadType: 111, offset: copy.offset, length: copy.length, to: &writer)
+      }
+      RED.writePrimaryHeader(payloadType: 111, to: &writer)
+    } + [UInt8](repeating: 0xF8, count: copies.reduce(3) { $0 + $1.length })
+  }
+  return [payload([]), payload([(960, 2)]), payload([(1_920, 3), (960, 0)]), payload([(16_383, 1_023)])]
 }
 
 // MARK: Payloads
