@@ -8,7 +8,7 @@ package struct RTPPacket: Hashable, Sendable {
   package let marker: Bool
   package let payloadType: UInt8
   package let sequence: UInt16
-  package let timestamp: UInt32
+  package var timestamp: UInt32
   package let ssrc: UInt32
   /// Up to the payload: contributing sources and header extension included.
   package let headerLength: Int

@@ -95,6 +95,7 @@ final class ParticipantMedia {
     let parameters = StreamParameters(
       mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
       rtxPayloadType: options.codec.payloadType + 1,
+      redPayloadType: options.codec.isAudio ? peer.remoteRedPayloadType : nil,
       encodings: options.layers.indices.map { layer in
         .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
       })

@@ -10,7 +10,8 @@ extension PeerDescription {
       ice: ICECredentials(ufrag: description.ufrag, password: description.password),
       candidates: description.candidates.compactMap { ICECandidate($0) },
       fingerprint: Fingerprint(algorithm: description.fingerprint.algorithm, value: description.fingerprint.value),
-      isLite: description.lite, setup: description.setup == .active ? .active : .passive)
+      isLite: description.lite, setup: description.setup == .active ? .active : .passive,
+      redPayloadType: description.redPayloadType.flatMap { $0 < 128 && !(64...95).contains($0) ? $0 : nil })
   }
 }
 
@@ -33,7 +34,8 @@ extension Description {
           host: $0.host, port: $0.port, priority: $0.priority, kind: $0.kind.rawValue, foundation: $0.foundation)
       },
       fingerprint: Fingerprint(algorithm: description.fingerprint.algorithm, value: description.fingerprint.value),
-      lite: description.isLite, setup: description.setup == .active ? .active : .passive)
+      lite: description.isLite, setup: description.setup == .active ? .active : .passive,
+      redPayloadType: description.redPayloadType)
   }
 }
 
@@ -43,6 +45,7 @@ extension StreamParameters {
     guard let codec = Codec(rawValue: media.codec) else { return nil }
     self.init(
       mid: media.mid, codec: codec, payloadType: media.payloadType, rtxPayloadType: media.rtxPayloadType,
+      redPayloadType: media.redPayloadType,
       encodings: media.encodings.map { Encoding(rid: $0.rid, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
   }
 }
@@ -51,7 +54,7 @@ extension Media {
   package init(_ parameters: StreamParameters) {
     self.init(
       mid: parameters.mid, codec: parameters.codec.rawValue, payloadType: parameters.payloadType,
-      rtxPayloadType: parameters.rtxPayloadType,
+      rtxPayloadType: parameters.rtxPayloadType, redPayloadType: parameters.redPayloadType,
       encodings: parameters.encodings.map { Encoding(rid: $0.rid, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
   }
 }

@@ -8,8 +8,12 @@ package struct Dialect: Hashable, Sendable {
     package var media: UInt8
     /// Of retransmissions; nil where the peer takes none.
     package var rtx: UInt8?
+    /// Of audio that repeats earlier payloads (RFC 2198); nil where the peer takes none.
+    package var red: UInt8?
 
-    package init(media: UInt8, rtx: UInt8?) { (self.media, self.rtx) = (media, rtx) }
+    package init(media: UInt8, rtx: UInt8?, red: UInt8? = nil) {
+      (self.media, self.rtx, self.red) = (media, rtx, red)
+    }
   }
 
   package var extensions: HeaderExtensionMap

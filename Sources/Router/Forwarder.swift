@@ -212,6 +212,7 @@ extension Media {
   func outgoing(_ codec: Codec) -> StreamParameters {
     StreamParameters(
       mid: mid, codec: codec, payloadType: payloadType, rtxPayloadType: rtxPayloadType,
+      redPayloadType: redPayloadType,
       encodings: encodings.map { .init(rid: nil, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
   }
 }

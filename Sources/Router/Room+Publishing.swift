@@ -151,7 +151,7 @@ extension Room {
       throw Failure(.badMedia, "bitrates or heights of track “\(track.id)” that cannot be")
     }
     // RFC 5761 section 4: 64 to 95 look like RTCP on one port.
-    let types = [media.payloadType, media.rtxPayloadType].compactMap(\.self)
+    let types = [media.payloadType, media.rtxPayloadType, media.redPayloadType].compactMap(\.self)
     guard types.allSatisfy({ $0 < 128 && !(64...95).contains($0) }), Set(types).count == types.count else {
       throw Failure(.badMedia, "payload types \(types)")
     }

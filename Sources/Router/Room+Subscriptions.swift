@@ -64,6 +64,7 @@ extension Room {
     return Media(
       mid: member.takeMid(), codec: track.media.codec, payloadType: types.media,
       rtxPayloadType: hasRTX ? types.rtx : nil,
+      redPayloadType: track.codec.isAudio ? types.red ?? member.seat.peer.remoteRedPayloadType : nil,
       encodings: [
         Media.Encoding(
           ssrc: ssrc, rtxSSRC: hasRTX ? member.takeSource(&random) : nil,

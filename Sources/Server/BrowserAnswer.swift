@@ -65,7 +65,8 @@ extension MediaDescription {
     extensions: [HeaderExtensionMap.Kind: UInt8]
   ) {
     // What it sends, it sends in one format, which was chosen when it was published; to get, it must understand any.
-    let formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
+    var formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
+    if let receiving { for index in formats.indices { formats[index].redPayloadType = receiving.redPayloadType } }
     var lines = AnswerLines()
     lines.add("mid", mid)
     lines.add(offer.direction.answered(sends: sending != nil, receives: receiving != nil).rawValue)
@@ -113,10 +114,20 @@ private struct AnswerLines {
     case .vp9: add("fmtp", "\(type) profile-id=0")
     case .vp8: break
     }
+    // Behind the format itself, so that the browser sends it plain (RFC 3264, 6.1) and takes it either way.
+    if let red = format.redPayloadType { addRedundant(red, of: format, offer) }
     guard let rtx = format.rtxPayloadType else { return }
     formats.append(rtx)
     add("rtpmap", "\(rtx) rtx/\(format.codec.clockRate)")
     add("fmtp", "\(rtx) apt=\(type)")
+  }
+
+  /// RFC 2198, sections 4 and 5.
+  private mutating func addRedundant(_ type: UInt8, of format: MediaDescription.Format, _ offer: MediaDescription) {
+    formats.append(type)
+    add("rtpmap", "\(type) red/\(format.codec.clockRate)/2")
+    add("fmtp", "\(type) \(format.payloadType)/\(format.payloadType)")
+    if offer.takesFeedback("transport-cc", on: type) { add("rtcp-fb", "\(type) transport-cc") }
   }
 
   mutating func addLayers(of media: Media) {

@@ -225,7 +225,8 @@ extension Dialect {
     var types: [Codec: PayloadTypes] = [:]
     for medium in offer.media {
       for format in medium.knownFormats where types[format.codec] == nil {
-        types[format.codec] = PayloadTypes(media: format.payloadType, rtx: format.rtxPayloadType)
+        types[format.codec] = PayloadTypes(
+          media: format.payloadType, rtx: format.rtxPayloadType, red: format.redPayloadType)
       }
     }
     self.init(extensions: HeaderExtensionMap(offer.extensionIDs), payloadTypes: types, namesSourcesInPackets: true)
@@ -258,6 +259,6 @@ extension Media {
       }
     self.init(
       mid: mid, codec: format.codec.rawValue, payloadType: format.payloadType, rtxPayloadType: format.rtxPayloadType,
-      encodings: encodings)
+      redPayloadType: format.redPayloadType, encodings: encodings)
   }
 }

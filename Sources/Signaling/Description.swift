@@ -37,17 +37,23 @@ public struct Description: Hashable, Sendable {
   /// ICE-lite (RFC 8445 section 2.5): answers checks and sends none.
   public var lite: Bool
   public var setup: Setup
+  /// The payload type under which the peer takes audio that repeats earlier payloads (RFC 2198); nil if it takes none.
+  public var redPayloadType: UInt8?
 
   public init(
-    ufrag: String, password: String, candidates: [Candidate] = [], fingerprint: Fingerprint, lite: Bool, setup: Setup
+    ufrag: String, password: String, candidates: [Candidate] = [], fingerprint: Fingerprint, lite: Bool, setup: Setup,
+    redPayloadType: UInt8? = nil
   ) {
     (self.ufrag, self.password, self.candidates) = (ufrag, password, candidates)
     (self.fingerprint, self.lite, self.setup) = (fingerprint, lite, setup)
+    self.redPayloadType = redPayloadType
   }
 }
 
 extension Description: Codable {
-  private enum CodingKeys: String, CodingKey { case ufrag, password, candidates, fingerprint, lite, setup }
+  private enum CodingKeys: String, CodingKey {
+    case ufrag, password, candidates, fingerprint, lite, setup, redPayloadType
+  }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -56,7 +62,8 @@ extension Description: Codable {
       candidates: try fields.list(.candidates, limit: SignalingLimits.candidates),
       fingerprint: try fields.decode(Fingerprint.self, forKey: .fingerprint),
       lite: try fields.decodeIfPresent(Bool.self, forKey: .lite) ?? false,
-      setup: try fields.decode(Setup.self, forKey: .setup))
+      setup: try fields.decode(Setup.self, forKey: .setup),
+      redPayloadType: try fields.decodeIfPresent(UInt8.self, forKey: .redPayloadType))
   }
 }
 

@@ -81,17 +81,22 @@ public struct Media: Hashable, Sendable {
   public var codec: String
   public var payloadType: UInt8
   public var rtxPayloadType: UInt8?
+  /// Of audio that repeats earlier payloads (RFC 2198); nil where the receiver does not take it.
+  public var redPayloadType: UInt8?
   /// Simulcast layers, the smallest first; at least one.
   public var encodings: [Encoding]
 
-  public init(mid: String, codec: String, payloadType: UInt8, rtxPayloadType: UInt8? = nil, encodings: [Encoding]) {
+  public init(
+    mid: String, codec: String, payloadType: UInt8, rtxPayloadType: UInt8? = nil, redPayloadType: UInt8? = nil,
+    encodings: [Encoding]
+  ) {
     (self.mid, self.codec, self.payloadType) = (mid, codec, payloadType)
-    (self.rtxPayloadType, self.encodings) = (rtxPayloadType, encodings)
+    (self.rtxPayloadType, self.redPayloadType, self.encodings) = (rtxPayloadType, redPayloadType, encodings)
   }
 }
 
 extension Media: Codable {
-  private enum CodingKeys: String, CodingKey { case mid, codec, payloadType, rtxPayloadType, encodings }
+  private enum CodingKeys: String, CodingKey { case mid, codec, payloadType, rtxPayloadType, redPayloadType, encodings }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
@@ -99,6 +104,7 @@ extension Media: Codable {
       mid: try fields.text(.mid), codec: try fields.text(.codec),
       payloadType: try fields.decode(UInt8.self, forKey: .payloadType),
       rtxPayloadType: try fields.decodeIfPresent(UInt8.self, forKey: .rtxPayloadType),
+      redPayloadType: try fields.decodeIfPresent(UInt8.self, forKey: .redPayloadType),
       encodings: try fields.list(.encodings, limit: SignalingLimits.encodings))
     guard !encodings.isEmpty else { throw SignalingError.malformed("media without encodings") }
   }

@@ -224,7 +224,7 @@ extension Peer {
       figures.frames += stream.frames
       figures.keyFrames += stream.keyFrames
       figures.lost += stream.statistics.lost
-      figures.recovered += stream.nack.recovered
+      figures.recovered += stream.nack.recovered + stream.takenFromCopies
       figures.nacksSent += stream.nack.requested
       figures.keyFrameRequests += stream.keyFrameWish.requests
       figures.fractionLost = max(figures.fractionLost, stream.statistics.fractionLost)

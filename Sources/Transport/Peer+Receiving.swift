@@ -76,6 +76,8 @@ extension Peer {
       guard range.count >= 2, let original = bytes.uint16(at: range.lowerBound) else { return }  // padding: a probe
       sequence = original
       range = (range.lowerBound + 2)..<range.upperBound
+    } else if packet.payloadType == receivers[route.stream].parameters.redPayloadType {
+      return try takeRedundant(datagram, packet, extensions, of: route.stream, at: now)
     }
     guard
       let shared = receivers[route.stream].take(
@@ -84,6 +86,32 @@ extension Peer {
     else { return }
     hand(shared, of: route.stream, at: now)
     feedbackDue = feedbackDue.sooner(receivers[route.stream].deadline)
+  }
+
+  /// Of copies in one packet: what came so long ago has been played, or given up.
+  private static let copiesTaken = 3
+
+  /// Takes the payload of a packet that repeats earlier ones (RFC 2198), and before it those of its copies that have not come.
+  private func takeRedundant(
+    _ datagram: Bytes, _ packet: RTPPacket, _ extensions: HeaderExtensions, of stream: Int, at now: Tick
+  ) throws(RTPError) {
+    let type = receivers[stream].parameters.payloadType
+    try RED.forEachBlock(of: packet.payloadRange, in: datagram.readable) { block in
+      guard block.payloadType == type, block.distance <= Self.copiesTaken else { return }
+      let isCopy = block.distance > 0
+      if isCopy, block.payload.isEmpty || block.offset == 0 { return }
+      var (original, originalExtensions) = (packet, extensions)
+      original.timestamp &-= block.offset
+      if isCopy { originalExtensions.absoluteCaptureTime = nil }
+      guard
+        let shared = receivers[stream].take(
+          datagram, original, originalExtensions, sequence: packet.sequence &- UInt16(block.distance),
+          payloadRange: block.payload, isRecovered: isCopy, at: now)
+      else { return }
+      if isCopy { receivers[stream].copyTaken() }
+      hand(shared, of: stream, at: now)
+    }
+    feedbackDue = feedbackDue.sooner(receivers[stream].deadline)
   }
 
   private func hand(_ shared: SharedPacket, of index: Int, at now: Tick) {

@@ -139,6 +139,12 @@ extension Peer {
     var extensions = packet.extensions.unpacked
     var payload = packet.bytes
     if packet.numbers != nil { payload = renumbered(packet, of: sender.parameters.codec) }
+    if !isRetransmission, let type = sender.parameters.redPayloadType,
+      let redundant = redundantPayload(of: packet, in: sender.streams[item.layer], at: now)
+    {
+      header.payloadType = type
+      payload = redundant
+    }
     if isRetransmission {
       guard let other = sender.streams[item.layer].retransmissionHeader(of: packet) else { return nil }
       header = other
@@ -161,6 +167,14 @@ extension Peer {
     if configuration.role == .server { activity.sentMedia(at: now) }
     sender.streams[item.layer].sent(item.sequence, bytes: payload.count, isRetransmission: isRetransmission, at: now)
     return count
+  }
+
+  /// The payload with copies of those before it, in `scratch`, where the path loses packets.
+  private func redundantPayload(
+    of packet: StoredPacket, in stream: RTPSendStream, at now: Tick
+  ) -> UnsafeRawBufferPointer? {
+    let copies = redundancy.copies(atLoss: max(estimator.loss, stream.reportedLoss), at: now)
+    return copies == 0 ? nil : stream.redundantPayload(of: packet, copies: copies, into: scratch.writable)
   }
 
   /// RFC 4588, section 4: the original number stands before the payload.

@@ -28,6 +28,11 @@ package final class Peer {
   var estimator: BandwidthEstimator
   /// The cluster that is under way.
   var probe: ProbeControl.Cluster?
+  var redundancy = AudioRedundancy()
+  /// Under which Koine's own peers take audio that repeats earlier payloads (RFC 2198).
+  private static let redPayloadType: UInt8 = 113
+  /// The same of the other end, if it takes any and is described by signalling rather than SDP.
+  package private(set) var remoteRedPayloadType: UInt8?
   /// What retransmissions take of the path.
   var retransmitting = SendMeter()
   /// What would be sent if the path carried it, in bit/s; for as long as that is more than it is known to carry, it is
@@ -111,10 +116,11 @@ package final class Peer {
     PeerDescription(
       ice: localCredentials, candidates: localAddresses.map { ICECandidate(host: $0) },
       fingerprint: configuration.certificate.fingerprint, isLite: configuration.role == .server,
-      setup: configuration.role == .client ? .active : .passive)
+      setup: configuration.role == .client ? .active : .passive, redPayloadType: Self.redPayloadType)
   }
 
   package func setRemote(_ description: PeerDescription, at now: Tick) {
+    remoteRedPayloadType = description.redPayloadType
     dtls.setRemote(description.fingerprint)
     ice.setRemote(description.ice)
     for candidate in description.candidates { ice.addRemote(candidate) }

@@ -33,7 +33,7 @@ public struct PeerStatistics: Sendable, Hashable, Codable {
     public var lost = 0
     /// Of what was expected between the last two reports, 0...1.
     public var fractionLost = 0.0
-    /// Packets that came only because they were asked for again.
+    /// Packets that came only because they were asked for again, or as a copy in a later packet (RFC 2198).
     public var recovered = 0
     /// Packets asked for again, each time counted.
     public var nacksSent = 0

@@ -24,12 +24,18 @@ public struct PeerDescription: Codable, Sendable, Hashable {
   public var isLite: Bool
   /// Who begins the DTLS handshake (RFC 5763).
   public var setup: Setup
+  /// The payload type under which the peer takes audio that repeats earlier payloads (RFC 2198); nil if it takes none.
+  public var redPayloadType: UInt8?
 
-  public init(ice: ICECredentials, candidates: [ICECandidate], fingerprint: Fingerprint, isLite: Bool, setup: Setup) {
+  public init(
+    ice: ICECredentials, candidates: [ICECandidate], fingerprint: Fingerprint, isLite: Bool, setup: Setup,
+    redPayloadType: UInt8? = nil
+  ) {
     self.ice = ice
     self.candidates = candidates
     self.fingerprint = fingerprint
     self.isLite = isLite
     self.setup = setup
+    self.redPayloadType = redPayloadType
   }
 }

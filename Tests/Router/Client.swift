@@ -55,12 +55,14 @@ final class Client {
 
   // MARK: Saying
 
-  func join(_ room: String, as id: String?, credential: String? = nil) {
+  func join(_ room: String, as id: String?, credential: String? = nil, takesRED: Bool = true) {
+    var description = Description(peer.localDescription)
+    if !takesRED { description.redPayloadType = nil }
     tell(
       .join(
         Join(
           room: room, credential: credential, participantID: id, name: id ?? "", attributes: ["a": "1"],
-          description: Description(peer.localDescription))))
+          description: description)))
   }
 
   func tell(_ message: ClientMessage) { world.tell(message, from: self) }

@@ -124,6 +124,39 @@ import Testing
     #expect(routed(end.take(try Offers.message(3, media, receive: receive))).isEmpty)
   }
 
+  /// As Chromium offers it.
+  @Test(arguments: ["sendonly", "recvonly"]) func audioThatRepeatsPayloadsIsTakenBehindPlainOpus(direction: String)
+    throws
+  {
+    let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111", "a=rtcp-fb:63 transport-cc"].joined(separator: "\n")
+    let medium = Offers.medium("0", "audio", direction, red).replacing(" 111", with: " 111 63", maxReplacements: 1)
+    let isSent = direction == "sendonly"
+    let first = end.take(
+      try Offers.message(
+        1, [medium], send: isSent ? #"[{"mid":"0","id":"mic","kind":"microphone"}]"# : "[]",
+        receive: isSent ? "[]" : #"[{"mid":"0","participant":"ben","track":"mic"}]"#))
+    let dialects = first.compactMap { if case .speak(let dialect) = $0 { dialect } else { nil } }
+    #expect(dialects.first?.payloadTypes[.opus]?.red == 63)
+    let second = end.hear(joined)
+    let actions: [BrowserEnd.Action]
+    if isSent {
+      let publish = try publication(second)
+      #expect(publish.tracks.first?.media?.redPayloadType == 63)
+      actions = end.hear(.accepted(request: publish.request))
+    } else {
+      let subscribe = try subscription(second)
+      let track = ForwardedTrack(
+        reference: subscribe.tracks[0],
+        media: Media(mid: "s0", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [.init(ssrc: 7)]))
+      actions = end.hear(.subscribed(Subscribed(request: subscribe.request, tracks: [track])))
+    }
+    let answer = try #require(try answers(actions).first)
+    #expect(answer.media[0].formats == ["111", "63"])
+    #expect(answer.media[0].values("rtpmap") == ["111 opus/48000/2", "63 red/48000/2"])
+    #expect(answer.media[0].values("fmtp").contains("63 111/111"))
+    #expect(answer.media[0].takesFeedback("transport-cc", on: 63))
+  }
+
   @Test func whatIsRefusedIsNotSent() throws {
     _ = end.take(
       try Offers.message(

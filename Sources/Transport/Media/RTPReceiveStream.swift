@@ -42,6 +42,8 @@ struct RTPReceiveStream {
   private(set) var blocks = FrameBlocks()
   private(set) var frames = 0
   private(set) var keyFrames = 0
+  /// Packets that were lost and have come as copies in later ones (RFC 2198).
+  private(set) var takenFromCopies = 0
   private var sequence = ExtendedSequence()
   private var seen = ReceivedSet()
   private var highest: Int64?
@@ -122,6 +124,8 @@ struct RTPReceiveStream {
     }
     return shared
   }
+
+  mutating func copyTaken() { takenFromCopies += 1 }
 
   mutating func senderReported(_ report: SenderReport, at now: Tick) {
     statistics.senderReported(report, at: now)

@@ -33,6 +33,8 @@ struct RTPSendStream {
 
   private static let namedPackets = 16
   private static let attempts: UInt8 = 24
+  /// Of a payload with its copies, in bytes; headers and protection fit a datagram beside it.
+  private static let redundantLimit = 1_000
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
   var hasRetransmissions: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
@@ -100,6 +102,43 @@ struct RTPSendStream {
     defer { nextRTXSequence &+= 1 }
     return RTPHeader(
       marker: packet.marker, payloadType: type, sequence: nextRTXSequence, timestamp: packet.timestamp, ssrc: ssrc)
+  }
+
+  /// Writes the packet's payload behind copies of those before it (RFC 2198), as far as they are known and fit a datagram.
+  /// - Parameter copies: at most `AudioRedundancy.most`.
+  /// - Returns: nil where there is no copy to write.
+  func redundantPayload(
+    of packet: StoredPacket, copies: Int, into out: UnsafeMutableRawBufferPointer
+  ) -> UnsafeRawBufferPointer? {
+    var fitting = 0
+    var size = RED.primaryHeaderLength + packet.size
+    while fitting < min(copies, AudioRedundancy.most), let copy = copy(before: packet, by: fitting + 1) {
+      size += RED.copyHeaderLength + copy.size
+      guard size <= Self.redundantLimit else { break }
+      fitting += 1
+    }
+    guard fitting > 0 else { return nil }
+    var writer = ByteWriter(out)
+    for distance in (1...fitting).reversed() {
+      guard let copy = copy(before: packet, by: distance) else { return nil }
+      RED.writeCopyHeader(
+        payloadType: parameters.payloadType, offset: packet.timestamp &- copy.timestamp, length: copy.size, to: &writer)
+    }
+    RED.writePrimaryHeader(payloadType: parameters.payloadType, to: &writer)
+    for distance in (1...fitting).reversed() {
+      guard let copy = copy(before: packet, by: distance) else { return nil }
+      writer.write(copy.bytes)
+    }
+    writer.write(packet.bytes)
+    return writer.overflowed ? nil : UnsafeRawBufferPointer(rebasing: out[..<writer.count])
+  }
+
+  /// Receivers number copies by their order: none stands for a packet that is not known here.
+  private func copy(before packet: StoredPacket, by distance: Int) -> StoredPacket? {
+    guard let copy = history[packet.sequence &- UInt16(distance)], (1...RED.longestCopy).contains(copy.size),
+      (1...RED.furthestOffset).contains(packet.timestamp &- copy.timestamp)
+    else { return nil }
+    return copy
   }
 
   /// Of a packet that carries nothing but padding.

@@ -18,13 +18,19 @@ public struct StreamParameters: Codable, Sendable, Hashable {
   public var codec: Codec
   public var payloadType: UInt8
   public var rtxPayloadType: UInt8?
+  /// Audio only: packets under this type repeat payloads before them (RFC 2198). Nil where the receiver does not take them.
+  public var redPayloadType: UInt8?
   public var encodings: [Encoding]
 
-  public init(mid: String, codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8?, encodings: [Encoding]) {
+  public init(
+    mid: String, codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8?, redPayloadType: UInt8? = nil,
+    encodings: [Encoding]
+  ) {
     self.mid = mid
     self.codec = codec
     self.payloadType = payloadType
     self.rtxPayloadType = rtxPayloadType
+    self.redPayloadType = redPayloadType
     self.encodings = encodings
   }
 }

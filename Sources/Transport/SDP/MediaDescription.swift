@@ -115,6 +115,8 @@ package struct MediaDescription: Hashable, Sendable {
     package var codec: Codec
     package var payloadType: UInt8
     package var rtxPayloadType: UInt8?
+    /// Of packets that repeat earlier payloads of this format (RFC 2198).
+    package var redPayloadType: UInt8?
     package var parameters: [String: String]
 
     package init(codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8?, parameters: [String: String] = [:]) {
@@ -175,13 +177,24 @@ package struct MediaDescription: Hashable, Sendable {
         guard let original = parameters[type]?["apt"].flatMap({ UInt8($0) }) else { continue }
         retransmissions[original] = retransmissions[original] ?? type
       }
+      var redundant: [UInt8: UInt8] = [:]
+      for type in types where names[type].map({ $0 == ("red", "48000") }) ?? false {
+        // As `111/111`: the format of the payload and those of its copies; several formats in one packet are not known here.
+        guard let list = parameters[type], list.count == 1, let types = list.first?.key.words("/"),
+          let original = types.first.flatMap({ UInt8($0) }), types.allSatisfy({ UInt8($0) == original })
+        else { continue }
+        redundant[original] = redundant[original] ?? type
+      }
       let known = types.lazy.compactMap { type -> Format? in
         ReadingSteps.count()
         guard let name = names[type], let codec = Codec(sdpName: name.codec, rate: name.rate) else { return nil }
         let parameters = parameters[type] ?? [:]
         // VP9 is understood in its first profile only: eight bits, every second colour.
         if codec == .vp9, parameters["profile-id"].map({ $0 != "0" }) ?? false { return nil }
-        return Format(codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
+        var format = Format(
+          codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
+        if codec.isAudio { format.redPayloadType = redundant[type] }
+        return format
       }
       return Array(known.prefix(SessionDescription.Limits.knownFormats))
     }

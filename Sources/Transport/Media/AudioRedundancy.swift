@@ -1,0 +1,30 @@
+import KoineBase
+
+/// Decides how many earlier payloads an audio packet repeats (RFC 2198), from the loss on the path it takes.
+///
+/// One copy covers losses that come singly, two cover pairs. Copies are kept for some seconds after the loss has gone, and a
+/// path that has not been measured yet gets one.
+struct AudioRedundancy {
+  /// 0...1: from here on packets carry one copy, or two.
+  private static let oneFrom = 0.01, twoFrom = 0.08
+  private static let untilMeasured = Duration.seconds(3)
+  private static let hold = Duration.seconds(10)
+  static let most = 2
+  private var level = 1
+  private var until: Tick?
+
+  /// - Parameter loss: as measured last, 0...1.
+  mutating func copies(atLoss loss: Double, at now: Tick) -> Int {
+    let wanted = loss >= Self.twoFrom ? 2 : loss >= Self.oneFrom ? 1 : 0
+    guard let end = until else {
+      until = now + Self.untilMeasured
+      return level
+    }
+    if wanted >= level, wanted > 0 {
+      (level, until) = (wanted, now + Self.hold)
+    } else if now >= end {
+      (level, until) = (wanted, now + Self.hold)
+    }
+    return level
+  }
+}

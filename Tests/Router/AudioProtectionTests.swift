@@ -1,0 +1,65 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// Audio on lossy paths: the router repeats payloads to receivers that take RED (RFC 2198), and takes copies of publishers.
+@Suite struct AudioProtectionTests {
+  private func media(red: UInt8?, ssrc: UInt32) -> Media {
+    Media(
+      mid: "m0", codec: "opus", payloadType: 111, redPayloadType: red,
+      encodings: [.init(ssrc: ssrc)])
+  }
+
+  /// - Parameters: publishesRED, takesRED: whether the publisher, and the receiver, knows RED.
+  /// - Returns: the numbers of the 1,000 packets that Ben got of Ana.
+  private func received(publishesRED: Bool, takesRED: Bool, loss: Double) throws -> [Int] {
+    let world = try World(seed: 3)
+    let ana = try world.makeClient()
+    let ben = try world.makeClient()
+    ana.join("room", as: "ana")
+    ben.join("room", as: "ben", takesRED: takesRED)
+    world.run(.milliseconds(300))
+    try #require(ana.isConnected && ben.isConnected)
+    ana.publish(
+      Track(
+        id: "mic", kind: .microphone, media: media(red: publishesRED ? ana.peer.remoteRedPayloadType : nil, ssrc: 77)))
+    world.run(.milliseconds(50))
+    ben.subscribe(to: "ana", "mic")
+    world.run(.milliseconds(50))
+    world.loss = loss
+    ana.sendSound("mic", seconds: 20)
+    world.run(.seconds(21))
+    return ben.numbers("ana", "mic")
+  }
+
+  @Test func copiesProtectBothHops() throws {
+    let protected = try received(publishesRED: true, takesRED: true, loss: 0.05)
+    #expect(protected.count > 985 && Set(protected).count == protected.count)
+    let plain = try received(publishesRED: false, takesRED: false, loss: 0.05)
+    #expect(plain.count < 940)
+  }
+
+  @Test func receiverWithoutREDGetsPlainPayloadsOfAPublisherWithIt() throws {
+    let numbers = try received(publishesRED: true, takesRED: false, loss: 0.05)
+    #expect((930..<985).contains(numbers.count) && Set(numbers).count == numbers.count)
+  }
+
+  @Test func receiverWithREDIsProtectedFromAPublisherWithoutIt() throws {
+    let numbers = try received(publishesRED: false, takesRED: true, loss: 0.05)
+    #expect((930..<985).contains(numbers.count) && Set(numbers).count == numbers.count)
+  }
+
+  @Test func payloadTypesOfREDMustDifferFromTheOthers() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    for (index, type) in [111, 70, 200].enumerated() {
+      ana.publish(
+        Track(id: "mic\(index)", kind: .microphone, media: media(red: UInt8(type), ssrc: UInt32(index + 1))))
+    }
+    world.run(.milliseconds(50))
+    #expect(ana.messages.compactMap(\.code) == [.badMedia, .badMedia, .badMedia])
+  }
+}
