@@ -32,7 +32,9 @@ struct NamesakeTests {
     return client
   }
 
-  private func resumptionKey(of client: Client) -> String? { world.router.connections.holder(on: client.connection)?.key }
+  private func resumptionKey(of client: Client) -> String? {
+    world.router.connections.holder(on: client.connection)?.key
+  }
 
   private func joined(_ client: Client) -> Joined? {
     for case .joined(let joined) in client.messages { return joined }
