@@ -117,7 +117,7 @@ let package = Package(
     room("AudioProcessing", leansOn: ["CKoineAudioProcessing"]),
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
-    room("Signaling", leansOn: ["KoineJSONCodec"]),
+    room("Signaling", leansOn: ["KoineBase", "KoineJSONCodec"]),
     room("Porting", leansOn: ["KoineJSONCodec"]),
     room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),

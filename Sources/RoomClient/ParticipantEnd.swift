@@ -35,6 +35,14 @@ package final class ParticipantEnd: ClientEnd {
   private var attendants: [String] = []
   private var outspoken: Set<String> = []
   private var isReachable = true
+  /// While the room's history comes.
+  private struct Entry {
+    let isBack, isRouterNew: Bool
+    /// Number in the room's order up to which everything has been heard before; 0: nothing.
+    let heard: UInt64
+    var senders: Set<String> = []
+  }
+  private var entry: Entry?
   /// On the way in again: what is said to the room meanwhile comes after what was said before.
   private var isReturning = false
   /// Set while the media path is looked for anew.
@@ -171,6 +179,7 @@ package final class ParticipantEnd: ClientEnd {
     knocks = [:]
     unanswered = [:]
     pathLostSince = nil
+    entry = nil
     isReturning = local != nil
     join()
     for message in unheard {
@@ -184,7 +193,6 @@ package final class ParticipantEnd: ClientEnd {
 
   private func enter(_ joined: Joined, at now: Tick) {
     let isBack = isReturning
-    isReturning = false
     let isRouterNew = epoch != joined.epoch
     local = joined.local
     epoch = joined.epoch
@@ -197,11 +205,22 @@ package final class ParticipantEnd: ClientEnd {
     if isBack, isRouterNew { orderBase = lastOrder }
     // Whoever comes back to the same room has had all that was said before what it heard last.
     let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
-    for data in joined.history where data.order > heard || heard == 0 { take(data, isHistory: true) }
-    guard isBack else { return }
-    if isRouterNew { withdrawWords(notIn: joined.history) }
+    entry = Entry(isBack: isBack, isRouterNew: isRouterNew, heard: heard)
+    take(joined.history, hasMore: joined.hasMoreHistory ?? false)
+  }
+
+  /// A part of what the room has kept for us. After the last, it is said what the room has not heard.
+  private func take(_ history: [ReceivedData], hasMore: Bool) {
+    guard let heard = entry?.heard else { return }
+    entry?.senders.formUnion(history.map(\.from))
+    for data in history where data.order > heard || heard == 0 { take(data, isHistory: true) }
+    guard !hasMore, let entry else { return }
+    self.entry = nil
+    isReturning = false
+    guard entry.isBack else { return }
+    if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
-    for message in memory.unheard(isRouterNew: isRouterNew) { send(.data(message)) }
+    for message in memory.unheard(isRouterNew: entry.isRouterNew) { send(.data(message)) }
   }
 
   /// Services that have sent a status, and that a new router does not name, are believed until the status is withdrawn.
@@ -225,8 +244,8 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   /// With the router's memory its services' words are gone: what they do not say any more is said to be nothing.
-  private func withdrawWords(notIn history: [ReceivedData]) {
-    for name in outspoken.subtracting(history.map(\.from)).sorted() {
+  private func withdrawWords(notOf senders: Set<String>) {
+    for name in outspoken.subtracting(senders).sorted() {
       outspoken.remove(name)
       receiver.linkDidChange(
         .message(
@@ -347,6 +366,7 @@ package final class ParticipantEnd: ClientEnd {
       if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
     case .mediaRestarted(let description): media.restarted(description, at: now)
     case .attendants(let names): setAttendants(names)
+    case .history(let page): take(page.messages, hasMore: page.hasMore)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
     case .accepted(let request):

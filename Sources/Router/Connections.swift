@@ -11,7 +11,35 @@ final class Connection: LineHolder {
   var dialect = Dialect.koine
   var conversation = Conversation<ServerMessage>()
 
+  /// What of the room's history its client has not been sent; and the same of a `joined` that has not been sent itself.
+  private(set) var history: HistoryCursor?
+  var comingHistory: HistoryCursor?
+  /// Data messages that wait until the history has been sent, and what they weigh in bytes.
+  private var held: [ServerMessage] = []
+  private(set) var heldBytes = 0
+
   init(_ hold: LineHold) { self.hold = hold }
+
+  /// `joined` is being sent.
+  func beginHistory() {
+    _ = endHistory()
+    (history, comingHistory) = (comingHistory, nil)
+  }
+
+  /// - Parameter next: number in the room's order that the next page begins after; nil once the last is on its way.
+  func historyPosted(upTo next: UInt64?) { history?.after = next }
+
+  func hold(_ message: ServerMessage) {
+    held.append(message)
+    heldBytes += message.weight
+  }
+
+  /// - Returns: what was held back.
+  @discardableResult
+  func endHistory() -> [ServerMessage] {
+    defer { (history, held, heldBytes) = (nil, [], 0) }
+    return held
+  }
 
   /// Whether its client has shown that it can come back.
   var isResumable: Bool { key != nil && conversation.isTold }

@@ -15,8 +15,8 @@ struct DataHistory {
     var persistentBytes = 8 * 1024 * 1024
   }
 
-  private struct Kept {
-    let message: ReceivedData
+  struct Kept {
+    let data: KeptData
     let received: Tick
     /// nil: never.
     let expires: Tick?
@@ -27,11 +27,32 @@ struct DataHistory {
     let size: Int
 
     init(
-      _ message: ReceivedData, received: Tick, expires: Tick?, recipients: [String]?, isForReturning: Bool
+      _ message: ReceivedData, received: Tick, expires: Tick? = nil, recipients: [String]? = nil,
+      isForReturning: Bool = false
     ) {
-      (self.message, self.received, self.expires) = (message, received, expires)
+      data = KeptData(message)
+      (self.received, self.expires) = (received, expires)
       (self.recipients, self.isForReturning) = (recipients, isForReturning)
       size = message.writtenSize + (recipients?.reduce(0) { $0 + $1.utf8.count + 16 } ?? 0)
+    }
+
+    var order: UInt64 { data.message.order }
+  }
+
+  /// A participant that gets what is kept.
+  struct Reader {
+    let id: String
+    /// Directed messages up to this number in the room's order are not for it.
+    var directedAfter: UInt64?
+    /// Whether it was in the room before, which has lost its memory since.
+    var isReturning = false
+
+    fileprivate func gets(_ item: Kept, at now: Tick) -> Bool {
+      if let expires = item.expires, expires <= now { return false }
+      if let recipients = item.recipients {
+        guard recipients.contains(id), item.order > directedAfter ?? 0 else { return false }
+      }
+      return isReturning ? item.data.message.from != id : !item.isForReturning
     }
   }
 
@@ -46,6 +67,16 @@ struct DataHistory {
     init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
 
     var kept: ArraySlice<Kept> { items[head...] }
+
+    /// Those with a higher number in the room's order.
+    func kept(after order: UInt64) -> ArraySlice<Kept> {
+      var (low, high) = (head, items.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if items[middle].order > order { high = middle } else { low = middle + 1 }
+      }
+      return items[low...]
+    }
 
     mutating func add(_ item: Kept, at now: Tick) {
       items.append(item)
@@ -98,22 +129,40 @@ struct DataHistory {
     }
   }
 
-  /// What is still alive and for this participant, oldest first, with its age.
-  /// - Parameter directedAfter: directed messages up to this number in the room's order are left out.
-  mutating func messages(
-    for id: String, directedAfter: UInt64? = nil, isReturning: Bool = false, at now: Tick
-  ) -> [ReceivedData] {
-    passing.expire(at: now)
-    let due = (passing.kept + persistent.kept).filter { item in
-      if let recipients = item.recipients {
-        guard recipients.contains(id), item.message.order > directedAfter ?? 0 else { return false }
+  /// A part of what is still alive and for this participant, oldest first, with its age.
+  /// - Parameters:
+  ///   - after: number in the room's order that the page begins after.
+  ///   - through: number that ends the last page.
+  ///   - bytes: of the page; a single message may have more.
+  ///   - words: kept elsewhere, and sent with it.
+  /// - Returns: `next` is the number that the page after this one begins after; nil where this is the last.
+  func page(
+    for reader: Reader, after: UInt64, through: UInt64, bytes: Int, with words: [Kept] = [], at now: Tick
+  ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
+    var sources = [
+      passing.kept(after: after), persistent.kept(after: after),
+      words.filter { $0.order > after }.sorted { $0.order < $1.order }[...],
+    ]
+    var (entries, size, last) = ([HistoryPage.Entry](), 0, after)
+    while let source = Self.soonest(sources), let item = sources[source].first, item.order <= through {
+      if reader.gets(item, at: now) {
+        guard entries.isEmpty || size + item.size <= bytes else { return (entries, last) }
+        size += item.size
+        entries.append(
+          HistoryPage.Entry(item.data, ageMilliseconds: (now - item.received).nanoseconds / 1_000_000))
       }
-      return isReturning ? item.message.from != id : !item.isForReturning
+      last = item.order
+      sources[source] = sources[source].dropFirst()
     }
-    return due.sorted { $0.message.order < $1.message.order }.map { item in
-      var message = item.message
-      message.ageMilliseconds = (now - item.received).nanoseconds / 1_000_000
-      return message
+    return (entries, nil)
+  }
+
+  private static func soonest(_ sources: [ArraySlice<Kept>]) -> Int? {
+    var soonest: (source: Int, order: UInt64)?
+    for (number, source) in sources.enumerated() {
+      guard let order = source.first?.order, order < soonest?.order ?? .max else { continue }
+      soonest = (number, order)
     }
+    return soonest?.source
   }
 }

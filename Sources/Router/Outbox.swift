@@ -19,6 +19,11 @@ final class Outbox {
     items.append(Item(to: connection, message: message, isRepeated: false))
   }
 
+  /// Before everything that waits.
+  func postFirst(_ messages: [ServerMessage], to connection: ConnectionID) {
+    items.insert(contentsOf: messages.map { Item(to: connection, message: $0, isRepeated: false) }, at: head)
+  }
+
   func `repeat`(_ messages: [ServerMessage], to connection: ConnectionID) {
     for message in messages { items.append(Item(to: connection, message: message, isRepeated: true)) }
   }

@@ -32,7 +32,7 @@ final class Room {
   var voices: [PublishedTrack?] = []
   var attendant: Attendant?
   /// What the attendant has said last to everybody, by its name.
-  var standingWords: [String: (data: ReceivedData, said: Tick)] = [:]
+  var standingWords: [String: DataHistory.Kept] = [:]
   var history: DataHistory
   var dataOrder: UInt64 = 0
   /// Tracks whose key frame requests are under way.
@@ -93,10 +93,16 @@ final class Room {
     membersByID[id] = member
     weigh(member)
     watch(member)
-    let joined = Joined(
+    let reader = DataHistory.Reader(
+      id: id, directedAfter: member.directedAfter, isReturning: join.returningTo != nil)
+    let (entries, next) = historyPage(for: reader, after: 0, through: dataOrder, at: now)
+    var joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
-      history: memory(for: member, isReturning: join.returningTo != nil, at: now), epoch: epoch,
-      attendants: attendant?.names)
+      history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
+    if let next {
+      joined.hasMoreHistory = true
+      connection.comingHistory = HistoryCursor(reader: reader, through: dataOrder, joined: now, after: next)
+    }
     outbox.post(.joined(joined), to: connection.id)
     if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     if let expires = member.expires { nextExpiry = nextExpiry.sooner(expires) }

@@ -26,22 +26,9 @@ extension Room {
     let data = ReceivedData(
       from: name, topic: name, payload: answer.payload, id: random.makeID(), order: dataOrder,
       isDirected: participant != nil)
-    if participant == nil { standingWords[name] = answer.stands ? (data, now) : nil }
+    if participant == nil { standingWords[name] = answer.stands ? DataHistory.Kept(data, received: now) : nil }
     for member in members where participant.map({ $0 == member.id }) ?? true {
       outbox.post(.data(data), to: member.connection)
     }
-  }
-
-  /// What those who come are told of: what participants said and the room remembers, and how far the attendant is.
-  func memory(for member: Member, isReturning: Bool, at now: Tick) -> [ReceivedData] {
-    let history = history.messages(
-      for: member.id, directedAfter: member.directedAfter, isReturning: isReturning, at: now)
-    guard !standingWords.isEmpty else { return history }
-    let words = standingWords.values.map { word in
-      var data = word.data
-      data.ageMilliseconds = (now - word.said).nanoseconds / 1_000_000
-      return data
-    }
-    return (history + words).sorted { $0.order < $1.order }
   }
 }

@@ -38,13 +38,14 @@ extension Router {
       return outbox.post(
         .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
     }
-    // Said, but not sent: it comes after what was sent and not heard.
+    // What waits to be sent comes after what was sent and not heard.
     let waiting = outbox.withdraw(for: connection.id)
-    for message in waiting { connection.conversation.say(message) }
     stopWaiting(new)
     switchboard.close(new.id)
     connections.move(connection, to: line)
-    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard + waiting, to: connection.id)
+    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard, to: connection.id)
+    for message in waiting { outbox.post(message, to: connection.id) }
+    postHistory(to: connection)
   }
 
   /// Before the answer that first makes a connection worth coming back to.

@@ -18,6 +18,8 @@ package struct RouterConfiguration: Sendable {
   package var attendant: Attendant?
   /// Asked before a connection opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (LineHold) -> AnyObject?)?
+  /// Whether the owner tells when history has been written (`Router.historyWritten`); else all of it is sent at once.
+  package var pacesHistory = false
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
@@ -129,7 +131,10 @@ package final class Router {
   package func pollMessage() -> (ConnectionID, ServerMessage)? {
     while let item = outbox.popFirst() {
       guard let connection = connections[item.to] else { continue }
-      if !item.isRepeated { connection.conversation.say(item.message) }
+      if !item.isRepeated {
+        guard !holdsBack(item.message, of: connection) else { continue }
+        connection.conversation.say(item.message)
+      }
       if let line = connection.line { return (line, item.message) }
     }
     return nil

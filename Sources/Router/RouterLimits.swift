@@ -27,8 +27,7 @@ package struct RouterLimits: Hashable, Sendable {
   /// Data messages with a lifetime that are kept for late joiners, of one room.
   package var historyCount = 1024
   package var historyBytes = 2 * 1024 * 1024
-  /// Those that are kept as long as there is the room: a day's chat, and still one message to who comes
-  /// (`SignalingLimits.history`, `serverMessage`).
+  /// Those that are kept as long as there is the room: a day's chat.
   package var persistentCount = 16_384
   package var persistentBytes = 8 * 1024 * 1024
   /// Between losing a participant's connection or media path and telling the room that it dropped, where it cannot come back.

@@ -24,11 +24,12 @@ final class ChannelOutlet: SignalOutlet {
 
   private let channel: any Channel
   private let limit: Int
+  /// Counts the bytes of a join's answer. Returns how long the address has to wait for more.
+  private let charge: @Sendable (Int) -> TimeAmount
   private let state: Lock<State>
 
-  init(channel: any Channel, limit: Int) {
-    self.channel = channel
-    self.limit = limit
+  init(channel: any Channel, limit: Int, charge: @escaping @Sendable (Int) -> TimeAmount = { _ in .zero }) {
+    (self.channel, self.limit, self.charge) = (channel, limit, charge)
     state = Lock(State(lastProgress: channel.eventLoop.now))
   }
 
@@ -46,7 +47,14 @@ final class ChannelOutlet: SignalOutlet {
     case .joined, .waiting, .registered, .resumed: state.withLock { $0.isAccepted = true }
     default: break
     }
-    channel.eventLoop.execute { [self] in write(message.json, message.message) }
+    channel.eventLoop.execute { [self] in
+      let json = message.json
+      let pause = message.message.isAnswerToJoin ? charge(json?.readableBytes ?? 0) : .zero
+      let written: (@Sendable () -> Void)? = message.whenWritten.map { whenWritten in
+        { @Sendable [channel] in _ = channel.eventLoop.scheduleTask(in: pause) { whenWritten() } }
+      }
+      write(json, message.message, then: written)
+    }
   }
 
   func send(_ answer: BrowserAnswer) {
@@ -55,8 +63,8 @@ final class ChannelOutlet: SignalOutlet {
 
   func close() { channel.eventLoop.execute { [self] in close(.policyViolation) } }
 
-  private func write(_ json: ByteBuffer?, _ message: ServerMessage?) {
-    if let json, json.readableBytes + Self.frameOverhead <= limit { return write(json, as: .text) }
+  private func write(_ json: ByteBuffer?, _ message: ServerMessage?, then: (@Sendable () -> Void)? = nil) {
+    if let json, json.readableBytes + Self.frameOverhead <= limit { return write(json, as: .text, then: then) }
     // Without it the client's view of the room would have a hole.
     let failure = Failure(.tooLarge, "what the room holds does not fit into a message")
     let answer: ServerMessage =
@@ -66,7 +74,7 @@ final class ChannelOutlet: SignalOutlet {
   }
 
   /// On the channel's thread. Every frame counts, whoever wanted it.
-  func write(_ data: ByteBuffer, as opcode: WebSocketOpcode) {
+  func write(_ data: ByteBuffer, as opcode: WebSocketOpcode, then: (@Sendable () -> Void)? = nil) {
     let count = data.readableBytes + Self.frameOverhead
     let (isClosing, isTooMuch) = state.withLock { state in
       guard !state.isClosing, state.waiting + count <= limit else { return (state.isClosing, true) }
@@ -81,6 +89,7 @@ final class ChannelOutlet: SignalOutlet {
         state.waiting -= count
         state.lastProgress = now
       }
+      then?()
     }
   }
 
@@ -118,9 +127,13 @@ final class SharedMessage: Sendable {
   private enum Writing { case notYet, done(ByteBuffer?) }
 
   let message: ServerMessage
+  /// Called on the channel's thread once the message has been written, or cannot be any more.
+  let whenWritten: (@Sendable () -> Void)?
   private let writing = Lock(Writing.notYet)
 
-  init(_ message: ServerMessage) { self.message = message }
+  init(_ message: ServerMessage, whenWritten: (@Sendable () -> Void)? = nil) {
+    (self.message, self.whenWritten) = (message, whenWritten)
+  }
 
   /// nil where it cannot be written, as it is too large.
   var json: ByteBuffer? {
@@ -129,6 +142,15 @@ final class SharedMessage: Sendable {
       let json = (try? message.json()).map(ByteBuffer.init(bytes:))
       writing = .done(json)
       return json
+    }
+  }
+}
+
+extension ServerMessage {
+  fileprivate var isAnswerToJoin: Bool {
+    switch self {
+    case .joined, .history: true
+    default: false
     }
   }
 }

@@ -35,11 +35,15 @@ final class DoorKeeper: Sendable {
     var rooms = 0
     var messages, joins: Budget
     var bytes: ByteBudget
+    /// Bytes of the answers to joins.
+    var answers: ByteBudget
     var refusals = Refusals()
 
     var isIdle: Bool { connections == 0 && lost.isEmpty && rooms == 0 }
 
-    func isFull(at now: Tick) -> Bool { messages.isFull(at: now) && joins.isFull(at: now) && bytes.isFull(at: now) }
+    func isFull(at now: Tick) -> Bool {
+      messages.isFull(at: now) && joins.isFull(at: now) && answers.isFull(at: now) && bytes.isFull(at: now)
+    }
   }
 
   private struct State {
@@ -50,6 +54,10 @@ final class DoorKeeper: Sendable {
     var swept = NIODeadline.uptimeNanoseconds(0)
   }
 
+  /// Bytes of the answers to one network's joins, with the history of the rooms: at once, then a second. Beyond, pages of
+  /// history wait.
+  private static let answerBurst = 32.0 * 1024 * 1024
+  private static let answersPerSecond = 4.0 * 1024 * 1024
   private static let sweepInterval = TimeAmount.seconds(10)
   /// Refused joins of a network are counted for so long, and their first, tenth, hundredth … are logged.
   private static let refusalInterval = TimeAmount.minutes(1)
@@ -85,13 +93,13 @@ final class DoorKeeper: Sendable {
 
     /// - Returns: how long to wait with reading more.
     func takeBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      keeper.takeBytes(count, from: networks, at: now)
+      keeper.take(count, of: \.bytes, from: networks, at: now)
     }
 
     /// Takes bytes before they are read, where the network has read too many: so its connections go on one after the other.
     /// - Returns: how long to wait before they may be read; zero where nothing had to be taken.
     func reserveBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      keeper.takeBytes(0, from: networks, at: now) > .zero ? keeper.takeBytes(count, from: networks, at: now) : .zero
+      keeper.take(0, of: \.bytes, from: networks, at: now) > .zero ? keeper.take(count, of: \.bytes, from: networks, at: now) : .zero
     }
 
     /// - Returns: nil where the network has too many rooms. Otherwise the room's place, which is given back when it is released.
@@ -116,6 +124,11 @@ final class DoorKeeper: Sendable {
         return keeper.lose(Lost(number: number, networks: networks, giveUp: giveUp))
       }
       for giveUp in given { giveUp() }
+    }
+
+    /// - Returns: how long the network's next page of history has to wait.
+    func takeAnswer(bytes: Int, at now: NIODeadline = .now()) -> TimeAmount {
+      keeper.take(bytes, of: \.answers, from: networks, at: now)
     }
 
     func giveBack() {
@@ -184,7 +197,8 @@ final class DoorKeeper: Sendable {
       joins: Budget(
         burst: limits.addressJoinBurst * share, perSecond: limits.addressJoinsPerSecond * share, now: now),
       bytes: ByteBudget(
-        burst: limits.addressByteBurst * share, perSecond: limits.addressBytesPerSecond * share, now: now))
+        burst: limits.addressByteBurst * share, perSecond: limits.addressBytesPerSecond * share, now: now),
+      answers: ByteBudget(burst: Self.answerBurst * share, perSecond: Self.answersPerSecond * share, now: now))
   }
 
   private func leave(_ networks: [Network]) {
@@ -233,9 +247,11 @@ final class DoorKeeper: Sendable {
     }
   }
 
-  private func takeBytes(_ count: Int, from networks: [Network], at now: NIODeadline) -> TimeAmount {
+  private func take(
+    _ count: Int, of budget: WritableKeyPath<Account, ByteBudget>, from networks: [Network], at now: NIODeadline
+  ) -> TimeAmount {
     state.withLock { state in
-      networks.map { state.accounts[$0]?.bytes.take(count, at: now.tick) ?? .zero }.max() ?? .zero
+      networks.map { state.accounts[$0]?[keyPath: budget].take(count, at: now.tick) ?? .zero }.max() ?? .zero
     }
   }
 

@@ -119,7 +119,7 @@ extension RouterHost {
   private func send(_ word: BrowserWord, to browser: Browser) {
     guard let outlet = browser.line.flatMap({ lines[$0]?.outlet }) else { return }
     switch word {
-    case .message(let message): outlet.send(SharedMessage(message))
+    case .message(let message): outlet.send(shared(message, for: browser.id))
     case .answer(let answer): outlet.send(answer)
     }
   }

@@ -101,6 +101,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
+    routerConfiguration.pacesHistory = true
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -296,6 +297,10 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       if let browser = browsers[connection] {
         hear(message, to: browser, at: now)
       } else {
+        if message.hasMoreHistory {
+          lines[connection]?.outlet.send(shared(message, for: connection))
+          continue
+        }
         let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
         last = shared
         lines[connection]?.outlet.send(shared)
@@ -310,6 +315,18 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     let ways = ways
     router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
     place.wake(at: deadline)
+  }
+
+  /// Where more history follows, the next page is sent once this one has been written.
+  func shared(_ message: ServerMessage, for connection: ConnectionID) -> SharedMessage {
+    guard message.hasMoreHistory else { return SharedMessage(message) }
+    return SharedMessage(message) { [weak self] in
+      self?.post { [weak self] in
+        guard let self else { return }
+        router?.historyWritten(on: connection)
+        endTurn(at: now)
+      }
+    }
   }
 
   // MARK: Logs: who came and went, and never what lets them in

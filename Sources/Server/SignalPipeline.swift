@@ -94,7 +94,9 @@ private final class SignalUpgrader: HTTPServerProtocolUpgrader {
   }
 
   func upgrade(context: ChannelHandlerContext, upgradeRequest: HTTPRequestHead) -> EventLoopFuture<Void> {
-    let outlet = ChannelOutlet(channel: context.channel, limit: pipeline.limits.unreadBytes)
+    let outlet = ChannelOutlet(channel: context.channel, limit: pipeline.limits.unreadBytes) { [pass] in
+      pass.takeAnswer(bytes: $0)
+    }
     do {
       try context.pipeline.syncOperations.addHandler(FrameGuard(outlet: outlet, limit: pipeline.limits.messageBytes))
     } catch {

@@ -86,14 +86,26 @@ extension ReceivedData: Codable {
       isDirected: try fields.decodeIfPresent(Bool.self, forKey: .isDirected) ?? false)
   }
 
+  /// Everything but its age.
+  struct Ageless: Encodable {
+    let data: ReceivedData
+
+    func encode(to encoder: any Encoder) throws { try data.encodeAgeless(to: encoder) }
+  }
+
   public func encode(to encoder: any Encoder) throws {
+    try encodeAgeless(to: encoder)
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(ageMilliseconds, forKey: .ageMilliseconds)
+  }
+
+  private func encodeAgeless(to encoder: any Encoder) throws {
     var fields = encoder.container(keyedBy: CodingKeys.self)
     try fields.encode(from, forKey: .from)
     try fields.encode(topic, forKey: .topic)
     try fields.encode(Base64.encode(payload), forKey: .payload)
     try fields.encode(id, forKey: .id)
     try fields.encode(order, forKey: .order)
-    try fields.encode(ageMilliseconds, forKey: .ageMilliseconds)
     if isDirected { try fields.encode(isDirected, forKey: .isDirected) }
   }
 }

@@ -57,6 +57,8 @@ public struct Joined: Hashable, Sendable {
   public var participants: [Participant]
   /// Data messages kept for late joiners, oldest first.
   public var history: [ReceivedData]
+  /// True where more of them follow, in `history` messages. Nil: no.
+  public var hasMoreHistory: Bool?
   /// Tells this room from one of the same name before or after it: with another epoch, everything the router knew is gone.
   public var epoch: String
   /// Names that may be written to although nobody of that name is in the room: services beside the router. Nil: none.
@@ -76,7 +78,7 @@ public struct Joined: Hashable, Sendable {
 
 extension Joined: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, local, description, participants, history, epoch, attendants
+    case version, local, description, participants, history, hasMoreHistory, epoch, attendants
   }
 
   public init(from decoder: any Decoder) throws {
@@ -89,5 +91,6 @@ extension Joined: Codable {
       epoch: try fields.textIfPresent(.epoch) ?? "",
       attendants: try fields.contains(.attendants) && !fields.decodeNil(forKey: .attendants)
         ? fields.names(.attendants, limit: SignalingLimits.attendants) : nil)
+    hasMoreHistory = try fields.decodeIfPresent(Bool.self, forKey: .hasMoreHistory)
   }
 }

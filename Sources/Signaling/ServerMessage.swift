@@ -57,6 +57,8 @@ public enum ServerMessage: Hashable, Sendable {
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.
   case mediaRestarted(Description)
+  /// The next part of what the room keeps for those who join.
+  case history(HistoryPage)
   /// The names of the services beside the router from now on, in place of those that `joined` named.
   case attendants([String])
 }
@@ -76,7 +78,7 @@ extension ServerMessage: Codable {
     case joined, refused, registered, incomingRing, ringEnded, ringProgress, participantJoined, participantLeft,
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
-    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants
+    case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants, history
   }
 
   enum CodingKeys: String, CodingKey {
@@ -154,6 +156,7 @@ extension ServerMessage: Codable {
     case .resumed: self = .resumed(heard: try fields.decode(Int.self, forKey: .heard))
     case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
     case .mediaRestarted: self = .mediaRestarted(try fields.decode(Description.self, forKey: .description))
+    case .history: self = .history(try HistoryPage(from: decoder))
     case .attendants: self = .attendants(try fields.names(.attendants, limit: SignalingLimits.attendants))
     }
   }
@@ -222,7 +225,17 @@ extension ServerMessage: Codable {
       try fields.encode(graceSeconds, forKey: .graceSeconds)
     case .resumed(let heard), .heard(let heard): try fields.encode(heard, forKey: .heard)
     case .mediaRestarted(let description): try fields.encode(description, forKey: .description)
+    case .history(let page): try page.encode(to: encoder)
     case .attendants(let names): try fields.encode(names, forKey: .attendants)
+    }
+  }
+
+  /// Whether a `history` message follows this one.
+  public var hasMoreHistory: Bool {
+    switch self {
+    case .joined(let joined): joined.hasMoreHistory == true
+    case .history(let page): page.hasMore
+    default: false
     }
   }
 
@@ -259,6 +272,7 @@ extension ServerMessage: Codable {
     case .resumed: .resumed
     case .heard: .heard
     case .mediaRestarted: .mediaRestarted
+    case .history: .history
     case .attendants: .attendants
     }
   }

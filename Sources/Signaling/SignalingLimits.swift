@@ -33,6 +33,8 @@ public enum SignalingLimits {
   public static let history = 20_480
   /// Values in a client's whole message, in fields that are known or not.
   public static let clientValues = 8_192
+  /// A part of the kept data messages that is sent at a time, in bytes of JSON; more only where one message is larger.
+  public static let historyPage = 256 * 1024
   /// Whole messages, in bytes of JSON.
   public static let clientMessage = 1024 * 1024
   public static let serverMessage = 16 * 1024 * 1024

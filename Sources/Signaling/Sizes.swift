@@ -135,6 +135,7 @@ extension ServerMessage: CountedMessage {
       case .incomingRing(let ring): kept.texts(ring.to + [ring.id, ring.room, ring.from, ring.fromName])
       case .mediaRestarted(let description): kept.description(description)
       case .attendants(let names): kept.texts(names)
+      case .history(let page): page.entries.reduce(0) { $0 + kept.data($1.kept.message) }
       case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
       case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
       case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted, .wanted,

@@ -34,7 +34,10 @@ extension ServerMessage {
     self = try read(ServerMessage.self, json, JSONCodec.Limits(size: SignalingLimits.serverMessage))
   }
 
-  public func json() throws(SignalingError) -> [UInt8] { try written(self, limit: SignalingLimits.serverMessage) }
+  public func json() throws(SignalingError) -> [UInt8] {
+    guard case .history(let page) = self else { return try written(self, limit: SignalingLimits.serverMessage) }
+    do { return try page.json(limit: SignalingLimits.serverMessage) } catch { throw SignalingError(error) }
+  }
 }
 
 /// A message, or what is left of an object that is none.

@@ -42,7 +42,9 @@ struct NamesakeTests {
   }
 
   private func knocks(_ client: Client) -> [(id: String, number: Int?)] {
-    client.messages.compactMap { if case .knock(let guest, let number) = $0 { (guest.id, number) } else { nil } }
+    client.messages.compactMap { message in
+      if case .knock(let guest, let number) = message { (guest.id, number) } else { nil }
+    }
   }
 
   @Test(arguments: [

@@ -103,8 +103,14 @@ struct KeyFrameRequestsTests {
 }
 
 struct DataHistoryTests {
+  private let count = Lock(UInt64(0))
+
   private func message(_ id: Int, bytes: Int = 1) -> ReceivedData {
-    ReceivedData(from: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)")
+    let order = count.withLock { count in
+      count += 1
+      return count
+    }
+    return ReceivedData(from: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)", order: order)
   }
 
   @Test func keepsInOrderWithAges() {
@@ -452,5 +458,14 @@ struct SenderClockOffsetTests {
       let difference = clock.local(Tick(nanoseconds: reported), arrivedAt: now) - now
       #expect(difference <= .seconds(11) && difference >= .seconds(-11))
     }
+  }
+}
+
+extension DataHistory {
+  /// All of it.
+  fileprivate func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
+    let (entries, _) = page(
+      for: Reader(id: id, isReturning: isReturning), after: 0, through: .max, bytes: .max, at: now)
+    return entries.map(\.message)
   }
 }

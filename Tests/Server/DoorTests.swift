@@ -30,6 +30,19 @@ import Testing
     #expect(last != nil && keeper.remembered == 1)
   }
 
+  @Test func answersToTheJoinsOfOneAddressAreBoundedInBytes() throws {
+    let keeper = DoorKeeper(limits: limits)
+    let first = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    for _ in 0..<16 { #expect(first.takeAnswer(bytes: 2 << 20, at: start) == .zero) }
+    #expect(first.takeAnswer(bytes: 4 << 20, at: start) == .seconds(1))
+    first.giveBack()
+    let second = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    #expect(second.takeAnswer(bytes: 4 << 20, at: start) == .seconds(2), "reconnecting forgives nothing")
+    let other = try #require(keeper.enter(from: "192.0.2.2", at: start))
+    #expect(other.takeAnswer(bytes: 4 << 20, at: start) == .zero)
+    #expect(second.takeAnswer(bytes: 0, at: start + .seconds(2)) == .zero)
+  }
+
   @Test func aNetworkOfIPv6IsOneVisitor() throws {
     let keeper = DoorKeeper(limits: limits)
     let passes = ["2001:db8::1", "2001:db8::ffff:2"].map { keeper.enter(from: $0, at: start) }

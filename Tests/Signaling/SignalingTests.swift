@@ -63,7 +63,13 @@ enum Examples {
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
     .quality(["ana": PathReport(sending: 2, receiving: 2), "ben": PathReport(sending: 0, receiving: 1)]),
     .joined(Joined(local: participant, description: description, epoch: "e1")),
-    .attendants(["koine.recording"]),
+    .attendants(["koine.recording"]), .history(HistoryPage(messages: [], hasMore: false)),
+    .history(
+      HistoryPage(
+        messages: [
+          ReceivedData(from: "ana", topic: "t\"", payload: [1, 2, 255], id: "1", order: 7, ageMilliseconds: 12),
+          ReceivedData(from: "ben", topic: "", payload: [], id: "2", order: 9, isDirected: true),
+        ], hasMore: true)),
     .waiting, .knock(participant), .knock(participant, number: 7), .knockEnded(participant: "eva", admitted: nil),
     .knockEnded(participant: "eva", admitted: false, number: 7),
     .knockEnded(participant: "eva", admitted: true), .starved(.init(participant: "ana", track: "cam"), true),

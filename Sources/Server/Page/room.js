@@ -365,6 +365,7 @@ export class Room extends EventTarget {
       case "wanted": this.#limit(message); break;
       case "speakers": this.#tell("speakers", message); break;
       case "data": this.#receive(message); break;
+      case "history": for (const data of message.messages) this.#receive(data); break;
       case "dataReceipt": this.#memory.acknowledge(message); break;
       case "failed": this.me ? this.#tell("trouble", message.failure) : this.#end("refused", message.failure); break;
       case "waiting": this.#tell("waiting"); break;

@@ -1,0 +1,78 @@
+import KoineBase
+import KoineSignaling
+
+/// How far a participant that joined has been sent what its room keeps for it.
+struct HistoryCursor {
+  let reader: DataHistory.Reader
+  /// Number in the room's order: later messages are sent as they come.
+  let through: UInt64
+  /// The ages of messages are told as of the join.
+  let joined: Tick
+  /// Number in the room's order up to which pages are on their way; nil once all are.
+  var after: UInt64?
+}
+
+// A joining participant gets what its room keeps in pages, each once the one before has been written to its connection: so a
+// client that does not read costs one page. Data messages that come meanwhile wait until the last page has been sent.
+
+extension Router {
+  /// Of data messages that wait for a client's history: beyond, the rest of its pages are sent at once.
+  private static let heldLimit = 4 * 1024 * 1024
+
+  /// A message that said that more history follows (`ServerMessage.hasMoreHistory`) has been written: the next page may be
+  /// sent. For routers with `pacesHistory`.
+  package func historyWritten(on line: ConnectionID) {
+    if let connection = connections.holder(on: line) { postHistory(to: connection) }
+  }
+
+  func postHistory(to connection: Connection) {
+    guard let cursor = connection.history, let page = page(for: connection, cursor) else { return }
+    connection.historyPosted(upTo: page.next)
+    outbox.post(.history(page.page), to: connection.id)
+  }
+
+  /// All pages, right after `joined`.
+  func postWholeHistory(_ cursor: HistoryCursor, to connection: Connection) {
+    var cursor = cursor
+    while let page = page(for: connection, cursor) {
+      cursor.after = page.next
+      outbox.post(.history(page.page), to: connection.id)
+    }
+  }
+
+  private func page(for connection: Connection, _ cursor: HistoryCursor) -> (page: HistoryPage, next: UInt64?)? {
+    guard let after = cursor.after, let room = connection.member?.room else { return nil }
+    let (entries, next) = room.historyPage(for: cursor.reader, after: after, through: cursor.through, at: cursor.joined)
+    return (HistoryPage(entries, hasMore: next != nil), next)
+  }
+
+  /// Looks at each message that is about to be sent for the first time.
+  /// - Returns: true where it has to wait for the history.
+  func holdsBack(_ message: ServerMessage, of connection: Connection) -> Bool {
+    switch message {
+    case .joined: connection.beginHistory()
+    case .ended: connection.endHistory()
+    case .history(let page) where !page.hasMore: outbox.postFirst(connection.endHistory(), to: connection.id)
+    case .data where connection.history != nil:
+      connection.hold(message)
+      if connection.heldBytes > Self.heldLimit {
+        while connection.history?.after != nil { postHistory(to: connection) }
+      }
+      return true
+    default: break
+    }
+    return false
+  }
+}
+
+extension Room {
+  /// The next page of what the room keeps, with the standing words of services beside the router.
+  /// - Returns: `next` is where the page after this one begins, nil where this is the last.
+  func historyPage(
+    for reader: DataHistory.Reader, after: UInt64, through: UInt64, at now: Tick
+  ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
+    history.page(
+      for: reader, after: after, through: through, bytes: SignalingLimits.historyPage,
+      with: Array(standingWords.values), at: now)
+  }
+}

@@ -1,0 +1,138 @@
+import KoineBase
+import KoineSignaling
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// A participant that joins gets what the room keeps in pages, in order and once, and never more than it reads.
+struct HistoryPagingTests {
+  private static let count = 200
+
+  /// A room where Ana has said much that is kept: 200 messages, 2 MB of JSON.
+  private func fullRoom(paced: Bool) throws -> (World, Client) {
+    let world = try World { configuration in
+      (configuration.limits.dataBurst, configuration.limits.dataByteBurst) = (10_000, 100_000_000)
+      configuration.pacesHistory = paced
+    }
+    let ana = try world.joined("ana")[0]
+    for number in 0..<Self.count { say("\(number)", from: ana, bytes: 8_000) }
+    return (world, ana)
+  }
+
+  private func say(_ id: String, from client: Client, bytes: Int = 10, isKept: Bool = true) {
+    client.tell(
+      .data(DataMessage(topic: "t", payload: [UInt8](repeating: 7, count: bytes), isPersistent: isKept, id: id)))
+  }
+
+  /// The ids of all data messages that a client got, as history and live, in order.
+  private func heard(_ messages: [ServerMessage]) -> [String] {
+    messages.flatMap { message -> [String] in
+      switch message {
+      case .joined(let joined): joined.history.map(\.id)
+      case .history(let page): page.messages.map(\.id)
+      case .data(let data): [data.id]
+      default: []
+      }
+    }
+  }
+
+  private func bytes(_ client: Client) throws -> Int { try client.messages.reduce(0) { try $0 + $1.json().count } }
+
+  private var all: [String] { (0..<Self.count).map { "\($0)" } }
+
+  @Test(arguments: [false, true]) func longHistoryComesInPagesBeforeLaterMessages(_ isPaced: Bool) throws {
+    let (world, ana) = try fullRoom(paced: isPaced)
+    let ben = try world.makeClient()
+    ben.join("room", as: "ben")
+    say("live", from: ana, isKept: false)
+    say("kept", from: ana)
+    if isPaced { #expect(heard(ben.messages).count < Self.count) }
+    for _ in 0..<20 where isPaced {
+      world.router.historyWritten(on: ben.connection)
+      world.drain()
+    }
+    #expect(heard(ben.messages) == all + ["live", "kept"])
+    let answers = ben.messages.filter { if case .data = $0 { false } else { true } }
+    let sizes = try answers.map { try $0.json().count }
+    #expect(sizes.allSatisfy { $0 <= SignalingLimits.historyPage + 4_096 })
+    #expect(answers.count { $0.hasMoreHistory } == answers.count { if case .history = $0 { true } else { false } })
+    say("later", from: ana)
+    #expect(heard(ben.messages).last == "later")
+  }
+
+  @Test func twentyJoinsIntoAFullRoomCostAPageEach() throws {
+    let (world, _) = try fullRoom(paced: true)
+    let clients = try (0..<20).map { number in
+      let client = try world.makeClient()
+      client.join("room", as: "c\(number)")
+      return client
+    }
+    let sizes = try clients.map { try bytes($0) }
+    #expect(sizes.reduce(0, +) < 20 * (SignalingLimits.historyPage + 64 * 1024))
+    #expect(clients.allSatisfy { heard($0.messages).first == "0" })
+  }
+
+  @Test func messagesThatWaitForAHistoryAreBounded() throws {
+    let (world, ana) = try fullRoom(paced: true)
+    let ben = try world.makeClient()
+    ben.join("room", as: "ben")
+    for number in 0..<80 { say("live \(number)", from: ana, bytes: 60_000, isKept: false) }
+    #expect(heard(ben.messages) == all + (0..<80).map { "live \($0)" }, "sent though nothing was read")
+  }
+
+  @Test func participantThatLeavesDuringItsHistoryBeginsAgain() throws {
+    let (world, ana) = try fullRoom(paced: true)
+    let ben = try world.makeClient()
+    ben.join("room", as: "ben")
+    say("live", from: ana, isKept: false)
+    ben.tell(.leave(reason: nil))
+    #expect(ben.messages.last == .ended(.left))
+    world.router.historyWritten(on: ben.connection)
+    world.drain()
+    #expect(ben.messages.last == .ended(.left))
+    ben.forgetMessages()
+    ben.join("room", as: "ben")
+    for _ in 0..<20 {
+      world.router.historyWritten(on: ben.connection)
+      world.drain()
+    }
+    #expect(heard(ben.messages) == all)
+    #expect(world.router.connections.holder(on: ben.connection)?.heldBytes == 0)
+  }
+
+  @Test func historyGoesOnAfterTheConnectionBroke() throws {
+    let (world, ana) = try fullRoom(paced: true)
+    let (router, first, second) = (world.router, ConnectionID(100), ConnectionID(101))
+    var (seen, key) = ([ServerMessage](), "")
+    func poll() {
+      while let (line, message) = router.pollMessage() {
+        guard line == first || line == second else { continue }
+        if case .resumable(let new, _) = message { key = new }
+        if message.isCounted { seen.append(message) }
+      }
+    }
+    router.open(first, at: world.now)
+    let peer = try world.makeClient().peer
+    router.handle(
+      .join(Join(room: "room", participantID: "ben", name: "", description: Description(peer.localDescription))),
+      on: first, at: world.now)
+    poll()
+    router.handle(.heard(seen.count), on: first, at: world.now)
+    router.historyWritten(on: first)
+    poll()
+    // The last page that was sent is lost with the connection.
+    router.lose(first, at: world.now)
+    seen.removeLast()
+    router.handle(
+      .data(DataMessage(topic: "t", payload: [1], id: "live")), on: ana.connection, at: world.now)
+    poll()
+    router.open(second, at: world.now)
+    router.handle(.resumeConversation(key: key, heard: seen.count), on: second, at: world.now)
+    for _ in 0..<20 {
+      poll()
+      router.historyWritten(on: second)
+    }
+    #expect(heard(seen) == all + ["live"])
+  }
+}
