@@ -100,7 +100,12 @@ extension Router {
     switch message {
     case .restartMedia(let description): restartMedia(of: member, description, at: now)
     case .renew(let credential): renew(credential, verdict, of: member, at: now)
-    default: room.handle(message, of: member, at: now)
+    default:
+      guard member.spread.take(references: message.references, at: now) else {
+        let failure = Failure(.tooMany, "at most \(Int(configuration.limits.dataPerSecond * 8)) tracks named a second")
+        return outbox.post(.failed(request: message.request, failure), to: member.connection)
+      }
+      room.handle(message, of: member, at: now)
     }
     settle(room, at: now)
   }
@@ -134,6 +139,16 @@ extension Router {
 }
 
 extension ClientMessage {
+  /// How many tracks it names whose forwarding is to change.
+  fileprivate var references: Int {
+    switch self {
+    case .subscribe(let subscribe): subscribe.tracks.count
+    case .unsubscribe(let tracks), .pause(let tracks), .resume(let tracks): tracks.count
+    case .prefer(let preferences): preferences.count
+    default: 0
+    }
+  }
+
   /// The number its answer repeats.
   fileprivate var request: Int? {
     switch self {

@@ -99,7 +99,8 @@ final class DoorKeeper: Sendable {
     /// Takes bytes before they are read, where the network has read too many: so its connections go on one after the other.
     /// - Returns: how long to wait before they may be read; zero where nothing had to be taken.
     func reserveBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      keeper.take(0, of: \.bytes, from: networks, at: now) > .zero ? keeper.take(count, of: \.bytes, from: networks, at: now) : .zero
+      let isOwing = keeper.take(0, of: \.bytes, from: networks, at: now) > .zero
+      return isOwing ? keeper.take(count, of: \.bytes, from: networks, at: now) : .zero
     }
 
     /// - Returns: nil where the network has too many rooms. Otherwise the room's place, which is given back when it is released.

@@ -24,6 +24,39 @@ struct BudgetTests {
     #expect(attributes(clients[1]).count <= 5)
   }
 
+  @Test(arguments: ["subscribe", "unsubscribe", "pause", "resume", "prefer"])
+  func messagesThatNameManyTracksArePaidForByTheirReferences(_ what: String) throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    let ben = clients[1]
+    clients[0].publish(.microphone)
+    let references = (0..<128).map { TrackReference(participant: "ana", track: "t\($0)") }
+    let message: ClientMessage =
+      switch what {
+      case "subscribe": .subscribe(Subscribe(request: 77, tracks: references))
+      case "unsubscribe": .unsubscribe(references)
+      case "pause": .pause(references)
+      case "resume": .resume(references)
+      default: .prefer(references.map { LayerPreference(reference: $0, maxHeight: 180) })
+      }
+    ben.forgetMessages()
+    // 400 at once, 16 each.
+    for _ in 0..<24 { ben.tell(message) }
+    #expect(!ben.messages.contains { $0.code == .tooMany })
+    for _ in 0..<100 { ben.tell(message) }
+    #expect(ben.messages.count { $0.code == .tooMany } >= 99)
+    if what == "subscribe" {
+      guard case .failed(let request, _) = ben.messages.last else {
+        Issue.record("not refused")
+        return
+      }
+      #expect(request == 77)
+    }
+    world.run(.seconds(1))
+    ben.subscribe(to: "ana", "microphone")
+    #expect(ben.messages.last?.code == nil)
+  }
+
   @Test func attributesAreBounded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
