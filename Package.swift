@@ -453,7 +453,7 @@ if Context.environment["KOINE_FUZZ"] != nil {
       name: "koine-fuzz",
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineRouter", "KoineJSONCodec", "KoineSignaling",
-        "KoineTokens", "KoineServer", "CKoineOpus", "CKoineVPX",
+        "KoineTokens", "KoineServer", "Koine", "KoineRoomClient", "KoineEmbeddedBackend", "CKoineOpus", "CKoineVPX",
       ],
       path: "Tests/Fuzz", swiftSettings: settings))
 }

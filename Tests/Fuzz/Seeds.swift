@@ -24,7 +24,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "rtp": { packets }, "rtcp": rtcpSeeds, "vp8": vp8Seeds, "vp9": vp9Seeds, "vp9-picture": { vp9Pictures },
   "opus": opusSeeds, "rtx": rtxSeeds, "red": redSeeds, "stun": stunSeeds, "json": jsonSeeds,
   "signaling": signalingSeeds, "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] },
-  "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds,
+  "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds, "client": clientSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
@@ -248,4 +248,20 @@ private func peerSeeds() -> [[UInt8]] {
   let start: [UInt8] = [1, 1, 1, 1]
   return rtp.map { start + datagram($0, isControl: false) } + rtcp.map { start + datagram($0, isControl: true) }
     + [start + rtp.flatMap { datagram($0, isControl: false) } + rtcp.flatMap { datagram($0, isControl: true) }]
+}
+
+/// Each message of the room protocol as a participant and an endpoint hear it, after they have been let in; then at random.
+private func clientSeeds() -> [[UInt8]] {
+  let joined: [UInt8] = [12, 0, 0, 0, 0, 0], registered: [UInt8] = [12, 0, 0, 0]
+  var heard: [[UInt8]] = []
+  for json in signalingSeeds() {
+    let message = [UInt8(json.count >> 8 & 255), UInt8(json.count & 255)] + json
+    heard.append([0] + joined + [0] + message)
+    heard.append([1] + registered + [0, 0, 0, 0] + message)
+  }
+  var random = SeededRandom(seed: 4)
+  let byChance = (0..<12).map { number in
+    [UInt8(number % 3)] + (0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }
+  }
+  return heard + byChance
 }
