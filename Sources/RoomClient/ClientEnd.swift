@@ -88,6 +88,8 @@ package class ClientEnd {
       return conversation.hearUnreadable()
     }
     switch conversation.hear(message) {
+    // A server to which many clients return at once cannot check all of them at once: a client that was in a room tries again.
+    case .message(.refused(let failure)) where failure.code == .tooMany && hasBegun: connectionLost(at: now)
     case .message(let message):
       if conversation.state == .standing || message == .waiting { stands() }
       hear(message, at: now)

@@ -42,6 +42,25 @@ import Testing
     #expect(ear.orders.withLock { $0 } == [1, 1 << 53])
   }
 
+  /// A server to which many clients return at once refuses some of them for the moment.
+  @Test func returningClientThatIsRefusedForNowTriesAgain() throws {
+    let (end, _, _) = try participant()
+    var now = Tick(nanoseconds: 1_000_000_000)
+    end.handleMessage(try ServerMessage.waiting.json(), at: now)
+    end.connectionLost(at: now)
+    for _ in 0..<3 {
+      while !end.takeConnectionRequest(at: now) {
+        now = max(now, try #require(end.deadline))
+        end.handleTimeout(at: now)
+      }
+      end.connectionMade(at: now)
+      #expect(end.pollMessage() != nil, "it asks again")
+      end.handleMessage(try ServerMessage.refused(Failure(.tooMany, "not now")).json(), at: now)
+      #expect(!end.hasConnection)
+    }
+    #expect(end.deadline != nil, "it is not over")
+  }
+
   /// The server is frozen: TCP connects, and nothing answers.
   @Test func hangingReconnectionAttemptsDoNotSpin() throws {
     let (end, _, _) = try participant()

@@ -342,7 +342,7 @@ export class Room extends EventTarget {
         if (message.number === this.#answered?.number) this.#answered.resolve(message.sdp);
         break;
       case "refused":
-        if (message.failure.code === "unknownConversation") this.#retry();
+        if (message.failure.code === "unknownConversation" || (message.failure.code === "tooMany" && this.me)) this.#retry();
         else this.#end("refused", message.failure);
         break;
       case "ended": message.reason === "dropped" ? this.#retry() : this.#end(message.reason); break;
