@@ -42,6 +42,35 @@ import Testing
     #expect(said.limits == limits)
   }
 
+  @Test func hostsOfLiveStreamsAreNamedAndMeanLiveStreams() throws {
+    func said(_ words: String, _ environment: [String: String] = [:]) throws -> ServerSettings {
+      try settings([:], environment, #"{"open": true, "recordings": "r"\#(words)}"#)
+    }
+    #expect(try !said("").livestreams && said("").livestreamHosts == ["*"])
+    #expect(try said(#", "livestreams": true"#).livestreamHosts == ["*"])
+    let named = try said(#", "livestream-hosts": ["live.example", "10.0.0.7"]"#)
+    #expect(named.livestreams && named.livestreamHosts == ["live.example", "10.0.0.7"])
+    #expect(try !said(#", "livestream-hosts": ["a"], "livestreams": false"#).livestreams)
+    #expect(try !said(#", "livestream-hosts": ["a"]"#, ["KOINE_SERVE_LIVESTREAMS": "false"]).livestreams)
+    #expect(try said("", ["KOINE_SERVE_LIVESTREAM_HOSTS": "a,b"]).livestreamHosts == ["a", "b"])
+    for wrong in [#""""#, #"["a", ""]"#, #""rtmp://a""#, #""u@a""#] {
+      #expect(
+        complaint([:], [:], #"{"open": true, "recordings": "r", "livestream-hosts": \#(wrong)}"#) != nil, "\(wrong)")
+    }
+    #expect(complaint([:], [:], #"{"open": true, "livestream-hosts": "a"}"#)?.contains("recordings") == true)
+  }
+
+  @Test(arguments: [("0", 0), ("7", 7), ("2K", 2_048), ("3m", 3 << 20), ("1G", 1 << 30), ("1T", 1 << 40)])
+  func spaceThatStaysFreeIsSaidInBytes(_ text: String, _ bytes: Int) throws {
+    #expect(try settings([.open: ["true"], .recordingsFree: [text]]).recordingsFree == bytes)
+    #expect(try settings([.open: ["true"]]).recordingsFree == 1 << 30)
+  }
+
+  @Test(arguments: ["", "G", "-1", "1.5G", "1GB", "9999999999T", "１"])
+  func spaceThatIsNoNumberIsRefused(_ text: String) {
+    #expect(complaint([.open: ["true"], .recordingsFree: [text]])?.contains("recordings-free") == true)
+  }
+
   @Test func whoSaysNotOpenClosesWhatIsOpenFurtherBack() throws {
     let closed = ["KOINE_SERVE_OPEN": "false"]
     #expect(complaint([:], closed, #"{"open": true}"#) == "say who may enter: either --keys FILE or --open")

@@ -45,6 +45,17 @@ import Testing
     #expect(try await said("token stage --room r --attribute a=1 --attribute a=1 --keys \(keys)").last == "code 0")
   }
 
+  @Test func publicKeysAreWrittenAndSignNothing() async throws {
+    let file = folder.file("public.json")
+    #expect(try await said("token keys \(keys) --public \(file)").last == "code 0")
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    #expect(text.contains(#""x":"#) && !text.contains(#""d":"#))
+    #expect(try await said("token room --keys \(file)").last == "code 64")
+    let mode = try FileManager.default.attributesOfItem(atPath: keys)[.posixPermissions] as? Int
+    #expect(mode == 0o600)
+    #expect(try await said("token keys /no/keys --public \(file)").last == "code 66")
+  }
+
   @Test func aNetworkIsNoServersBusiness() async throws {
     let server = ["KOINE_BACKEND": "ws://127.0.0.1:1"]
     let lines = try await said("demo --network loss=1%", environment: server)
