@@ -41,10 +41,11 @@ enum Offer: String, CaseIterable {
     #expect(try Offer.chromium.description.media.map { $0.knownFormats.first?.redPayloadType } == [63, nil, 63, nil])
     #expect(try Offer.firefox.description.media.allSatisfy { $0.knownFormats.first?.redPayloadType == nil })
     func red(_ parameters: String?) -> UInt8? {
-      var medium = MediaDescription(kind: "audio", formats: ["111", "63"])
-      medium.attributes = [.init("rtpmap", "111 opus/48000/2"), .init("rtpmap", "63 red/48000/2")]
-      if let parameters { medium.attributes.append(.init("fmtp", parameters)) }
-      return medium.knownFormats.first?.redPayloadType
+      let fmtp = parameters.map { [SessionDescription.Attribute("fmtp", $0)] } ?? []
+      return MediaDescription(
+        kind: "audio", formats: ["111", "63"],
+        attributes: [.init("rtpmap", "111 opus/48000/2"), .init("rtpmap", "63 red/48000/2")] + fmtp
+      ).knownFormats.first?.redPayloadType
     }
     #expect(red("63 111/111") == 63 && red("63 111/111/111") == 63)
     #expect(red(nil) == nil && red("63 0/5/0") == nil && red("63 111/0") == nil && red("63 x") == nil)
