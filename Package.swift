@@ -454,7 +454,7 @@ if Context.environment["KOINE_FUZZ"] != nil {
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineRouter", "KoineJSONCodec", "KoineSignaling",
         "KoineTokens", "KoineServer", "Koine", "KoineRoomClient", "KoineEmbeddedBackend", "CKoineOpus", "CKoineVPX",
-      ],
+      ] + [.product(name: "NIOEmbedded", package: "swift-nio")] + nio,
       path: "Tests/Fuzz", swiftSettings: settings))
 }
 

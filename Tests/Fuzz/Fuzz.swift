@@ -10,7 +10,7 @@ private let targets: [String: FuzzTarget] = [
   "rtp": fuzzRTP, "rtcp": fuzzRTCP, "vp8": fuzzVP8, "vp9": fuzzVP9, "vp9-picture": fuzzVP9Picture, "opus": fuzzOpus,
   "rtx": fuzzRTX, "red": fuzzRED, "stun": fuzzSTUN,
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
-  "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient,
+  "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient, "http": fuzzHTTP,
 ]
 
 private let targetName = getenv("KOINE_FUZZ_TARGET").map { String(cString: $0) } ?? ""
