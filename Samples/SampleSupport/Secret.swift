@@ -1,5 +1,5 @@
 public import ArgumentParser
-import Foundation
+public import Foundation
 
 /// A secret that a command is given: in an option, which every user of the machine can read in the list of processes, in a
 /// file, or in the environment.

@@ -154,7 +154,7 @@ public struct ServerSettings: Hashable, Sendable {
   private static func livestreams(_ layers: [Layer]) throws(ServerError) -> Bool {
     for layer in layers {
       if let flag = try layer.flag(.livestreams) { return flag }
-      if layer.words[.livestreamHosts] != nil { return true }
+      if layer.words[.livestreamHosts]?.isEmpty == false { return true }
     }
     return false
   }
