@@ -140,10 +140,13 @@ private final class CodedPlace: @unchecked Sendable {
   }
 
   /// What the system trusts, where FFmpeg's own library does not know it.
-  private static let systemAuthorities =
-    ([getenv("SSL_CERT_FILE").map { String(cString: $0) }] + [
+  private static let systemAuthorities: String? = {
+    var files = [
       "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem",
-    ]).compactMap { $0 }.first { access($0, R_OK) == 0 }
+    ]
+    if let file = ProcessInfo.processInfo.environment["SSL_CERT_FILE"] { files.insert(file, at: 0) }
+    return files.first { access($0, R_OK) == 0 }
+  }()
 
   private var path: String { file?.part ?? (kind == .hls ? url.path : url.absoluteString) }
 

@@ -51,8 +51,8 @@ import Testing
     let text = try String(contentsOfFile: file, encoding: .utf8)
     #expect(text.contains(#""x":"#) && !text.contains(#""d":"#))
     #expect(try await said("token room --keys \(file)").last == "code 64")
-    let mode = try FileManager.default.attributesOfItem(atPath: keys)[.posixPermissions] as? Int
-    #expect(mode == 0o600)
+    var facts = stat()
+    #expect(stat(keys, &facts) == 0 && facts.st_mode & 0o777 == 0o600)
     #expect(try await said("token keys /no/keys --public \(file)").last == "code 66")
   }
 

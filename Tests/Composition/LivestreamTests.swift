@@ -7,6 +7,8 @@ import KoineMediaFiles
 import KoineTestSupport
 import Testing
 
+private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
+
 /// Where a server sends rooms on to, and how often it tries.
 @Suite struct LivestreamTests {
   private let world = World(
@@ -21,25 +23,21 @@ import Testing
 
   // MARK: Hosts
 
-  private static let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
-
-  @Test(arguments: [
-    ("rtmp://live.example/app/key", named, true), ("rtmps://LIVE.example.:443/app", named, true),
-    ("rtmp://ingest.example/app", named, true), ("rtmp://127.0.0.1:1935/app", named, true),
-    ("rtmp://[::1]:1935/app", named, true), ("rtmp://other.example/app", named, false),
-    ("rtmp://live.example.other/app", named, false), ("rtmp://other.example/app", ["*"], true),
-    ("http://live.example/app", named, false), ("tcp://live.example:1", ["*"], false),
-    ("file:///etc/passwd", ["*"], false), ("rtmp:///app", ["*"], false), ("rtmp:app", ["*"], false),
-    ("rtmp://live.example@other.example/app", named, false), ("rtmp://u:p@live.example/app", named, false),
-    ("rtmp://live.example:x/app", named, false), ("rtmp://live%2eexample/app", named, false),
-    ("rtmp://live.example/app", [], false),
-  ])
+  @Test(
+    arguments: [
+      ("rtmp://live.example/app/key", named, true), ("rtmps://LIVE.example.:443/app", named, true),
+      ("rtmp://ingest.example/app", named, true), ("rtmp://127.0.0.1:1935/app", named, true),
+      ("rtmp://[::1]:1935/app", named, true), ("rtmp://other.example/app", named, false),
+      ("rtmp://live.example.other/app", named, false), ("rtmp://other.example/app", ["*"], true),
+      ("http://live.example/app", named, false), ("tcp://live.example:1", ["*"], false),
+      ("file:///etc/passwd", ["*"], false), ("rtmp:///app", ["*"], false), ("rtmp:app", ["*"], false),
+      ("rtmp://live.example@other.example/app", named, false), ("rtmp://u:p@live.example/app", named, false),
+      ("rtmp://live.example:x/app", named, false), ("rtmp://live%2eexample/app", named, false),
+      ("rtmp://live.example/app", [], false),
+    ] as [(String, [String], Bool)])
   func addressIsCheckedByItsHost(_ address: String, _ names: [String], _ isAllowed: Bool) {
-    guard let url = URL(string: address) else { return #expect(!isAllowed, "no URL") }
-    let refusal = #expect(throws: isAllowed ? Never.self : LivestreamHosts.Refusal.self) {
-      try LivestreamHosts(names).checkName(url)
-    }
-    #expect((refusal == nil) == isAllowed)
+    let host = URL(string: address).flatMap { try? LivestreamHosts(names).checkName($0) }
+    #expect((host != nil) == isAllowed)
   }
 
   /// Numeric addresses, in whatever way they are written: nothing is asked of the network.
@@ -168,14 +166,15 @@ import Testing
     await ask(desk, RoomWord.playlist)
     await world.run(for: .seconds(4))
     await world.run { await desk.close() }
-    func mode(_ path: String) throws -> Int? {
-      try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    func mode(_ path: String) -> mode_t? {
+      var facts = stat()
+      return stat(path, &facts) == 0 ? facts.st_mode & 0o777 : nil
     }
-    #expect(try mode(place) == 0o700)
+    #expect(mode(place) == 0o700)
     let paths = try FileManager.default.subpathsOfDirectory(atPath: place)
     #expect(paths.count > 3)
     for path in paths {
-      #expect(try mode(place + "/" + path) == (path.hasSuffix("-hls") ? 0o700 : 0o600), "\(path)")
+      #expect(mode(place + "/" + path) == (path.hasSuffix("-hls") ? 0o700 : 0o600), "\(path)")
     }
     withExtendedLifetime(ana) {}
   }
@@ -194,9 +193,9 @@ import Testing
       let out = folder.file("read-\(isTrusted)")
       let url = try #require(URL(string: "rtmps://127.0.0.1:\(port)/app/key"))
       let server =
-        "echo begin; exec openssl s_server -accept 127.0.0.1:\(port) -cert \(certificate) -key \(key) -quiet -naccept 1 "
-        + ">\(out) 2>/dev/null </dev/zero"
-      try await Command(["sh", "-c", server]).run { _ in
+        "echo begin; sleep 30 | openssl s_server -accept 127.0.0.1:\(port) -cert \(certificate) -key \(key) -quiet -naccept 1 "
+        + ">\(out) 2>/dev/null"
+      try await Command(["sh", "-c", server]).run(beside: { _ in
         let deadline = ContinuousClock.now + .seconds(10)
         while try !String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).contains(Ports.listening(port)),
           ContinuousClock.now < deadline
@@ -207,13 +206,9 @@ import Testing
         output.begin(BroadcastPlan(width: 64, height: 64))
         output.flush()
         #expect(failures.withLock { $0.count } == 1, "it is no RTMP server")
-      }
+      })
       let read = FileManager.default.contents(atPath: out) ?? Data()
       #expect(read.isEmpty == !isTrusted, "\(read.count) bytes")
     }
   }
-}
-
-extension Command {
-  fileprivate func run(_ body: @Sendable (String) async throws -> Void) async throws { try await run(beside: body) }
 }
