@@ -25,10 +25,13 @@ extension Router {
     if let connection = connections.holder(on: line) { postHistory(to: connection) }
   }
 
-  func postHistory(to connection: Connection) {
-    guard let cursor = connection.history, let page = page(for: connection, cursor) else { return }
+  /// - Returns: false where there is no page to be sent: all are on their way, or the participant has left the room.
+  @discardableResult
+  func postHistory(to connection: Connection) -> Bool {
+    guard let cursor = connection.history, let page = page(for: connection, cursor) else { return false }
     connection.historyPosted(upTo: page.next)
     outbox.post(.history(page.page), to: connection.id)
+    return true
   }
 
   /// All pages, right after `joined`.
@@ -56,7 +59,7 @@ extension Router {
     case .data where connection.history != nil:
       connection.hold(message)
       if connection.heldBytes > Self.heldLimit {
-        while connection.history?.after != nil { postHistory(to: connection) }
+        while postHistory(to: connection) {}
       }
       return true
     default: break

@@ -81,6 +81,22 @@ struct HistoryPagingTests {
     #expect(heard(ben.messages) == all + (0..<80).map { "live \($0)" }, "sent though nothing was read")
   }
 
+  @Test(.timeLimit(.minutes(1))) func messagesThatWaitForAParticipantThatHasLeftAreDropped() throws {
+    let (world, ana) = try fullRoom(paced: true)
+    let ben = try world.makeClient()
+    ben.join("room", as: "ben")
+    let (router, now) = (world.router, world.now)
+    let payload = [UInt8](repeating: 7, count: 60_000)
+    // Ben has left before the router sends what was written to him.
+    for number in 0..<80 {
+      router.handle(.data(DataMessage(topic: "t", payload: payload, id: "\(number)")), on: ana.connection, at: now)
+    }
+    router.handle(.leave(reason: nil), on: ben.connection, at: now)
+    world.drain()
+    #expect(ben.messages.last == .ended(.left))
+    #expect(router.connections.holder(on: ben.connection)?.heldBytes == 0)
+  }
+
   @Test func participantThatLeavesDuringItsHistoryBeginsAgain() throws {
     let (world, ana) = try fullRoom(paced: true)
     let ben = try world.makeClient()
