@@ -39,7 +39,7 @@ private final class Flood: Sendable {
     ClientBootstrap(group: group).connect(host: "127.0.0.1", port: port).whenComplete { [self] result in
       guard case .success(let channel) = result else { return connect() }
       let upgrade = """
-        GET /signaling HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        GET /signaling HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
         """
       channel.closeFuture.whenComplete { [self] _ in connect() }
