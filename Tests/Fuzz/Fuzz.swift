@@ -11,6 +11,7 @@ private let targets: [String: FuzzTarget] = [
   "rtx": fuzzRTX, "red": fuzzRED, "stun": fuzzSTUN,
   "json": fuzzJSON, "signaling": fuzzSignaling, "sdp": fuzzSDP, "room": fuzzRoom, "dtls": fuzzDTLS, "peer": fuzzPeer,
   "token": fuzzToken, "settings": fuzzSettings, "client": fuzzClient, "http": fuzzHTTP,
+  "browser": fuzzBrowser,
 ]
 
 private let targetName = getenv("KOINE_FUZZ_TARGET").map { String(cString: $0) } ?? ""

@@ -25,6 +25,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "opus": opusSeeds, "rtx": rtxSeeds, "red": redSeeds, "stun": stunSeeds, "json": jsonSeeds,
   "signaling": signalingSeeds, "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] },
   "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds, "client": clientSeeds,
+  "browser": browserSeeds,
   "http": httpSeeds,
 ]
 
