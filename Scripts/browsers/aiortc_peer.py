@@ -1,7 +1,8 @@
 """A participant made of aiortc, another WebRTC implementation than ours or a browser's: sends a picture and a tone, takes
-what everybody else sends, and writes once a second what has come, by name, as a line of JSON.
+what everybody else sends, and writes once a second what has come, by name, as a line of JSON: also the longest time between
+two pieces of audio since the line before ("gap", in milliseconds).
 
-    aiortc_peer.py ws://127.0.0.1:8080/browser ROOM NAME
+    aiortc_peer.py ws://127.0.0.1:8080/browser ROOM NAME [TOKEN]
 """
 
 import asyncio
@@ -47,9 +48,9 @@ class Tone(AudioStreamTrack):
 
 
 class Peer:
-    def __init__(self, socket, room, name):
-        self.socket, self.room, self.name = socket, room, name
-        self.connection = RTCPeerConnection()
+    def __init__(self, socket, room, name, token=None):
+        self.socket, self.room, self.name, self.token = socket, room, name, token
+        self.connection, self.heard = RTCPeerConnection(), {}
         self.others, self.wanted, self.seats, self.figures = {}, [], {}, {}
         self.taken, self.number, self.answer, self.is_dirty = set(), 0, None, False
 
@@ -64,7 +65,12 @@ class Peer:
     async def report(self):
         while True:
             await asyncio.sleep(1)
+            now = asyncio.get_running_loop().time()
+            for name, heard in self.heard.items():  # silence that goes on is a gap, too
+                self.figures[name]["gap"] = max(self.figures[name]["gap"], (now - heard) * 1000)
             print(json.dumps(self.figures), flush=True)
+            for figures in self.figures.values():
+                figures["gap"] = 0
 
     async def offer(self, kind):
         if self.answer:
@@ -86,6 +92,8 @@ class Peer:
         }
         self.answer = self.number
         join = {"type": "join", "version": 1, "room": self.room, "name": self.name} if kind == "join" else {"type": kind}
+        if kind == "join" and self.token:
+            join["credential"] = self.token
         await self.socket.send(json.dumps({**join, "offer": offer}))
 
     async def hear(self, message):
@@ -133,19 +141,24 @@ class Peer:
             try:
                 frame = await track.recv()
             except MediaStreamError:  # the track has ended
+                if media == "audio":
+                    self.heard.pop(name, None)
                 return
-            figures = self.figures.setdefault(name, {"frames": 0, "packets": 0, "energy": 0})
+            figures = self.figures.setdefault(name, {"frames": 0, "packets": 0, "energy": 0, "gap": 0})
             if media == "video":
                 figures["frames"] += 1
             else:
                 figures["packets"] += 1
+                now = asyncio.get_running_loop().time()
+                figures["gap"] = max(figures["gap"], (now - self.heard.get(name, now)) * 1000)
+                self.heard[name] = now
                 figures["energy"] += float(numpy.square(frame.to_ndarray() / 32_768).mean())
 
 
 async def main():
-    address, room, name = sys.argv[1:]
+    address, room, name, *token = sys.argv[1:]
     async with websockets.connect(address, max_size=None) as socket:
-        await Peer(socket, room, name).run()
+        await Peer(socket, room, name, *token).run()
 
 
 asyncio.run(main())
