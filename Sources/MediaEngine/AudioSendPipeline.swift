@@ -11,13 +11,15 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private struct Shared {
     var isMuted = false
     var isStopped = true
-    var expectedLoss = 0
+    var expectedLoss = AudioSendPipeline.leastExpectedLoss
     var level: Int8 = -127
     var processing: AudioProcessing?
     var statistics = AudioSendStatistics()
     var allocations = 0
   }
 
+  /// In percent. Loss between a router and a receiver is not known here, and at none expected there is no in-band correction.
+  private static let leastExpectedLoss = 5
   /// Of a packet, in bytes.
   private static let packetLimit = 1_000
 
@@ -73,9 +75,12 @@ package final class AudioSendPipeline: @unchecked Sendable {
   /// What is done to the sound from the next block on; nil for nothing. Parts that stay keep what they have learnt.
   package func setProcessing(_ processing: AudioProcessing?) { shared.withLock { $0.processing = processing } }
 
-  /// 0...1; decides how much of the rate goes into in-band correction.
+  /// Decides how much of the rate goes into in-band correction; below 5 % as much as at 5 %.
+  /// - Parameter fraction: of this end's own way out, 0...1.
   package func setExpectedLoss(_ fraction: Double) {
-    shared.withLock { $0.expectedLoss = Int((min(max(fraction, 0), 0.5) * 100).rounded(.up)) }
+    shared.withLock {
+      $0.expectedLoss = max(Self.leastExpectedLoss, Int((min(max(fraction, 0), 0.5) * 100).rounded(.up)))
+    }
   }
 
   /// In dBov.
