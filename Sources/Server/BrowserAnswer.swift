@@ -14,10 +14,13 @@ extension SessionDescription {
   ) {
     let extensions = offer.extensionIDs
     var media: [MediaDescription] = []
+    var mids: Set<String> = []
     for medium in offer.media {
+      // Of two media of one name the first counts.
       guard let mid = medium.mid, medium.kind == "audio" || medium.kind == "video", medium.has("rtcp-mux"),
         medium.port != 0 || medium.has("bundle-only"),  // else it was stopped
-        !medium.knownFormats.isEmpty
+        !medium.knownFormats.isEmpty, mids.insert(mid).inserted,
+        receiving[mid].map({ track in medium.knownFormats.contains { $0.payloadType == track.payloadType } }) ?? true
       else {
         media.append(MediaDescription(rejecting: medium))
         continue

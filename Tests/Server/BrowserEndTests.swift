@@ -192,6 +192,16 @@ import Testing
     #expect(try answers(gone).first?.media[1].port == 0)
   }
 
+  @Test func secondMediumOfOneNameIsRejected() throws {
+    let video = Offers.medium("0", "video", "sendonly")
+    let other = video.replacing("120", with: "100").replacing("124", with: "101")
+    _ = end.take(
+      try Offers.message(1, [video, other], send: #"[{"mid":"0","id":"cam","kind":"camera"}]"#))
+    let publish = try publication(end.hear(joined))
+    let answer = try #require(try answers(end.hear(.accepted(request: publish.request))).first)
+    #expect(answer.media.map(\.port) == [9, 0] && answer.bundle == ["0"])
+  }
+
   @Test func aSecondOfferWaitsForTheFirst() throws {
     _ = end.take(
       try Offers.message(
