@@ -165,8 +165,7 @@ final class LoadedJanus: LoadedServer {
 extension SessionDescription {
   /// An offer to send one stream of pictures.
   fileprivate init(of local: PeerDescription, publishing stream: StreamParameters) {
-    var medium = MediaDescription(
-      kind: "video", formats: [stream.payloadType, stream.rtxPayloadType].compactMap(\.self).map(String.init))
+    var medium: [Attribute] = []
     medium.add(mid: stream.mid, "sendonly", local, setup: "active")  // our peers begin the handshake
     medium.add(.init(codec: stream.codec, payloadType: stream.payloadType, rtxPayloadType: stream.rtxPayloadType))
     for kind in HeaderExtensionMap.Kind.allCases {
@@ -178,27 +177,33 @@ extension SessionDescription {
       if let rtx = encoding.rtxSSRC { medium.add("ssrc-group", "FID \(encoding.ssrc) \(rtx)") }
       for source in [encoding.ssrc, encoding.rtxSSRC].compactMap(\.self) { medium.add("ssrc", "\(source) cname:load") }
     }
-    self.init(sessionID: "1", attributes: [Attribute("group", "BUNDLE \(stream.mid)")], media: [medium])
+    let formats = [stream.payloadType, stream.rtxPayloadType].compactMap(\.self).map(String.init)
+    self.init(
+      sessionID: "1", attributes: [Attribute("group", "BUNDLE \(stream.mid)")],
+      media: [MediaDescription(kind: "video", formats: formats, attributes: medium)])
   }
 
   /// An answer that takes all of what is offered.
   fileprivate init(
     of local: PeerDescription, answering offer: MediaDescription, _ mid: String, _ format: MediaDescription.Format
   ) {
-    var medium = MediaDescription(
-      kind: offer.kind, transport: offer.transport,
-      formats: [format.payloadType, format.rtxPayloadType].compactMap(\.self).map(String.init))
+    var medium: [Attribute] = []
     medium.add(mid: mid, "recvonly", local, setup: "active")
     medium.add(format)
     for (id, uri) in offer.extensions where HeaderExtensionMap.Kind.allCases.contains(where: { $0.uri == uri }) {
       medium.add("extmap", "\(id) \(uri)")
     }
-    self.init(sessionID: "1", attributes: [Attribute("group", "BUNDLE \(mid)")], media: [medium])
+    let formats = [format.payloadType, format.rtxPayloadType].compactMap(\.self).map(String.init)
+    self.init(
+      sessionID: "1", attributes: [Attribute("group", "BUNDLE \(mid)")],
+      media: [
+        MediaDescription(kind: offer.kind, transport: offer.transport, formats: formats, attributes: medium)
+      ])
   }
 }
 
-extension MediaDescription {
-  fileprivate mutating func add(_ name: String, _ value: String? = nil) { attributes.append(Attribute(name, value)) }
+extension [SessionDescription.Attribute] {
+  fileprivate mutating func add(_ name: String, _ value: String? = nil) { append(Element(name, value)) }
 
   fileprivate mutating func add(mid: String, _ direction: String, _ local: PeerDescription, setup: String) {
     add("mid", mid)
@@ -213,7 +218,7 @@ extension MediaDescription {
     add("rtcp-rsize")
   }
 
-  fileprivate mutating func add(_ format: Format) {
+  fileprivate mutating func add(_ format: MediaDescription.Format) {
     add("rtpmap", "\(format.payloadType) \(format.codec.rtpmap)")
     for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] { add("rtcp-fb", "\(format.payloadType) \(kind)") }
     guard let rtx = format.rtxPayloadType else { return }
