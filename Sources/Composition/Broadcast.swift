@@ -77,6 +77,7 @@ private final class CodedStream: OutgoingStream {
     (video.maxWidth, video.maxHeight) = (plan.width, plan.height)
     var audio = AudioSendSettings()
     (audio.bitrate, audio.channels) = (plan.soundBitrate, plan.channels)
+    audio.usesFEC = false  // files and streams over TCP lose no packets
     pictures = VideoSendPipeline(
       source: composition.makeVideoSource(), settings: video, scheduler: scheduler, output: frames)
     sound = AudioSendPipeline(

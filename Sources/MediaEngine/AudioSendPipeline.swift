@@ -11,15 +11,13 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private struct Shared {
     var isMuted = false
     var isStopped = true
-    var expectedLoss = AudioSendPipeline.leastExpectedLoss
+    var expectedLoss: Int
     var level: Int8 = -127
     var processing: AudioProcessing?
     var statistics = AudioSendStatistics()
     var allocations = 0
   }
 
-  /// In percent. Loss between a router and a receiver is not known here, and at none expected there is no in-band correction.
-  private static let leastExpectedLoss = 5
   /// Of a packet, in bytes.
   private static let packetLimit = 1_000
 
@@ -50,7 +48,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
     self.settings = settings
     self.output = output
     self.echoReference = echoReference
-    shared = Lock(Shared(processing: settings.processing))
+    shared = Lock(Shared(expectedLoss: settings.leastExpectedLoss, processing: settings.processing))
     lane = scheduler.lane("microphone")
     pending.reserveCapacity(2 * AudioBlock.length * settings.channels)
   }
@@ -75,11 +73,11 @@ package final class AudioSendPipeline: @unchecked Sendable {
   /// What is done to the sound from the next block on; nil for nothing. Parts that stay keep what they have learnt.
   package func setProcessing(_ processing: AudioProcessing?) { shared.withLock { $0.processing = processing } }
 
-  /// Decides how much of the rate goes into in-band correction; below 5 % as much as at 5 %.
+  /// Decides how much of the rate goes into in-band correction; below `leastExpectedLoss` as much as there.
   /// - Parameter fraction: of this end's own way out, 0...1.
   package func setExpectedLoss(_ fraction: Double) {
     shared.withLock {
-      $0.expectedLoss = max(Self.leastExpectedLoss, Int((min(max(fraction, 0), 0.5) * 100).rounded(.up)))
+      $0.expectedLoss = max(settings.leastExpectedLoss, Int((min(max(fraction, 0), 0.5) * 100).rounded(.up)))
     }
   }
 

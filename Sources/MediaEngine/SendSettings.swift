@@ -89,6 +89,9 @@ package struct AudioSendSettings: Sendable, Hashable {
   package var bitrate = 40_000
   package var channels = 1
   package var usesFEC = true
+  /// In percent. A publisher does not know the loss between the router and a receiver, and Opus writes no in-band correction
+  /// where it expects no loss. Without FEC there is none to make room for.
+  package var leastExpectedLoss: Int { usesFEC ? 5 : 0 }
   package var usesDTX = false
   /// Nil leaves the sound as the source gives it, which is right for files, tones and music.
   package var processing: AudioProcessing?

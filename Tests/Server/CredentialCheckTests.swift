@@ -172,15 +172,18 @@ import Testing
   @Test func addressWithManyRefusedCredentialsIsRefusedBeforeTheCheck() async throws {
     let gatekeeper = Gatekeeper()
     try await start(gatekeeper)
-    let inboxes = (0..<30).map { _ in Inbox() }
-    for inbox in inboxes {
+    var inboxes: [Inbox] = []
+    // The budget fills while the test runs: a slow machine needs more joins to use it up.
+    while inboxes.last?.refusals != [.tooMany], inboxes.count < 1_000 {
+      let inbox = Inbox()
+      inboxes.append(inbox)
       join("forged", on: host.open(inbox, isBrowser: false, from: "192.0.2.1"))
       await settle()
     }
-    #expect(inboxes.prefix(20).allSatisfy { $0.refusals == [.unauthorized] })
+    #expect(inboxes.count > 20)
+    #expect(inboxes.dropLast().allSatisfy { $0.refusals == [.unauthorized] })
     #expect(inboxes.last?.refusals == [.tooMany])
-    // Some may have been checked in the time that the test took.
-    #expect((20..<30).contains(gatekeeper.checks))
+    #expect(gatekeeper.checks == inboxes.count - 1)
     let other = Inbox()
     join("good", on: host.open(other, isBrowser: false, from: "192.0.2.2"))
     try await until { other.joined != nil }
