@@ -27,12 +27,14 @@ extension Peer {
 
   /// The next packet of the cluster, once it is due: what waits to be sent, else padding.
   func pollProbe(into out: UnsafeMutableRawBufferPointer, _ srtp: SRTPSession, at now: Tick) -> Int? {
-    guard let cluster = probe, now >= cluster.due else { return nil }
+    guard let cluster = probe else { return nil }
+    // Looked at before `due`: media that leave faster than the cluster's own rate move it on and on.
     if cluster.isOver(at: now) {
       probe = nil
       estimator.probeSent()
       return nil
     }
+    guard now >= cluster.due else { return nil }
     while let (item, isRetransmission) = pacer.next(isFree: true, at: now) {
       guard let sender = senders[item.sender] else { continue }
       if let count = write(item, isRetransmission: isRetransmission, of: sender, into: out, srtp, at: now) {
