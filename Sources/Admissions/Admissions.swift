@@ -33,7 +33,7 @@ extension Authorization {
       },
       checkIdentity: { register in
         read(register.credential, trusting: trust).flatMap { credential in
-          // Inside one process a name is whose bearer says so.
+          // Inside one process an identity is believed without a token.
           let own = trust.isAnybody ? credential?.admission.identity ?? register.identity : credential?.ownIdentity
           return own == register.identity
             ? .success(KnownIdentity(identity: register.identity, name: register.name))

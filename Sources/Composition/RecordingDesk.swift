@@ -225,7 +225,7 @@ public final class RecordingDesk: Sendable {
 }
 
 extension RecordingDesk.Rules {
-  /// Whether what is recorded may go on.
+  /// Whether running recordings may go on.
   fileprivate var hasSpace: Bool {
     guard spaceIsLeft() else { return false }
     guard let folder, freeBytes > 0 else { return true }

@@ -38,7 +38,7 @@ package struct RecorderWords: Hashable, Sendable {
   package init(_ stage: Stage, place: String = "") { (self.stage, self.place) = (stage, place) }
 
   /// - Parameter attendants: names of the services beside the router, as the router tells them (`Session.attendants`). A
-  ///   message of any other sender is a participant's, whatever it is called.
+  ///   message of any other sender is a participant's, under any name.
   /// - Returns: nil unless the message is the recorder's own.
   package init?(_ message: ReceivedMessage, from attendants: [String]) {
     guard RoomWord.ofRecorder.contains(message.topic), message.sender == message.topic,

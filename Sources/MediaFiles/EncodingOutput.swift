@@ -203,7 +203,7 @@ private final class CodedPlace: @unchecked Sendable {
       if kind == .rtmp {
         do { try mayConnect?(url) } catch { throw RecordingError(path: Self.text(of: url), reason: "\(error)") }
         av_dict_set(&options, "rw_timeout", "10000000", 0)  // in microseconds
-        // For `rtmps:`, whose key must not go to whoever is in between. FFmpeg checks no certificate by itself.
+        // For `rtmps:`, so that no third party reads the stream key. FFmpeg checks no certificate by itself.
         av_dict_set(&options, "tls_verify", "1", 0)
         if let file = authorities ?? Self.systemAuthorities { av_dict_set(&options, "ca_file", file, 0) }
       }

@@ -34,7 +34,7 @@ final class Connection: LineHolder {
     heldBytes += message.weight
   }
 
-  /// - Returns: what was held back.
+  /// - Returns: the messages that were held back.
   @discardableResult
   func endHistory() -> [ServerMessage] {
     defer { (history, held, heldBytes) = (nil, [], 0) }

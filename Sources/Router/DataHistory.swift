@@ -39,7 +39,7 @@ struct DataHistory {
     var order: UInt64 { data.message.order }
   }
 
-  /// A participant that gets what is kept.
+  /// A participant that gets the kept messages.
   struct Reader {
     let id: String
     /// Directed messages up to this number in the room's order are not for it.
@@ -129,7 +129,7 @@ struct DataHistory {
     }
   }
 
-  /// A part of what is still alive and for this participant, oldest first, with its age.
+  /// A part of the unexpired messages for this participant, oldest first, with its age.
   /// - Parameters:
   ///   - after: number in the room's order that the page begins after.
   ///   - through: number that ends the last page.

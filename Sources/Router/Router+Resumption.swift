@@ -38,7 +38,7 @@ extension Router {
       return outbox.post(
         .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
     }
-    // What waits to be sent comes after what was sent and not heard.
+    // Messages that wait follow those that were sent and not acknowledged.
     let waiting = outbox.withdraw(for: connection.id)
     stopWaiting(new)
     switchboard.close(new.id)

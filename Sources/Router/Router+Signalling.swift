@@ -139,7 +139,7 @@ extension Router {
 }
 
 extension ClientMessage {
-  /// How many tracks it names whose forwarding is to change.
+  /// The number of tracks in the message.
   fileprivate var references: Int {
     switch self {
     case .subscribe(let subscribe): subscribe.tracks.count

@@ -45,7 +45,7 @@ final class CredentialChecker: Sendable {
   }
 }
 
-/// What has to be found out before a message is handled: whether its credential holds, and only then what its offer says.
+/// The checks before a message is handled: of its credential first, and only then of its offer.
 struct Check: Sendable {
   var question: CredentialQuestion?
   var sdp: String?

@@ -21,7 +21,7 @@ final class FrontDesk: Sendable {
   private let part: Part
   private let site: Site
 
-  /// - Parameter keeper: whose connections the metrics count.
+  /// - Parameter keeper: counts the connections in the metrics.
   init(host: RouterHost, keeper: DoorKeeper, part: Part, site: Site) {
     (self.host, self.keeper, self.part, self.site) = (host, keeper, part, site)
   }

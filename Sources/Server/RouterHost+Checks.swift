@@ -44,7 +44,7 @@ extension RouterHost {
     lines[line]?.isChecking = true
   }
 
-  /// nil for a message that needs none, or whose check costs nothing.
+  /// nil for a message that needs none, or only a free one.
   private func check(for message: IncomingMessage, on line: ConnectionID) -> Check? {
     switch message {
     case .native(.success(let message)):

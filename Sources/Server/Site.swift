@@ -44,7 +44,7 @@ struct Site: Sendable {
     return own.contains(origin.lowercased())
   }
 
-  /// The host of `host:port`, in small letters, without the dot of the DNS root; nil for what is none.
+  /// The host of `host:port`, in small letters, without the dot of the DNS root; nil if it is no host.
   private static func name(ofAuthority authority: String) -> String? {
     var name = authority.lowercased()[...]
     let digits = name.reversed().prefix { $0.isASCII && $0.isNumber }.count

@@ -48,7 +48,7 @@ public struct HistoryPage: Sendable {
 
   public var messages: [ReceivedData] { entries.map(\.message) }
 
-  /// Put together from what has been written of each message before.
+  /// Put together from the JSON that was written of each message before.
   func json(limit: Int) throws -> [UInt8] {
     var json = Array("{\"type\":\"history\",\"hasMore\":\(hasMore),\"messages\":[".utf8)
     for (number, entry) in entries.enumerated() {

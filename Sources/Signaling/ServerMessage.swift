@@ -17,7 +17,7 @@ public enum ServerMessage: Hashable, Sendable {
   /// A participant waits to be admitted, for those who may decide. `number` tells it from every other that waits, or has
   /// waited, under the same id.
   case knock(Participant, number: Int? = nil)
-  /// No decision is needed any more. `admitted` is what was decided; nil: the participant has gone.
+  /// No decision is needed any more. `admitted` is the decision; nil: the participant has gone.
   case knockEnded(participant: String, admitted: Bool?, number: Int? = nil)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: LeaveReason)
@@ -57,7 +57,7 @@ public enum ServerMessage: Hashable, Sendable {
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.
   case mediaRestarted(Description)
-  /// The next part of what the room keeps for those who join.
+  /// The next part of the messages that the room keeps for later participants.
   case history(HistoryPage)
   /// The names of the services beside the router from now on, in place of those that `joined` named.
   case attendants([String])

@@ -281,7 +281,7 @@ package final class UDPLoop: @unchecked Sendable {
     }
   }
 
-  /// Takes what is in the inbox, as the wake-up that told of it has been read.
+  /// Takes the jobs in the inbox, as the wake-up for them has been read.
   /// - Returns: whether the loop shall end.
   private func takeJobs() -> Bool {
     if nextJob > 1_024, nextJob > jobs.count / 2 {

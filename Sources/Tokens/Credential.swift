@@ -26,7 +26,7 @@ public struct Credential: Hashable, Sendable {
 }
 
 extension Trust {
-  /// Reads a token of whatever kind. It is parsed once. Everything that costs little is checked first; where keys are
+  /// Reads a token of any kind. It is parsed once. Everything that costs little is checked first; where keys are
   /// trusted, one signature check follows, or `JSONWebToken.keyLimit` at most for a token that does not name its key.
   /// - Parameters:
   ///   - now: what it must be valid at.
@@ -48,7 +48,7 @@ extension Trust {
     return Credential(kind: claims.kind, admission: admission, rooms: key.binding.rooms)
   }
 
-  /// Where anybody is trusted. Tokens for calls need no more than a payload.
+  /// Without keys, every token is trusted. Tokens for calls need no more than a payload.
   private static func readUnchecked(
     _ text: String, at now: NumericDate, leeway: Double
   ) throws(TokenError) -> Credential {

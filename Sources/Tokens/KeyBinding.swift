@@ -2,7 +2,7 @@
 ///
 ///     {"kty": "EC", "kid": "team", …, "koine": {"kinds": ["room"], "rooms": "team-*", "audience": "calls.example"}}
 ///
-/// What is left out is not limited. Members and kinds that are not known here are errors: a misspelt limit limits nothing.
+/// A member that is left out limits nothing. Members and kinds that are not known here are errors: a misspelt limit limits nothing.
 public struct KeyBinding: Hashable, Sendable, Codable {
   /// The kinds of tokens that the key signs; nil: all.
   public var kinds: Set<TokenKind>?

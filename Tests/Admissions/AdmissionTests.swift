@@ -74,7 +74,7 @@ import Testing
     ] {
       let answer = authorization.checkIdentity(Register(identity: raw, credential: credential))
       #expect((code(answer) == nil) == isItsOwn)
-      // Inside one process there is nobody to keep out.
+      // Inside one process every token is trusted.
       #expect(code(Authorization.embedded.checkIdentity(Register(identity: raw, credential: credential))) == nil)
     }
   }

@@ -40,7 +40,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     #expect((host != nil) == isAllowed)
   }
 
-  /// Numeric addresses, in whatever way they are written: nothing is asked of the network.
+  /// Numeric addresses, in all notations: nothing is asked of the network.
   @Test(arguments: [
     ("93.184.215.14", true), ("[2606:2800:21f:cb07::1]", true), ("[64:ff9b::5db8:d70e]", true),
     ("127.0.0.1", false), ("127.1", false), ("2130706433", false), ("0x7f000001", false), ("017700000001", false),

@@ -5,7 +5,7 @@ import KoineTransport
 
 @testable import KoineServer
 
-/// A browser's messages through their reader, `BrowserEnd` and a router in which somebody else publishes. The input is a
+/// A browser's messages through their reader, `BrowserEnd` and a router in which another participant publishes. The input is a
 /// list of messages, each ended by a zero byte: JSON, or an offer's SDP, which then sends and receives what it can.
 ///
 /// The laws: each answer can be read again and has a medium, with a format, for each of the offer's; deadlines lie ahead;

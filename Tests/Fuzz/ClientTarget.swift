@@ -96,7 +96,7 @@ private class EndWorld<End: ClientEnd> {
     while let due = end.deadline, due <= limit {
       now = max(now, due)
       end.handleTimeout(at: now)
-      // Every attempt fails, or is answered by nobody.
+      // Every attempt fails, or gets no answer.
       if end.takeConnectionRequest(at: now), now.nanoseconds & 1 == 1 { end.connectionLost(at: now) }
       drain()
       _ = end.takeConnectionRequest(at: now)
@@ -106,7 +106,7 @@ private class EndWorld<End: ClientEnd> {
     now = limit
   }
 
-  /// Nobody answers any more.
+  /// No answers come any more.
   func finish() {
     if !end.isOver { end.connectionLost(at: now) }
     for _ in 0..<20 { pass(.seconds(10)) }

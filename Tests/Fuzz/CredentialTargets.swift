@@ -3,7 +3,7 @@ import KoineServer
 
 @testable import KoineTokens
 
-// What decides who may enter: tokens, key sets and PEM by strangers and backends, settings by whoever runs a server.
+// The readers behind admission: tokens, key sets and PEM from strangers and backends, settings from a server's operator.
 
 private let now = NumericDate(1_700_000_000)
 private let secret = [UInt8](repeating: 7, count: 32)
@@ -28,7 +28,7 @@ private let pair: (d: [UInt8], x: [UInt8], y: [UInt8]) = {
 /// The first byte says what the others are.
 private enum Form: UInt8, CaseIterable { case text, claims, keySet, privateKey, publicKey }
 
-/// Tokens, key sets and keys: what is accepted was checked once, and can be written and read again.
+/// Tokens, key sets and keys: an accepted one was checked once, and can be written and read again.
 func fuzzToken(_ bytes: UnsafeRawBufferPointer) {
   guard let first = bytes.first, let form = Form(rawValue: first % UInt8(Form.allCases.count)) else { return }
   let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
@@ -90,7 +90,7 @@ private func tryKey(_ key: SigningKey) {
   require((try? token.verify(with: VerificationKey(of: key))) != nil, "the public half is of the same key")
 }
 
-/// Files of settings: they are read or refused; what is read is within bounds.
+/// Files of settings: they are read or refused, and their values are within bounds.
 func fuzzSettings(_ bytes: UnsafeRawBufferPointer) {
   let read = try? ServerSettings(options: [:], file: ("koine.json", Array(bytes)))
   guard let settings = read else { return }

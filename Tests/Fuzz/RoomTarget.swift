@@ -104,7 +104,7 @@ private final class RoomWorld {
     drain()
   }
 
-  /// Everybody goes, and the longest grace passes.
+  /// All participants leave, and the longest grace passes.
   func end() {
     for client in open.indices { if let line = takeLine(client) { router.close(line, at: now) } }
     drain()

@@ -66,7 +66,7 @@ import Testing
     await server.stop()
   }
 
-  /// In TLS 1.2 with these ciphers; key exchange by RSA would let a stolen key read what was recorded before.
+  /// In TLS 1.2 with these ciphers; key exchange by RSA would let a stolen key decrypt older recordings.
   @Test(arguments: [
     ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-CHACHA20-POLY1305", true),
     ("ECDHE-ECDSA-AES128-SHA", false), ("ECDHE-ECDSA-AES128-SHA256", false), ("AES128-GCM-SHA256", false),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineTokens
 
-/// What a server does with tokens of whatever kind.
+/// A server's decisions about tokens of all kinds.
 @Suite struct CredentialTests {
   /// Counts the signature checks of several keys.
   private final class Counter: Sendable {

@@ -61,7 +61,7 @@ package struct MediaDescription: Hashable, Sendable {
     sources = Self.sources(values("ssrc"), groups: values("ssrc-group"))
   }
 
-  /// What is on an `m=` line.
+  /// The fields of an `m=` line.
   struct Line {
     var kind: String
     var port: UInt16
@@ -302,7 +302,7 @@ extension StringProtocol where SubSequence == Substring {
     return parts
   }
 
-  /// What is before the first space, and behind it.
+  /// The text before the first space, and after it.
   var twoWords: (first: Substring, rest: Substring) {
     let words = words(atMost: 2)
     return (words.first ?? "", words.count == 2 ? words[1] : "")

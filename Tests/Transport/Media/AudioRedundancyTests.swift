@@ -111,7 +111,7 @@ extension PeerPair {
 
   @Test func malformedRedundantPacketsAreCountedAndHarmless() throws {
     let pair = try PeerPair.connected()
-    // To the receiver everything is redundant audio, whatever it is.
+    // The receiver takes every payload as redundant audio.
     let sender = pair.client.addSender(
       StreamParameters(mid: "a", codec: .opus, payloadType: 113, rtxPayloadType: nil, encodings: [.init(ssrc: 2222)]))
     let receiver = pair.server.addReceiver(redundant, mode: .frames)

@@ -2,7 +2,7 @@ import KoineBase
 import KoineTransport
 import Testing
 
-/// The work of reading an offer grows with its length, whatever the offer is made of.
+/// The work of reading an offer grows with its length, for every kind of line.
 @Suite struct SDPReadingStepsTests {
   /// What a stranger may repeat in one medium.
   enum Repeated: CaseIterable {
