@@ -241,7 +241,8 @@ import Testing
     for _ in 0..<20 { times.append(try #require(await probe.roundTrip())) }
     let pending = await host.pendingChecks()
     #expect(pending > 0, "the flood still goes on")
-    #expect(times.sorted()[18] < .milliseconds(50), "\(times)")
+    // On the loop's own thread each would wait for seconds; a busy machine takes some of the rest.
+    #expect(times.sorted()[18] < .milliseconds(400), "\(times)")
     gatekeeper.letGo(500)
     await host.stop()
   }
