@@ -465,7 +465,10 @@ if let suites = Context.environment["KOINE_SUITES"] {
     guard let target = package.targets.first(where: { $0.name == name }), kept.insert(name).inserted else { return }
     for case .byNameItem(let dependency, _) in target.dependencies { keep(dependency) }
   }
-  for suite in suites.split(separator: ",") { keep(suite + "Tests") }
+  for suite in suites.split(separator: ",") {
+    precondition(package.targets.contains { $0.name == suite + "Tests" }, "KOINE_SUITES: no suite is named \(suite)")
+    keep(suite + "Tests")
+  }
   package.targets.removeAll { !kept.contains($0.name) }
   package.products.removeAll()
 }

@@ -39,14 +39,14 @@ struct ProbeControl {
 
   fileprivate static let length = Duration.milliseconds(30)
   fileprivate static let fewest = 8
+  /// After a cluster that found no more, or a path that has narrowed. It bounds how long a path that has widened stays unused:
+  /// from the next cluster on each doubles what is known.
   private static let pause = Duration.seconds(2)
-  private static let longestPause = Duration.seconds(6)
   /// Less has not gone well: the path is full.
   private static let success = 0.85
   private var last: UInt16 = 0
   private var result: Result?
   private var next: Tick?
-  private var rest = pause
 
   /// - Parameters:
   ///   - estimate: of what the path carries, in bit/s.
@@ -71,7 +71,6 @@ struct ProbeControl {
   mutating func congested(at now: Tick) {
     result = nil
     next = now + Self.pause
-    rest = Self.pause
   }
 
   /// A packet of a cluster has arrived.
@@ -108,7 +107,7 @@ struct ProbeControl {
     let arrivalRate = Double((result.bytes - Int(result.ends.first)) * 8) / arriving
     self.result = nil
     if arrivalRate > sendRate * Self.success {
-      (next, rest) = (now, Self.pause)
+      next = now
     } else {
       fail(at: now)
     }
@@ -119,7 +118,6 @@ struct ProbeControl {
 
   private mutating func fail(at now: Tick) {
     result = nil
-    next = now + rest
-    rest = min(rest * 3 / 2, Self.longestPause)
+    next = now + Self.pause
   }
 }
