@@ -94,6 +94,7 @@ let package = Package(
     library("Video4Linux", apt: "linux-libc-dev"),
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
+    library("Malloc", apt: "libc6-dev"),
     // Compiled, because it has something to say to the library before anybody else does.
     .target(
       name: "CKoineOpenSSL", path: "Sources/CLibraries/COpenSSL",
@@ -157,7 +158,7 @@ let package = Package(
     .target(
       name: "KoineServer",
       dependencies: [
-        "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineRTP", "KoineRouter", "KoineSignaling",
+        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineRTP", "KoineRouter", "KoineSignaling",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
       ] + nio,

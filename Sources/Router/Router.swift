@@ -283,6 +283,9 @@ package final class Router {
     }
   }
 
+  /// Whether there is no room.
+  package var isEmpty: Bool { rooms.isEmpty }
+
   package var statistics: RouterStatistics {
     var result = counts
     result.rooms = rooms.count

@@ -37,6 +37,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// One for each of the crew.
   private var ways: [WayOut] = []
   private var armour = Armour()
+  private var idleMemory = IdleMemory()
   private let nextConnection = Lock(0)
   private var addresses: [SocketAddress] = []
   /// Announced addresses by the bound ones, where they differ.
@@ -192,8 +193,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       let pass = lines.removeValue(forKey: line)?.pass
       var kept: ConnectionID?
       if !isBrowser {
-        stays.lose(line, at: now)?.info("connection lost")
         kept = router?.lose(line, keeping: pass, at: now)
+        stays.lose(line, mayReturn: kept != nil, at: now)?.info("connection lost")
       } else if let browser = browsers.holder(on: line) {
         stays[browser.id]?.info("connection lost")
         kept = lose(browser, keeping: pass, at: now)
@@ -274,15 +275,19 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func handleTimeout(at now: Tick) {
     router?.handleTimeout(by: crew, at: now)
     giveUpLostBrowsers(at: now)
+    if idleMemory.isDue(at: now) { IdleMemory.giveBack() }
     endTurn(at: now)
     DeadlineLaw.check("RouterHost", deadline: deadline, at: now, because: deadlineReason)
   }
 
-  private var deadline: Tick? { (router?.deadline).sooner(browsers.deadline) }
+  private var deadline: Tick? { (router?.deadline).sooner(browsers.deadline).sooner(idleMemory.deadline) }
 
   var deadlineReason: String {
-    guard let router, router.deadline == deadline else { return "end of a lost browser connection" }
-    return router.deadlineReason
+    let reason = soonestDeadline([
+      "router": router?.deadline, "end of a lost browser connection": browsers.deadline,
+      "idle memory": idleMemory.deadline,
+    ])
+    return reason == "router" ? router?.deadlineReason ?? reason : reason
   }
 
   func loopSpins(_ description: String) { logger.warning("\(description)") }
@@ -312,6 +317,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     if armour.mustChange(router, at: now) {
       for address in addresses { place.expect(from: router.sources, at: boundAddresses[address] ?? address) }
     }
+    idleMemory.handle(hasRooms: !router.isEmpty, at: now)
     let ways = ways
     router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
     place.wake(at: deadline)

@@ -40,12 +40,14 @@ struct Stays {
     lines[key] = line
   }
 
-  mutating func lose(_ line: ConnectionID, at now: Tick) -> Logger? {
+  /// The line broke.
+  /// - Parameter mayReturn: whether the conversation waits to be taken up on another line.
+  mutating func lose(_ line: ConnectionID, mayReturn: Bool, at now: Tick) -> Logger? {
     while let first = lost.first, now - first.at > Self.memory {
       if stays[first.line]?.lostAt == first.at { end(on: first.line) }
       lost.removeFirst()
     }
-    guard stays[line] != nil else { return nil }
+    guard mayReturn, stays[line] != nil else { return end(on: line) }
     stays[line]?.lostAt = now
     lost.append((line, now))
     return stays[line]?.logger

@@ -18,13 +18,13 @@ struct StaysTests {
 
   @Test func whoComesBackOnAnotherLineIsTheSame() {
     var stays = stays(on: 1, key: "secret")
-    #expect(stays.lose(ConnectionID(1), at: tick(0))?.label == "ana")
+    #expect(stays.lose(ConnectionID(1), mayReturn: true, at: tick(0))?.label == "ana")
     stays.move("another", to: ConnectionID(2))
     #expect(stays[ConnectionID(2)] == nil)
     stays.move("secret", to: ConnectionID(2))
     #expect(stays[ConnectionID(2)]?.label == "ana" && stays[ConnectionID(1)] == nil)
     // The old line's time is over, and means nothing any more.
-    _ = stays.lose(ConnectionID(3), at: tick(300))
+    _ = stays.lose(ConnectionID(3), mayReturn: true, at: tick(300))
     #expect(stays.end(on: ConnectionID(2))?.label == "ana")
     stays.move("secret", to: ConnectionID(4))
     #expect(stays[ConnectionID(4)] == nil)
@@ -32,9 +32,15 @@ struct StaysTests {
 
   @Test func whoDoesNotComeBackIsForgotten() {
     var stays = stays(on: 1, key: "secret")
-    _ = stays.lose(ConnectionID(1), at: tick(0))
-    _ = stays.lose(ConnectionID(9), at: tick(121))
+    _ = stays.lose(ConnectionID(1), mayReturn: true, at: tick(0))
+    _ = stays.lose(ConnectionID(9), mayReturn: true, at: tick(121))
     stays.move("secret", to: ConnectionID(2))
     #expect(stays[ConnectionID(2)] == nil)
+  }
+
+  @Test func whoCannotComeBackIsForgottenAtOnce() {
+    var stays = stays(on: 1, key: "secret")
+    #expect(stays.lose(ConnectionID(1), mayReturn: false, at: tick(0))?.label == "ana")
+    #expect(stays[ConnectionID(1)] == nil)
   }
 }

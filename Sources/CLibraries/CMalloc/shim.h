@@ -1,0 +1,3 @@
+#pragma once
+// Not in the module Glibc.
+#include <malloc.h>

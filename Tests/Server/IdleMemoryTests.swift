@@ -1,0 +1,32 @@
+import KoineBase
+import Testing
+
+@testable import KoineServer
+
+@Suite struct IdleMemoryTests {
+  private static let start = Tick(nanoseconds: 1_000_000_000)
+
+  @Test func memoryIsGivenBackOnceAfterTheLastRoom() {
+    var memory = IdleMemory()
+    memory.handle(hasRooms: false, at: Self.start)
+    #expect(memory.deadline == nil)
+    memory.handle(hasRooms: true, at: Self.start)
+    memory.handle(hasRooms: false, at: Self.start)
+    let due = Self.start + IdleMemory.delay
+    #expect(memory.deadline == due)
+    #expect(!memory.isDue(at: Self.start))
+    #expect(memory.isDue(at: due))
+    #expect(!memory.isDue(at: due))
+    memory.handle(hasRooms: false, at: due)
+    #expect(memory.deadline == nil)
+  }
+
+  @Test func aRoomThatOpensKeepsTheMemory() {
+    var memory = IdleMemory()
+    memory.handle(hasRooms: true, at: Self.start)
+    memory.handle(hasRooms: false, at: Self.start)
+    memory.handle(hasRooms: true, at: Self.start)
+    #expect(memory.deadline == nil)
+    #expect(!memory.isDue(at: Self.start + .seconds(60)))
+  }
+}
