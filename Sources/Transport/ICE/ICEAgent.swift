@@ -114,7 +114,7 @@ package struct ICEAgent {
     self.now = now
     guard !isOver, let message = try? STUNMessage(parsing: bytes) else { return }
     if role == .lite, message.kind == .success || message.kind == .failure {
-      return handleValidation(message, from: source, to: destination)
+      return handleValidation(message, bytes, from: source, to: destination)
     }
     switch message.kind {
     case .request: handleRequest(message, bytes, from: source, to: destination)
@@ -159,12 +159,15 @@ package struct ICEAgent {
     }
   }
 
-  /// Lite: a response to a check of ours. The transaction id alone shows that our check has arrived there: it cannot be
-  /// guessed, so an error is as good an answer as a success.
+  /// Lite: a response to a check of ours. Only the other end makes one with integrity, so an error (487, role conflict) shows
+  /// as well as a success that our check has arrived there. A response without integrity shows nothing: STUN servers and
+  /// other WebRTC clients answer every check with its transaction id, as with 400 and 401 (RFC 8489, 9.1.3).
   private mutating func handleValidation(
-    _ answer: STUNMessage, from source: SocketAddress, to destination: SocketAddress
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
   ) {
-    guard proven.answerArrived(answer.transaction, on: (destination, source)) else { return }
+    guard let remote, answer.verify(bytes, key: remote.password),
+      proven.answerArrived(answer.transaction, on: (destination, source))
+    else { return }
     authenticated += 1
     guard let nominated, nominated == (destination, source) else { return }
     select(destination, source)

@@ -3,7 +3,7 @@ import KoineBase
 /// Pairs on which good checks have come to a lite agent, each for as long as that is consent (30 s).
 ///
 /// A good check says who sends, but its source address may be forged. A pair is *validated* once the other end has shown that
-/// it receives there what we send: it answers a check of ours, which carries a transaction id that cannot be guessed, or the
+/// it receives there what we send: it answers a check of ours, whose transaction id cannot be guessed, with integrity, or the
 /// DTLS handshake completes on it. Until then it gets at most three times the bytes that came from it (as RFC 9000, 8.1).
 struct ProvenPairs {
   struct Pair {
