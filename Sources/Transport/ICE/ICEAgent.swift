@@ -145,7 +145,7 @@ package struct ICEAgent {
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
-      proven.checkArrived(on: (destination, source), using: &random, at: now)
+      proven.checkArrived(on: (destination, source), keeping: selected, using: &random, at: now)
       proven.received(bytes.count, on: (destination, source))
       authenticated += 1
       if selected == nil || request.usesCandidate && proven.isValidated((destination, source)) {
@@ -336,6 +336,8 @@ package struct ICEAgent {
     while !replies.isEmpty {
       let reply = replies.removeFirst()
       guard let count = reply.message.write(into: out, key: local.password) else { continue }
+      // Smaller than three times its request, so it is always admitted.
+      if role == .lite { proven.sent(count, on: (reply.source, reply.destination)) }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
     guard !isOver, let remote else { return nil }
