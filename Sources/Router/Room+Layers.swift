@@ -33,7 +33,7 @@ extension Room {
     for member in members {
       for track in member.tracks where !track.codec.isAudio {
         if track.layers.count > 1 || !track.forwarders.isEmpty { nextLayerCheck = now + Self.checkInterval }
-        for layer in track.layers.indices { track.layers[layer].measure(at: now) }
+        track.measure(at: now)
       }
     }
     for member in members where !member.subscriptions.isEmpty { allocate(to: member, at: now) }
@@ -191,10 +191,7 @@ extension Room {
   private func available(for forwarder: Forwarder, at now: Tick) -> [Int] {
     let track = forwarder.track
     let patience = forwarder.current == nil ? Self.patience.without : Self.patience.with
-    let isFlowing = track.layers.contains { $0.isLive(at: now) }
-    let layers = track.layers.indices.filter {
-      track.layers[$0].isAvailable(at: now, patience: patience, whileAnotherFlows: isFlowing)
-    }
+    let layers = track.layers.indices.filter { track.layers[$0].isAvailable(at: now, patience: patience) }
     return layers.isEmpty ? Array(track.layers.indices) : layers
   }
 

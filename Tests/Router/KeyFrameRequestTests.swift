@@ -23,21 +23,6 @@ import Testing
     #expect(clients[1].frames("ana", "camera").count - frames > 850)
   }
 
-  /// The layers that never came are not switched on again, which would restart an encoder, until the camera changes.
-  @Test func layerThatNeverCameIsNotTriedAgain() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    clients[0].publish(.camera, layers: 3)
-    clients[0].activeLayers = 1
-    clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 60)
-    world.run(.seconds(10))
-    clients[0].forgetMessages()
-    world.run(.seconds(45))
-    let changes = clients[0].messages.filter { if case .wanted = $0 { true } else { false } }
-    #expect(changes.isEmpty)
-  }
-
   @Test func publisherThatVanishedIsNotAsked() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cem")
