@@ -289,6 +289,15 @@ final class Room {
     peers.touch(member.seat)
   }
 
+  /// The track begins to be sent again. Receivers owed no answer for it: one that has only been slow with its reports gets it at
+  /// once. One that has also missed a consent check (`MediaHold.all`) gets it with its next datagram.
+  func releaseVideoHolds(of track: PublishedTrack, at now: Tick) {
+    guard !track.codec.isAudio else { return }
+    for forwarder in track.forwarders where forwarder.seat.hold == .video {
+      releaseHold(of: forwarder.receiver, at: now)
+    }
+  }
+
   /// Video that was held back begins again with a key frame.
   private func apply(_ hold: MediaHold, to member: Member, at now: Tick) {
     member.seat.hold = hold
