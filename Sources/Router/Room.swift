@@ -298,16 +298,14 @@ final class Room {
     }
   }
 
-  /// Video that was held back begins again with a key frame.
+  /// Video that was held back begins again with a key frame. Its layers may have been switched off since: sharing the path
+  /// anew switches them on, and asks for key frames of those that are being sent.
   private func apply(_ hold: MediaHold, to member: Member, at now: Tick) {
     member.seat.hold = hold
+    guard hold != .none else { return allocate(to: member, at: now) }
     for forwarder in member.subscriptions where !forwarder.track.codec.isAudio {
-      if hold == .none {
-        requestKeyFrame(for: forwarder, at: now)
-      } else {
-        forwarder.stop()
-        cancelIdleRequests(of: forwarder.track)
-      }
+      forwarder.stop()
+      cancelIdleRequests(of: forwarder.track)
     }
   }
 

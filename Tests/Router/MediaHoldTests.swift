@@ -105,6 +105,24 @@ import Testing
     #expect(after.audio > 10)
   }
 
+  @Test func endOfTheHoldSwitchesLayersOnAtOnce() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    let publisher = LayeredPublisher(clients[0], in: world, bitrates: [100_000, 350_000, 1_100_000])
+    clients[1].subscribe(to: "ana", "camera")
+    publisher.send(seconds: 20)
+    world.run(.seconds(3))
+    clients[1].isUnplugged = true
+    world.run(.milliseconds(5_500))
+    #expect(publisher.wanted == [])
+    let seat = try #require(clients[1].room?.member("ben")?.seat)
+    let requests = world.router.statistics.keyFrameRequests
+    clients[1].isUnplugged = false
+    for _ in 0..<5_000 where seat.hold != .none { world.run(.milliseconds(1)) }
+    #expect(publisher.wanted != [])
+    #expect(world.router.statistics.keyFrameRequests == requests, "a layer that is switched on begins with a key frame")
+  }
+
   @Test func heldVideoIsNotAskedOfItsPublisher() throws {
     let (world, ana, ben) = try call(seconds: 20)
     ben.isUnplugged = true
