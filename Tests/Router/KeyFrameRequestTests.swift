@@ -56,6 +56,27 @@ import Testing
     #expect((3...8).contains(clients[0].keyFrameRequests - before))
   }
 
+  /// As browsers subscribe: they resume once they can tell the packets apart.
+  @Test func subscriptionThatBeginsPausedCostsOneKeyFrameWhenItResumes() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[0].sendPictures("camera", seconds: 3)
+    world.run(.seconds(1))
+    let before = clients[0].keyFrameRequests
+    let camera = [TrackReference(participant: "ana", track: "camera")]
+    clients[1].tell(.subscribe(Subscribe(request: 1, tracks: camera, paused: true)))
+    world.run(.milliseconds(200))
+    #expect(clients[0].keyFrameRequests == before)
+    #expect(clients[1].frames("ana", "camera").isEmpty)
+    clients[1].tell(.resume(camera))
+    world.run(.milliseconds(80))
+    #expect(clients[0].keyFrameRequests == before + 1)
+    #expect(!clients[1].frames("ana", "camera").isEmpty)
+    world.run(.seconds(1))
+    #expect(clients[0].keyFrameRequests == before + 1)
+  }
+
   @Test func pausingAndResumingCausesFewKeyFrames() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
