@@ -139,6 +139,9 @@ package final class Peer {
   /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
   package func isValidated(_ source: SocketAddress) -> Bool { ice.isValidated(source) }
 
+  /// The transactions of checks to `source` whose answers would validate it.
+  package func questions(to source: SocketAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
+
   /// For how long nothing has come that only the other end can have sent.
   package func silence(at now: Tick) -> Duration { now - activity.lastReceived }
 

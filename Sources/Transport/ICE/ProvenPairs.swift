@@ -97,6 +97,11 @@ struct ProvenPairs {
     return pairs[index].checked
   }
 
+  /// The transactions of our checks to that address that have not been answered.
+  func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] {
+    pairs.filter { $0.remote == remote && !$0.isValidated }.map(\.question.transaction)
+  }
+
   // MARK: Bytes
 
   mutating func received(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
