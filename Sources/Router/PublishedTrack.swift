@@ -152,6 +152,15 @@ final class PublishedTrack {
     return other < layer ? height << (layer - other) : height >> (other - layer)
   }
 
+  /// A key frame of the layer has so many rows. If its number of rows has changed, the camera may be another one: the heights of
+  /// the other layers are unknown again, and there are as many layers as its size allows.
+  func noteHeight(_ height: Int, of layer: Int) {
+    guard layers[layer].height != height else { return }
+    if layers[layer].height != nil { for other in layers.indices { layers[other].height = nil } }
+    layers[layer].height = height
+    for other in layers.indices { layers[other].retryAtOnce() }
+  }
+
   /// Measures what each layer takes. To be called at equal intervals.
   func measure(at now: Tick) {
     for layer in layers.indices { layers[layer].measure(at: now) }

@@ -127,10 +127,7 @@ extension Room {
 
   private func keyFrameArrived(of track: PublishedTrack, layer: Int, height: Int?) {
     track.layers[layer].requests.keyFrameArrived()
-    guard let height, track.layers[layer].height != height else { return }
-    track.layers[layer].height = height
-    // The camera may be another one now, with as many layers as its size allows.
-    for layer in track.layers.indices { track.layers[layer].retryAtOnce() }
+    if let height { track.noteHeight(height, of: layer) }
   }
 
   /// The first packet of a layer, or the first after a silence.
