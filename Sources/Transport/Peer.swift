@@ -28,7 +28,6 @@ package final class Peer {
   var estimator: BandwidthEstimator
   /// The cluster that is under way.
   var probe: ProbeControl.Cluster?
-  var redundancy = AudioRedundancy()
   /// Under which Koine's own peers take audio that repeats earlier payloads (RFC 2198).
   private static let redPayloadType: UInt8 = 113
   /// The same of the other end, if it takes any and is described by signalling rather than SDP.
