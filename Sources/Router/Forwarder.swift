@@ -85,6 +85,9 @@ final class Forwarder {
     }
   }
 
+  /// How many earlier payloads its audio packets repeat now.
+  var copies: Int { seat.peer.copies(on: sender) }
+
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
   /// Whether anything may go this way at all.

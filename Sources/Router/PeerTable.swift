@@ -42,8 +42,9 @@ final class PeerTable {
   private var byAddress: [SocketAddress: Seat] = [:] { didSet { changes += 1 } }
   /// How often it has changed from where anything is expected.
   private(set) var changes = 0
-  /// By addresses that belong to another seat: who has still to show that it receives there.
-  private var unvalidated: [SocketAddress: Seat] = [:]
+  /// Checks that peers sent to addresses of another seat, to find out whether their other end receives there: the seat that
+  /// gets the answer, and the time until which the check is remembered.
+  private var questions: [STUNMessage.TransactionID: (seat: Seat, until: Tick)] = [:]
   private var byFragment: [String: Seat] = [:]
   private var dirty: [Seat] = []
   private var dirtyHead = 0
@@ -88,36 +89,41 @@ final class PeerTable {
     free.append(seat.number)
     byFragment[seat.peer.localCredentials.ufrag] = nil
     for address in seat.boundTo where byAddress[address] === seat { byAddress[address] = nil }
-    unvalidated = unvalidated.filter { $0.value !== seat }
+    forgetQuestions(of: seat)
     seat.peer.close()
     leaving.append(seat.peer)
   }
 
   // MARK: Datagrams in
 
-  /// A STUN request names its peer (RFC 8445 section 7.3: our fragment comes first in its user name); everything else goes
-  /// by where it comes from.
+  /// A STUN request names its peer (RFC 8445 section 7.3: our fragment comes first in its user name), and so does the answer to
+  /// a check from an address that is another peer's; everything else goes by where it comes from.
   func find(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress) -> Seat? {
     if let first = datagram.first, first < 4 {
       if let fragment = STUNMessage.localFragment(ofRequest: datagram) { return byFragment[fragment] }
-      if let seat = unvalidated[source] { return seat }  // the answer to a check of ours
+      if !questions.isEmpty, let transaction = STUNMessage.transaction(ofResponse: datagram),
+        let (seat, _) = questions[transaction]
+      {
+        return seat
+      }
     }
     return byAddress[source]
   }
 
   private static let addressLimit = 8
-  private static let unvalidatedLimit = 1_024
+  private static let questionLimit = 1_024
+  /// Longer than any answer takes. A check that is repeated is remembered from its last time.
+  private static let questionLifetime = Duration.seconds(10)
 
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
-  func bind(_ seat: Seat, to source: SocketAddress) {
+  func bind(_ seat: Seat, to source: SocketAddress, at now: Tick) {
     guard byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
     // An address that is another peer's changes hands only once it is validated: a check can bear a forged source.
     if byAddress[source] != nil, !seat.peer.isValidated(source) {
-      if unvalidated.count < Self.unvalidatedLimit { unvalidated[source] = seat }
-      return
+      return remember(seat.peer.questions(to: source), of: seat, at: now)
     }
-    unvalidated[source] = nil
+    if !questions.isEmpty { forgetQuestions(of: seat) }
     // Another peer may have had the address meanwhile: it is the latest again.
     seat.boundTo.removeAll { $0 == source }
     if seat.boundTo.count == Self.addressLimit {
@@ -127,6 +133,14 @@ final class PeerTable {
     seat.boundTo.append(source)
     byAddress[source] = seat
   }
+
+  private func remember(_ transactions: [STUNMessage.TransactionID], of seat: Seat, at now: Tick) {
+    if questions.count >= Self.questionLimit { questions = questions.filter { $0.value.until > now } }
+    guard questions.count < Self.questionLimit else { return }
+    for transaction in transactions { questions[transaction] = (seat, now + Self.questionLifetime) }
+  }
+
+  private func forgetQuestions(of seat: Seat) { questions = questions.filter { $0.value.seat !== seat } }
 
   /// Keeps a datagram of media for `handleArrivals`.
   func keep(_ datagram: Bytes, for seat: Seat, from source: SocketAddress, to destination: SocketAddress) {

@@ -20,8 +20,8 @@ final class PublishedTrack {
     /// It was asked for in vain; not before this again.
     private var retryAt: Tick?
     private var retryPause = firstRetryPause
-    /// The publisher's camera has changed since the layer was last asked for.
-    private var isUntried = false
+    /// What the track's layers took after that, in bit/s.
+    private var bitrateWithout: Int?
     private var meter = LayerMeter()
     /// That have been seen.
     private(set) var temporalLayers = 1
@@ -32,6 +32,8 @@ final class PublishedTrack {
     private static let silence = Duration.seconds(1)
     private static let firstRetryPause = Duration.seconds(6)
     private static let longestRetryPause = Duration.seconds(300)
+    /// A publisher that sends so many times as much as it did without the layer may have the bandwidth for it now.
+    private static let clearRise = 1.5
 
     /// - Returns: whether it is the first packet, or the first after a silence.
     mutating func packetArrived(at now: Tick) -> Bool {
@@ -60,17 +62,12 @@ final class PublishedTrack {
       onSince.map { onSince in now - onSince < .milliseconds(150) && lastPacket ?? .zero < onSince } ?? false
     }
 
-    /// Whether there is hope of getting it.
-    /// - Parameters:
-    ///   - patience: for how long it may be silent after it was asked for.
-    ///   - whileAnotherFlows: whether another layer of the track is being sent. Then one that never came, although it was
-    ///     asked for, is not tried again: its publisher sends fewer layers than it offered.
-    func isAvailable(at now: Tick, patience: Duration, whileAnotherFlows isFlowing: Bool) -> Bool {
+    /// Whether there is hope of getting it. A layer that did not come although it was asked for is tried again after pauses
+    /// that double from 6 to 300 s: its publisher may send fewer layers than it offered, or lack the bandwidth for now.
+    /// - Parameter patience: for how long it may be silent after it was asked for.
+    func isAvailable(at now: Tick, patience: Duration) -> Bool {
       if isLive(at: now) { return true }
-      guard isOn else {
-        guard let retryAt else { return true }
-        return retryAt <= now && (isUntried || lastPacket != nil || !isFlowing)
-      }
+      guard isOn else { return retryAt.map { $0 <= now } ?? true }
       return onSince.map { now - $0 < patience } ?? false
     }
 
@@ -94,15 +91,22 @@ final class PublishedTrack {
       idleSince = nil
       retryAt = cameInTime ? nil : now + retryPause
       if !cameInTime { retryPause = min(retryPause * 2, Self.longestRetryPause) }
-      isUntried = false
+      bitrateWithout = nil
       return true
+    }
+
+    /// Ends the pause before the next try once the publisher sends clearly more than it did when the pause began.
+    /// - Parameter bitrate: what the track's layers take, in bit/s; 0: not known.
+    mutating func noteBitrate(ofTrack bitrate: Int, at now: Tick) {
+      guard let retryAt, retryAt > now, bitrate > 0 else { return }
+      guard let bitrateWithout else { return self.bitrateWithout = bitrate }
+      if Double(bitrate) > Double(bitrateWithout) * Self.clearRise { self.retryAt = now }
     }
 
     /// Something has changed at the publisher: what was asked for in vain may be sent now.
     mutating func retryAtOnce() {
       retryPause = Self.firstRetryPause
       if retryAt != nil { retryAt = .zero }
-      isUntried = true
     }
 
     mutating func measure(at now: Tick) { meter.measure(at: now) }
@@ -146,6 +150,22 @@ final class PublishedTrack {
       return nil
     }
     return other < layer ? height << (layer - other) : height >> (other - layer)
+  }
+
+  /// A key frame of the layer has so many rows. If its number of rows has changed, the camera may be another one: the heights of
+  /// the other layers are unknown again, and there are as many layers as its size allows.
+  func noteHeight(_ height: Int, of layer: Int) {
+    guard layers[layer].height != height else { return }
+    if layers[layer].height != nil { for other in layers.indices { layers[other].height = nil } }
+    layers[layer].height = height
+    for other in layers.indices { layers[other].retryAtOnce() }
+  }
+
+  /// Measures what each layer takes. To be called at equal intervals.
+  func measure(at now: Tick) {
+    for layer in layers.indices { layers[layer].measure(at: now) }
+    let bitrate = layers.reduce(0) { $0 + ($1.bitrate ?? 0) }
+    for layer in layers.indices { layers[layer].noteBitrate(ofTrack: bitrate, at: now) }
   }
 
   /// Its packets come to another peer from now on, counted anew.

@@ -17,6 +17,7 @@ extension Room {
     let isResumed = track.layers[packet.layer].packetArrived(at: now)
     guard !track.track.muted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
+    if isResumed { layerResumed(packet.layer, of: track, at: now) }
     var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
     let facts = track.codec.isAudio ? PictureFacts() : PictureFacts(packet, of: track.codec, numbers: &numbers)
     track.layers[packet.layer].count(packet, facts)
@@ -30,6 +31,11 @@ extension Room {
       passing = number
       peers.owe(number, to: forwarder.seat, by: forwarder)
     }
+  }
+
+  private func layerResumed(_ layer: Int, of track: PublishedTrack, at now: Tick) {
+    let isAlone = !track.layers.indices.contains { $0 != layer && track.layers[$0].isLive(at: now) }
+    if isAlone { releaseVideoHolds(of: track, at: now) }
   }
 
   /// Of more voices than the room forwards only the loudest pass.
@@ -121,10 +127,7 @@ extension Room {
 
   private func keyFrameArrived(of track: PublishedTrack, layer: Int, height: Int?) {
     track.layers[layer].requests.keyFrameArrived()
-    guard let height, track.layers[layer].height != height else { return }
-    track.layers[layer].height = height
-    // The camera may be another one now, with as many layers as its size allows.
-    for layer in track.layers.indices { track.layers[layer].retryAtOnce() }
+    if let height { track.noteHeight(height, of: layer) }
   }
 
   /// The first packet of a layer, or the first after a silence.

@@ -8,8 +8,8 @@ extension Room {
   private static let checkInterval: Duration = .milliseconds(500)
   /// For as long a layer that was asked for may be silent: where there is another one meanwhile, and where not.
   private static let patience = (with: Duration.milliseconds(1_500), without: Duration.milliseconds(700))
-  /// In bit/s, with headers.
-  private static let voiceRate = 48_000.0
+  /// In bit/s: what a voice takes with headers, and each copy of its payloads (RFC 2198) beside it.
+  private static let voiceRate = 48_000.0, copyRate = 31_000.0
   /// Of the estimate; the rest is for retransmissions and control.
   private static let usable = 0.95
   /// Going up needs so much more than staying.
@@ -33,7 +33,7 @@ extension Room {
     for member in members {
       for track in member.tracks where !track.codec.isAudio {
         if track.layers.count > 1 || !track.forwarders.isEmpty { nextLayerCheck = now + Self.checkInterval }
-        for layer in track.layers.indices { track.layers[layer].measure(at: now) }
+        track.measure(at: now)
       }
     }
     for member in members where !member.subscriptions.isEmpty { allocate(to: member, at: now) }
@@ -70,7 +70,11 @@ extension Room {
     var wishes = 0.0
     var voices = 0.0
     for forwarder in member.subscriptions where !forwarder.isPaused {
-      if forwarder.track.codec.isAudio { voices += Self.voiceRate } else { pictures.append(forwarder) }
+      if forwarder.track.codec.isAudio {
+        voices += Self.voiceRate + Self.copyRate * Double(forwarder.copies)
+      } else {
+        pictures.append(forwarder)
+      }
     }
     rest -= voices
     pictures.sort { $0.preference.priority > $1.preference.priority }  // stable
@@ -191,10 +195,7 @@ extension Room {
   private func available(for forwarder: Forwarder, at now: Tick) -> [Int] {
     let track = forwarder.track
     let patience = forwarder.current == nil ? Self.patience.without : Self.patience.with
-    let isFlowing = track.layers.contains { $0.isLive(at: now) }
-    let layers = track.layers.indices.filter {
-      track.layers[$0].isAvailable(at: now, patience: patience, whileAnotherFlows: isFlowing)
-    }
+    let layers = track.layers.indices.filter { track.layers[$0].isAvailable(at: now, patience: patience) }
     return layers.isEmpty ? Array(track.layers.indices) : layers
   }
 

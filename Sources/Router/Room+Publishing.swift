@@ -72,7 +72,12 @@ extension Room {
     guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
     guard track.track.muted != muted else { return }
     track.track.muted = muted
-    if muted { silence(track, at: now) } else { requestKeyFrames(of: track, at: now) }
+    if muted {
+      silence(track, at: now)
+    } else {
+      releaseVideoHolds(of: track, at: now)
+      requestKeyFrames(of: track, at: now)
+    }
     if !track.owesMute, member.spread.take(bytes: track.track.writtenSize, at: now) {
       tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
     } else {

@@ -26,7 +26,7 @@ extension Room {
         answer.missing.append(reference)  // it could not be understood
         continue
       }
-      let forwarder = forwarders[reference] ?? attach(track, to: member, types)
+      let forwarder = forwarders[reference] ?? attach(track, to: member, types, isPaused: subscribe.paused == true)
       if forwarders.updateValue(forwarder, forKey: reference) == nil, !track.codec.isAudio { hasNewPictures = true }
       answer.tracks.append(ForwardedTrack(reference: reference, media: forwarder.media))
     }
@@ -46,11 +46,11 @@ extension Room {
   }
 
   private func attach(
-    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes
+    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes, isPaused: Bool
   ) -> Forwarder {
     let media = outgoing(track, to: member, types)
-    let forwarder = Forwarder(
-      track, to: member, media: media, random: &random)
+    let forwarder = Forwarder(track, to: member, media: media, random: &random)
+    if isPaused { forwarder.pause() }
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)

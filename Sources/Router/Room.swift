@@ -289,16 +289,23 @@ final class Room {
     peers.touch(member.seat)
   }
 
-  /// Video that was held back begins again with a key frame.
+  /// The track begins to be sent again. Receivers owed no answer for it: one that has only been slow with its reports gets it at
+  /// once. One that has also missed a consent check (`MediaHold.all`) gets it with its next datagram.
+  func releaseVideoHolds(of track: PublishedTrack, at now: Tick) {
+    guard !track.codec.isAudio else { return }
+    for forwarder in track.forwarders where forwarder.seat.hold == .video {
+      releaseHold(of: forwarder.receiver, at: now)
+    }
+  }
+
+  /// Video that was held back begins again with a key frame. Its layers may have been switched off since: sharing the path
+  /// anew switches them on, and asks for key frames of those that are being sent.
   private func apply(_ hold: MediaHold, to member: Member, at now: Tick) {
     member.seat.hold = hold
+    guard hold != .none else { return allocate(to: member, at: now) }
     for forwarder in member.subscriptions where !forwarder.track.codec.isAudio {
-      if hold == .none {
-        requestKeyFrame(for: forwarder, at: now)
-      } else {
-        forwarder.stop()
-        cancelIdleRequests(of: forwarder.track)
-      }
+      forwarder.stop()
+      cancelIdleRequests(of: forwarder.track)
     }
   }
 

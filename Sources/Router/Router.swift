@@ -152,7 +152,7 @@ package final class Router {
       return
     }
     seat.peer.handle(datagram, from: source, to: destination, at: now)
-    peers.bind(seat, to: source)
+    peers.bind(seat, to: source, at: now)
     peers.touch(seat)
     takeEvents(of: seat, in: room, at: now)
   }

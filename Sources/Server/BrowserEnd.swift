@@ -156,8 +156,8 @@ final class BrowserEnd {
       let number = takeRequest()
       exchange.open[number] = mid
       wanted[mid] = Wanted(reference: track.reference)
-      actions.append(.route(.subscribe(Subscribe(request: number, tracks: [track.reference]))))
-      if track.paused == true { actions.append(.route(.pause([track.reference]))) }
+      actions.append(
+        .route(.subscribe(Subscribe(request: number, tracks: [track.reference], paused: track.paused))))
     }
     return actions
   }

@@ -25,20 +25,23 @@ extension Publish: Codable {
 public struct Subscribe: Hashable, Sendable {
   public var request: Int
   public var tracks: [TrackReference]
+  /// Whether new subscriptions begin paused; nil: no. No packet is sent, and no key frame asked for, before `resume`.
+  public var paused: Bool?
 
-  public init(request: Int, tracks: [TrackReference]) {
-    (self.request, self.tracks) = (request, tracks)
+  public init(request: Int, tracks: [TrackReference], paused: Bool? = nil) {
+    (self.request, self.tracks, self.paused) = (request, tracks, paused)
   }
 }
 
 extension Subscribe: Codable {
-  private enum CodingKeys: String, CodingKey { case request, tracks }
+  private enum CodingKeys: String, CodingKey { case request, tracks, paused }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       request: try fields.decode(Int.self, forKey: .request),
-      tracks: try fields.list(.tracks, limit: SignalingLimits.references))
+      tracks: try fields.list(.tracks, limit: SignalingLimits.references),
+      paused: try fields.decodeIfPresent(Bool.self, forKey: .paused))
   }
 }
 

@@ -6,6 +6,7 @@ extension Peer {
   final class Sender {
     let parameters: StreamParameters
     var streams: [RTPSendStream]
+    var redundancy = AudioRedundancy()
     var packetizers: [Packetizer]
     var frames = 0
     var keyFrames = 0
@@ -140,7 +141,7 @@ extension Peer {
     var payload = packet.bytes
     if packet.numbers != nil { payload = renumbered(packet, of: sender.parameters.codec) }
     if !isRetransmission, let type = sender.parameters.redPayloadType,
-      let redundant = redundantPayload(of: packet, in: sender.streams[item.layer], at: now)
+      let redundant = redundantPayload(of: packet, layer: item.layer, of: sender, at: now)
     {
       header.payloadType = type
       payload = redundant
@@ -164,18 +165,23 @@ extension Peer {
       dropped += 1
       return nil
     }
-    if configuration.role == .server { activity.sentMedia(at: now) }
+    if configuration.role == .server { activity.sentMedia(isVideo: !sender.parameters.codec.isAudio, at: now) }
     sender.streams[item.layer].sent(item.sequence, bytes: payload.count, isRetransmission: isRetransmission, at: now)
     return count
   }
 
   /// The payload with copies of those before it, in `scratch`, where the path loses packets.
   private func redundantPayload(
-    of packet: StoredPacket, in stream: RTPSendStream, at now: Tick
+    of packet: StoredPacket, layer: Int, of sender: Sender, at now: Tick
   ) -> UnsafeRawBufferPointer? {
-    let copies = redundancy.copies(atLoss: max(estimator.loss, stream.reportedLoss), at: now)
-    return copies == 0 ? nil : stream.redundantPayload(of: packet, copies: copies, into: scratch.writable)
+    let loss = max(estimator.loss, sender.streams[layer].reportedLoss)
+    let copies = sender.redundancy.copies(atLoss: loss, at: now)
+    if copies == 0 { return nil }
+    return sender.streams[layer].redundantPayload(of: packet, copies: copies, into: scratch.writable)
   }
+
+  /// How many earlier payloads each packet of an audio stream repeats now, 0...2.
+  package func copies(on id: SenderID) -> Int { senders[id.value]?.redundancy.current ?? 0 }
 
   /// RFC 4588, section 4: the original number stands before the payload.
   private func prefixed(_ payload: UnsafeRawBufferPointer, with sequence: UInt16) -> UnsafeRawBufferPointer {

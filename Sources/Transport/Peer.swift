@@ -28,7 +28,6 @@ package final class Peer {
   var estimator: BandwidthEstimator
   /// The cluster that is under way.
   var probe: ProbeControl.Cluster?
-  var redundancy = AudioRedundancy()
   /// Under which Koine's own peers take audio that repeats earlier payloads (RFC 2198).
   private static let redPayloadType: UInt8 = 113
   /// The same of the other end, if it takes any and is described by signalling rather than SDP.
@@ -138,6 +137,9 @@ package final class Peer {
 
   /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
   package func isValidated(_ source: SocketAddress) -> Bool { ice.isValidated(source) }
+
+  /// The transactions of checks to `source` whose answers would validate it.
+  package func questions(to source: SocketAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
 
   /// For how long nothing has come that only the other end can have sent.
   package func silence(at now: Tick) -> Duration { now - activity.lastReceived }

@@ -52,6 +52,26 @@ import Testing
     #expect((930..<985).contains(numbers.count) && Set(numbers).count == numbers.count)
   }
 
+  /// 500 kbit/s carry the larger layer beside a plain voice, but not beside one with two copies.
+  @Test func copiesTakeTheirPartOfThePath() throws {
+    for (loss, layer) in [(0, 1), (0.25, 0)] {
+      let world = try World(seed: 3)
+      let clients = try world.joined("ana", "ben")
+      clients[0].publish(.microphone)
+      clients[1].subscribe(to: "ana", "microphone")
+      clients[0].sendSound("microphone", seconds: 12)
+      world.loss = loss
+      world.run(.seconds(12))
+      let (room, ben) = (try #require(clients[1].room), try #require(clients[1].room?.member("ben")))
+      #expect(ben.subscriptions.first?.copies == (loss > 0 ? 2 : 0))
+      clients[0].publish(.camera, bitrates: [150_000, 400_000])
+      clients[1].subscribe(to: "ana", "camera")
+      ben.bitrate = nil
+      room.estimated(526_000, for: ben, at: world.now)
+      #expect(ben.subscriptions.last?.target == layer)
+    }
+  }
+
   @Test func payloadTypesOfREDMustDifferFromTheOthers() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]

@@ -23,21 +23,6 @@ import Testing
     #expect(clients[1].frames("ana", "camera").count - frames > 850)
   }
 
-  /// The layers that never came are not switched on again, which would restart an encoder, until the camera changes.
-  @Test func layerThatNeverCameIsNotTriedAgain() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    clients[0].publish(.camera, layers: 3)
-    clients[0].activeLayers = 1
-    clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 60)
-    world.run(.seconds(10))
-    clients[0].forgetMessages()
-    world.run(.seconds(45))
-    let changes = clients[0].messages.filter { if case .wanted = $0 { true } else { false } }
-    #expect(changes.isEmpty)
-  }
-
   @Test func publisherThatVanishedIsNotAsked() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cem")
@@ -69,6 +54,27 @@ import Testing
     }
     world.run(.seconds(8))
     #expect((3...8).contains(clients[0].keyFrameRequests - before))
+  }
+
+  /// As browsers subscribe: they resume once they can tell the packets apart.
+  @Test func subscriptionThatBeginsPausedCostsOneKeyFrameWhenItResumes() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[0].sendPictures("camera", seconds: 3)
+    world.run(.seconds(1))
+    let before = clients[0].keyFrameRequests
+    let camera = [TrackReference(participant: "ana", track: "camera")]
+    clients[1].tell(.subscribe(Subscribe(request: 1, tracks: camera, paused: true)))
+    world.run(.milliseconds(200))
+    #expect(clients[0].keyFrameRequests == before)
+    #expect(clients[1].frames("ana", "camera").isEmpty)
+    clients[1].tell(.resume(camera))
+    world.run(.milliseconds(80))
+    #expect(clients[0].keyFrameRequests == before + 1)
+    #expect(!clients[1].frames("ana", "camera").isEmpty)
+    world.run(.seconds(1))
+    #expect(clients[0].keyFrameRequests == before + 1)
   }
 
   @Test func pausingAndResumingCausesFewKeyFrames() throws {

@@ -24,6 +24,8 @@ final class LayeredPublisher {
   }
 
   let client: Client
+  /// How many layers its bandwidth is enough for, from the smallest, and which part of their bitrates.
+  var affordable: (layers: Int, share: Double) = (.max, 1)
   private unowned let world: World
   private let bitrates: [Int]
   private let temporalLayers: Int
@@ -58,7 +60,11 @@ final class LayeredPublisher {
     number += 1
     let wanted = wanted
     for layer in bitrates.indices {
-      if wanted.contains(layer) { sendPicture(layer) } else { patterns[layer].isBegun = false }
+      if wanted.contains(layer), layer < affordable.layers {
+        sendPicture(layer)
+      } else {
+        patterns[layer].isBegun = false
+      }
     }
     world.drain()
   }
@@ -80,7 +86,8 @@ final class LayeredPublisher {
     case 1: patterns[layer].lastMiddle = number
     default: break
     }
-    let size = Int(Double(bitrates[layer] / 240) * Double.random(in: 0.6...1.2, using: &random) * (isKey ? 3 : 1))
+    let mean = Double(bitrates[layer] / 240) * affordable.share
+    let size = Int(mean * Double.random(in: 0.6...1.2, using: &random) * (isKey ? 3 : 1))
     let head = [isKey ? 0 : 1, UInt8(number >> 8 & 255), UInt8(number & 255), UInt8(layer)]
     sent[layer][number] = Picture(number: number, size: size, isKey: isKey, layer: layer, references: references)
     client.peer.send(

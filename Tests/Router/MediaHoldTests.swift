@@ -61,6 +61,40 @@ import Testing
     #expect(clients[1].frames("ana", "microphone").count == 50)
   }
 
+  /// Ben hears Ana and is slow with his reports. He owes no answer for video that is not sent.
+  @Test func videoThatBeginsUnderAudioIsNotHeldBack() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera)
+    clients[0].publish(.microphone)
+    clients[1].subscribe(to: "ana", "camera", "microphone")
+    clients[0].sendSound("microphone", seconds: 10)
+    world.run(.seconds(1))
+    clients[1].isUnplugged = true
+    world.run(.milliseconds(3_500))
+    clients[0].sendPictures("camera", seconds: 5)
+    #expect(new(world, clients[1], within: .seconds(1)).video > 20)
+  }
+
+  @Test func unmutedVideoIsNotHeldBack() throws {
+    let (world, ana, ben) = try call(seconds: 20)
+    ben.isUnplugged = true
+    world.run(.milliseconds(2_500))
+    ana.tell(.mute(trackID: "camera", muted: true))
+    world.run(.milliseconds(500))
+    #expect(new(world, ben, within: .milliseconds(500)).video == 0)
+    ana.tell(.mute(trackID: "camera", muted: false))
+    #expect(new(world, ben, within: .seconds(1)).video > 20)
+  }
+
+  @Test func videoThatResumesIsNotHeldBack() throws {
+    let (world, ana, ben) = try call(seconds: 3.5)
+    ben.isUnplugged = true
+    world.run(.seconds(4))
+    ana.sendPictures("camera", seconds: 2)
+    #expect(new(world, ben, within: .seconds(1)).video > 20)
+  }
+
   @Test func subscribingReleasesTheHold() throws {
     let (world, ana, ben) = try call(seconds: 20)
     ben.isUnplugged = true
@@ -69,6 +103,24 @@ import Testing
     ben.subscribe(to: "ana", "screen")
     let after = new(world, ben, within: .milliseconds(500))
     #expect(after.audio > 10)
+  }
+
+  @Test func endOfTheHoldSwitchesLayersOnAtOnce() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    let publisher = LayeredPublisher(clients[0], in: world, bitrates: [100_000, 350_000, 1_100_000])
+    clients[1].subscribe(to: "ana", "camera")
+    publisher.send(seconds: 20)
+    world.run(.seconds(3))
+    clients[1].isUnplugged = true
+    world.run(.milliseconds(5_500))
+    #expect(publisher.wanted == [])
+    let seat = try #require(clients[1].room?.member("ben")?.seat)
+    let requests = world.router.statistics.keyFrameRequests
+    clients[1].isUnplugged = false
+    for _ in 0..<5_000 where seat.hold != .none { world.run(.milliseconds(1)) }
+    #expect(publisher.wanted != [])
+    #expect(world.router.statistics.keyFrameRequests == requests, "a layer that is switched on begins with a key frame")
   }
 
   @Test func heldVideoIsNotAskedOfItsPublisher() throws {

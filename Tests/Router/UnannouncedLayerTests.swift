@@ -52,10 +52,11 @@ import Testing
   }
 
   /// A VP8 frame whose header has a size (RFC 6386, 9.1); its fourth byte cannot be the layer then.
-  private func send(_ client: Client, in world: World, heights: [Int], seconds: Double) {
+  /// - Parameter heights: of the layers; nil: the layer is not sent.
+  private func send(_ client: Client, in world: World, heights: [Int?], seconds: Double) {
     world.every(.milliseconds(50), times: Int(seconds * 20)) { step in
       guard let sender = client.sender("camera") else { return }
-      for (layer, height) in heights.enumerated() {
+      for case (let layer, let height?) in heights.enumerated() {
         let isKey = step == 0 || client.keyFramesWanted.remove(layer) != nil
         let width = height * 16 / 9
         var bytes = [UInt8](repeating: UInt8(layer), count: 200 << layer)
@@ -73,6 +74,24 @@ import Testing
       }
       world.drain()
     }
+  }
+
+  /// Ana changes to a camera of half the height while only the largest layer is sent.
+  @Test func heightsOfAnotherCameraTakeThePlaceOfAllKnown() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    clients[0].publish(.camera, bitrates: Self.bitrates, announcesLimits: false)
+    clients[1].subscribe(to: "ana", "camera")
+    send(clients[0], in: world, heights: [180, 360, 720], seconds: 3)
+    world.run(.seconds(3))
+    send(clients[0], in: world, heights: [nil, nil, 360], seconds: 5)
+    world.run(.seconds(3))
+    let camera = TrackReference(participant: "ana", track: "camera")
+    let track = try #require(clients[1].room?.track(camera))
+    #expect(track.layers.indices.map { track.height(of: $0) } == [90, 180, 360])
+    clients[1].tell(.prefer([LayerPreference(reference: camera, maxHeight: 360)]))
+    world.run(.seconds(1))
+    #expect(clients[1].room?.member("ben")?.subscriptions.first?.target == 2)
   }
 
   @Test(arguments: [(90, 0), (180, 0), (181, 1), (360, 1), (400, 2), (2_000, 2)])

@@ -28,6 +28,7 @@ enum Examples {
     .join(Join(room: "r", name: "", description: description)),
     .publish(Publish(request: 1, tracks: [track])), .unpublish(trackIDs: ["cam", "mic"]),
     .mute(trackID: "cam", muted: false), .subscribe(Subscribe(request: .max, tracks: [reference])),
+    .subscribe(Subscribe(request: 0, tracks: [reference], paused: true)),
     .unsubscribe([reference]), .pause([reference]), .resume([]),
     .data(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetimeSeconds: 1.5, id: "1", echo: true)),
     .data(DataMessage(topic: "", payload: [], to: [], id: "")), .attributes([:]), .leave(reason: "bye"),

@@ -148,18 +148,57 @@ struct ICEConsentTests {
     }
     #expect(pair.other.events == [.connected] && pair.agree)
     let toVictim = pair.letters[before...].filter { $0.destination == victim }
-    #expect(
-      toVictim.reduce(0) { $0 + $1.bytes.count } <= 4 * received, "its checks are answered, and three times as much")
+    #expect(toVictim.reduce(0) { $0 + $1.bytes.count } <= 3 * received, "answers to its checks included")
     pair.inject(answer(of: pair), key: pair.one.credentials.password, from: address("10.0.0.8"), to: here)
     #expect(!pair.other.agent.isValidated(victim), "the answer came from elsewhere")
     pair.inject(answer(of: pair), key: pair.one.credentials.password, from: victim, to: here)
     #expect(pair.other.agent.selected?.remote == victim, "the other end is there after all")
   }
 
+  @Test func answersToChecksCountTowardsTheLimit() throws {
+    let pair = ICEPair()  // not introduced: the lite agent sends no checks of its own
+    let (victim, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    let check = request(to: pair, nominating: true)
+    let out = Bytes(capacity: 500)
+    let received = try #require(check.write(into: out.writable, key: pair.other.credentials.password))
+    pair.inject(check, key: pair.other.credentials.password, from: victim, to: here)
+    let answer = try #require(pair.letters.last).bytes.count
+    let (isAdmitted, isTooMuch) = (
+      pair.other.agent.admits(3 * received - answer), pair.other.agent.admits(3 * received - answer + 1)
+    )
+    #expect(isAdmitted)
+    #expect(!isTooMuch)
+  }
+
+  /// STUN servers, and WebRTC clients of other calls, answer every check with its transaction id.
+  @Test(arguments: [nil, "wrong"]) func responseWithoutIntegrityValidatesNoAddress(_ key: String?) {
+    let pair = ICEPair.connected()
+    let (victim, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    pair.path = { $0.destination == victim ? [] : [$0] }
+    pair.inject(request(to: pair, nominating: true), key: pair.other.credentials.password, from: victim, to: here)
+    for code in [nil, 400, 401, 487] {
+      pair.inject(answer(of: pair, errorCode: code), key: key, from: victim, to: here)
+      #expect(!pair.other.agent.isValidated(victim))
+      #expect(pair.other.events == [.connected])
+    }
+  }
+
+  @Test func roleConflictWithIntegrityValidatesTheAddress() {
+    let pair = ICEPair.connected()
+    let (elsewhere, here) = (address("10.0.0.9"), pair.other.addresses[0])
+    pair.path = { $0.destination == elsewhere ? [] : [$0] }
+    pair.inject(request(to: pair, nominating: true), key: pair.other.credentials.password, from: elsewhere, to: here)
+    pair.inject(
+      answer(of: pair, errorCode: 487), key: pair.one.credentials.password, from: elsewhere, to: here)
+    #expect(pair.other.agent.selected?.remote == elsewhere)
+  }
+
   /// The answer to the last check that the lite agent has sent.
-  private func answer(of pair: ICEPair) -> STUNMessage {
+  private func answer(of pair: ICEPair, errorCode: Int? = nil) -> STUNMessage {
     let check = pair.requests(fromOne: false).last?.message
-    return STUNMessage(.success, check?.transaction ?? .init(high: 0, low: 0))
+    var answer = STUNMessage(errorCode == nil ? .success : .failure, check?.transaction ?? .init(high: 0, low: 0))
+    answer.errorCode = errorCode
+    return answer
   }
 
   /// A lite agent counts as consent only what comes on its path.

@@ -160,6 +160,42 @@ import Testing
     #expect(try #require(pair.server.path) == (pair.serverAddress, pair.clientAddress), "a repetition is not new")
   }
 
+  /// Checks under a foreign source address, and a ClientHello; then checks from as many other addresses as are remembered.
+  @Test func handshakeGoesToAForgedAddressWithinTheLimit() throws {
+    let (pair, victim) = (try PeerPair(), address("203.0.113.7"))
+    var (now, received, sent) = (pair.now, 0, 0)
+    let out = Bytes(capacity: 1_600)
+    func give(_ datagram: Bytes, from source: SocketAddress) {
+      if source == victim { received += datagram.count }
+      pair.server.handle(datagram, from: source, to: pair.serverAddress, at: now)
+      while let transmit = pair.server.poll(into: out.writable, at: now) {
+        if transmit.destination == victim { sent += transmit.count }
+      }
+    }
+    func giveCheck(_ number: UInt64, from source: SocketAddress) throws {
+      var check = STUNMessage(.request, .init(high: 1, low: number))
+      check.username = "\(pair.server.localCredentials.ufrag):\(pair.client.localCredentials.ufrag)"
+      (check.controlling, check.usesCandidate) = (1, true)
+      let bytes = Bytes(capacity: 500)
+      bytes.count = try #require(check.write(into: bytes.writable, key: pair.server.localCredentials.password))
+      give(bytes, from: source)
+    }
+    try giveCheck(0, from: victim)
+    let handshake = try DTLSEndpoint(role: .client, certificate: try Certificate.shared())
+    handshake.start(at: now)
+    let hello = Bytes(capacity: 1_600)
+    hello.count = try #require(handshake.poll(into: hello.writable))
+    give(hello, from: victim)
+    #expect(pair.server.path?.remote == victim)
+    for number in 1...8 as ClosedRange<UInt64> { try giveCheck(number, from: address("198.51.100.\(number)")) }
+    for _ in 0..<300 {
+      now += .milliseconds(100)
+      pair.server.handleTimeout(at: now)
+      give(Bytes([0]), from: address("198.51.100.99"))  // nothing that is understood: only lets the server send
+    }
+    #expect(sent <= 3 * received)
+  }
+
   @Test func mediaMovesThePath() throws {
     let far = address("10.0.0.3", 6_000)
     let pair = try reachedOnBoth(far)

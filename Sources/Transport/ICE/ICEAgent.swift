@@ -114,7 +114,7 @@ package struct ICEAgent {
     self.now = now
     guard !isOver, let message = try? STUNMessage(parsing: bytes) else { return }
     if role == .lite, message.kind == .success || message.kind == .failure {
-      return handleValidation(message, from: source, to: destination)
+      return handleValidation(message, bytes, from: source, to: destination)
     }
     switch message.kind {
     case .request: handleRequest(message, bytes, from: source, to: destination)
@@ -145,7 +145,7 @@ package struct ICEAgent {
     answer.mappedAddress = source
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
-      proven.checkArrived(on: (destination, source), using: &random, at: now)
+      proven.checkArrived(on: (destination, source), keeping: selected, using: &random, at: now)
       proven.received(bytes.count, on: (destination, source))
       authenticated += 1
       if selected == nil || request.usesCandidate && proven.isValidated((destination, source)) {
@@ -159,12 +159,15 @@ package struct ICEAgent {
     }
   }
 
-  /// Lite: a response to a check of ours. The transaction id alone shows that our check has arrived there: it cannot be
-  /// guessed, so an error is as good an answer as a success.
+  /// Lite: a response to a check of ours. Only the other end makes one with integrity, so an error (487, role conflict) shows
+  /// as well as a success that our check has arrived there. A response without integrity shows nothing: STUN servers and
+  /// other WebRTC clients answer every check with its transaction id, as with 400 and 401 (RFC 8489, 9.1.3).
   private mutating func handleValidation(
-    _ answer: STUNMessage, from source: SocketAddress, to destination: SocketAddress
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
   ) {
-    guard proven.answerArrived(answer.transaction, on: (destination, source)) else { return }
+    guard let remote, answer.verify(bytes, key: remote.password),
+      proven.answerArrived(answer.transaction, on: (destination, source))
+    else { return }
     authenticated += 1
     guard let nominated, nominated == (destination, source) else { return }
     select(destination, source)
@@ -178,6 +181,9 @@ package struct ICEAgent {
 
   /// Lite: whether what we send to that address has been shown to arrive at the other end.
   package func isValidated(_ remote: SocketAddress) -> Bool { proven.isValidated(remote) }
+
+  /// Lite: the transactions of our checks to that address that have not been answered.
+  func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] { proven.questions(to: remote) }
 
   /// Lite: a datagram other than STUN has come; counts towards what an unvalidated pair may be sent.
   mutating func received(_ count: Int, from source: SocketAddress, to destination: SocketAddress) {
@@ -333,6 +339,8 @@ package struct ICEAgent {
     while !replies.isEmpty {
       let reply = replies.removeFirst()
       guard let count = reply.message.write(into: out, key: local.password) else { continue }
+      // Smaller than three times its request, so it is always admitted.
+      if role == .lite { proven.sent(count, on: (reply.source, reply.destination)) }
       return Transmit(count: count, source: reply.source, destination: reply.destination)
     }
     guard !isOver, let remote else { return nil }

@@ -3,7 +3,7 @@ import KoineBase
 /// Pairs on which good checks have come to a lite agent, each for as long as that is consent (30 s).
 ///
 /// A good check says who sends, but its source address may be forged. A pair is *validated* once the other end has shown that
-/// it receives there what we send: it answers a check of ours, which carries a transaction id that cannot be guessed, or the
+/// it receives there what we send: it answers a check of ours, whose transaction id cannot be guessed, with integrity, or the
 /// DTLS handshake completes on it. Until then it gets at most three times the bytes that came from it (as RFC 9000, 8.1).
 struct ProvenPairs {
   struct Pair {
@@ -16,6 +16,10 @@ struct ProvenPairs {
     /// In bytes, while it is not validated.
     fileprivate var received = 0
     fileprivate var sent = 0
+
+    fileprivate func isOn(_ pair: (local: SocketAddress, remote: SocketAddress)?) -> Bool {
+      pair.map { (local, remote) == $0 } ?? false
+    }
   }
 
   /// The check of ours that is to be answered: sent up to three times for each good check that comes.
@@ -36,11 +40,14 @@ struct ProvenPairs {
   init(lifetime: Duration) { self.lifetime = lifetime }
 
   /// A good check has come.
+  /// - Parameter selected: the pair in use. It is never forgotten, because the limit on what it is sent must hold.
   mutating func checkArrived(
-    on pair: (local: SocketAddress, remote: SocketAddress), using random: inout SeededRandom, at now: Tick
+    on pair: (local: SocketAddress, remote: SocketAddress),
+    keeping selected: (local: SocketAddress, remote: SocketAddress)?,
+    using random: inout SeededRandom, at now: Tick
   ) {
     let lifetime = lifetime
-    pairs.removeAll { ($0.local, $0.remote) != pair && now - $0.checked >= lifetime }
+    pairs.removeAll { !$0.isOn(pair) && !$0.isOn(selected) && now - $0.checked >= lifetime }
     let known = index(pair)
     var entry =
       known.map { pairs.remove(at: $0) }
@@ -52,7 +59,9 @@ struct ProvenPairs {
       if entry.question.left == 0 { entry.question.next = now }
       entry.question.left = Question.attempts
     }
-    if pairs.count == Self.limit { pairs.removeFirst() }
+    if pairs.count == Self.limit, let oldest = pairs.firstIndex(where: { !$0.isOn(selected) }) {
+      pairs.remove(at: oldest)
+    }
     pairs.append(entry)
   }
 
@@ -88,6 +97,11 @@ struct ProvenPairs {
     return pairs[index].checked
   }
 
+  /// The transactions of our checks to that address that have not been answered.
+  func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] {
+    pairs.filter { $0.remote == remote && !$0.isValidated }.map(\.question.transaction)
+  }
+
   // MARK: Bytes
 
   mutating func received(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
@@ -100,9 +114,10 @@ struct ProvenPairs {
     pairs[index].sent &+= count
   }
 
+  /// Whether so many bytes more may go out on the pair. Nothing goes out on a pair that is not known.
   func admits(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) -> Bool {
-    guard let index = index(pair), !pairs[index].isValidated else { return true }
-    return pairs[index].sent + count <= pairs[index].received * Self.amplification
+    guard let index = index(pair) else { return false }
+    return pairs[index].isValidated || pairs[index].sent + count <= pairs[index].received * Self.amplification
   }
 
   // MARK: Our checks
@@ -123,7 +138,7 @@ struct ProvenPairs {
   }
 
   private func index(_ pair: (local: SocketAddress, remote: SocketAddress)) -> Int? {
-    pairs.firstIndex { ($0.local, $0.remote) == pair }
+    pairs.firstIndex { $0.isOn(pair) }
   }
 }
 

@@ -121,6 +121,15 @@ package struct STUNMessage: Hashable, Sendable {
     return message.username?.split(separator: ":", maxSplits: 1).first.map(String.init)
   }
 
+  /// The transaction of a success or an error, without checking anything else.
+  package static func transaction(ofResponse bytes: UnsafeRawBufferPointer) -> TransactionID? {
+    guard let message = try? STUNMessage(parsing: bytes) else { return nil }
+    return switch message.kind {
+    case .success, .failure: message.transaction
+    case .request, .indication: nil
+    }
+  }
+
   // MARK: Writing
 
   /// Writes the message with integrity (if there is a key) and fingerprint.

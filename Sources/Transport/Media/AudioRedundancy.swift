@@ -1,6 +1,6 @@
 import KoineBase
 
-/// Decides how many earlier payloads an audio packet repeats (RFC 2198), from the loss on the path it takes.
+/// Decides how many earlier payloads the packets of one audio stream repeat (RFC 2198), from the loss on the path they take.
 ///
 /// One copy covers losses that come singly, two cover pairs. Copies are kept for some seconds after the loss has gone, and a
 /// path that has not been measured yet gets one.
@@ -15,6 +15,8 @@ struct AudioRedundancy {
   private var level = 1
   private var average = 0.0
   private var until: Tick?
+  /// How many copies packets carry now; 0 before the first.
+  var current: Int { until == nil ? 0 : level }
 
   /// To be asked once for each packet.
   /// - Parameter loss: as measured last, 0...1.

@@ -5,16 +5,17 @@ package enum MediaHold: Sendable, Hashable { case none, video, all }
 
 /// When the other end was last heard, and whether it answers while media is being sent to it.
 ///
-/// Silence counts from the first media packet after the last datagram of the other end, so that a receiver that is sent
-/// nothing owes no answer. Receivers of video report at least once a second; receivers of audio at least check consent every
-/// 5 s, give or take 20 % (RFC 7675).
+/// Silence counts from the first packet, of video or of any media, after the last datagram of the other end, so that a receiver
+/// that is sent nothing owes no answer. Receivers of video report at least once a second; receivers of audio at least check
+/// consent every 5 s, give or take 20 % (RFC 7675).
 struct RemoteActivity {
   static let videoLimit = Duration.seconds(2)
   static let audioLimit = Duration.seconds(6)
 
   private(set) var lastReceived: Tick
   private(set) var hold = MediaHold.none
-  private var unansweredSince: Tick?
+  private var mediaUnansweredSince: Tick?
+  private var videoUnansweredSince: Tick?
 
   init(now: Tick) { lastReceived = now }
 
@@ -25,29 +26,34 @@ struct RemoteActivity {
     return restart()
   }
 
-  mutating func sentMedia(at now: Tick) { if unansweredSince == nil { unansweredSince = now } }
+  mutating func sentMedia(isVideo: Bool, at now: Tick) {
+    if mediaUnansweredSince == nil { mediaUnansweredSince = now }
+    if isVideo, videoUnansweredSince == nil { videoUnansweredSince = now }
+  }
 
   /// Something new is to be sent, for which the other end has asked by signalling.
   /// - Returns: whether `hold` has changed.
   mutating func restart() -> Bool {
-    unansweredSince = nil
+    (mediaUnansweredSince, videoUnansweredSince) = (nil, nil)
     defer { hold = .none }
     return hold != .none
   }
 
   var deadline: Tick? {
-    guard let unansweredSince else { return nil }
     switch hold {
-    case .none: return unansweredSince + Self.videoLimit
-    case .video: return unansweredSince + Self.audioLimit
-    case .all: return nil
+    case .none: videoEnds.sooner(mediaEnds)
+    case .video: mediaEnds
+    case .all: nil
     }
   }
 
+  private var videoEnds: Tick? { videoUnansweredSince.map { $0 + Self.videoLimit } }
+  private var mediaEnds: Tick? { mediaUnansweredSince.map { $0 + Self.audioLimit } }
+
   /// - Returns: whether `hold` has changed.
   mutating func handleTimeout(at now: Tick) -> Bool {
-    guard let deadline, deadline <= now, let unansweredSince else { return false }
-    hold = now - unansweredSince >= Self.audioLimit ? .all : .video
+    guard let deadline, deadline <= now else { return false }
+    hold = mediaEnds.map { $0 <= now } == true ? .all : .video
     return true
   }
 }

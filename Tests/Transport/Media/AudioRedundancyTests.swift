@@ -85,6 +85,31 @@ extension PeerPair {
     #expect(redundancy.copies(atLoss: 0, at: at(35)) == 0)
   }
 
+  /// Two copies cost much for a burst, however many voices share the path.
+  @Test func burstUnderFiveVoicesBringsNoSecondCopy() throws {
+    let pair = try PeerPair.connected(seed: 3)
+    let voices = (0..<5).map { voice in
+      StreamParameters(
+        mid: "a\(voice)", codec: .opus, payloadType: 111, rtxPayloadType: nil, redPayloadType: 113,
+        encodings: [.init(ssrc: 3_000 + UInt32(voice))])
+    }
+    let senders = voices.map { pair.client.addSender($0) }
+    for voice in voices { _ = pair.server.addReceiver(voice, mode: .frames) }
+    var most = 0
+    for number in 0..<400 {
+      pair.link.loss = (200..<215).contains(number) ? 0.4 : 0
+      for sender in senders {
+        pair.client.send(
+          EncodedFrame(
+            codec: .opus, data: Bytes([UInt8](repeating: 7, count: 80)), captured: pair.now,
+            rtpTimestamp: UInt32(number * 960), audioLevel: -30), on: sender, at: pair.now)
+      }
+      pair.run(for: .milliseconds(20))
+      most = max(most, senders.map { pair.client.copies(on: $0) }.max() ?? 0)
+    }
+    #expect(most == 1)
+  }
+
   /// A copy is numbered by its place: where a packet is not known, none stands for what came before it.
   @Test func copiesEndAtAGap() throws {
     var random = SeededRandom(seed: 1)

@@ -1,0 +1,75 @@
+import KoineBase
+import KoineTransport
+import Testing
+
+@testable import KoineRouter
+
+/// Which peer gets a datagram.
+@Suite struct PeerTableTests {
+  private let now = Tick(nanoseconds: 1_000_000_000)
+  private let table = PeerTable()
+  private let router = SocketAddress.loopback(port: 7_000)
+  private let shared = SocketAddress.loopback(port: 20_000)
+
+  /// A participant's seat, and the credentials of its other end.
+  private struct Participant {
+    let seat: Seat
+    let remote: ICECredentials
+  }
+
+  private func participant(seed: UInt64) throws -> Participant {
+    var random = SeededRandom(seed: seed)
+    let certificate = try Certificate.shared()
+    let client = try Peer(
+      configuration: PeerConfiguration(role: .client, certificate: certificate), random: random.fork(), now: now)
+    let peer = try Peer(
+      configuration: PeerConfiguration(role: .server, certificate: certificate), random: random.fork(), now: now)
+    peer.addLocalAddress(router)
+    peer.setRemote(client.localDescription, at: now)
+    return Participant(seat: table.add(peer), remote: client.localCredentials)
+  }
+
+  /// A good check of the participant's comes from `shared`.
+  /// - Returns: the router's own check to that address, if it sends one.
+  private func check(of participant: Participant, number: UInt64) throws -> STUNMessage? {
+    let peer = participant.seat.peer
+    var check = STUNMessage(.request, .init(high: 1, low: number))
+    check.username = "\(peer.localCredentials.ufrag):\(participant.remote.ufrag)"
+    (check.controlling, check.usesCandidate) = (1, true)
+    let datagram = try written(check, key: peer.localCredentials.password)
+    let seat = try #require(table.find(datagram.readable, from: shared))
+    #expect(seat === participant.seat)
+    take(datagram, seat)
+    let out = Bytes(capacity: 1_600)
+    var question: STUNMessage?
+    while let transmit = peer.poll(into: out.writable, at: now) {
+      let sent = try? STUNMessage(parsing: UnsafeRawBufferPointer(rebasing: out.writable[..<transmit.count]))
+      if let sent, sent.kind == .request { question = sent }
+    }
+    return question
+  }
+
+  private func written(_ message: STUNMessage, key: String) throws -> Bytes {
+    let bytes = Bytes(capacity: 500)
+    bytes.count = try #require(message.write(into: bytes.writable, key: key))
+    return bytes
+  }
+
+  private func take(_ datagram: Bytes, _ seat: Seat) {
+    seat.peer.handle(datagram, from: shared, to: router, at: now)
+    table.bind(seat, to: shared, at: now)
+  }
+
+  /// Ana had the address; Ben has it now; Mallory sends checks of her own under it, which only Ben's program receives.
+  @Test func answerFromAnAddressInUseGoesToThePeerThatAsked() throws {
+    let (ana, ben, mallory) = (try participant(seed: 1), try participant(seed: 2), try participant(seed: 3))
+    _ = try check(of: ana, number: 1)
+    let question = try #require(try check(of: ben, number: 2))
+    for number in 3...20 as ClosedRange<UInt64> { _ = try check(of: mallory, number: number) }
+    let answer = try written(STUNMessage(.success, question.transaction), key: ben.remote.password)
+    let seat = try #require(table.find(answer.readable, from: shared))
+    #expect(seat === ben.seat)
+    take(answer, seat)
+    #expect(table.find(Bytes([128, 0]).readable, from: shared) === ben.seat, "the address is Ben's")
+  }
+}
