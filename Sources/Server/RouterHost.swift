@@ -46,7 +46,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     logger = configuration.logger
-    // With a name, so that a pass of the server's own is checked by this key alone, and a stranger's token is not.
+    // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
     self.ownKey = ownKey
     currentAuthorization = Lock(Authorization(configuration.access, ownKey))
@@ -402,8 +402,15 @@ extension Authorization {
     self =
       switch access {
       case .open: .embedded
-      case .keys(let keys): .tokens(trusting: .keys(keys + [try? ownKey?.verificationKey].compactMap(\.self)))
+      case .keys(let keys): .tokens(trusting: .keys(keys + Self.ownKeys(ownKey)))
       }
+  }
+
+  /// None, or one, which leaves all places of tokens without a `kid` to the keys of `Access`.
+  private static func ownKeys(_ key: SigningKey?) -> [VerificationKey] {
+    guard var own = try? key?.verificationKey else { return [] }
+    own.needsKeyID = true
+    return [own]
   }
 }
 
