@@ -42,7 +42,7 @@ extension Router {
       let seat = try makeSeat(for: join.description, connection.dialect, at: now)
       offerResumption(on: connection)
       connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
-      if !configuration.pacesHistory, let coming = connection.comingHistory {
+      if !configuration.pacesPages, let coming = connection.comingHistory {
         connection.comingHistory = nil
         postWholeHistory(coming, to: connection)
       }

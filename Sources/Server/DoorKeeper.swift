@@ -54,8 +54,11 @@ final class DoorKeeper: Sendable {
     var swept = NIODeadline.uptimeNanoseconds(0)
   }
 
-  /// Bytes of the answers to one network's joins, with the history of the rooms: at once, then a second. Beyond, pages of
-  /// history wait.
+  /// Of a network's joins, so many may have their credentials refused: the burst and the rate alike. More of its credentials
+  /// are not checked.
+  private static let refusableJoins = 0.5
+  /// Bytes of the answers to one network's joins, with the history of the rooms, and of messages that are repeated after a
+  /// resumption: at once, then a second. Beyond, pages of them wait.
   private static let answerBurst = 32.0 * 1024 * 1024
   private static let answersPerSecond = 4.0 * 1024 * 1024
   private static let sweepInterval = TimeAmount.seconds(10)

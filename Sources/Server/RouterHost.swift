@@ -10,7 +10,8 @@ import Logging
 /// Where a connection's messages go. Called on the network loop: must return at once.
 protocol SignalOutlet: AnyObject, Sendable {
   func send(_ message: SharedMessage)
-  func send(_ answer: BrowserAnswer)
+  /// - Parameter page: that the answer ends.
+  func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?)
   /// Closes the connection once everything sent before has been written.
   func close()
 }
@@ -101,7 +102,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
-    routerConfiguration.pacesHistory = true
+    routerConfiguration.closeLine = { [weak self] in self?.close(afterTurn: $0) }
+    routerConfiguration.pacesPages = true
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -292,13 +294,14 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     router.handleArrivals(by: crew, at: now)
     // What everybody is told comes out once for each, one after the other.
     var last: SharedMessage?
-    while let (connection, message) = router.pollMessage() {
+    while let outgoing = router.pollOutgoing() {
+      let (connection, message) = (outgoing.line, outgoing.message)
       note(message, on: connection)
       if let browser = browsers[connection] {
         hear(message, to: browser, at: now)
       } else {
-        if message.hasMoreHistory {
-          lines[connection]?.outlet.send(shared(message, for: connection))
+        if message.hasMoreHistory || outgoing.endsPage != nil {
+          lines[connection]?.outlet.send(shared(message, for: connection, endOf: page(outgoing)))
           continue
         }
         let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
@@ -318,13 +321,27 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   /// Where more history follows, the next page is sent once this one has been written.
-  func shared(_ message: ServerMessage, for connection: ConnectionID) -> SharedMessage {
-    guard message.hasMoreHistory else { return SharedMessage(message) }
-    return SharedMessage(message) { [weak self] in
+  func shared(
+    _ message: ServerMessage, for connection: ConnectionID, endOf page: RepeatedPage? = nil
+  ) -> SharedMessage {
+    guard message.hasMoreHistory else { return SharedMessage(message, endOf: page) }
+    return SharedMessage(message, endOf: page) { [weak self] in
       self?.post { [weak self] in
         guard let self else { return }
         router?.historyWritten(on: connection)
         endTurn(at: now)
+      }
+    }
+  }
+
+  private func page(_ outgoing: Outgoing) -> RepeatedPage? {
+    outgoing.endsPage.map { bytes in
+      RepeatedPage(bytes: bytes) { [weak self] in
+        self?.post { [weak self] in
+          guard let self else { return }
+          router?.pageWritten(on: outgoing.line)
+          endTurn(at: now)
+        }
       }
     }
   }

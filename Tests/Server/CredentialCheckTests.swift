@@ -16,11 +16,21 @@ import Testing
     private struct State {
       var messages: [ServerMessage] = []
       var isClosed = false
+      var onMessage: (@Sendable (ServerMessage) -> Void)?
     }
     private let state = Lock(State())
 
-    func send(_ message: SharedMessage) { state.withLock { $0.messages.append(message.message) } }
-    func send(_ answer: BrowserAnswer) {}
+    /// - Parameter handler: called on the network loop.
+    func onMessage(_ handler: @escaping @Sendable (ServerMessage) -> Void) { state.withLock { $0.onMessage = handler } }
+
+    func send(_ message: SharedMessage) {
+      let handler = state.withLock { state in
+        state.messages.append(message.message)
+        return state.onMessage
+      }
+      handler?(message.message)
+    }
+    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) {}
     func close() { state.withLock { $0.isClosed = true } }
 
     var messages: [ServerMessage] { state.withLock { $0.messages } }

@@ -235,6 +235,25 @@ private final class DeafSocket: ChannelOutboundHandler {
     socket.letGo()
   }
 
+  @Test func pageThatIsSaidAgainIsChargedAndTheNextWaits() {
+    let (charged, followed) = (Lock<[Int]>([]), Lock(0))
+    let outlet = ChannelOutlet(channel: channel, limit: 1 << 20) { bytes in
+      charged.withLock { $0.append(bytes) }
+      return .seconds(2)
+    }
+    let page = RepeatedPage(bytes: 1_000) { followed.withLock { $0 += 1 } }
+    outlet.send(SharedMessage(.pong(1)))
+    outlet.send(SharedMessage(.pong(2), endOf: page))
+    outlet.send(BrowserAnswer(number: 1, sdp: ""), endOf: page)
+    channel.embeddedEventLoop.run()
+    #expect(charged.withLock { $0 } == [1_000, 1_000])
+    socket.letGo()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(followed.withLock { $0 } == 0)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(followed.withLock { $0 } == 2)
+  }
+
   @Test func aRoomThatDoesNotFitIntoAMessageIsRefused() throws {
     let outlet = ChannelOutlet(channel: channel, limit: 2_048)
     let participants = (0..<50).map { Participant(id: "\($0)", name: String(repeating: "x", count: 60)) }

@@ -15,7 +15,7 @@ import Testing
     private let answers = Lock(0)
 
     func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
-    func send(_ answer: BrowserAnswer) { answers.withLock { $0 += 1 } }
+    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) { answers.withLock { $0 += 1 } }
     func close() {}
 
     var counted: Int { told.withLock { $0.count { $0.isCounted } } + answers.withLock { $0 } }
