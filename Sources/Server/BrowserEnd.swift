@@ -238,6 +238,7 @@ extension Media {
   fileprivate func isIn(_ medium: MediaDescription) -> Bool {
     medium.knownFormats.contains {
       $0.payloadType == payloadType && $0.codec.rawValue == codec && $0.rtxPayloadType == rtxPayloadType
+        && $0.redPayloadType == redPayloadType
     }
   }
 

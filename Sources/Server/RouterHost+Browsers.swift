@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineTransport
 import Logging
 
 // Browsers: what they say is translated for the router, and their lines may break.
@@ -38,8 +39,17 @@ extension RouterHost {
     case .join(let join, _) where checked.verdict?.failure != nil:
       // Its offer has not been read; the router only refuses.
       route(.join(join), checked.verdict, on: browser.id, at: now)
+    case .offer where !mayOffer(checked.offer, of: browser, at: now):
+      tell(.message(.failed(request: nil, Failure(.tooMany, "too many media offered in a short time"))), to: browser)
     default: carryOut(browser.end.take(message, offer: checked.offer), checked.verdict, of: browser, at: now)
     }
+  }
+
+  private func mayOffer(
+    _ offer: Result<SessionDescription, SDPError>?, of browser: Browser, at now: Tick
+  ) -> Bool {
+    guard case .success(let description) = offer else { return true }  // it is refused for another reason
+    return router?.takeOffer(media: description.media.count, on: browser.id, at: now) ?? false
   }
 
   private func hear(from browser: Browser, isCounted: Bool) {

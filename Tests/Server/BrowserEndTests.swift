@@ -157,6 +157,20 @@ import Testing
     #expect(answer.media[0].takesFeedback("transport-cc", on: 63))
   }
 
+  /// RFC 3264, section 6.1: an answer names formats of its offer only.
+  @Test func answerNamesNoRedundantFormatThatALaterOfferDoesNotHave() throws {
+    let plain = Offers.medium("0", "audio", "sendonly")
+    let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111"].joined(separator: "\n") + "\n"
+    let redundant = (plain + red).replacing(" 111", with: " 111 63", maxReplacements: 1)
+    let send = #"[{"mid":"0","id":"mic","kind":"microphone"}]"#
+    _ = end.take(try Offers.message(1, [redundant], send: send))
+    let first = try publication(end.hear(joined))
+    #expect(try answers(end.hear(.accepted(request: first.request))).first?.media[0].formats == ["111", "63"])
+    let second = try publication(end.take(try Offers.message(2, [plain], send: send)))
+    #expect(second.tracks.first?.media?.redPayloadType == nil)
+    #expect(try answers(end.hear(.accepted(request: second.request))).first?.media[0].formats == ["111"])
+  }
+
   @Test func whatIsRefusedIsNotSent() throws {
     _ = end.take(
       try Offers.message(
