@@ -31,7 +31,6 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// Closed at the end of the turn, when their last messages have been sent.
   private var closingLines: [ConnectionID] = []
   let checker = CredentialChecker()
-  var refusedCredentials = RefusedCredentials()
   var browsers = LineTable<Browser>()
   var stays = Stays()
   private var crew: Crew?
@@ -97,9 +96,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
-    routerConfiguration.authorization = Authorization(
-      check: { [currentAuthorization] in currentAuthorization.withLock { $0 }.check($0) },
-      checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
+    routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
     routerConfiguration.closeLine = { [weak self] in self?.close(afterTurn: $0) }
@@ -171,18 +168,15 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   /// - Parameters:
   ///   - isBrowser: whether it describes its media by SDP.
-  ///   - address: of the client, without the port.
-  ///   - pass: what the connection counts by, while it is open and while it is lost.
-  func open(
-    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String = "", pass: DoorKeeper.Pass? = nil
-  ) -> ConnectionID {
+  ///   - pass: what the connection counts by, while it is open and while it is lost; nil: by nothing.
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass? = nil) -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
         return number
       })
     post { [self] in
-      lines[connection] = ClientLine(outlet: outlet, visitor: DoorKeeper.visitor(address), pass: pass)
+      lines[connection] = ClientLine(outlet: outlet, pass: pass, at: now)
       if isBrowser { browsers.open(connection) }
       router?.open(connection, at: now)
     }
@@ -351,7 +345,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
     switch message {
     // A further join is refused, and must not rename the stay.
-    case .join(let join) where stays[connection] == nil:
+    case .join(let join) where !stays.hasJoined(connection):
       stays.begin(
         logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
     case .resumeConversation(let key, _): stays.move(key, to: connection)
@@ -364,9 +358,12 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     case .resumable(let key, _): stays.setKey(key, on: connection)
     case .resumed: stays[connection]?.info("connection taken up again")
     case .joined(let joined):
+      stays.joined(connection)
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure) where failure.code != .unknownConversation:
-      let logger = stays.end(on: connection) ?? logger.with(["connection": "\(connection.value)"])
+      // It may be a registration's, or another join's, of a participant who stays.
+      let stay = stays.hasJoined(connection) ? stays[connection] : stays.end(on: connection)
+      let logger = stay ?? logger.with(["connection": "\(connection.value)"])
       let pass = lines[browsers[connection]?.line ?? connection]?.pass
       // The first, the tenth, the hundredth … of an address within a minute.
       guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { break }
@@ -415,6 +412,12 @@ extension RouterLimits {
 }
 
 extension Authorization {
+  /// Each message with a credential comes to the router with its verdict (`RouterHost.begin`). One that came without is refused:
+  /// it must not be checked on the network loop.
+  fileprivate static let fromVerdicts = Authorization(
+    check: { _ in .failure(Failure(.internal, "the credential has not been checked")) },
+    checkIdentity: { _ in .failure(Failure(.internal, "the credential has not been checked")) })
+
   fileprivate init(_ access: ServerConfiguration.Access, _ ownKey: SigningKey?) {
     self =
       switch access {

@@ -167,6 +167,21 @@ import Testing
     await host.stop()
   }
 
+  @Test func refusedRegistrationEndsNoStay() async throws {
+    _ = try await host.start()
+    let (line, _) = try await join(Ear(), room: "innocent")
+    let forged = Register(identity: "ben", name: "Ben", credential: "a.b.c")
+    host.authorization = Authorization(
+      check: { _ in .success(.open) }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+    host.take(.success(.register(forged)), on: line)
+    host.take(.success(.join(Self.join("guilty"))), on: line)
+    host.take(.success(.leave(reason: nil)), on: line)
+    _ = try await settle()
+    #expect(
+      logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
+    await host.stop()
+  }
+
   @Test func refusalsOfOneAddressAreLoggedByPowersOfTen() async throws {
     _ = try await host.start()
     for _ in 0..<2 { _ = try await join(Ear(), room: "a", from: "192.0.2.9") }
