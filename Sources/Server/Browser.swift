@@ -39,7 +39,7 @@ enum BrowserWord: CountedMessage {
   var weight: Int {
     switch self {
     case .message(let message): message.weight
-    case .answer(let answer): answer.sdp.utf8.count + 128
+    case .answer(let answer): answer.weight
     }
   }
 }

@@ -36,6 +36,9 @@ final class BrowserEnd {
     var open: [Int: String] = [:]
   }
 
+  /// What a medium takes in an answer, in bytes, about: some 30 attributes.
+  private static let answeredMediumWeight = 1_536
+
   private let sessionID: String
   private var version: UInt64 = 1
   private var local: Description?
@@ -214,10 +217,16 @@ final class BrowserEnd {
     guard let done = exchange, done.open.isEmpty, let local else { return [] }
     exchange = nil
     version += 1
-    let answer = SessionDescription(
-      answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
-      receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
-    var actions = [Action.answer(BrowserAnswer(number: done.number, sdp: answer.text))]
+    let (receiving, sending) = (sent.mapValues(\.media), wanted.compactMapValues(\.media))
+    let answer = BrowserAnswer(number: done.number, weight: 1_024 + done.offer.media.count * Self.answeredMediumWeight)
+    {
+      [sessionID, version] in
+      SessionDescription(
+        answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
+        receiving: receiving, sending: sending
+      ).text
+    }
+    var actions = [Action.answer(answer)]
     if let (offer, description) = waiting {
       waiting = nil
       actions += begin(offer, description)

@@ -1,3 +1,4 @@
+import KoineBase
 import KoineRouter
 import KoineSignaling
 import KoineTransport
@@ -276,7 +277,12 @@ import Testing
       return ([head, "a=mid:\(number)", "a=recvonly", "a=rtcp-mux"] + feedback + lines).joined(separator: "\n") + "\n"
     }
     let most = SessionDescription.Limits.joined.media
-    let answer = try #require(try answers(end.take(try Offers.message(2, (0..<most).map(medium)))).first)
+    let message = try Offers.message(2, (0..<most).map(medium))
+    guard case .offer(let offer) = message else { return }
+    let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) }
+    var actions: [BrowserEnd.Action] = []
+    #expect(ReadingSteps.count { actions = end.take(message, offer: read) } == 0, "the answer is written elsewhere")
+    let answer = try #require(try answers(actions).first)
     #expect(answer.media.count == most)
     #expect(answer.media.allSatisfy { $0.formats.count == 8 })
     #expect(answer.media.reduce(0) { $0 + $1.attributes.count } <= most * 45)

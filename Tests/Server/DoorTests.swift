@@ -269,7 +269,7 @@ private final class DeafSocket: ChannelOutboundHandler {
     let page = RepeatedPage(bytes: 1_000) { followed.withLock { $0 += 1 } }
     outlet.send(SharedMessage(.pong(1)))
     outlet.send(SharedMessage(.pong(2), endOf: page))
-    outlet.send(BrowserAnswer(number: 1, sdp: ""), endOf: page)
+    outlet.send(BrowserAnswer(number: 1, weight: 1) { "" }, endOf: page)
     channel.embeddedEventLoop.run()
     #expect(charged.withLock { $0 } == [1_000, 1_000])
     socket.letGo()
