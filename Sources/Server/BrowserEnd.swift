@@ -218,9 +218,8 @@ final class BrowserEnd {
     exchange = nil
     version += 1
     let (receiving, sending) = (sent.mapValues(\.media), wanted.compactMapValues(\.media))
-    let answer = BrowserAnswer(number: done.number, weight: 1_024 + done.offer.media.count * Self.answeredMediumWeight)
-    {
-      [sessionID, version] in
+    let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
+    let answer = BrowserAnswer(number: done.number, weight: weight) { [sessionID, version] in
       SessionDescription(
         answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
         receiving: receiving, sending: sending

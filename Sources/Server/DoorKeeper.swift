@@ -70,9 +70,11 @@ final class DoorKeeper: Sendable {
   private static let refusalInterval = TimeAmount.minutes(1)
 
   private let limits: ServerLimits
+  /// Whether it counts the clients of a listener that only this machine reaches.
+  private let isInside: Bool
   private let state = Lock(State())
 
-  init(limits: ServerLimits) { self.limits = limits }
+  init(limits: ServerLimits, isInside: Bool = false) { (self.limits, self.isInside) = (limits, isInside) }
 
   /// One connection's permission to be here, while it is open and while it is lost and may return. Given back once.
   final class Pass: Sendable {
@@ -93,6 +95,9 @@ final class DoorKeeper: Sendable {
     }
 
     deinit { giveBack() }
+
+    /// Whether its client came in by a listener that only this machine reaches: no stranger.
+    var isInside: Bool { keeper.isInside }
 
     func takeMessage(at now: NIODeadline = .now()) -> Bool { keeper.take(\.messages, from: networks, at: now.tick) }
 

@@ -32,7 +32,7 @@ extension RouterHost {
     if let failure = refusal(of: check, on: line, at: now) {
       return handle(message, check.refused(failure), on: line, at: now)
     }
-    let isQueued = checker.submit(to: check.queue) { [self] in
+    let isQueued = checker.submit(to: client.pass?.isInside == true ? .participants : check.queue) { [self] in
       let result = check.run(authorization)
       if check.countsForAddress, result.verdict?.failure == nil { client.pass?.credentialAccepted() }
       post { [self] in

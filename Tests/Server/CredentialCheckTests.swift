@@ -179,6 +179,24 @@ import Testing
     await host.stop()
   }
 
+  /// A server's own recorder comes in by the listener that only its machine reaches.
+  @Test func joinFromInsideDoesNotWaitBehindStrangers() async throws {
+    let gatekeeper = Gatekeeper(isHeld: true)
+    try await start(gatekeeper)
+    let strangers = (0..<CredentialChecker.limit + 2).map { _ in Inbox() }
+    for inbox in strangers { join("forged", on: host.open(inbox, isBrowser: false)) }
+    let keeper = DoorKeeper(limits: ServerLimits(), isInside: true)
+    let (recorder, pass) = (Inbox(), try #require(keeper.enter(from: "127.0.0.1")))
+    join("good", on: host.open(recorder, isBrowser: false, pass: pass))
+    _ = await host.statistics()
+    #expect(strangers.contains { $0.refusals == [.tooMany] }, "the strangers' queue is full")
+    gatekeeper.letGo(2)
+    try await until { recorder.joined != nil }
+    gatekeeper.letGo(strangers.count)
+    await settle()
+    await host.stop()
+  }
+
   private func keeper(joins: Double) -> DoorKeeper {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (joins, 0.001)
