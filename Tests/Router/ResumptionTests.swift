@@ -116,6 +116,38 @@ struct ResumptionTests {
     #expect(poll().filter { $0.line == third }.map(\.endsPage) == [nil], "all has been said again")
   }
 
+  /// It could only be told the rest with a gap.
+  @Test func clientThatMissesMoreThanIsKeptWhileItReadsIsClosed() throws {
+    let closed = Lock<[ConnectionID]>([])
+    router.configuration.closeLine = { line in closed.withLock { $0.append(line) } }
+    router.configuration.pacesPages = true
+    router.configuration.limits.dataByteBurst = 100_000_000
+    let key = try joinTea(on: old)
+    _ = try joinTea(on: new)
+    let payload = [UInt8](repeating: 7, count: 60_000)
+    func say(_ count: Int) {
+      for number in 0..<count {
+        router.handle(.data(DataMessage(topic: "t", payload: payload, id: "\(number)")), on: new, at: now)
+      }
+      _ = poll()
+    }
+    say(10)
+    let third = ConnectionID(3)
+    router.open(third, at: now)
+    router.handle(.resumeConversation(key: key.key, heard: key.heard + 1), on: third, at: now)
+    #expect(poll().contains { $0.line == third && $0.endsPage != nil })
+    say(200)
+    #expect(closed.withLock { $0 } == [old])
+    router.pageWritten(on: third)
+    #expect(!poll().contains { $0.line == third })
+    #expect(closed.withLock { $0 } == [old, third])
+    router.lose(third, at: now)
+    let fourth = ConnectionID(4)
+    router.open(fourth, at: now)
+    router.handle(.resumeConversation(key: key.key, heard: key.heard + 1), on: fourth, at: now)
+    #expect(poll().map(\.message.code) == [.unknownConversation])
+  }
+
   @Test func lineThatTheClientHasLeftIsClosed() throws {
     let closed = Lock<[ConnectionID]>([])
     router.configuration.closeLine = { line in closed.withLock { $0.append(line) } }
