@@ -28,6 +28,8 @@ extension Authorization {
           }
           var grants = Grants(admission)
           grants.replacesNamesakes = trust.isAnybody
+          // A key may be bound to one kind of token: its bearers must not become participants of another kind.
+          if !trust.isAnybody { grants.kind = credential.kind.rawValue }
           return .success(grants)
         }
       },

@@ -18,6 +18,9 @@ package struct Budget: Sendable {
     return true
   }
 
+  /// Gives back what was taken for something that does not count after all.
+  package mutating func giveBack(_ amount: Double = 1) { left = min(burst, left + amount) }
+
   package func holds(_ amount: Double = 1, at now: Tick) -> Bool { filling(at: now) >= amount }
 
   /// Whether nothing of what was taken before counts any more.

@@ -106,7 +106,7 @@ struct Serve: AsyncParsableCommand {
     let desk = Lock<RecordingDesk?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingDesk.names : RecordingDesk.namesOfFiles
-      configuration.attendant = Attendant(names: names) { word in desk.withLock { $0 }?.hear(word) }
+      configuration.attendant = Attendant(names: names) { word in desk.withLock { $0 }?.hearLater(word) }
     }
     do {
       let server = try await Server.start(configuration)

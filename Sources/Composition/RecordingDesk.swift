@@ -51,8 +51,16 @@ public final class RecordingDesk: Sendable {
     var starts: [String: [Tick]] = [:]
     /// When a live stream failed, by room.
     var failures: [String: Tick] = [:]
+    /// Refused recordings of all rooms, and when the first of them was.
+    var refusals: (count: Int, since: Tick?) = (0, nil)
+    /// Words that wait for `queue`.
+    var waiting = 0
   }
 
+  /// Words that wait for the desk at most, when they come by `hearLater`. Beyond it they are dropped.
+  static let waitingLimit = 1_024
+  /// Of so long, the first, tenth, hundredth … refusal is logged.
+  private static let refusalInterval = Duration.seconds(60)
   /// After a live stream has failed, the room's next one is refused for so long: failures tell which servers answer.
   static let pauseAfterFailure = Duration.seconds(10)
 
@@ -61,6 +69,7 @@ public final class RecordingDesk: Sendable {
   private let credential: @Sendable (_ room: String) throws -> String
   private let say: @Sendable (Attendant.Answer) -> Void
   private let log: @Sendable (String) -> Void
+  private let queue = DispatchQueue(label: "koine.recordings")
   private let state = Lock(State())
 
   /// - Parameters:
@@ -76,7 +85,24 @@ public final class RecordingDesk: Sendable {
     (self.rules, self.world, self.credential, self.say, self.log) = (rules, world, credential, say, log)
   }
 
-  /// What somebody in a room has said to the desk. From any thread; returns at once.
+  /// As `hear`, on a thread of the desk's own: for a network loop, which must not wait for the disk or the log.
+  public func hearLater(_ word: Attendant.Word) {
+    let isAccepted = state.withLock { state in
+      guard state.waiting < Self.waitingLimit else { return false }
+      state.waiting += 1
+      return true
+    }
+    guard isAccepted else { return }
+    queue.async { [self] in
+      state.withLock { $0.waiting -= 1 }
+      hear(word)
+    }
+  }
+
+  /// Returns once all that came by `hearLater` has been handled; for tests.
+  func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
+
+  /// What a participant has said to the desk. From any thread. Looks at the disk and writes to the log.
   public func hear(_ word: Attendant.Word) {
     switch word.topic {
     case RoomWord.stop:
@@ -117,10 +143,25 @@ public final class RecordingDesk: Sendable {
       }
       recording.start()
     } catch {
-      log("does not record \(LogText(room)): \(error)")
+      if let count = countRefusal() {
+        log("does not record \(LogText(room)): \(error)" + (count > 1 ? "; \(count) refusals within a minute" : ""))
+      }
       let words = RecorderWords(.failed)
       say(.init(Array(words.text.utf8), as: kind, to: word.sender, stands: false, in: room))
     }
+  }
+
+  /// - Returns: how many there have been within a minute, where that is to be logged.
+  private func countRefusal() -> Int? {
+    guard let now else { return 1 }
+    let count = state.withLock { state in
+      if state.refusals.since.map({ now - $0 >= Self.refusalInterval }) ?? true { state.refusals = (0, now) }
+      state.refusals.count += 1
+      return state.refusals.count
+    }
+    var tens = 1
+    while tens < count { tens *= 10 }
+    return tens == count ? count : nil
   }
 
   private var now: Tick? { world()?.backend.scheduler.now }

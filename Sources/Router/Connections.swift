@@ -10,6 +10,9 @@ final class Connection: LineHolder {
   /// How its client's peer names things.
   var dialect = Dialect.koine
   var conversation = Conversation<ServerMessage>()
+  /// After a resumption: the number of the next message that is said again. What the router says before the last of them has
+  /// been sent follows it. nil: nothing is left to be said again.
+  var repeating: Int?
 
   /// What of the room's history its client has not been sent; and the same of a `joined` that has not been sent itself.
   private(set) var history: HistoryCursor?

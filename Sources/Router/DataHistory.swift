@@ -15,25 +15,31 @@ struct DataHistory {
     var persistentBytes = 8 * 1024 * 1024
   }
 
+  struct Addressee: Hashable {
+    let id: String
+    /// Of the credential that names the id, as `Grants.kind`; nil: of any.
+    var kind: String?
+  }
+
   struct Kept {
     let data: KeptData
     let received: Tick
     /// nil: never.
     let expires: Tick?
     /// nil: for everybody.
-    let recipients: [String]?
+    let recipients: [Addressee]?
     /// Only those get it who were in the room before and come back.
     let isForReturning: Bool
     let size: Int
 
     init(
-      _ message: ReceivedData, received: Tick, expires: Tick? = nil, recipients: [String]? = nil,
+      _ message: ReceivedData, received: Tick, expires: Tick? = nil, recipients: [Addressee]? = nil,
       isForReturning: Bool = false
     ) {
       data = KeptData(message)
       (self.received, self.expires) = (received, expires)
       (self.recipients, self.isForReturning) = (recipients, isForReturning)
-      size = message.writtenSize + (recipients?.reduce(0) { $0 + $1.utf8.count + 16 } ?? 0)
+      size = message.writtenSize + (recipients?.reduce(0) { $0 + $1.id.utf8.count + 32 } ?? 0)
     }
 
     var order: UInt64 { data.message.order }
@@ -42,6 +48,8 @@ struct DataHistory {
   /// A participant that gets the kept messages.
   struct Reader {
     let id: String
+    /// Of the credential that names its id, as `Grants.kind`.
+    var kind: String?
     /// Directed messages up to this number in the room's order are not for it.
     var directedAfter: UInt64?
     /// Whether it was in the room before, which has lost its memory since.
@@ -50,7 +58,8 @@ struct DataHistory {
     fileprivate func gets(_ item: Kept, at now: Tick) -> Bool {
       if let expires = item.expires, expires <= now { return false }
       if let recipients = item.recipients {
-        guard recipients.contains(id), item.order > directedAfter ?? 0 else { return false }
+        let isAddressed = recipients.contains { $0.id == id && ($0.kind ?? kind) == kind }
+        guard isAddressed, item.order > directedAfter ?? 0 else { return false }
       }
       return isReturning ? item.data.message.from != id : !item.isForReturning
     }
@@ -114,7 +123,7 @@ struct DataHistory {
   ///   - lifetime: in seconds, any number is taken; nil: as long as there is the room.
   ///   - recipients: nil for everybody.
   mutating func keep(
-    _ message: ReceivedData, lifetime: Double? = nil, for recipients: [String]? = nil, isForReturning: Bool = false,
+    _ message: ReceivedData, lifetime: Double? = nil, for recipients: [Addressee]? = nil, isForReturning: Bool = false,
     at now: Tick
   ) {
     let age = lifetime.map { min($0, limits.lifetime.inSeconds) }

@@ -4,6 +4,9 @@ package import KoineSignaling
 package struct Grants: Hashable, Sendable {
   /// Overrides what the join asked for; nil leaves it.
   package var participantID: String?
+  /// The kind of credential that gives `participantID`, in its issuer's words: two kinds may name different participants alike.
+  /// nil: kinds make no difference.
+  package var kind: String?
   package var name: String?
   /// Empty: none.
   package var externalID: String?

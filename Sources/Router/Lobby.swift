@@ -42,6 +42,13 @@ struct Lobby {
   func isWaiting(_ connection: ConnectionID) -> Bool { knocks.contains { $0.connection == connection } }
 }
 
+extension Grants {
+  /// Whether its credential gives it an id that another participant's does not, or gives as one of the same kind.
+  func names(_ id: String, insteadOf other: Grants) -> Bool {
+    participantID == id && (other.participantID == nil || other.kind == kind)
+  }
+}
+
 extension Participant {
   /// As it will be with what it is granted.
   init(_ join: Join, id: String, _ grants: Grants) {

@@ -11,6 +11,8 @@ final class Member {
   /// Whether its credential names its id: then only such a credential, or this participant's own resumption key, may take
   /// the id over.
   private(set) var hasCredentialID: Bool
+  /// Of the credential that names its id, as `Grants.kind`.
+  private(set) var kind: String?
   /// Messages directed to its id up to this number in the room's order may have been for another participant, and are not
   /// sent to this one. nil: all are for this one.
   let directedAfter: UInt64?
@@ -57,6 +59,7 @@ final class Member {
   ) {
     self.id = id
     (hasCredentialID, self.directedAfter) = (grants.participantID != nil, directedAfter)
+    kind = grants.participantID != nil ? grants.kind : nil
     resumptionKey = connection.key
     name = grants.name ?? join.name
     externalID = grants.externalID(instead: join.externalID)
@@ -79,13 +82,14 @@ final class Member {
 
   /// Whether a join of the same id may take this participant's place.
   func givesWay(to join: Join, _ grants: Grants) -> Bool {
-    grants.participantID != nil || isSame(as: join) || grants.replacesNamesakes && !hasCredentialID
+    if isSame(as: join) || !hasCredentialID && grants.replacesNamesakes { return true }
+    return grants.participantID != nil && (!hasCredentialID || grants.kind == kind)
   }
 
   func renew(_ grants: Grants, at now: Tick) {
     self.grants = grants
     expires = grants.validFor.map { now + $0 }
-    if grants.participantID != nil { hasCredentialID = true }
+    if grants.participantID != nil { (hasCredentialID, kind) = (true, grants.kind) }
   }
 
   /// As the others see it.

@@ -6,7 +6,9 @@ final class Outbox {
     let to: ConnectionID
     let message: ServerMessage
     /// Said before, on a line that broke: it is kept already.
-    let isRepeated: Bool
+    var isRepeated = false
+    /// The last message of a page of repeated ones: what the page weighs in bytes.
+    var endsPage: Int?
   }
 
   private var items: [Item] = []
@@ -16,16 +18,19 @@ final class Outbox {
 
   func post(_ message: ServerMessage, to connection: ConnectionID?) {
     guard let connection else { return }  // it is gone already
-    items.append(Item(to: connection, message: message, isRepeated: false))
+    items.append(Item(to: connection, message: message))
   }
 
   /// Before everything that waits.
   func postFirst(_ messages: [ServerMessage], to connection: ConnectionID) {
-    items.insert(contentsOf: messages.map { Item(to: connection, message: $0, isRepeated: false) }, at: head)
+    items.insert(contentsOf: messages.map { Item(to: connection, message: $0) }, at: head)
   }
 
-  func `repeat`(_ messages: [ServerMessage], to connection: ConnectionID) {
-    for message in messages { items.append(Item(to: connection, message: message, isRepeated: true)) }
+  /// A page of messages that were said before: before everything that waits.
+  func repeatFirst(_ page: ArraySlice<ServerMessage>, to connection: ConnectionID) {
+    var page = page.map { Item(to: connection, message: $0, isRepeated: true) }
+    if !page.isEmpty { page[page.count - 1].endsPage = page.reduce(0) { $0 + $1.message.weight } }
+    items.insert(contentsOf: page, at: head)
   }
 
   /// Takes back what waits for one connection: it will be repeated.

@@ -11,12 +11,12 @@ extension Room {
         from: member.id, topic: message.topic, payload: message.payload, id: message.id, order: dataOrder,
         isDirected: message.to != nil)
       if message.isPersistent {
-        history.keep(data, for: message.to, at: now)
+        history.keep(data, for: addressees(message.to), at: now)
       } else if let lifetime = message.lifetimeSeconds {
-        history.keep(data, lifetime: lifetime, for: message.to, at: now)
+        history.keep(data, lifetime: lifetime, for: addressees(message.to), at: now)
       } else if now < recovers {
         history.keep(
-          data, lifetime: (recovers - now).inSeconds, for: message.to, isForReturning: true, at: now)
+          data, lifetime: (recovers - now).inSeconds, for: addressees(message.to), isForReturning: true, at: now)
       }
       outbox.post(.dataReceipt(DataReceipt(id: message.id, order: dataOrder)), to: member.connection)
       if let attendant, isForAttendant(message) {

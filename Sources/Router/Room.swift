@@ -34,6 +34,8 @@ final class Room {
   /// What the attendant has said last to everybody, by its name.
   var standingWords: [String: DataHistory.Kept] = [:]
   var history: DataHistory
+  /// Kinds of the credentials that have named ids here: a message that is directed to one of these is for that kind alone.
+  private var kinds: [String: String] = [:]
   var dataOrder: UInt64 = 0
   /// Tracks whose key frame requests are under way.
   var listed: [PublishedTrack] = []
@@ -88,13 +90,14 @@ final class Room {
       join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
       directedAfter: directedAfter, at: now)
     seat.member = member
+    noteKind(of: member)
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.append(member)
     membersByID[id] = member
     weigh(member)
     watch(member)
     let reader = DataHistory.Reader(
-      id: id, directedAfter: member.directedAfter, isReturning: join.returningTo != nil)
+      id: id, kind: member.kind, directedAfter: member.directedAfter, isReturning: join.returningTo != nil)
     let (entries, next) = historyPage(for: reader, after: 0, through: dataOrder, at: now)
     var joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
@@ -110,6 +113,21 @@ final class Room {
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
+  }
+
+  /// Remembers those who have left, too, up to some times as many as the room may hold.
+  private func noteKind(of member: Member) {
+    guard let kind = member.kind else { return }
+    if kinds.count >= limits.participants * 4 { kinds = kinds.filter { membersByID[$0.key] != nil } }
+    kinds[member.id] = kind
+  }
+
+  /// Those that a message is directed to, as the history keeps them: of the kinds that they are of now, or were when they left.
+  func addressees(_ ids: [String]?) -> [DataHistory.Addressee]? {
+    ids?.map { id in
+      if let member = member(id) { return DataHistory.Addressee(id: id, kind: member.kind) }
+      return DataHistory.Addressee(id: id, kind: kinds[id])
+    }
   }
 
   /// A participant that only asked for its id may not be the one that messages to that id were meant for.
@@ -240,6 +258,7 @@ final class Room {
   /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) {
     member.renew(grants, at: now)
+    noteKind(of: member)
     nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
     withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
     if !grants.canSubscribe {

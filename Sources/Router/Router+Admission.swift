@@ -42,7 +42,7 @@ extension Router {
       let seat = try makeSeat(for: join.description, connection.dialect, at: now)
       offerResumption(on: connection)
       connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
-      if !configuration.pacesHistory, let coming = connection.comingHistory {
+      if !configuration.pacesPages, let coming = connection.comingHistory {
         connection.comingHistory = nil
         postWholeHistory(coming, to: connection)
       }
@@ -135,17 +135,19 @@ extension Router {
   /// Two that wait under one id look the same to those who decide: only a credential that names the id, or the resumption key
   /// of the one that waits, puts a second in its place. Nor may a guest ask under the id of a participant in the room.
   private func takenName(for join: Join, _ grants: Grants) -> Failure? {
-    guard grants.mustAsk, grants.participantID == nil, let id = join.participantID else { return nil }
-    if let member = rooms[join.room]?.member(id), !member.isSame(as: join) {
+    guard grants.mustAsk, let id = grants.participantID ?? join.participantID else { return nil }
+    if grants.participantID == nil, let member = rooms[join.room]?.member(id), !member.isSame(as: join) {
       return Self.namesake(id, "is in the room")
     }
     guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
     let isSame = join.resumptionKey != nil && connections[knock.connection]?.key == join.resumptionKey
-    return isSame ? nil : Self.namesake(id, "waits already")
+    return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Self.namesake(id, "waits already")
   }
 
   private static func namesake(_ id: String, _ where: String) -> Failure {
-    Failure(.forbidden, "“\(id)” \(`where`): only a credential that names this participant takes its place")
+    Failure(
+      .forbidden,
+      "“\(id)” \(`where`): only a credential that names this participant, and is of the same kind, takes its place")
   }
 
   private func answer(_ join: Join, _ verdict: CredentialVerdict?) -> Result<Grants, Failure> {

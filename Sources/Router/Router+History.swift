@@ -20,7 +20,7 @@ extension Router {
   private static let heldLimit = 4 * 1024 * 1024
 
   /// A message that said that more history follows (`ServerMessage.hasMoreHistory`) has been written: the next page may be
-  /// sent. For routers with `pacesHistory`.
+  /// sent. For routers with `pacesPages`.
   package func historyWritten(on line: ConnectionID) {
     if let connection = connections.holder(on: line) { postHistory(to: connection) }
   }
@@ -54,6 +54,7 @@ extension Router {
   func holdsBack(_ message: ServerMessage, of connection: Connection) -> Bool {
     switch message {
     case .joined: connection.beginHistory()
+    case .resumed: repeatPage(to: connection)
     case .ended: connection.endHistory()
     case .history(let page) where !page.hasMore: outbox.postFirst(connection.endHistory(), to: connection.id)
     case .data where connection.history != nil:

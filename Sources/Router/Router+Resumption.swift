@@ -30,10 +30,10 @@ extension Router {
     if let told = connection.conversation.hear(isCounted: isCounted) { outbox.post(.heard(told), to: connection.id) }
   }
 
-  /// A client is back, on a new line. Whatever it began there gives way.
+  /// A client is back, on a new line. Whatever it began there gives way, and the line that it had before, if that still stands.
   func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
     guard new.member == nil, let connection = connections.holder(withKey: key), connection !== new,
-      let unheard = connection.conversation.takenUp(heard: heard)
+      connection.conversation.takenUp(heard: heard) != nil
     else {
       return outbox.post(
         .refused(Failure(.unknownConversation, "this conversation is not known, or no longer")), to: new.id)
@@ -42,10 +42,32 @@ extension Router {
     let waiting = outbox.withdraw(for: connection.id)
     stopWaiting(new)
     switchboard.close(new.id)
+    if let old = connection.line { configuration.closeLine?(old) }
     connections.move(connection, to: line)
-    outbox.repeat([.resumed(heard: connection.conversation.heard)] + unheard, to: connection.id)
+    connection.repeating = heard
+    outbox.post(.resumed(heard: connection.conversation.heard), to: connection.id)
     for message in waiting { outbox.post(message, to: connection.id) }
     postHistory(to: connection)
+  }
+
+  /// The last message of a page (`Outgoing.endsPage`) has been written: the next page may be sent. For routers with `pacesPages`.
+  package func pageWritten(on line: ConnectionID) {
+    if let connection = connections.holder(on: line) { repeatPage(to: connection) }
+  }
+
+  /// Says the next page again of what a client that is back has not heard, before everything that waits: so a client that does
+  /// not read costs one page.
+  func repeatPage(to connection: Connection) {
+    guard let number = connection.repeating else { return }
+    guard let page = connection.conversation.page(from: number, within: configuration.pacesPages ? .page : .unlimited)
+    else {
+      // Too much was said meanwhile, and some of it has been forgotten.
+      if let line = connection.line { configuration.closeLine?(line) }
+      return
+    }
+    let next = number + page.count
+    connection.repeating = next < connection.conversation.said ? next : nil
+    outbox.repeatFirst(page, to: connection.id)
   }
 
   /// Before the answer that first makes a connection worth coming back to.

@@ -33,6 +33,13 @@ extension Router {
     member.seat.peer.extensions = dialect.extensions
   }
 
+  /// Counts an offer of a client that describes its media by SDP: what its answer costs grows with the number of media.
+  /// - Returns: false where the client offers too much.
+  package func takeOffer(media count: Int, on line: ConnectionID, at now: Tick) -> Bool {
+    guard let connection = connections.holder(on: line) else { return false }
+    return spread(of: connection, at: now).take(references: max(count, 1), at: now)
+  }
+
   /// Refuses a join that has come on this line, for a reason that its owner knows.
   package func refuseJoin(_ failure: Failure, on line: ConnectionID) {
     guard let connection = connections.holder(on: line) else { return }

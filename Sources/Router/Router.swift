@@ -18,8 +18,11 @@ package struct RouterConfiguration: Sendable {
   package var attendant: Attendant?
   /// Asked before a connection opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (LineHold) -> AnyObject?)?
-  /// Whether the owner tells when history has been written (`Router.historyWritten`); else all of it is sent at once.
-  package var pacesHistory = false
+  /// Asked to close a line: its client has resumed on another one, or cannot be told what it missed.
+  package var closeLine: (@Sendable (ConnectionID) -> Void)?
+  /// Whether the owner tells when a page of history or of repeated messages has been written (`Router.historyWritten`,
+  /// `Router.pageWritten`); else all of it is sent at once.
+  package var pacesPages = false
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
@@ -40,6 +43,15 @@ package struct RouterStatistics: Hashable, Sendable {
   package var messages = 0
 
   package init() {}
+}
+
+/// A message on its way to a client.
+package struct Outgoing: Sendable {
+  package let line: ConnectionID
+  package let message: ServerMessage
+  /// Of the last message of a page of repeated ones: what the page weighs in bytes. The owner calls `Router.pageWritten` once it
+  /// has been written.
+  package let endsPage: Int?
 }
 
 /// What has been forwarded of one stream to one receiver.
@@ -128,14 +140,19 @@ package final class Router {
   }
 
   /// The next message and the line it goes out on. What is said to a lost connection is kept for its return.
-  package func pollMessage() -> (ConnectionID, ServerMessage)? {
+  package func pollMessage() -> (ConnectionID, ServerMessage)? { pollOutgoing().map { ($0.line, $0.message) } }
+
+  /// In place of `pollMessage`, for routers with `pacesPages`.
+  package func pollOutgoing() -> Outgoing? {
     while let item = outbox.popFirst() {
       guard let connection = connections[item.to] else { continue }
       if !item.isRepeated {
         guard !holdsBack(item.message, of: connection) else { continue }
         connection.conversation.say(item.message)
+        // It comes with the pages, after what was said before it.
+        if connection.repeating != nil, item.message.isCounted { continue }
       }
-      if let line = connection.line { return (line, item.message) }
+      if let line = connection.line { return Outgoing(line: line, message: item.message, endsPage: item.endsPage) }
     }
     return nil
   }

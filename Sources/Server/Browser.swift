@@ -10,6 +10,8 @@ final class Browser: LineHolder {
   var hold: LineHold
   let end: BrowserEnd
   var conversation = Conversation<BrowserWord>()
+  /// After a resumption: the number of the next message that is said again; nil: nothing is left to be.
+  var repeating: Int?
   /// How long it is waited for when its line has broken.
   var grace = Duration.zero
 
@@ -37,7 +39,7 @@ enum BrowserWord: CountedMessage {
   var weight: Int {
     switch self {
     case .message(let message): message.weight
-    case .answer(let answer): answer.sdp.utf8.count + 128
+    case .answer(let answer): answer.weight
     }
   }
 }

@@ -68,7 +68,9 @@ extension MediaDescription {
     extensions: [HeaderExtensionMap.Kind: UInt8]
   ) {
     // What it sends, it sends in one format, which was chosen when it was published; to get, it must understand any.
-    var formats = offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
+    var formats = Array(
+      offer.knownFormats.filter { receiving == nil || $0.payloadType == receiving?.payloadType }
+        .prefix(SessionDescription.Limits.answeredFormats))
     if let receiving { for index in formats.indices { formats[index].redPayloadType = receiving.redPayloadType } }
     var lines = AnswerLines()
     lines.add("mid", mid)

@@ -36,6 +36,9 @@ final class BrowserEnd {
     var open: [Int: String] = [:]
   }
 
+  /// What a medium takes in an answer, in bytes, about: some 30 attributes.
+  private static let answeredMediumWeight = 1_536
+
   private let sessionID: String
   private var version: UInt64 = 1
   private var local: Description?
@@ -45,6 +48,8 @@ final class BrowserEnd {
   /// While one is under way: the browser waits for its answer, unless it is no browser.
   private var waiting: (offer: BrowserOffer, description: SessionDescription)?
   private var nextRequest = 1
+  /// Whether the router's next refusal is of a registration.
+  private var isRegistering = false
 
   init(sessionID: String) { self.sessionID = sessionID }
 
@@ -56,21 +61,25 @@ final class BrowserEnd {
 
   // MARK: From the client
 
-  /// - Parameter read: the message's offer, where it has been read already.
-  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>? = nil) -> [Action] {
+  /// - Parameter read: the message's offer; nil where it has not been read, because a client in this state may not make it.
+  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>?) -> [Action] {
     switch message {
     case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe),
       .other(.restartMedia):
       return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
-    case .other(let message): return [.route(message)]
+    case .other(let message):
+      if case .register = message { isRegistering = true }
+      return [.route(message)]
     case .join(let join, let offer):
-      guard local == nil else {
-        return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room")))]
+      guard !hasBegun, let read else {
+        return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room, or before it")))]
       }
-      return self.join(join, offer, read ?? self.read(offer))
+      return self.join(join, offer, read)
     case .offer(let offer):
-      guard local != nil else { return [.tell(.failed(request: nil, Failure(.wrongState, "join first")))] }
-      switch read ?? self.read(offer) {
+      guard hasJoined, let read else {
+        return [.tell(.failed(request: nil, Failure(.wrongState, "join first")))]
+      }
+      switch read {
       case .failure(let error): return [.tell(.failed(request: nil, Failure(.malformed, "\(error)")))]
       case .success(let description):
         guard exchange == nil else {
@@ -79,12 +88,6 @@ final class BrowserEnd {
         }
         return begin(offer, description)
       }
-    }
-  }
-
-  private func read(_ offer: BrowserOffer) -> Result<SessionDescription, SDPError> {
-    Result { () throws(SDPError) in
-      try SessionDescription(parsing: offer.sdp, limits: hasJoined ? .joined : .joining)
     }
   }
 
@@ -176,6 +179,13 @@ final class BrowserEnd {
       guard let (offer, description) = waiting else { return [.tell(message)] }
       waiting = nil
       return [.tell(message)] + begin(offer, description)
+    case .registered:
+      isRegistering = false
+      return [.tell(message)]
+    case .refused where isRegistering:
+      // It is in its room, or waits before it, as it was.
+      isRegistering = false
+      return [.tell(message)]
     case .refused, .ended:
       (local, exchange, waiting) = (nil, nil, nil)
       sent.removeAll()
@@ -207,10 +217,15 @@ final class BrowserEnd {
     guard let done = exchange, done.open.isEmpty, let local else { return [] }
     exchange = nil
     version += 1
-    let answer = SessionDescription(
-      answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
-      receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
-    var actions = [Action.answer(BrowserAnswer(number: done.number, sdp: answer.text))]
+    let (receiving, sending) = (sent.mapValues(\.media), wanted.compactMapValues(\.media))
+    let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
+    let answer = BrowserAnswer(number: done.number, weight: weight) { [sessionID, version] in
+      SessionDescription(
+        answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
+        receiving: receiving, sending: sending
+      ).text
+    }
+    var actions = [Action.answer(answer)]
     if let (offer, description) = waiting {
       waiting = nil
       actions += begin(offer, description)
@@ -238,6 +253,7 @@ extension Media {
   fileprivate func isIn(_ medium: MediaDescription) -> Bool {
     medium.knownFormats.contains {
       $0.payloadType == payloadType && $0.codec.rawValue == codec && $0.rtxPayloadType == rtxPayloadType
+        && $0.redPayloadType == redPayloadType
     }
   }
 

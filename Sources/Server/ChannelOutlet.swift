@@ -24,7 +24,8 @@ final class ChannelOutlet: SignalOutlet {
 
   private let channel: any Channel
   private let limit: Int
-  /// Counts the bytes of a join's answer. Returns how long the address has to wait for more.
+  /// Counts the bytes of a join's answer, and of what is repeated after a resumption. Returns how long the address has to wait
+  /// for more.
   private let charge: @Sendable (Int) -> TimeAmount
   private let state: Lock<State>
 
@@ -49,16 +50,29 @@ final class ChannelOutlet: SignalOutlet {
     }
     channel.eventLoop.execute { [self] in
       let json = message.json
-      let pause = message.message.isAnswerToJoin ? charge(json?.readableBytes ?? 0) : .zero
-      let written: (@Sendable () -> Void)? = message.whenWritten.map { whenWritten in
-        { @Sendable [channel] in _ = channel.eventLoop.scheduleTask(in: pause) { whenWritten() } }
-      }
-      write(json, message.message, then: written)
+      let bytes = message.message.isAnswerToJoin ? json?.readableBytes ?? 0 : 0
+      write(json, message.message, then: paced(bytes, message.page, message.whenWritten))
     }
   }
 
-  func send(_ answer: BrowserAnswer) {
-    channel.eventLoop.execute { [self] in write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil) }
+  func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) {
+    channel.eventLoop.execute { [self] in
+      write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil, then: paced(0, page, nil))
+    }
+  }
+
+  /// Counts bytes for the client's address.
+  /// - Returns: what to do once they have been written: to say so, after as long as the address has to wait for more.
+  private func paced(
+    _ bytes: Int, _ page: RepeatedPage?, _ whenWritten: (@Sendable () -> Void)?
+  ) -> (@Sendable () -> Void)? {
+    let bytes = bytes + (page?.bytes ?? 0)
+    let pause = bytes > 0 ? charge(bytes) : .zero
+    let followers = [page?.whenWritten, whenWritten].compactMap(\.self)
+    guard !followers.isEmpty else { return nil }
+    return { [channel] in
+      _ = channel.eventLoop.scheduleTask(in: pause) { for follower in followers { follower() } }
+    }
   }
 
   func close() { channel.eventLoop.execute { [self] in close(.policyViolation) } }
@@ -122,17 +136,27 @@ final class ChannelOutlet: SignalOutlet {
   }
 }
 
+/// The end of a page of messages that are said again to a client that is back.
+struct RepeatedPage: Sendable {
+  /// Of the page, about.
+  let bytes: Int
+  /// Called on the channel's thread once the page has been written, or cannot be any more, and the next may follow.
+  let whenWritten: @Sendable () -> Void
+}
+
 /// A message on its way to some or all of a room: written as JSON once, by whichever thread is first.
 final class SharedMessage: Sendable {
   private enum Writing { case notYet, done(ByteBuffer?) }
 
   let message: ServerMessage
+  /// That the message ends.
+  let page: RepeatedPage?
   /// Called on the channel's thread once the message has been written, or cannot be any more.
   let whenWritten: (@Sendable () -> Void)?
   private let writing = Lock(Writing.notYet)
 
-  init(_ message: ServerMessage, whenWritten: (@Sendable () -> Void)? = nil) {
-    (self.message, self.whenWritten) = (message, whenWritten)
+  init(_ message: ServerMessage, endOf page: RepeatedPage? = nil, whenWritten: (@Sendable () -> Void)? = nil) {
+    (self.message, self.page, self.whenWritten) = (message, page, whenWritten)
   }
 
   /// nil where it cannot be written, as it is too large.

@@ -58,10 +58,23 @@ struct Check: Sendable {
     }
   }
 
+  /// Whether there is anything to check or to read. Without a credential the answer costs nothing.
+  var costs: Bool { sdp != nil || hasCredential }
+
+  private var hasCredential: Bool { question?.credential?.isEmpty == false }
+
+  /// Whether a refusal counts for the client's address.
+  var countsForAddress: Bool { hasCredential && queue == .strangers }
+
   struct Result: Sendable {
     var verdict: CredentialVerdict?
     /// nil where there is no offer, or the credential has been refused.
     var offer: Swift.Result<SessionDescription, SDPError>?
+
+    var isRefused: Bool {
+      if case .failure = offer { return true }
+      return verdict?.failure != nil
+    }
   }
 
   func run(_ authorization: Authorization) -> Result {

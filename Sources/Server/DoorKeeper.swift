@@ -2,7 +2,8 @@ import KoineBase
 import KoineRouter
 import NIOCore
 
-/// Counts what the clients of one network share: connections, lost connections that may return, rooms, joins, messages, bytes.
+/// Counts what the clients of one network share: connections, lost connections that may return, rooms, joins, refused
+/// credentials, messages, bytes.
 ///
 /// The networks of a client are its IPv4 address, or its /64 of IPv6 and its /48: a customer has one or the other. A /48 may
 /// have four times as much as a /64. A network is remembered until its budgets are full again, so that reconnecting forgives nothing.
@@ -34,6 +35,8 @@ final class DoorKeeper: Sendable {
     var lost: [Lost] = []
     var rooms = 0
     var messages, joins: Budget
+    /// Credentials that are being checked or have been refused.
+    var credentials: Budget
     var bytes: ByteBudget
     /// Bytes of the answers to joins.
     var answers: ByteBudget
@@ -42,7 +45,8 @@ final class DoorKeeper: Sendable {
     var isIdle: Bool { connections == 0 && lost.isEmpty && rooms == 0 }
 
     func isFull(at now: Tick) -> Bool {
-      messages.isFull(at: now) && joins.isFull(at: now) && answers.isFull(at: now) && bytes.isFull(at: now)
+      messages.isFull(at: now) && joins.isFull(at: now) && credentials.isFull(at: now) && answers.isFull(at: now)
+        && bytes.isFull(at: now)
     }
   }
 
@@ -54,8 +58,11 @@ final class DoorKeeper: Sendable {
     var swept = NIODeadline.uptimeNanoseconds(0)
   }
 
-  /// Bytes of the answers to one network's joins, with the history of the rooms: at once, then a second. Beyond, pages of
-  /// history wait.
+  /// Of a network's joins, so many may have their credentials refused: the burst and the rate alike. More of its credentials
+  /// are not checked.
+  private static let refusableJoins = 0.5
+  /// Bytes of the answers to one network's joins, with the history of the rooms, and of messages that are repeated after a
+  /// resumption: at once, then a second. Beyond, pages of them wait.
   private static let answerBurst = 32.0 * 1024 * 1024
   private static let answersPerSecond = 4.0 * 1024 * 1024
   private static let sweepInterval = TimeAmount.seconds(10)
@@ -63,9 +70,11 @@ final class DoorKeeper: Sendable {
   private static let refusalInterval = TimeAmount.minutes(1)
 
   private let limits: ServerLimits
+  /// Whether it counts the clients of a listener that only this machine reaches.
+  private let isInside: Bool
   private let state = Lock(State())
 
-  init(limits: ServerLimits) { self.limits = limits }
+  init(limits: ServerLimits, isInside: Bool = false) { (self.limits, self.isInside) = (limits, isInside) }
 
   /// One connection's permission to be here, while it is open and while it is lost and may return. Given back once.
   final class Pass: Sendable {
@@ -87,9 +96,20 @@ final class DoorKeeper: Sendable {
 
     deinit { giveBack() }
 
-    func takeMessage(at now: NIODeadline = .now()) -> Bool { keeper.take(\.messages, from: networks, at: now) }
+    /// Whether its client came in by a listener that only this machine reaches: no stranger.
+    var isInside: Bool { keeper.isInside }
 
-    func takeJoin(at now: NIODeadline = .now()) -> Bool { keeper.take(\.joins, from: networks, at: now) }
+    func takeMessage(at now: NIODeadline = .now()) -> Bool { keeper.take(\.messages, from: networks, at: now.tick) }
+
+    /// Of joins, registrations and resumptions.
+    func takeJoin(at now: NIODeadline = .now()) -> Bool { keeper.take(\.joins, from: networks, at: now.tick) }
+
+    /// Before a credential is checked: counts it as refused until `credentialAccepted` gives it back. So checks that are under
+    /// way count, too, and those of a connection that closes before its verdict.
+    /// - Returns: false where the network has had too many credentials refused.
+    func takeCredential(at now: Tick) -> Bool { keeper.take(\.credentials, from: networks, at: now) }
+
+    func credentialAccepted() { keeper.giveBackCredential(of: networks) }
 
     /// - Returns: how long to wait with reading more.
     func takeBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
@@ -192,11 +212,13 @@ final class DoorKeeper: Sendable {
 
   private func makeAccount(_ network: Network, at now: NIODeadline) -> Account {
     let (share, now) = (Double(network.share), now.tick)
+    let joins = (burst: limits.addressJoinBurst * share, perSecond: limits.addressJoinsPerSecond * share)
     return Account(
       messages: Budget(
         burst: limits.addressBurst * share, perSecond: limits.addressMessagesPerSecond * share, now: now),
-      joins: Budget(
-        burst: limits.addressJoinBurst * share, perSecond: limits.addressJoinsPerSecond * share, now: now),
+      joins: Budget(burst: joins.burst, perSecond: joins.perSecond, now: now),
+      credentials: Budget(
+        burst: max(joins.burst * Self.refusableJoins, 1), perSecond: joins.perSecond * Self.refusableJoins, now: now),
       bytes: ByteBudget(
         burst: limits.addressByteBurst * share, perSecond: limits.addressBytesPerSecond * share, now: now),
       answers: ByteBudget(burst: Self.answerBurst * share, perSecond: Self.answersPerSecond * share, now: now))
@@ -237,14 +259,18 @@ final class DoorKeeper: Sendable {
   // MARK: Budgets
 
   private func take(
-    _ budget: WritableKeyPath<Account, Budget>, from networks: [Network], at now: NIODeadline
+    _ budget: WritableKeyPath<Account, Budget>, from networks: [Network], at now: Tick
   ) -> Bool {
     state.withLock { state in
-      guard networks.allSatisfy({ state.accounts[$0]?[keyPath: budget].holds(at: now.tick) ?? true }) else {
-        return false
-      }
-      for network in networks { _ = state.accounts[network]?[keyPath: budget].take(at: now.tick) }
+      guard networks.allSatisfy({ state.accounts[$0]?[keyPath: budget].holds(at: now) ?? true }) else { return false }
+      for network in networks { _ = state.accounts[network]?[keyPath: budget].take(at: now) }
       return true
+    }
+  }
+
+  private func giveBackCredential(of networks: [Network]) {
+    state.withLock { state in
+      for network in networks { state.accounts[network]?.credentials.giveBack() }
     }
   }
 
@@ -293,7 +319,7 @@ final class DoorKeeper: Sendable {
   }
 
   /// An IPv4 address, or the /64 of an IPv6 address. Addresses that are none, as of a local socket, are one visitor's.
-  static func visitor(_ address: String) -> KoineBase.SocketAddress? {
+  private static func visitor(_ address: String) -> KoineBase.SocketAddress? {
     guard let address = KoineBase.SocketAddress(address, port: 0), address.family == .ipv6 else {
       return KoineBase.SocketAddress(address, port: 0)
     }

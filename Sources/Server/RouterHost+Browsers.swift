@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineTransport
 import Logging
 
 // Browsers: what they say is translated for the router, and their lines may break.
@@ -38,8 +39,17 @@ extension RouterHost {
     case .join(let join, _) where checked.verdict?.failure != nil:
       // Its offer has not been read; the router only refuses.
       route(.join(join), checked.verdict, on: browser.id, at: now)
+    case .offer where !mayOffer(checked.offer, of: browser, at: now):
+      tell(.message(.failed(request: nil, Failure(.tooMany, "too many media offered in a short time"))), to: browser)
     default: carryOut(browser.end.take(message, offer: checked.offer), checked.verdict, of: browser, at: now)
     }
+  }
+
+  private func mayOffer(
+    _ offer: Result<SessionDescription, SDPError>?, of browser: Browser, at now: Tick
+  ) -> Bool {
+    guard case .success(let description) = offer else { return true }  // it is refused for another reason
+    return router?.takeOffer(media: description.media.count, on: browser.id, at: now) ?? false
   }
 
   private func hear(from browser: Browser, isCounted: Bool) {
@@ -49,16 +59,39 @@ extension RouterHost {
   /// A browser is back, on a new line.
   private func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Browser, at now: Tick) {
     guard !new.end.hasBegun, let browser = browsers.holder(withKey: key), browser !== new,
-      let unheard = browser.conversation.takenUp(heard: heard)
+      browser.conversation.takenUp(heard: heard) != nil
     else {
       let failure = Failure(.unknownConversation, "this conversation is not known, or no longer")
       return tell(.message(.refused(failure)), to: new)
     }
     router?.close(new.id, at: now)
+    if let old = browser.line { close(afterTurn: old) }
     browsers.move(browser, to: line)
     send(.message(.resumed(heard: browser.conversation.heard)), to: browser)
-    for word in unheard { send(word, to: browser) }
+    browser.repeating = heard
+    repeatPage(to: browser)
     stays[browser.id]?.info("connection taken up again")
+  }
+
+  /// Says the next page again of what a browser that is back has not heard.
+  private func repeatPage(to browser: Browser) {
+    guard let line = browser.line, let number = browser.repeating else { return }
+    guard let page = browser.conversation.page(from: number, within: .page) else {
+      // Too much was said meanwhile, and some of it has been forgotten.
+      return close(afterTurn: line)
+    }
+    let next = number + page.count
+    browser.repeating = next < browser.conversation.said ? next : nil
+    let end = RepeatedPage(bytes: page.reduce(0) { $0 + $1.weight }) { [weak self, id = browser.id] in
+      self?.post { [weak self] in
+        guard let self, let browser = browsers[id], browser.line == line else { return }
+        repeatPage(to: browser)
+        endTurn(at: now)
+      }
+    }
+    for (index, word) in zip(page.indices, page) {
+      send(word, to: browser, endOf: index == page.endIndex - 1 ? end : nil)
+    }
   }
 
   /// Its line broke. If it can come back, the router does not hear of it for the grace; if not, it is gone.
@@ -112,15 +145,16 @@ extension RouterHost {
 
   private func tell(_ word: BrowserWord, to browser: Browser) {
     browser.conversation.say(word)
-    send(word, to: browser)
+    // While earlier messages are being said again it comes after them.
+    if browser.repeating == nil || !word.isCounted { send(word, to: browser) }
   }
 
   /// On the line there is; without one it waits, if it was said.
-  private func send(_ word: BrowserWord, to browser: Browser) {
+  private func send(_ word: BrowserWord, to browser: Browser, endOf page: RepeatedPage? = nil) {
     guard let outlet = browser.line.flatMap({ lines[$0]?.outlet }) else { return }
     switch word {
-    case .message(let message): outlet.send(shared(message, for: browser.id))
-    case .answer(let answer): outlet.send(answer)
+    case .message(let message): outlet.send(shared(message, for: browser.id, endOf: page))
+    case .answer(let answer): outlet.send(answer, endOf: page)
     }
   }
 }

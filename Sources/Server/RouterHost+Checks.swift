@@ -22,34 +22,48 @@ extension RouterHost {
   }
 
   private func begin(_ message: IncomingMessage, on line: ConnectionID, at now: Tick) {
-    guard let client = lines[line], let check = check(for: message, on: line) else {
-      return handle(message, Check.Result(), on: line, at: now)
+    guard let client = lines[line], !client.isClosing else { return }
+    guard let check = check(for: message, on: line) else { return handle(message, Check.Result(), on: line, at: now) }
+    guard check.costs else {
+      let result = check.run(authorization)
+      note(result, on: line)
+      return handle(message, result, on: line, at: now)
     }
-    if check.question?.costs == true, !refusedCredentials.mayAsk(client.visitor, at: now) {
-      let failure = Failure(.tooMany, "too many refused credentials from this address; try again in a few seconds")
+    if let failure = refusal(of: check, on: line, at: now) {
       return handle(message, check.refused(failure), on: line, at: now)
     }
-    let isQueued = checker.submit(to: check.queue) { [self] in
+    let isQueued = checker.submit(to: client.pass?.isInside == true ? .participants : check.queue) { [self] in
       let result = check.run(authorization)
+      if check.countsForAddress, result.verdict?.failure == nil { client.pass?.credentialAccepted() }
       post { [self] in
-        finish(message, check, result, on: line, at: now)
+        finish(message, result, on: line, at: now)
         endTurn(at: now)
         restIfStopped()
       }
     }
     guard isQueued else {
+      if check.countsForAddress { client.pass?.credentialAccepted() }
       let failure = Failure(.tooMany, "too many joins at once; try again in a moment")
       return handle(message, check.refused(failure), on: line, at: now)
     }
-    lines[line]?.isChecking = true
+    lines[line]?.beginCheck()
   }
 
-  /// nil for a message that needs none, or only a free one.
+  /// - Returns: why the credential is not checked; nil where it is.
+  private func refusal(of check: Check, on line: ConnectionID, at now: Tick) -> Failure? {
+    if check.countsForAddress {
+      guard lines[line]?.pass?.takeCredential(at: now) == false else { return nil }
+      return Failure(.tooMany, "too many refused credentials from this address; try again in a few seconds")
+    }
+    guard case .renewal = check.question, lines[line]?.takeRenewal(at: now) == false else { return nil }
+    return Failure(.tooMany, "renewed too often; try again in a few seconds")
+  }
+
+  /// nil for a message that needs none.
   private func check(for message: IncomingMessage, on line: ConnectionID) -> Check? {
     switch message {
     case .native(.success(let message)):
-      guard let question = router?.credentialQuestion(of: message, on: line), question.costs else { return nil }
-      return Check(question: question)
+      return router?.credentialQuestion(of: message, on: line).map { Check(question: $0) }
     case .browser(.success(let message)):
       guard let browser = browsers.holder(on: line) else { return nil }
       switch message {
@@ -60,60 +74,47 @@ extension RouterHost {
         return Check(question: question, sdp: offer.sdp)
       case .offer(let offer): return browser.end.hasJoined ? Check(sdp: offer.sdp) : nil
       case .other(let message):
-        guard let question = router?.credentialQuestion(of: message, on: browser.id), question.costs else {
-          return nil
-        }
-        return Check(question: question)
+        return router?.credentialQuestion(of: message, on: browser.id).map { Check(question: $0) }
       }
     case .native(.failure), .browser(.failure): return nil
     }
   }
 
-  private func finish(
-    _ message: IncomingMessage, _ check: Check, _ result: Check.Result, on line: ConnectionID, at now: Tick
-  ) {
-    guard let client = lines[line] else { return }  // its connection has gone
-    if check.question?.costs == true, result.verdict?.failure != nil {
-      refusedCredentials.refused(client.visitor, at: now)
-    }
+  private func finish(_ message: IncomingMessage, _ result: Check.Result, on line: ConnectionID, at now: Tick) {
+    guard lines[line] != nil else { return }  // its connection has gone
+    note(result, on: line)
     handle(message, result, on: line, at: now)
-    for message in lines[line]?.takeWaiting() ?? [] { accept(message, on: line, at: now) }
   }
 
   private func handle(_ message: IncomingMessage, _ checked: Check.Result, on line: ConnectionID, at now: Tick) {
-    note(checked, on: line)
     switch message {
     case .native(.success(let message)): route(message, checked.verdict, on: line, at: now)
     case .native(.failure(let unreadable)): router?.refuse(unreadable, on: line)
     case .browser(let message): take(message, checked, on: line, at: now)
     }
+    // A job of its own for each: other connections, and media, have their turns in between.
+    guard let next = lines[line]?.takeWaiting() else { return }
+    post { [self] in
+      begin(next, on: line, at: self.now)
+      endTurn(at: self.now)
+      restIfStopped()
+    }
   }
 
-  /// Checks under way. For tests.
+  /// Lines with a check under way, or messages behind one. For tests.
   func pendingChecks() async -> Int {
     await withCheckedContinuation { done in
-      post { [self] in done.resume(returning: lines.values.count { $0.isChecking }) }
+      post { [self] in done.resume(returning: lines.values.count { $0.isBusy }) }
     }
   }
 
   // MARK: Refusals
 
   private func note(_ checked: Check.Result, on line: ConnectionID) {
-    if checked.verdict?.failure != nil {
-      countRefusal(on: line)
-    } else if case .failure = checked.offer {
-      countRefusal(on: line)
+    if checked.isRefused {
+      if lines[line]?.credentialRefused() ?? false { close(afterTurn: line) }
     } else if checked.verdict != nil {
       lines[line]?.credentialAccepted()
     }
   }
-
-  private func countRefusal(on line: ConnectionID) {
-    if lines[line]?.credentialRefused() ?? false { close(afterTurn: line) }
-  }
-}
-
-extension CredentialQuestion {
-  /// Whether there is anything to check.
-  fileprivate var costs: Bool { credential?.isEmpty == false }
 }

@@ -10,7 +10,8 @@ import Logging
 /// Where a connection's messages go. Called on the network loop: must return at once.
 protocol SignalOutlet: AnyObject, Sendable {
   func send(_ message: SharedMessage)
-  func send(_ answer: BrowserAnswer)
+  /// - Parameter page: that the answer ends.
+  func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?)
   /// Closes the connection once everything sent before has been written.
   func close()
 }
@@ -30,7 +31,6 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// Closed at the end of the turn, when their last messages have been sent.
   private var closingLines: [ConnectionID] = []
   let checker = CredentialChecker()
-  var refusedCredentials = RefusedCredentials()
   var browsers = LineTable<Browser>()
   var stays = Stays()
   private var crew: Crew?
@@ -47,7 +47,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
     logger = configuration.logger
-    // With a name, so that a pass of the server's own is checked by this key alone, and a stranger's token is not.
+    // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
     self.ownKey = ownKey
     currentAuthorization = Lock(Authorization(configuration.access, ownKey))
@@ -97,12 +97,11 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
-    routerConfiguration.authorization = Authorization(
-      check: { [currentAuthorization] in currentAuthorization.withLock { $0 }.check($0) },
-      checkIdentity: { [currentAuthorization] in currentAuthorization.withLock { $0 }.checkIdentity($0) })
+    routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
-    routerConfiguration.pacesHistory = true
+    routerConfiguration.closeLine = { [weak self] in self?.close(afterTurn: $0) }
+    routerConfiguration.pacesPages = true
     router = Router(configuration: routerConfiguration, random: .system(), now: now)
   }
 
@@ -170,18 +169,15 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   /// - Parameters:
   ///   - isBrowser: whether it describes its media by SDP.
-  ///   - address: of the client, without the port.
-  ///   - pass: what the connection counts by, while it is open and while it is lost.
-  func open(
-    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String = "", pass: DoorKeeper.Pass? = nil
-  ) -> ConnectionID {
+  ///   - pass: what the connection counts by, while it is open and while it is lost; nil: by nothing.
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass? = nil) -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
         return number
       })
     post { [self] in
-      lines[connection] = ClientLine(outlet: outlet, visitor: DoorKeeper.visitor(address), pass: pass)
+      lines[connection] = ClientLine(outlet: outlet, pass: pass, at: now)
       if isBrowser { browsers.open(connection) }
       router?.open(connection, at: now)
     }
@@ -297,13 +293,14 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     router.handleArrivals(by: crew, at: now)
     // What everybody is told comes out once for each, one after the other.
     var last: SharedMessage?
-    while let (connection, message) = router.pollMessage() {
+    while let outgoing = router.pollOutgoing() {
+      let (connection, message) = (outgoing.line, outgoing.message)
       note(message, on: connection)
       if let browser = browsers[connection] {
         hear(message, to: browser, at: now)
       } else {
-        if message.hasMoreHistory {
-          lines[connection]?.outlet.send(shared(message, for: connection))
+        if message.hasMoreHistory || outgoing.endsPage != nil {
+          lines[connection]?.outlet.send(shared(message, for: connection, endOf: page(outgoing)))
           continue
         }
         let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
@@ -324,13 +321,27 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   /// Where more history follows, the next page is sent once this one has been written.
-  func shared(_ message: ServerMessage, for connection: ConnectionID) -> SharedMessage {
-    guard message.hasMoreHistory else { return SharedMessage(message) }
-    return SharedMessage(message) { [weak self] in
+  func shared(
+    _ message: ServerMessage, for connection: ConnectionID, endOf page: RepeatedPage? = nil
+  ) -> SharedMessage {
+    guard message.hasMoreHistory else { return SharedMessage(message, endOf: page) }
+    return SharedMessage(message, endOf: page) { [weak self] in
       self?.post { [weak self] in
         guard let self else { return }
         router?.historyWritten(on: connection)
         endTurn(at: now)
+      }
+    }
+  }
+
+  private func page(_ outgoing: Outgoing) -> RepeatedPage? {
+    outgoing.endsPage.map { bytes in
+      RepeatedPage(bytes: bytes) { [weak self] in
+        self?.post { [weak self] in
+          guard let self else { return }
+          router?.pageWritten(on: outgoing.line)
+          endTurn(at: now)
+        }
       }
     }
   }
@@ -340,7 +351,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
     switch message {
     // A further join is refused, and must not rename the stay.
-    case .join(let join) where stays[connection] == nil:
+    case .join(let join) where !stays.hasJoined(connection):
       stays.begin(
         logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
     case .resumeConversation(let key, _): stays.move(key, to: connection)
@@ -353,9 +364,12 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     case .resumable(let key, _): stays.setKey(key, on: connection)
     case .resumed: stays[connection]?.info("connection taken up again")
     case .joined(let joined):
+      stays.joined(connection)
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure) where failure.code != .unknownConversation:
-      let logger = stays.end(on: connection) ?? logger.with(["connection": "\(connection.value)"])
+      // It may be a registration's, or another join's, of a participant who stays.
+      let stay = stays.hasJoined(connection) ? stays[connection] : stays.end(on: connection)
+      let logger = stay ?? logger.with(["connection": "\(connection.value)"])
       let pass = lines[browsers[connection]?.line ?? connection]?.pass
       // The first, the tenth, the hundredth … of an address within a minute.
       guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { break }
@@ -404,12 +418,25 @@ extension RouterLimits {
 }
 
 extension Authorization {
+  /// Each message with a credential comes to the router with its verdict (`RouterHost.begin`). One that came without is refused:
+  /// it must not be checked on the network loop.
+  fileprivate static let fromVerdicts = Authorization(
+    check: { _ in .failure(Failure(.internal, "the credential has not been checked")) },
+    checkIdentity: { _ in .failure(Failure(.internal, "the credential has not been checked")) })
+
   fileprivate init(_ access: ServerConfiguration.Access, _ ownKey: SigningKey?) {
     self =
       switch access {
       case .open: .embedded
-      case .keys(let keys): .tokens(trusting: .keys(keys + [try? ownKey?.verificationKey].compactMap(\.self)))
+      case .keys(let keys): .tokens(trusting: .keys(keys + Self.ownKeys(ownKey)))
       }
+  }
+
+  /// None, or one, which leaves all places of tokens without a `kid` to the keys of `Access`.
+  private static func ownKeys(_ key: SigningKey?) -> [VerificationKey] {
+    guard var own = try? key?.verificationKey else { return [] }
+    own.needsKeyID = true
+    return [own]
   }
 }
 

@@ -68,16 +68,19 @@ public final class Server: Sendable {
     do {
       let listener = try await bootstrap(host, configuration, keeper, desk, certificate, on: group)
         .bind(host: place.host, port: place.port).get()
-      func other(_ desk: FrontDesk, at endpoint: ServerConfiguration.Endpoint?) async throws -> (any Channel)? {
+      func other(
+        _ desk: FrontDesk, at endpoint: ServerConfiguration.Endpoint?, isInside: Bool = false
+      ) async throws -> (any Channel)? {
         guard let endpoint else { return nil }
         place = endpoint
-        let keeper = DoorKeeper(limits: configuration.limits)
+        let keeper = DoorKeeper(limits: configuration.limits, isInside: isInside)
         return try await bootstrap(host, configuration, keeper, desk, CurrentCertificate(), on: group)
           .bind(host: endpoint.host, port: endpoint.port).get()
       }
       let metrics = try await other(metricsDesk, at: configuration.metrics)
       let inside = try await other(
-        insideDesk, at: configuration.attendant == nil ? nil : ServerConfiguration.Endpoint(host: "127.0.0.1", port: 0))
+        insideDesk, at: configuration.attendant == nil ? nil : ServerConfiguration.Endpoint(host: "127.0.0.1", port: 0),
+        isInside: true)
       let server = Server(
         host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics,
         certificate: certificate, group: group, logger: configuration.logger)

@@ -23,7 +23,8 @@ public struct ServerLimits: Hashable, Sendable {
   public var lostPerAddress = 50
   /// Rooms that clients of one address have opened and that still exist.
   public var roomsPerAddress = 100
-  /// Joins of one address, accepted or not: a burst, then so many per second. Others are refused.
+  /// Joins, registrations and resumptions of one address, accepted or not: a burst, then so many per second. Others are refused.
+  /// Half as many credentials of the address may be refused; then the others are not checked.
   public var addressJoinBurst = 100.0
   public var addressJoinsPerSecond = 10.0
   /// Of one signalling message, in bytes.
@@ -40,9 +41,9 @@ public struct ServerLimits: Hashable, Sendable {
   public var bytesPerSecond = 1_048_576.0
   public var addressByteBurst = 40.0 * 1_048_576
   public var addressBytesPerSecond = 10.0 * 1_048_576
-  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. Who comes into a room is told
-  /// all that it remembers in one message: with less than the largest, and what is said while that is read, nobody could
-  /// come into a room that remembers much.
+  /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. A participant that joins is sent
+  /// all names, attributes and tracks of the room in one message (its history follows in pages): the limit holds the largest
+  /// message and what is said while that is read.
   public var unreadBytes = SignalingLimits.serverMessage + (4 << 20)
 
   public init() {}

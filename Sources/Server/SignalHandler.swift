@@ -45,8 +45,7 @@ final class SignalHandler: ChannelInboundHandler {
 
   func handlerAdded(context: ChannelHandlerContext) {
     admission.beginSignalling()
-    connection = host.open(
-      outlet, isBrowser: isBrowser, from: context.channel.remoteAddress?.ipAddress ?? "", pass: admission)
+    connection = host.open(outlet, isBrowser: isBrowser, pass: admission)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     pings = context.eventLoop.scheduleRepeatedTask(initialDelay: Self.pingInterval, delay: Self.pingInterval) { _ in
       let (handler, context) = bound.value
@@ -86,11 +85,11 @@ final class SignalHandler: ChannelInboundHandler {
     text.withUnsafeReadableBytes { bytes in
       if isBrowser {
         let message = Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }
-        if case .success(.join) = message, !mayJoin() { return }
+        if case .success(let message) = message, message.isEntry, !mayJoin() { return }
         host.take(message, on: connection)
       } else {
         let message = ClientMessage.reading(bytes)
-        if case .success(.join) = message, !mayJoin() { return }
+        if case .success(let message) = message, message.isEntry, !mayJoin() { return }
         host.take(message, on: connection)
       }
     }
@@ -115,5 +114,25 @@ final class SignalHandler: ChannelInboundHandler {
     joinEnd?.cancel()
     if let connection { host.close(connection, isBrowser: isBrowser) }
     connection = nil
+  }
+}
+
+extension ClientMessage {
+  /// Whether a connection that has not been accepted yet may be accepted for it: these are bounded by address.
+  fileprivate var isEntry: Bool {
+    switch self {
+    case .join, .register, .resumeConversation: true
+    default: false
+    }
+  }
+}
+
+extension BrowserMessage {
+  fileprivate var isEntry: Bool {
+    switch self {
+    case .join: true
+    case .offer: false
+    case .other(let message): message.isEntry
+    }
   }
 }

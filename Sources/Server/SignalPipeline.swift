@@ -9,15 +9,12 @@ import NIOWebSocket
 protocol SignalHost: AnyObject, Sendable {
   /// - Parameters:
   ///   - isBrowser: whether the client describes its media by SDP.
-  ///   - address: of the client, without the port.
   ///   - pass: given back by the host, once nothing waits for the client any more.
-  func open(
-    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String, pass: DoorKeeper.Pass?
-  ) -> ConnectionID
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID
   func close(_ line: ConnectionID, isBrowser: Bool)
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
-  /// Answers a join that is not looked at.
+  /// Answers a join, a registration or a resumption that is not looked at.
   func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool)
 }
 

@@ -7,6 +7,8 @@ import Logging
 struct Stays {
   private struct Stay {
     let logger: Logger
+    /// Whether the router has let it in.
+    var hasJoined = false
     /// By which the conversation can be taken up on another line.
     var key: String?
     /// When the line broke.
@@ -32,6 +34,10 @@ struct Stays {
     if let key = stay.key { lines[key] = nil }
     return stay.logger
   }
+
+  mutating func joined(_ line: ConnectionID) { stays[line]?.hasJoined = true }
+
+  func hasJoined(_ line: ConnectionID) -> Bool { stays[line]?.hasJoined ?? false }
 
   mutating func setKey(_ key: String, on line: ConnectionID) {
     guard stays[line] != nil else { return }

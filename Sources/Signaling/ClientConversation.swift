@@ -80,7 +80,8 @@ public struct ClientConversation: Sendable {
       outgoing = Array(unheard)
       state = .standing
       return .resumed
-    case .refused where state == .resuming: return forget()
+    // With too many clients on their way back, the router has not looked at the key: a client tries again later.
+    case .refused(let failure) where state == .resuming && failure.code != .tooMany: return forget()
     default: return .message(message)
     }
   }

@@ -25,6 +25,9 @@ public struct Conversation<Message: CountedMessage>: Sendable {
     public init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
 
     public static var `default`: Limits { Limits(count: 16_384, bytes: 8 * 1024 * 1024) }
+    /// Of a page that is said again.
+    public static var page: Limits { Limits(count: 256, bytes: SignalingLimits.historyPage) }
+    public static var unlimited: Limits { Limits(count: .max, bytes: .max) }
     /// For a side that has never told what it hears: perhaps it does not know how.
     public static var untold: Limits { Limits(count: 256, bytes: 1024 * 1024) }
   }
@@ -83,6 +86,23 @@ public struct Conversation<Message: CountedMessage>: Sendable {
     told(heard: count)
     lastTold = heard
     return kept[head...]
+  }
+
+  /// Part of what the other side is not known to have heard, to be said again a page at a time.
+  /// - Parameters:
+  ///   - number: of the page's first message, counted from zero.
+  ///   - limits: of the page; a single message may be larger.
+  /// - Returns: nil where the first of them is no longer known.
+  public func page(from number: Int, within limits: Limits) -> ArraySlice<Message>? {
+    guard number >= first, number <= said else { return nil }
+    let start = head + number - first
+    var (end, size) = (start, 0)
+    while end < kept.count, end - start < limits.count {
+      size += kept[end].weight
+      guard end == start || size <= limits.bytes else { break }
+      end += 1
+    }
+    return kept[start..<end]
   }
 
   /// What the other side is not known to have heard.

@@ -136,7 +136,7 @@ extension JSONWebToken {
   public func verify(
     withOneOf keys: [VerificationKey], as kind: TokenKind? = nil
   ) throws(TokenError) -> VerificationKey {
-    var meant = keyID.map { id in keys.filter { $0.id == id } } ?? keys
+    var meant = keyID.map { id in keys.filter { $0.id == id } } ?? keys.filter { !$0.needsKeyID }
     if meant.isEmpty { meant = keys.filter { $0.id == nil } }
     guard !meant.isEmpty else { throw .unknownKey(id: keyID) }
     meant.removeAll { $0.algorithm.rawValue != algorithm }

@@ -79,6 +79,9 @@ public struct VerificationKey: Sendable {
   public let id: String?
   /// What its tokens are accepted for.
   public var binding = KeyBinding.none
+  /// Whether only tokens that name it (`kid`) are checked with it. A token that names no key is checked with few keys: this one
+  /// takes no place among them.
+  package var needsKeyID = false
   /// Called before each signature check, on the thread that checks; for tests that count them.
   package var willCheck: (@Sendable () -> Void)?
 

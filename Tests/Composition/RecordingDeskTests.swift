@@ -14,6 +14,7 @@ import Testing
     backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
   private let folder: Folder
   private let said = Lock<[String]>([])
+  private let logged = Lock<[String]>([])
 
   init() throws {
     folder = try Folder()
@@ -30,7 +31,7 @@ import Testing
         let words = text.split(separator: " ").first ?? ""
         let addressee = answer.participant.map { " to \($0)" } ?? ""
         said.withLock { $0.append("\(answer.room) \(answer.name) \(words)\(addressee)") }
-      })
+      }, log: { [logged] line in logged.withLock { $0.append(line) } })
   }
 
   private func enter(_ room: String) async -> Session {
@@ -41,6 +42,39 @@ import Testing
   }
 
   private func wish(_ places: String...) -> [UInt8] { Array((["4"] + places).joined(separator: "\n").utf8) }
+
+  @Test func refusalsAreLoggedByPowersOfTen() async throws {
+    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    rules.spaceIsLeft = { false }
+    let desk = desk(rules)
+    for number in 0..<120 {
+      desk.hear(.init(room: "room \(number)", sender: "ana", topic: RoomWord.recording, payload: wish()))
+    }
+    #expect(said.withLock { $0.count } == 120)
+    #expect(logged.withLock { $0.count } == 3)
+    await world.run(for: .seconds(61))
+    desk.hear(.init(room: "tea", sender: "ana", topic: RoomWord.recording, payload: wish()))
+    #expect(logged.withLock { $0.count } == 4)
+  }
+
+  /// The first word waits on a full disk: the network loop goes on, and no more words wait than the limit.
+  @Test func wordsOfANetworkLoopWaitForTheDesksOwnThread() async throws {
+    let (gate, asked) = (DispatchSemaphore(value: 0), Lock(0))
+    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    rules.spaceIsLeft = {
+      asked.withLock { $0 += 1 }
+      gate.wait()
+      return false
+    }
+    let desk = desk(rules)
+    let count = RecordingDesk.waitingLimit + 100
+    for number in 0..<count {
+      desk.hearLater(.init(room: "room \(number)", sender: "ana", topic: RoomWord.recording, payload: wish()))
+    }
+    for _ in 0..<count { gate.signal() }
+    await desk.settle()
+    #expect((RecordingDesk.waitingLimit...RecordingDesk.waitingLimit + 1).contains(asked.withLock { $0 }))
+  }
 
   @Test func noMoreThanItsLimitAndNothingTwice() async throws {
     let desk = desk(.init(folder: URL(fileURLWithPath: folder.path), limit: 2))

@@ -66,10 +66,13 @@ private final class BrowserWorld {
           offer)
     }
     switch message {
-    case .join(_, let offer), .offer(let offer): offered[offer.number] = try? SessionDescription(parsing: offer.sdp)
-    case .other: break
+    case .join(_, let offer), .offer(let offer):
+      let limits: SessionDescription.Limits = browser.hasJoined ? .joined : .joining
+      let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp, limits: limits) }
+      offered[offer.number] = try? read.get()
+      carryOut(browser.take(message, offer: read))
+    case .other: carryOut(browser.take(message, offer: nil))
     }
-    carryOut(browser.take(message))
     settle()
   }
 

@@ -40,9 +40,7 @@ func httpSeeds() -> [[UInt8]] {
 private final class FuzzedHost: SignalHost {
   private let state = Lock((outlets: [any SignalOutlet](), messages: 0, isClosed: false))
 
-  func open(
-    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String, pass: DoorKeeper.Pass?
-  ) -> ConnectionID {
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID {
     state.withLock { state in
       state.outlets.append(outlet)
       require(state.outlets.count == 1, "a connection is opened once")

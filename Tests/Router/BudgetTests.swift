@@ -57,6 +57,18 @@ struct BudgetTests {
     #expect(ben.messages.last?.code == nil)
   }
 
+  @Test func offersArePaidForByTheirMedia() throws {
+    let world = try World()
+    let ana = try world.joined("ana")[0]
+    world.run(.seconds(3))
+    func offers(_ media: Int, at now: Tick) -> Int {
+      (0..<10_000).prefix { _ in world.router.takeOffer(media: media, on: ana.connection, at: now) }.count
+    }
+    #expect(offers(320, at: world.now) == 10)
+    #expect(offers(8, at: world.now + .seconds(1)) == 200)
+    #expect(offers(0, at: world.now + .seconds(2)) == 1_600, "one without media costs something, too")
+  }
+
   @Test func attributesAreBounded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")

@@ -13,7 +13,7 @@ struct HistoryPagingTests {
   private func fullRoom(paced: Bool) throws -> (World, Client) {
     let world = try World { configuration in
       (configuration.limits.dataBurst, configuration.limits.dataByteBurst) = (10_000, 100_000_000)
-      configuration.pacesHistory = paced
+      configuration.pacesPages = paced
     }
     let ana = try world.joined("ana")[0]
     for number in 0..<Self.count { say("\(number)", from: ana, bytes: 8_000) }

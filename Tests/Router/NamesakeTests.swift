@@ -5,8 +5,8 @@ import Testing
 
 @testable import KoineRouter
 
-/// Participants that ask for one id. Here a credential `id NAME` names its participant, `ask` leaves the id open and has to
-/// ask, and no credential leaves it open.
+/// Participants that ask for one id. Here a credential `id NAME` names its participant, `of KIND` says its kind, `ask` leaves the
+/// id open and has to ask, and no credential leaves it open.
 struct NamesakeTests {
   private let world: World
 
@@ -17,6 +17,7 @@ struct NamesakeTests {
         var grants = Grants.everything
         if words.contains("ask") { (grants.mustAsk, grants.canAdmit) = (true, false) }
         if words.first == "id" { grants.participantID = String(words[1]) }
+        if let kind = words.firstIndex(of: "of") { grants.kind = String(words[kind + 1]) }
         return .success(grants)
       }
     }
@@ -85,6 +86,42 @@ struct NamesakeTests {
     let second = try world.joined("ana")[0]
     #expect(first.messages.last == .ended(.duplicate))
     #expect(joined(second) != nil)
+  }
+
+  /// A key may be bound to one kind of tokens: its bearers stay out of other participants' places.
+  @Test func credentialOfAnotherKindTakesNoPlaceOfItsNamesake() throws {
+    let ana = try enter("ana", "id ana of room")
+    #expect(try enter("ana", "id ana of stage").messages.last?.code == .forbidden)
+    #expect(!ana.messages.contains(.ended(.duplicate)))
+    #expect(joined(try enter("ana", "id ana of room")) != nil)
+    #expect(ana.messages.last == .ended(.duplicate))
+  }
+
+  @Test func guestOfAnotherKindTakesNoPlaceOfAWaitingNamesake() throws {
+    let boss = try enter("boss", "id boss of room")
+    let ana = try enter("ana", "id ana of room ask")
+    #expect(try enter("ana", "id ana of stage ask").messages.last?.code == .forbidden)
+    #expect(ana.messages.last == .waiting)
+    #expect(knocks(boss).count == 1)
+  }
+
+  @Test func credentialOfAnotherKindInheritsNoDirectedMessages() throws {
+    let ben = try enter("ben", "id ben of room")
+    func write(_ id: String) {
+      ben.tell(.data(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true, id: id)))
+    }
+    write("before anybody")
+    let ana = try enter("ana", "id ana of room")
+    write("to her")
+    ana.tell(.leave(reason: nil))
+    write("while she is away")
+    let other = try enter("ana", "id ana of stage")
+    #expect(joined(other)?.history.map(\.id) == ["before anybody"])
+    write("to the other")
+    other.tell(.leave(reason: nil))
+    #expect(
+      joined(try enter("ana", "id ana of room"))?.history.map(\.id)
+        == ["before anybody", "to her", "while she is away"])
   }
 
   @Test func namesakeGetsNoMessagesDirectedToTheIDBefore() throws {

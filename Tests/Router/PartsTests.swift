@@ -135,7 +135,7 @@ struct DataHistoryTests {
   @Test func addresseesCount() {
     var history = DataHistory(limits: .init(persistentCount: 100, persistentBytes: 10_000))
     let names = (0..<50).map { "somebody with a name \($0)" }
-    for id in 0..<20 { history.keep(message(id), for: names, at: ms(0)) }
+    for id in 0..<20 { history.keep(message(id), for: names.map { .init(id: $0) }, at: ms(0)) }
     #expect(history.messages(for: names[0], at: ms(0)).count < 6)
   }
 

@@ -1,3 +1,4 @@
+import KoineBase
 import KoineRouter
 import KoineSignaling
 import KoineTransport
@@ -158,6 +159,20 @@ import Testing
     #expect(answer.media[0].takesFeedback("transport-cc", on: 63))
   }
 
+  /// RFC 3264, section 6.1: an answer names formats of its offer only.
+  @Test func answerNamesNoRedundantFormatThatALaterOfferDoesNotHave() throws {
+    let plain = Offers.medium("0", "audio", "sendonly")
+    let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111"].joined(separator: "\n") + "\n"
+    let redundant = (plain + red).replacing(" 111", with: " 111 63", maxReplacements: 1)
+    let send = #"[{"mid":"0","id":"mic","kind":"microphone"}]"#
+    _ = end.take(try Offers.message(1, [redundant], send: send))
+    let first = try publication(end.hear(joined))
+    #expect(try answers(end.hear(.accepted(request: first.request))).first?.media[0].formats == ["111", "63"])
+    let second = try publication(end.take(try Offers.message(2, [plain], send: send)))
+    #expect(second.tracks.first?.media?.redPayloadType == nil)
+    #expect(try answers(end.hear(.accepted(request: second.request))).first?.media[0].formats == ["111"])
+  }
+
   @Test func whatIsRefusedIsNotSent() throws {
     _ = end.take(
       try Offers.message(
@@ -228,6 +243,77 @@ import Testing
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), stopped, bundled]))
     let answer = try #require(try answers(end.hear(joined)).first)
     #expect(answer.media.map(\.port) == [9, 0, 9] && answer.bundle == ["0", "2"])
+  }
+
+  private func failures(_ actions: [BrowserEnd.Action]) -> [Failure.Code] {
+    actions.compactMap { if case .tell(.failed(_, let failure)) = $0 { failure.code } else { nil } }
+  }
+
+  /// A guest would otherwise be admitted with the ICE data of one offer and the media of another.
+  @Test func secondJoinOfAWaitingGuestChangesNothing() throws {
+    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.hear(.waiting)
+    let second = end.take(
+      try Offers.message(1, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "inactive")]))
+    #expect(second.count == 1)
+    #expect(failures(second) == [.wrongState])
+    #expect(try answers(end.hear(joined)).map(\.media.count) == [1])
+  }
+
+  /// The largest offer that is read, of 16 formats with retransmissions and feedback in each medium.
+  @Test func answerGrowsWithTheMediaAndNotWithTheirFormats() throws {
+    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.hear(joined)
+    let types = (0..<16).map { 96 + $0 * 2 }
+    func medium(_ number: Int) -> String {
+      let lines = types.map { type in
+        """
+        a=rtpmap:\(type) VP8/90000
+        a=rtpmap:\(type + 1) rtx/90000
+        a=fmtp:\(type + 1) apt=\(type)
+        """
+      }
+      let head = "m=video 9 UDP/TLS/RTP/SAVPF " + types.map { "\($0) \($0 + 1)" }.joined(separator: " ")
+      let feedback = ["transport-cc", "ccm fir", "nack", "nack pli"].map { "a=rtcp-fb:* \($0)" }
+      return ([head, "a=mid:\(number)", "a=recvonly", "a=rtcp-mux"] + feedback + lines).joined(separator: "\n") + "\n"
+    }
+    let most = SessionDescription.Limits.joined.media
+    let message = try Offers.message(2, (0..<most).map(medium))
+    guard case .offer(let offer) = message else { return }
+    let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) }
+    var actions: [BrowserEnd.Action] = []
+    #expect(ReadingSteps.count { actions = end.take(message, offer: read) } == 0, "the answer is written elsewhere")
+    let answer = try #require(try answers(actions).first)
+    #expect(answer.media.count == most)
+    #expect(answer.media.allSatisfy { $0.formats.count == 8 })
+    #expect(answer.media.reduce(0) { $0 + $1.attributes.count } <= most * 45)
+    #expect(try answers(end.take(try Offers.message(3, (0...most).map(medium)))).isEmpty)
+  }
+
+  @Test func joinAndOfferThatHaveNotBeenReadAreRefused() throws {
+    let media = [Offers.medium("0", "audio", "inactive")]
+    #expect(failures(end.take(try Offers.message(1, media), offer: nil)) == [.wrongState])
+    #expect(failures(end.take(try Offers.message(2, media), offer: nil)) == [.wrongState])
+  }
+
+  @Test func refusedRegistrationLeavesTheParticipantInItsRoom() throws {
+    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.hear(joined)
+    _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
+    #expect(end.hear(.refused(Failure(.unauthorized, "no"))).count == 1)
+    #expect(end.hasJoined)
+    #expect(try answers(end.take(try Offers.message(2, [Offers.medium("0", "audio", "inactive")]))).count == 1)
+  }
+
+  @Test func refusedRegistrationLeavesTheGuestBeforeItsRoom() throws {
+    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.hear(.waiting)
+    _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
+    _ = end.hear(.refused(Failure(.unauthorized, "no")))
+    #expect(end.hasBegun)
+    #expect(try answers(end.hear(joined)).count == 1)
+    _ = end.hear(.refused(Failure(.denied, "no")))
+    #expect(!end.hasBegun)
   }
 
   @Test func joinsWithoutAnOfferOrOfAnotherVersionAreRefused() {

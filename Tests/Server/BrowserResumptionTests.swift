@@ -12,9 +12,24 @@ import Testing
     private let told = Lock<[ServerMessage]>([])
     private let answered = Lock(0)
 
-    func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
-    func send(_ answer: BrowserAnswer) { answered.withLock { $0 += 1 } }
-    func close() {}
+    private let pages = Lock<[RepeatedPage]>([])
+    private let closed = Lock(false)
+
+    func send(_ message: SharedMessage) {
+      told.withLock { $0.append(message.message) }
+      if let page = message.page { pages.withLock { $0.append(page) } }
+    }
+    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) { answered.withLock { $0 += 1 } }
+    func close() { closed.withLock { $0 = true } }
+
+    var isClosed: Bool { closed.withLock { $0 } }
+    /// The ends of pages since the last call.
+    func takePages() -> [RepeatedPage] {
+      pages.withLock { pages in
+        defer { pages = [] }
+        return pages
+      }
+    }
 
     var messages: [ServerMessage] { told.withLock { $0 } }
     var answers: Int { answered.withLock { $0 } }
@@ -89,6 +104,57 @@ import Testing
     say(data("from the island"), on: next)
     try await settle()
     #expect(bens.texts == ["from the island"])
+    await host.stop()
+  }
+
+  /// Its client reads nothing: it costs no more than a page.
+  @Test func whatWasMissedIsSaidAgainInPages() async throws {
+    _ = try await host.start()
+    let (first, second, bens) = (Ear(), Ear(), Ear())
+    let line = try await join(first)
+    let heard = first.counted
+    let ben = joinBen(bens)
+    try await settle()
+    host.close(line, isBrowser: true)
+    let payload = [UInt8](repeating: 7, count: SignalingLimits.payload)
+    for number in 0..<20 {
+      host.take(.success(.data(DataMessage(topic: "chat", payload: payload, id: "\(number)"))), on: ben)
+    }
+    try await settle()
+    let next = host.open(second, isBrowser: true)
+    say(.resumeConversation(key: try #require(first.key), heard: heard), on: next)
+    try await settle()
+    host.take(.success(data("late")), on: ben)
+    try await settle()
+    var pages = 0
+    while let page = second.takePages().first {
+      pages += 1
+      #expect(page.bytes <= SignalingLimits.historyPage)
+      if pages == 1 { #expect(second.texts.count < 10) }
+      page.whenWritten()
+      try await settle()
+    }
+    #expect(pages > 4)
+    #expect(second.texts.count == 21 && second.texts.last == "late")
+    host.take(.success(data("later")), on: ben)
+    try await settle()
+    #expect(second.texts.last == "later")
+    await host.stop()
+  }
+
+  @Test(arguments: [false, true]) func lineThatIsTakenOverIsClosed(_ isBrowser: Bool) async throws {
+    _ = try await host.start()
+    let (first, second) = (Ear(), Ear())
+    let line = isBrowser ? try await join(first) : joinBen(first)
+    try await settle()
+    if !isBrowser { host.take(.success(ClientMessage.heard(first.counted)), on: line) }
+    let next = host.open(second, isBrowser: isBrowser)
+    let resumption = ClientMessage.resumeConversation(key: try #require(first.key), heard: first.counted)
+    if isBrowser { say(resumption, on: next) } else { host.take(.success(resumption), on: next) }
+    try await settle()
+    #expect(second.messages.contains { if case .resumed = $0 { true } else { false } })
+    #expect(first.isClosed)
+    #expect(!second.isClosed)
     await host.stop()
   }
 

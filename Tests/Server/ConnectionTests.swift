@@ -24,6 +24,25 @@ import Testing
     #expect(connection.host.state.withLock { $0.closed } == 1)
   }
 
+  /// Each lets a connection in that has not been accepted, and costs the router a look at a credential or a key.
+  @Test(arguments: paths) func registrationsAndResumptionsCountAsJoinsOfTheirAddress(_ path: String) throws {
+    var limits = ServerLimits()
+    (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (3, 0.001)
+    let keeper = DoorKeeper(limits: limits)
+    let first = try EmbeddedConnection(limits: limits, keeper: keeper)
+    first.upgrade(path)
+    first.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
+    first.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#)
+    #expect(first.host.messages.count == 2)
+    // Another connection of the address goes on where the first ended.
+    let second = try EmbeddedConnection(limits: limits, keeper: keeper)
+    second.upgrade(path)
+    for _ in 0..<3 { second.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#) }
+    second.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
+    #expect(second.host.messages.count == 1)
+    #expect(second.host.state.withLock { $0.refusals } == 3)
+  }
+
   private static let acceptances: [ServerMessage] = [
     .waiting, .registered(identity: "ana"), .resumed(heard: 1),
   ]

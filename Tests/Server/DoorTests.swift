@@ -43,6 +43,31 @@ import Testing
     #expect(second.takeAnswer(bytes: 0, at: start + .seconds(2)) == .zero)
   }
 
+  @Test func credentialsCountAsRefusedUntilTheyAreAccepted() throws {
+    var limits = ServerLimits()
+    (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (40, 10)
+    let keeper = DoorKeeper(limits: limits)
+    let first = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let now = start.tick
+    for _ in 0..<20 { #expect(first.takeCredential(at: now)) }
+    #expect(!first.takeCredential(at: now))
+    first.credentialAccepted()
+    first.giveBack()
+    let second = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    #expect(second.takeCredential(at: now))
+    #expect(!second.takeCredential(at: now), "reconnecting forgives nothing")
+    #expect(second.takeCredential(at: now + .milliseconds(201)), "half as many per second as joins")
+  }
+
+  @Test func refusedCredentialsCountForTheWholeNetworkOfIPv6() throws {
+    var limits = ServerLimits()
+    (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (4, 1)
+    let keeper = DoorKeeper(limits: limits)
+    let passes = (0..<8).compactMap { keeper.enter(from: "2001:db8:7:\($0)::1", at: start) }
+    let taken = passes.flatMap { pass in (0..<3).map { _ in pass.takeCredential(at: start.tick) } }
+    #expect(taken.count { $0 } == 8, "two of each /64, and those of four of a /48")
+  }
+
   @Test func aNetworkOfIPv6IsOneVisitor() throws {
     let keeper = DoorKeeper(limits: limits)
     let passes = ["2001:db8::1", "2001:db8::ffff:2"].map { keeper.enter(from: $0, at: start) }
@@ -233,6 +258,25 @@ private final class DeafSocket: ChannelOutboundHandler {
     outlet.closeIfStalled(at: outlet.now + .seconds(40))
     #expect(outlet.isClosing)
     socket.letGo()
+  }
+
+  @Test func pageThatIsSaidAgainIsChargedAndTheNextWaits() {
+    let (charged, followed) = (Lock<[Int]>([]), Lock(0))
+    let outlet = ChannelOutlet(channel: channel, limit: 1 << 20) { bytes in
+      charged.withLock { $0.append(bytes) }
+      return .seconds(2)
+    }
+    let page = RepeatedPage(bytes: 1_000) { followed.withLock { $0 += 1 } }
+    outlet.send(SharedMessage(.pong(1)))
+    outlet.send(SharedMessage(.pong(2), endOf: page))
+    outlet.send(BrowserAnswer(number: 1, weight: 1) { "" }, endOf: page)
+    channel.embeddedEventLoop.run()
+    #expect(charged.withLock { $0 } == [1_000, 1_000])
+    socket.letGo()
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(followed.withLock { $0 } == 0)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    #expect(followed.withLock { $0 } == 2)
   }
 
   @Test func aRoomThatDoesNotFitIntoAMessageIsRefused() throws {

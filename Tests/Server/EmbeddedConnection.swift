@@ -18,9 +18,7 @@ final class StubHost: SignalHost {
 
   let state = Lock(State())
 
-  func open(
-    _ outlet: any SignalOutlet, isBrowser: Bool, from address: String, pass: DoorKeeper.Pass?
-  ) -> ConnectionID {
+  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID {
     state.withLock { state in
       state.outlets.append(outlet)
       return ConnectionID(state.outlets.count)

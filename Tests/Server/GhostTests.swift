@@ -15,7 +15,7 @@ import Testing
     private let answers = Lock(0)
 
     func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
-    func send(_ answer: BrowserAnswer) { answers.withLock { $0 += 1 } }
+    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) { answers.withLock { $0 += 1 } }
     func close() {}
 
     var counted: Int { told.withLock { $0.count { $0.isCounted } } + answers.withLock { $0 } }
@@ -159,6 +159,21 @@ import Testing
   @Test func refusedSecondJoinDoesNotRenameTheStay() async throws {
     _ = try await host.start()
     let (line, _) = try await join(Ear(), room: "innocent")
+    host.take(.success(.join(Self.join("guilty"))), on: line)
+    host.take(.success(.leave(reason: nil)), on: line)
+    _ = try await settle()
+    #expect(
+      logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
+    await host.stop()
+  }
+
+  @Test func refusedRegistrationEndsNoStay() async throws {
+    _ = try await host.start()
+    let (line, _) = try await join(Ear(), room: "innocent")
+    let forged = Register(identity: "ben", name: "Ben", credential: "a.b.c")
+    host.authorization = Authorization(
+      check: { _ in .success(.open) }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+    host.take(.success(.register(forged)), on: line)
     host.take(.success(.join(Self.join("guilty"))), on: line)
     host.take(.success(.leave(reason: nil)), on: line)
     _ = try await settle()

@@ -1,4 +1,5 @@
 import KoineSignaling
+import KoineTransport
 
 @testable import KoineServer
 
@@ -27,16 +28,32 @@ enum Offers {
       + (kind == "audio" ? [] : ["a=fmtp:124 apt=120"]) + more).joined(separator: "\n") + "\n"
   }
 
-  static func message(_ number: Int, _ media: [String], send: String = "[]", receive: String = "[]") throws
-    -> BrowserMessage
-  {
+  /// - Parameter id: that a join asks for.
+  static func message(
+    _ number: Int, _ media: [String], send: String = "[]", receive: String = "[]", as id: String? = nil
+  ) throws -> BrowserMessage {
+    let participant = id.map { #""participantID":"\#($0)","# } ?? ""
     let sdp = (head + media.joined()).replacing("\n", with: "\\r\\n")
     let offer = #"{"number":\#(number),"sdp":"\#(sdp)","send":\#(send),"receive":\#(receive)}"#
     let text =
       number == 1
-      ? #"{"type":"join","version":1,"room":"tea","name":"Ana","offer":\#(offer)}"#
+      ? #"{"type":"join","version":1,"room":"tea","name":"Ana",\#(participant)"offer":\#(offer)}"#
       : #"{"type":"offer","offer":\#(offer)}"#
     return try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }
+  }
+}
+
+extension BrowserEnd {
+  /// As the server hands messages over: with their offers read.
+  func take(_ message: BrowserMessage) -> [Action] {
+    let offer: BrowserOffer? =
+      switch message {
+      case .join(_, let offer), .offer(let offer): offer
+      case .other: nil
+      }
+    return take(
+      message,
+      offer: offer.map { offer in Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) } })
   }
 }
 

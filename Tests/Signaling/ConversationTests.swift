@@ -147,6 +147,37 @@ struct ConversationTests {
     #expect(client.state == .connecting && !client.isResumable)
   }
 
+  /// The router has not looked at its key.
+  @Test func conversationOutlivesAResumptionThatCameAmongTooMany() {
+    var (client, _) = standing()
+    client.say(say(1))
+    client.disconnected()
+    client.connected()
+    _ = client.pollMessage()
+    let refusal = ServerMessage.refused(Failure(.tooMany, ""))
+    #expect(client.hear(refusal) == .message(refusal))
+    client.disconnected()
+    client.connected()
+    #expect(client.pollMessage() == .resumeConversation(key: "k", heard: 2))
+    #expect(client.hear(.resumed(heard: 0)) == .resumed)
+    #expect(client.pollMessage() == say(1))
+  }
+
+  @Test func pagesHoldWhatIsKeptInOrder() {
+    var conversation = Conversation<ServerMessage>(isTold: true)
+    for number in 0..<10 { conversation.say(tell(number)) }
+    conversation.told(heard: 3)
+    let weight = tell(3).weight
+    #expect(conversation.page(from: 2, within: .page) == nil, "it has been let go")
+    #expect(conversation.page(from: 11, within: .page) == nil, "it has not been said")
+    #expect(conversation.page(from: 10, within: .page)?.isEmpty == true)
+    #expect(conversation.page(from: 3, within: .init(count: 2, bytes: .max)).map(Array.init) == [tell(3), tell(4)])
+    #expect(
+      conversation.page(from: 4, within: .init(count: 9, bytes: weight * 2)).map(Array.init) == [tell(4), tell(5)])
+    #expect(conversation.page(from: 5, within: .init(count: 9, bytes: 1)).map(Array.init) == [tell(5)])
+    #expect(conversation.page(from: 3, within: .unlimited)?.count == 7)
+  }
+
   @Test func whatBreaksBeforeItBeginsIsSaidAgain() {
     var client = ClientConversation()
     client.say(.join(Join(room: "r", name: "", description: Examples.description)))

@@ -102,6 +102,21 @@ import Testing
     #expect(counter.take() == 0)
   }
 
+  @Test func keyThatNeedsItsNameTakesNoPlaceAmongThoseTried() throws {
+    let own = try SigningKey(generating: .p256, id: "own")
+    let counter = Counter()
+    var named = counter.watch(try own.verificationKey)
+    named.needsKeyID = true
+    let others = try (0..<JSONWebToken.keyLimit).map { try SigningKey(generating: .p256, id: "\($0)") }
+    let trust = Trust.keys(try others.map { try $0.verificationKey } + [named])
+    let pem = try others[3].pem
+    let nameless = try SigningKey(pem: try #require(pem))
+    #expect(try trust.read(try Self.room.signed(with: nameless), at: now).kind == .room)
+    #expect(counter.take() == 0)
+    #expect(try trust.read(try Self.room.signed(with: own), at: now).kind == .room)
+    #expect(counter.take() == 1)
+  }
+
   /// The kind follows from claims, and nothing but the right kind's rights follow from it.
   @Test(arguments: [
     (

@@ -5,17 +5,20 @@ import { RowsWish, rowsShown } from "./sizes.js";
 
 const $ = (id) => document.getElementById(id);
 const query = new URLSearchParams(location.search);
-const token = takeToken();
+const linkToken = takeToken();
 let room = null;
 
-/** A token stands in the fragment, because that is not sent to servers. The tab keeps it for a reload; the address bar and the
-    history do not. */
+/** A token stands in the fragment, because that is not sent to servers. Neither the address bar nor the history keeps it. */
 function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (location.hash) history.replaceState(null, "", location.pathname + location.search);
-  if (given) sessionStorage.setItem("koine.token", given);
-  return given ?? sessionStorage.getItem("koine.token") ?? undefined;
+  return token;
 }
+
+/** For a reload, the tab keeps the token that let it into a room. A link alone stores nothing: it may come from anybody. */
+const tokenKey = (room) => `koine.token ${room}`;
+function tokenFor(room) { return linkToken ?? sessionStorage.getItem(tokenKey(room)) ?? undefined; }
+function keepToken({ room, token }) { if (token) sessionStorage.setItem(tokenKey(room), token); }
 
 /** Text of a stranger within a line of ours: its direction stays its own (FSI and PDI of Unicode). */
 function isolated(text) { return `\u2068${text}\u2069`; }
@@ -37,7 +40,8 @@ $("enter").addEventListener("submit", async (event) => {
   $("refusal").textContent = "";
   const tracks = await openDevices($("with-microphone").checked, $("with-camera").checked);
   localStorage.setItem("koine.name", $("name").value);
-  enter(new Room({ room: $("room").value, name: $("name").value, token }), tracks);
+  const room = $("room").value;
+  enter(new Room({ room, name: $("name").value, token: tokenFor(room) }), tracks);
 });
 
 async function openDevices(microphone, camera) {
@@ -64,7 +68,7 @@ function enter(entered, tracks) {
   const link = new URL(location.href);
   link.search = new URLSearchParams({ room: room.room });
   history.replaceState(null, "", link);
-  room.addEventListener("joined", () => { show(true); trouble(""); ask(); draw(); });
+  room.addEventListener("joined", () => { keepToken(room); show(true); trouble(""); ask(); draw(); });
   room.addEventListener("connected", () => trouble(""));
   room.addEventListener("reconnecting", () => trouble("Reconnecting…"));
   room.addEventListener("waiting", () => { $("refusal").textContent = "Waiting until somebody lets you in…"; });

@@ -77,6 +77,10 @@ package struct MediaDescription: Hashable, Sendable {
       guard fields.count - 3 <= SessionDescription.Limits.formats else { throw .tooLarge }
       (kind, self.port, transport) = (String(fields[0]), port, String(fields[2]))
       formats = fields.dropFirst(3).map(String.init)
+      // One spelling for each number: `096` and `96` would be one payload type under two names.
+      guard formats.allSatisfy({ format in UInt8(format).map { String($0) == format } ?? true }) else {
+        throw .malformed("a format number that is not written plainly on an m= line")
+      }
       guard Set(formats).count == formats.count else { throw .malformed("a format twice on an m= line") }
     }
   }

@@ -30,8 +30,9 @@ package struct SessionDescription: Hashable, Sendable {
 
     /// For a client that is not in a room yet: it describes what it sends itself.
     package static let joining = Limits(bytes: 64 * 1024, media: 64)
-    /// For a participant. A browser describes each track that it receives with all formats that it knows, some 5 kB.
-    package static let joined = Limits(bytes: 1024 * 1024, media: 512)
+    /// For a participant. A browser describes each track that it receives with all formats that it knows, some 5 kB. It may
+    /// name 256 tracks that it wants and 32 of its own; the rest are media that it has stopped and not used again.
+    package static let joined = Limits(bytes: 1024 * 1024, media: 320)
 
     // Of any description; nothing that a browser writes comes near these.
     package static let line = 16 * 1024
@@ -40,6 +41,8 @@ package struct SessionDescription: Hashable, Sendable {
     /// Of one medium: RTP has 128 payload types.
     package static let formats = 128
     package static let knownFormats = 16
+    /// Of one medium of an answer, without retransmissions and redundancy: there are three codecs.
+    package static let answeredFormats = 4
     package static let candidates = 64
   }
 

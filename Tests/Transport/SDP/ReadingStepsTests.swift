@@ -46,8 +46,8 @@ import Testing
   }
 
   @Test(arguments: Repeated.allCases) func twiceTheOfferIsAtMostTwiceTheSteps(_ repeated: Repeated) throws {
-    let (once, twice) = (try steps(repeated.offer(200)), try steps(repeated.offer(400)))
-    #expect(once > 200)
+    let (once, twice) = (try steps(repeated.offer(150)), try steps(repeated.offer(300)))
+    #expect(once > 150)
     #expect(twice <= 2 * once, "\(once) steps, then \(twice)")
   }
 

@@ -132,6 +132,19 @@ enum Offer: String, CaseIterable {
     #expect(medium.sentLayers.isEmpty && medium.mid == nil)
   }
 
+  @Test(arguments: ["96 96", "96 096", "+96", "096", "111 00"]) func payloadTypeHasOneSpellingAndIsNamedOnce(
+    _ formats: String
+  ) {
+    #expect(throws: SDPError.self) {
+      try SessionDescription(parsing: "v=0\no=- 1 1 IN IP4 0.0.0.0\nm=video 9 UDP/TLS/RTP/SAVPF \(formats)\n")
+    }
+  }
+
+  @Test func formatThatIsNoNumberStaysAsItIs() throws {
+    let text = "v=0\no=- 1 1 IN IP4 0.0.0.0\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel 05000\n"
+    #expect(try SessionDescription(parsing: text).media[0].formats == ["webrtc-datachannel", "05000"])
+  }
+
   /// Many a prefix, and lines left out: nothing traps.
   @Test(arguments: Offer.allCases)
   func truncatedOffersAreReadOrRefused(_ offer: Offer) throws {
