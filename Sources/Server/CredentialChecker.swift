@@ -18,6 +18,7 @@ final class CredentialChecker: Sendable {
   private struct State {
     var waiting: [Queue: [@Sendable () -> Void]] = [:]
     var last = Queue.strangers
+    var accepted = 0
   }
 
   private let state = Lock(State())
@@ -29,11 +30,15 @@ final class CredentialChecker: Sendable {
     let isAccepted = state.withLock { state in
       guard queue == .participants || state.waiting[queue, default: []].count < Self.limit else { return false }
       state.waiting[queue, default: []].append(work)
+      state.accepted += 1
       return true
     }
     if isAccepted { thread.async { [self] in next()?() } }
     return isAccepted
   }
+
+  /// Checks that have been accepted since the start. From any thread.
+  var accepted: Int { state.withLock { $0.accepted } }
 
   private func next() -> (@Sendable () -> Void)? {
     state.withLock { state in
