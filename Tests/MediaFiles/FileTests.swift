@@ -256,7 +256,8 @@ private final class Kept<Value: Sendable>: Sendable {
     let folder = try Folder()
     let path = folder.file("slow.wav")
     try #require(mkfifo(path + ".part", 0o600) == 0)
-    let end = open(path + ".part", O_RDONLY | O_NONBLOCK)
+    // A program that another test starts meanwhile must not hold the reading end.
+    let end = open(path + ".part", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(end >= 0)
     let recorder = try WAVRecorder(path)
     for _ in 0..<20_000 { recorder.play(AudioBlock(captured: .zero)) }
@@ -299,7 +300,8 @@ private final class Kept<Value: Sendable>: Sendable {
     let folder = try Folder()
     let path = folder.file("full.webm")
     try #require(mkfifo(path + ".part", 0o600) == 0)
-    let end = open(path + ".part", O_RDONLY | O_NONBLOCK)
+    // A program that another test starts meanwhile must not hold the reading end.
+    let end = open(path + ".part", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(end >= 0)
     let recorder = WebMRecorder(path, hasPictures: false)
     for number in 0..<20 { recorder.take(sound(number * 20)) }
