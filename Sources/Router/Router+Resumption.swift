@@ -30,7 +30,8 @@ extension Router {
     if let told = connection.conversation.hear(isCounted: isCounted) { outbox.post(.heard(told), to: connection.id) }
   }
 
-  /// A client is back, on a new line. Whatever it began there gives way, and the line that it had before, if that still stands.
+  /// A client resumes its conversation on a new line. The conversation that it began on the new line is dropped, and its old line
+  /// is closed if that is still open.
   func takeUp(_ key: String, heard: Int, on line: ConnectionID, instead new: Connection) {
     guard new.member == nil, let connection = connections.holder(withKey: key), connection !== new,
       connection.conversation.takenUp(heard: heard) != nil

@@ -149,7 +149,7 @@ package final class Router {
       if !item.isRepeated {
         guard !holdsBack(item.message, of: connection) else { continue }
         connection.conversation.say(item.message)
-        // It comes with the pages, after what was said before it.
+        // The message is sent with a later page, after the earlier messages.
         if connection.repeating != nil, item.message.isCounted { continue }
       }
       if let line = connection.line { return Outgoing(line: line, message: item.message, endsPage: item.endsPage) }

@@ -24,8 +24,8 @@ final class ChannelOutlet: SignalOutlet {
 
   private let channel: any Channel
   private let limit: Int
-  /// Counts the bytes of a join's answer, and of what is repeated after a resumption. Returns how long the address has to wait
-  /// for more.
+  /// Charges the client's address for the bytes of an answer to a join or of messages repeated after a resumption. Returns the
+  /// pause before the next page.
   private let charge: @Sendable (Int) -> TimeAmount
   private let state: Lock<State>
 

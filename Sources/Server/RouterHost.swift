@@ -367,7 +367,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       stays.joined(connection)
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure) where failure.code != .unknownConversation:
-      // It may be a registration's, or another join's, of a participant who stays.
+      // A registration or a second join may be refused while the participant stays in its room.
       let stay = stays.hasJoined(connection) ? stays[connection] : stays.end(on: connection)
       let logger = stay ?? logger.with(["connection": "\(connection.value)"])
       let pass = lines[browsers[connection]?.line ?? connection]?.pass

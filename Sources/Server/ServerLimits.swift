@@ -43,7 +43,7 @@ public struct ServerLimits: Hashable, Sendable {
   public var addressBytesPerSecond = 10.0 * 1_048_576
   /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. A participant that joins is sent
   /// all names, attributes and tracks of the room in one message (its history follows in pages): the limit holds the largest
-  /// message and what is said while that is read.
+  /// message and 4 MiB of later messages.
   public var unreadBytes = SignalingLimits.serverMessage + (4 << 20)
 
   public init() {}

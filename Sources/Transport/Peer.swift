@@ -138,7 +138,7 @@ package final class Peer {
   /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
   package func isValidated(_ source: SocketAddress) -> Bool { ice.isValidated(source) }
 
-  /// The transactions of checks to `source` whose answers would validate it.
+  /// Transaction ids of this peer's unanswered checks to `source`. An answer with integrity validates the address.
   package func questions(to source: SocketAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
 
   /// For how long nothing has come that only the other end can have sent.

@@ -182,7 +182,7 @@ package struct ICEAgent {
   /// Lite: whether what we send to that address has been shown to arrive at the other end.
   package func isValidated(_ remote: SocketAddress) -> Bool { proven.isValidated(remote) }
 
-  /// Lite: the transactions of our checks to that address that have not been answered.
+  /// Lite: transaction ids of our unanswered checks to `remote`.
   func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] { proven.questions(to: remote) }
 
   /// Lite: a datagram other than STUN has come; counts towards what an unvalidated pair may be sent.

@@ -2,9 +2,9 @@ import KoineBase
 
 /// Pairs on which good checks have come to a lite agent, each for as long as that is consent (30 s).
 ///
-/// A good check says who sends, but its source address may be forged. A pair is *validated* once the other end has shown that
-/// it receives there what we send: it answers a check of ours, whose transaction id cannot be guessed, with integrity, or the
-/// DTLS handshake completes on it. Until then it gets at most three times the bytes that came from it (as RFC 9000, 8.1).
+/// A good check says who sends, but its source address may be forged. A pair is *validated* once the remote agent has
+/// answered one of our checks, with MESSAGE-INTEGRITY and a transaction id that cannot be guessed, or the DTLS handshake has
+/// completed on the pair. Until then we send at most three times the bytes received on the pair (as RFC 9000, 8.1).
 struct ProvenPairs {
   struct Pair {
     let local: SocketAddress
@@ -97,7 +97,7 @@ struct ProvenPairs {
     return pairs[index].checked
   }
 
-  /// The transactions of our checks to that address that have not been answered.
+  /// Transaction ids of our unanswered checks to `remote`.
   func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] {
     pairs.filter { $0.remote == remote && !$0.isValidated }.map(\.question.transaction)
   }

@@ -39,8 +39,8 @@ struct ProbeControl {
 
   fileprivate static let length = Duration.milliseconds(30)
   fileprivate static let fewest = 8
-  /// After a cluster that found no more, or a path that has narrowed. It bounds how long a path that has widened stays unused:
-  /// from the next cluster on each doubles what is known.
+  /// Between a cluster without success, or a sign of congestion, and the next cluster. When a path widens, the next cluster
+  /// starts at most this much later; every successful cluster then at most doubles the estimate.
   private static let pause = Duration.seconds(2)
   /// Less has not gone well: the path is full.
   private static let success = 0.85
