@@ -57,6 +57,8 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var framesSent: Int?
   /// In the largest layer that anybody wants.
   public var framesEncoded: Int?
+  /// Of those, in the last second.
+  public var framesPerSecond: Double?
   public var keyFramesEncoded: Int?
   public var frameWidth: Int?
   public var frameHeight: Int?
@@ -142,6 +144,7 @@ extension StreamStatistics {
     result.pliCount = outgoing.keyFramesRequested
     result.framesSent = outgoing.frames
     result.framesEncoded = sentVideo.encoded
+    result.framesPerSecond = sentVideo.framesPerSecond
     result.keyFramesEncoded = sentVideo.keyFrames
     (result.frameWidth, result.frameHeight) = (sentVideo.width, sentVideo.height)
     result.qualityLimitationReason = sentVideo.limitation.rawValue

@@ -15,7 +15,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
     var sinks: [any VideoSink] = []
     var statistics = VideoReceiveStatistics()
     var latency = LatencyHistogram()
-    var rendered: [Tick] = []
+    var rate = FrameRate()
   }
 
   /// Frames that may wait for the decoder: more, and the decoder is too slow to ever catch up one by one.
@@ -92,7 +92,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
       var result = shared.statistics
       result.latencyMedian = shared.latency.quantile(0.5)
       result.latency95 = shared.latency.quantile(0.95)
-      result.framesPerSecond = Double(shared.rendered.count { now - $0 <= .seconds(1) })
+      result.framesPerSecond = shared.rate.framesPerSecond(at: now)
       return result
     }
   }
@@ -188,8 +188,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
           shared.statistics.frozen += gap.inMilliseconds
         }
       }
-      shared.rendered.append(now)
-      if shared.rendered.count > 240 { shared.rendered.removeFirst(120) }
+      shared.rate.countFrame(at: now)
       return shared.sinks
     }
     for sink in sinks { sink.render(picture) }

@@ -19,6 +19,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var wanted: [Bool]
     var target: Int
     var statistics = VideoSendStatistics()
+    var rate = FrameRate()
     var limitation = QualityLimitation()
   }
 
@@ -121,6 +122,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
     return shared.withLock { shared in
       shared.limitation.settle(at: now)
       var statistics = shared.statistics
+      statistics.framesPerSecond = shared.rate.framesPerSecond(at: now)
       (statistics.limitation, statistics.limitedFor) = (shared.limitation.reason, shared.limitation.durations)
       return statistics
     }
@@ -218,9 +220,11 @@ package final class VideoSendPipeline: @unchecked Sendable {
   }
 
   private func send(_ picture: CodedPicture, of frame: VideoFrame, _ layer: Int, width: Int, height: Int) {
+    let now = encoderLane.scheduler.now
     shared.withLock { shared in
       if layer == shared.wanted.lastIndex(of: true) {
         shared.statistics.encoded += 1
+        shared.rate.countFrame(at: now)
         if shared.statistics.width > 0, (shared.statistics.width, shared.statistics.height) != (width, height) {
           shared.statistics.sizeChanges += 1
         }
@@ -294,6 +298,8 @@ public struct VideoSendStatistics: Sendable, Hashable, Codable {
   public var captured = 0
   /// In the largest layer that anybody wants.
   public var encoded = 0
+  /// Of that layer, in the last second.
+  public var framesPerSecond = 0.0
   /// In all layers.
   public var keyFrames = 0
   /// Overtaken by a newer frame before the encoder got to them.

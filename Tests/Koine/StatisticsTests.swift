@@ -28,6 +28,7 @@ struct StatisticsTests {
       abs(sent.packetsSent - received.packetsReceived) <= 30, "what was sent before the path stood, or is on its way")
     let encoded = try #require(sent.framesEncoded)
     #expect((270...302).contains(encoded))
+    #expect((29...31).contains(try #require(sent.framesPerSecond)))
     #expect((270...300).contains(try #require(received.framesDecoded)))
     #expect(received.framesDecoded == received.framesReceived && received.framesDropped == 0)
     #expect(try #require(received.keyFramesDecoded) >= 1 && received.freezeCount == 0)
