@@ -44,7 +44,10 @@ extension Hub {
       guard router != nil, let new = try? makeRouter(at: now) else { return }
       router = new
       owners = [:]
-      for door in doors.values { door.lines = [] }
+      for (number, client) in clients.sorted(by: { $0.key < $1.key }) {
+        doors[number]?.lines = []
+        doors[number]?.reset((routerAddress, client.address), over: loop, at: now)
+      }
       touched.formUnion(clients.keys)
       endTurn(at: now)
     }

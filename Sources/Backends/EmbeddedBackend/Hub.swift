@@ -22,7 +22,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var router: Router?
-  private var routerAddress = SocketAddress.loopback()
+  var routerAddress = SocketAddress.loopback()
   var clients: [Int: ClientDoor] = [:]
   var doors: [Int: RouterDoor] = [:]
   var numbers: [SocketAddress: Int] = [:]
@@ -132,8 +132,9 @@ final class Hub: LinkHost, @unchecked Sendable {
   private func connect(_ number: Int, _ client: ClientDoor, _ line: ConnectionID, at now: Tick) throws {
     touched.insert(number)
     let key = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-    try client.connect(key: key, at: now)
+    try client.connect(line, key: key, at: now)
     guard let door = doors[number] else { return }
+    door.newest = line
     door.lines.append(
       RouterDoor.Line(
         id: line, address: client.address, stream: try SignalStream(key: key, end: .router, now: now)))
@@ -224,7 +225,9 @@ final class Hub: LinkHost, @unchecked Sendable {
         router?.handle(datagram, from: source, to: destination, at: now)
       } else if let number = numbers[source] {
         touched.insert(number)
-        for line in doors[number]?.lines ?? [] {
+        guard let door = doors[number] else { return }
+        if door.lines.isEmpty { door.reset((destination, source), over: loop, at: now) }
+        for line in door.lines {
           line.stream.handle(datagram.readable, at: now)
           readMessages(of: line, at: now)
         }
@@ -232,6 +235,7 @@ final class Hub: LinkHost, @unchecked Sendable {
     } else if let number = numbers[destination], let client = clients[number] {
       touched.insert(number)
       if isSignalling {
+        guard source == routerAddress else { return }
         client.handleSignalling(datagram.readable, at: now)
       } else {
         client.end.handle(datagram, from: source, to: destination, at: now)

@@ -52,8 +52,32 @@ final class RouterDoor: LinkEnd {
   }
 
   var lines: [Line] = []
+  /// The connection that the client has made last, whether the router still knows it or not.
+  var newest: ConnectionID?
+
+  /// Tells the client that the router does not know its connection, as the router's machine would close a TCP connection of a
+  /// process that is gone.
+  func reset(_ way: Way, over loop: any NetworkLoop, at now: Tick) {
+    guard let newest else { return }
+    ConnectionReset.datagram(of: newest).withUnsafeBytes { emit($0, way, over: loop, at: now) }
+  }
 
   var deadline: Tick? { lines.reduce(conditionerDeadline) { $0.sooner($1.stream.deadline) } }
+}
+
+/// A datagram of its own beside those of `SignalStream`, which are longer: the first byte is theirs, then comes the connection.
+enum ConnectionReset {
+  private static let size = 9
+
+  static func datagram(of connection: ConnectionID) -> [UInt8] {
+    [SignalStream.firstByte] + (0..<8).map { UInt8(truncatingIfNeeded: connection.value >> (56 - 8 * $0)) }
+  }
+
+  /// - Returns: nil for a datagram that is none.
+  static func connection(_ datagram: UnsafeRawBufferPointer) -> ConnectionID? {
+    guard datagram.count == size else { return nil }
+    return ConnectionID(datagram.dropFirst().reduce(0) { $0 << 8 | Int($1) })
+  }
 }
 
 /// The client's end of its signalling, with whom it belongs to.
@@ -64,13 +88,15 @@ final class ClientDoor: LinkEnd {
   private(set) var address: SocketAddress
   /// nil while there is no connection.
   private(set) var stream: SignalStream?
+  private var connection: ConnectionID?
 
   init(_ end: ClientEnd, names: Set<String>, address: SocketAddress, conditioner: LinkConditioner<Way>?) {
     (self.end, self.names, self.address) = (end, names, address)
     super.init(conditioner: conditioner)
   }
 
-  func connect(key: [UInt8], at now: Tick) throws {
+  func connect(_ connection: ConnectionID, key: [UInt8], at now: Tick) throws {
+    self.connection = connection
     stream = try SignalStream(key: key, end: .participant, now: now)
     end.connectionMade(at: now)
   }
@@ -88,6 +114,10 @@ final class ClientDoor: LinkEnd {
 
   func handleSignalling(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
     guard let stream else { return }
+    if let reset = ConnectionReset.connection(datagram) {
+      if reset == connection { disconnect(at: now) }
+      return
+    }
     stream.handle(datagram, at: now)
     while let message = stream.pollMessage() { end.handleMessage(message, at: now) }
   }
