@@ -58,6 +58,7 @@ let package = Package(
     .library(name: "KoineCoreMedia", targets: ["KoineCoreMedia"]),
     .library(name: "KoineCoreVideo", targets: ["KoineCoreVideo"]),
     .library(name: "AmazonChimeSDK", targets: ["AmazonChimeSDK"]),
+    .library(name: "AmazonChimeSDKMedia", targets: ["AmazonChimeSDKMedia"]),
     .library(name: "AmazonIVSBroadcast", targets: ["AmazonIVSBroadcast"]),
     .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
     .library(name: "WebRTC", targets: ["WebRTC"]),
@@ -187,6 +188,7 @@ let package = Package(
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
       leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
+    adapter("AmazonChimeSDKMedia", path: "Adapters/MeetingSession/AmazonChimeSDKMedia", leansOn: []),
     adapter(
       "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
       leansOn: [
@@ -199,6 +201,7 @@ let package = Package(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
       leansOn: [
         "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo",
+        "KoineTokens",
       ]),
 
     // Floor 9
@@ -275,7 +278,7 @@ let package = Package(
         "CKoineBenchmark", "KoineBase", "KoineCodecs", "KoineTransport", "KoineMediaEngine", "KoineRouter",
         "KoineRTP", "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork", "Koine", "KoineEmbeddedBackend",
         "KoineServer",
-        "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens", "AzureCommunicationCalling",
+        "KoineServerBackend", "KoineComposition", "KoineMediaFiles", "KoineTokens",
         "AmazonChimeSDK", "AmazonIVSBroadcast",
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -313,7 +316,7 @@ let package = Package(
       "Platform",
       of: [
         "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
-        "KoineTestSupport",
+        "KoineTestSupport", "KoineFoundation",
       ]),
     tests(
       "EventListener",
@@ -403,11 +406,11 @@ let package = Package(
   apple("CoreMedia", over: ["KoineCoreMedia"])
   apple("CoreVideo", over: ["KoineCoreVideo"])
   apple("CoreGraphics", over: [])
-  apple(
-    "Combine",
-    over: ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
-      .product(name: $0, package: "OpenCombine")
-    })
+  let combine: [Target.Dependency] = ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
+    .product(name: $0, package: "OpenCombine")
+  }
+  apple("Combine", over: combine)
+  apple("KoineFoundation", over: combine)
 #endif
 
 // The vendors' symbols as apps write them, in each of the modes that apps are compiled in. The folders are one: links.
@@ -422,7 +425,8 @@ for mode in symbolModes {
     .testTarget(
       name: "Symbols" + mode.name,
       dependencies: [
-        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonIVSBroadcast", "VideoSDKRTC",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonChimeSDK", "AmazonChimeSDKMedia",
+        "AmazonIVSBroadcast", "VideoSDKRTC",
         "WebRTC", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "Koine",
         "KoineEmbeddedBackend",
         "KoineTokens",

@@ -1,12 +1,10 @@
-import AzureCommunicationCalling
 import Dispatch
 import Foundation
 import Koine
 import KoineEmbeddedBackend
-import KoineTokens
 
-/// From `startCall` to both sides connected, the callee answering at once: written in the call-agent style, with camera and
-/// microphone, over loopback UDP.
+/// From ringing to both sides connected, the callee answering at once; endpoints and sessions of the common layer, with camera
+/// and microphone, over loopback UDP.
 struct CallBenchmark: Sendable {
   let calls: Int
 
@@ -27,8 +25,8 @@ struct CallBenchmark: Sendable {
     return Report(
       benchmark: "call-connect: \(calls) calls of two over loopback, 640x360@30 VP8",
       rows: [
-        Row("startCall to both connected, median", median(times), "ms", aim: 150),
-        Row("startCall to both connected, longest", times.last ?? .nan, "ms", aim: 150),
+        Row("invite to both connected, median", median(times), "ms", aim: 150),
+        Row("invite to both connected, longest", times.last ?? .nan, "ms", aim: 150),
       ])
   }
 
@@ -36,76 +34,63 @@ struct CallBenchmark: Sendable {
     let world = World(
       backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
       devices: DefaultDevices(camera: "pattern:640x360@30", microphone: "tone"))
-    let (ana, ben) = (try await User("ana", in: world), try await User("ben", in: world))
+    let (ana, ben) = (User("ana", in: world), User("ben", in: world))
+    for user in [ana, ben] { try await user.endpoint.register() }
     var times: [Double] = []
     for _ in 0..<calls {
       let start = ContinuousClock().now
-      ana.ring("8:acs:ben")
-      let ends = (await ana.next(), await ben.next())
-      guard case (.connected(let first), .connected(let second)) = ends else {
-        throw BenchmarkError("a call did not connect: \(ends)")
+      try ana.ring("ben")
+      guard let first = await ana.nextConnected(), let second = await ben.nextConnected() else {
+        throw BenchmarkError("a call did not connect")
       }
       times.append((max(first, second) - start).inMilliseconds)
-      ana.hangUp()
-      guard case (.over, .over) = (await ana.next(), await ben.next()) else { throw BenchmarkError("no end") }
+      for user in [ana, ben] { await user.leave() }
     }
-    ana.agent.dispose()
-    ben.agent.dispose()
+    for user in [ana, ben] { await user.endpoint.unregister() }
     return times
   }
 }
 
-/// Answers whoever rings at once, and tells when it is connected and when that is over.
-private final class User: NSObject, CallAgentDelegate, CallDelegate, @unchecked Sendable {  // constant but for locks
-  enum News: Sendable { case connected(ContinuousClock.Instant), over, failed }
+/// Answers every invitation at once.
+private final class User: Sendable {
+  let endpoint: Endpoint
+  private let call = Lock<Session?>(nil)
+  private let connected = AsyncStream<ContinuousClock.Instant?>.makeStream()
 
-  let agent: CallAgent
-  private let camera: LocalVideoStream
-  private let call = Lock<Call?>(nil)
-  private let news = AsyncStream<News>.makeStream()
-
-  init(_ name: String, in world: World) async throws {
-    let now = NumericDate.ofSystemClock()
-    let token = try CommunicationUserToken(identity: "8:acs:" + name, issued: now, expires: now + 3_600)
-      .signed(with: SigningKey(generating: .p256))
-    let client = World.$current.withValue(world) { CallClient() }
-    agent = try await client.createCallAgent(userCredential: try CommunicationTokenCredential(token: token))
-    guard let device = try await client.getDeviceManager().cameras.first else { throw BenchmarkError("no camera") }
-    camera = LocalVideoStream(camera: device)
-    super.init()
-    agent.delegate = self
+  init(_ name: String, in world: World) {
+    endpoint = Endpoint(identity: name, name: name, in: world)
+    endpoint.observe { [weak self] event in
+      guard let self, case .invited(let invitation) = event else { return }
+      endpoint.reply(.accept, to: invitation.id)
+      do { try join(invitation.room) } catch { connected.continuation.yield(nil) }
+    }
   }
 
-  func next() async -> News {
-    for await one in news.stream { return one }
-    return .failed
+  func nextConnected() async -> ContinuousClock.Instant? {
+    for await time in connected.stream { return time }
+    return nil
   }
 
-  func ring(_ id: String) {
-    let options = StartCallOptions()
-    options.videoOptions = VideoOptions(localVideoStreams: [camera])
-    agent.startCall(participants: [CommunicationUserIdentifier(id)], options: options) { [self] in take($0, $1) }
+  func ring(_ callee: String) throws { try join(endpoint.invite([callee], hasVideo: true).room) }
+
+  func leave() async {
+    let session = call.withLock { $0 }
+    await session?.leave()
   }
 
-  func hangUp() { call.withLock { $0 }?.hangUp(options: nil) { _ in } }
-
-  private func take(_ call: Call?, _ error: (any Error)?) {
-    call?.delegate = self
-    self.call.withLock { $0 = call }
-    if error != nil { news.continuation.yield(.failed) }
-  }
-
-  func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
-    let options = AcceptCallOptions()
-    options.videoOptions = VideoOptions(localVideoStreams: [camera])
-    incomingCall.accept(options: options) { [self] in take($0, $1) }
-  }
-
-  func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
-    if !args.removedCalls.isEmpty { news.continuation.yield(.over) }
-  }
-
-  func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {
-    if call.state == .connected { news.continuation.yield(.connected(ContinuousClock().now)) }
+  private func join(_ room: String) throws {
+    let session = Session(
+      JoinRequest(room: room, participantID: endpoint.identity, name: endpoint.name), in: endpoint.world)
+    call.withLock { $0 = session }
+    session.observe { [connected] event in
+      switch event {
+      case .participantJoined: connected.continuation.yield(ContinuousClock().now)  // told after one's own `connected`
+      case .stateChanged(.ended(.refused)), .stateChanged(.ended(.lost)): connected.continuation.yield(nil)
+      default: break
+      }
+    }
+    try session.publish(microphone: endpoint.world.machine.makeMicrophone())
+    try session.publish(camera: endpoint.world.machine.makeCamera())
+    session.join { _ in }
   }
 }

@@ -19,7 +19,7 @@ let usage = """
     virtual-call a minute of two people on a virtual clock, without codecs, against a minute
     story        the same with sessions, loss, a gap and a return, as tests of apps run it
     join-server  from joining to the first picture, through a server's sockets
-    call-connect from startCall to both sides connected, over loopback
+    call-connect from an invitation to both sides connected, over loopback
     --seconds N  how long each is measured (default 20)
     --json       one JSON array on standard output, and nothing else there
   """

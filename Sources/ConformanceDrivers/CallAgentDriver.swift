@@ -217,7 +217,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
   }
 
   func want(_ interest: Interest, from id: String) {
-    guard let participant = call?.remoteParticipants.first(where: { $0.identifier.rawId == id }) else { return }
+    guard let participant = call?.remoteParticipants.first(where: { $0.id == id }) else { return }
     for stream in participant.videoStreams where stream.mediaStreamType == .video {
       recorder.calling { renderers.removeValue(forKey: stream.id)?.dispose() }
       if interest == .everything { show(stream, of: participant) }
@@ -230,13 +230,13 @@ final class CallAgentDriver: NSObject, KoineDriver {
       let view = try renderer.createView()
       renderers[stream.id] = renderer
       if stream.mediaStreamType == .screenSharing {
-        return sightings.shareOn(participant.identifier.rawId, in: view)
+        return sightings.shareOn(participant.id, in: view)
       }
       let agrees = participant.videoStreams.contains { $0.id == stream.id }
-      if sightings.seen.first(where: { $0.id == participant.identifier.rawId })?.hasPicture == true {
-        sightings.moved(participant.identifier.rawId, to: view)
+      if sightings.seen.first(where: { $0.id == participant.id })?.hasPicture == true {
+        sightings.moved(participant.id, to: view)
       } else {
-        sightings.pictureOn(participant.identifier.rawId, in: view, agrees: agrees)
+        sightings.pictureOn(participant.id, in: view, agrees: agrees)
       }
     } catch {
       recorder.failed(error)
@@ -257,12 +257,12 @@ extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency In
   func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
     incoming = incomingCall
     incomingCall.delegate = self
-    recorder.told(.rung, of: incomingCall.callerInfo.identifier.rawId)
+    recorder.told(.rung, of: incomingCall.caller)
   }
 
   func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {
     if incoming === incomingCall { incoming = nil }
-    recorder.told(.ringingEnded, of: incomingCall.callerInfo.identifier.rawId)
+    recorder.told(.ringingEnded, of: incomingCall.caller)
   }
 }
 
@@ -276,12 +276,12 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
       let agrees = call.remoteParticipants.contains { $0 === participant }
       participant.delegate = self
       sightings.joined(
-        participant.identifier.rawId, name: participant.displayName, isMuted: participant.isMuted, agrees: agrees)
+        participant.id, name: participant.displayName, isMuted: participant.isMuted, agrees: agrees)
       for stream in participant.videoStreams { show(stream, of: participant) }
     }
     for participant in args.removedParticipants {
       sightings.left(
-        participant.identifier.rawId, agrees: !call.remoteParticipants.contains { $0 === participant })
+        participant.id, agrees: !call.remoteParticipants.contains { $0 === participant })
     }
   }
 
@@ -291,18 +291,18 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
       renderers.removeValue(forKey: stream.id)?.dispose()
       let agrees = !participant.videoStreams.contains { $0.id == stream.id }
       if stream.mediaStreamType == .screenSharing {
-        sightings.shareOff(participant.identifier.rawId, agrees: agrees)
+        sightings.shareOff(participant.id, agrees: agrees)
       } else {
-        sightings.pictureOff(participant.identifier.rawId, agrees: agrees)
+        sightings.pictureOff(participant.id, agrees: agrees)
       }
     }
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
-    sightings.muted(participant.identifier.rawId, participant.isMuted)
+    sightings.muted(participant.id, participant.isMuted)
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs) {
-    if participant.isSpeaking { sightings.spoke(participant.identifier.rawId) }
+    if participant.isSpeaking { sightings.spoke(participant.id) }
   }
 }

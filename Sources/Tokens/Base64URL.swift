@@ -39,6 +39,21 @@ enum Base64URL {
     return buffer == 0 ? bytes : nil
   }
 
+  /// Takes what the parsers of vendors' clients take, too: padding, and the alphabet of section 4 (`+`, `/`). One text may
+  /// then be written in several ways: not for anything that is signed.
+  static func decodeLeniently(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
+    let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    guard padding == 0 || (padding <= 2 && text.count % 4 == 0) else { return nil }
+    return decode(
+      text.dropLast(padding).map { character in
+        switch character {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        default: character
+        }
+      })
+  }
+
   private static func value(of character: UInt8) -> UInt32? {
     switch character {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))

@@ -57,14 +57,14 @@ public struct JSONWebToken: Sendable {
   }
 
   /// The claims of a text whose second part is a payload, whatever is around it: what a client looks at that cannot
-  /// check a signature, and need not.
+  /// check a signature, and need not. The payload may be padded.
   /// - Throws: `.tooLarge`, `.malformed`, `.missingClaim`, `.invalidClaim`.
   public static func uncheckedClaims<Claims: Decodable>(
     _ type: Claims.Type, in text: String
   ) throws(TokenError) -> Claims {
     let parts = try parts(of: text)
     guard parts.count >= 2 else { throw .malformed("a payload is expected after the first dot") }
-    guard let payload = Base64URL.decode(parts[1]) else { throw .malformed("the payload is not base64url") }
+    guard let payload = Base64URL.decodeLeniently(parts[1]) else { throw .malformed("the payload is not base64url") }
     return try decode(type, from: payload)
   }
 

@@ -214,7 +214,8 @@ struct CallTests {
     ben.join { _ in }
     await telephone.run(.seconds(1))
     let remote = try #require(anaHears.call?.remoteParticipants.first)
-    #expect(remote.displayName == "Ben" && remote.identifier is UnknownIdentifier && remote.videoStreams.count == 1)
+    #expect(
+      remote.displayName == "Ben" && remote.identifier is CommunicationUserIdentifier && remote.videoStreams.count == 1)
     #expect(ben.participants.map(\.id) == ["8:acs:ana"])
   }
 }

@@ -79,7 +79,30 @@ struct CredentialTests {
     #expect(asked.withLock { $0 } == 2)
     let failure = Lock<NSError?>(nil)
     credential.token { _, error in failure.withLock { $0 = error as NSError? } }
-    #expect(failure.withLock { $0?.domain } == "AzureCommunicationCommon.CommunicationTokenCredential.token")
+    let error = try #require(failure.withLock { $0 })
+    #expect(error.domain == "AzureCommunicationCommon.CommunicationTokenCredential.token")
+    #expect(error.localizedDescription.contains("cannot be reused once it has been canceled"))
+    #expect(error.localizedDescription.contains(error.domain))
+  }
+
+  /// The timer has not run yet, as in an app that was suspended: the token is renewed when it is asked for.
+  @Test func aProactiveOneDoesNotGiveOutATokenWithTenMinutesLeft() throws {
+    for (isProactive, renewed) in [(true, 1), (false, 0)] {
+      let hands = Hands()
+      let asked = Lock(0)
+      let options = CommunicationTokenRefreshOptions(
+        initialToken: hands.token(lasting: 600), refreshProactively: isProactive
+      ) { handler in
+        asked.withLock { $0 += 1 }
+        handler(hands.token(lasting: 3_600), nil)
+      }
+      let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+      let expires = Lock<Date?>(nil)
+      credential.token { token, _ in expires.withLock { $0 = token?.expiresOn } }
+      hands.move(0)
+      #expect(asked.withLock { $0 } == renewed)
+      #expect(expires.withLock { $0 } == Date(timeIntervalSince1970: 1_000_000 + (isProactive ? 3_600 : 600)))
+    }
   }
 
   @Test func anExpiredNewTokenIsAnError() throws {
@@ -89,7 +112,10 @@ struct CredentialTests {
     let failure = Lock<NSError?>(nil)
     credential.token { _, error in failure.withLock { $0 = error as NSError? } }
     hands.move(0)
-    #expect(failure.withLock { $0?.domain.hasSuffix("refreshAccessToken") } == true)
+    let error = try #require(failure.withLock { $0 })
+    #expect(error.domain.hasSuffix("refreshAccessToken"))
+    #expect(error.userInfo["message"] as? String == "The token returned from the tokenRefresher is expired.")
+    #expect(error.localizedDescription.contains(error.domain))
   }
 
   @Test func aPayloadMayHoldAnyCharacterOfBase64URL() throws {
@@ -102,6 +128,19 @@ struct CredentialTests {
     let got = Lock<Date?>(nil)
     credential.token { token, _ in got.withLock { $0 = token?.expiresOn } }
     #expect(got.withLock { $0 } == Date(timeIntervalSince1970: 2_000_000_000), "told at once, on this thread")
+  }
+
+  @Test(arguments: ["", "=", "=="])
+  func aPaddedPayloadIsTaken(padding: String) throws {
+    // 27, 26 and 25 bytes: as many characters of padding as bytes are missing to a multiple of three.
+    let payload = Data(#"{"exp":2000000000,"n":"\#(String(repeating: ">", count: 2 - padding.count))"}"#.utf8)
+      .base64EncodedString()
+    try #require(payload.hasSuffix(padding) && !payload.hasSuffix(padding + "="))
+    let credential = try CommunicationTokenCredential(token: "e30.\(payload).x")
+    let got = Lock<Date?>(nil)
+    credential.token { token, _ in got.withLock { $0 = token?.expiresOn } }
+    #expect(got.withLock { $0 } == Date(timeIntervalSince1970: 2_000_000_000))
+    #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: "e30.\(payload)=.x") }
   }
 
   @Test func pushPayloadsAreReadAndRefused() async throws {

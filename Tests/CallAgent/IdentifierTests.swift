@@ -20,6 +20,9 @@ struct IdentifierTests {
     for (cloud, scope, resource) in clouds {
       #expect(MicrosoftTeamsUserIdentifier(userId: "u", cloudEnvironment: cloud).rawId == "8:\(scope):u")
       #expect(MicrosoftTeamsAppIdentifier(appId: "a", cloudEnvironment: cloud).rawId == "28:\(scope):a")
+      let settable = MicrosoftTeamsAppIdentifier(appId: "a", cloudEnvironment: cloud)
+      settable.rawId = "28:other"
+      #expect(settable.rawId == "28:other")
       let extended = TeamsExtensionUserIdentifier(
         userId: "u", tenantId: "t", resourceId: "r", cloudEnvironment: cloud)
       #expect(extended.rawId == "8:\(resource):r_t_u")

@@ -23,7 +23,7 @@ extension Call {
     case .attributesChanged(let participant): held(participant)
     case .levelsChanged(let levels):
       for remote in remoteParticipants {
-        if let level = levels[remote.identifier.rawId] { remote.setSpeaking(level > Self.speechLevel) }
+        if let level = levels[remote.id] { remote.setSpeaking(level > Self.speechLevel) }
       }
     case .messageReceived(let message): heard(message)
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
@@ -42,19 +42,20 @@ extension Call {
       remote.change(to: .connected)
     } else {
       let remote = RemoteParticipant(
-        createCommunicationIdentifier(fromRawId: participant.id), displayName: participant.name, state: .connected,
-        in: self)
+        ParticipantIdentifiers.identifier(of: participant.id), as: participant.id, displayName: participant.name,
+        state: .connected, in: self)
       current.withLock { $0.remotes.append(remote) }
       tell(added: [remote])
     }
+    current.withLock { _ = $0.present.insert(participant.id) }
     tellCount()
     if [.none, .connecting, .ringing].contains(state) { change(to: .connected) }
     held(participant)
   }
 
   private func left(_ participant: Participant, _ reason: DepartureReason) {
-    guard let remote = remote(participant.id) else { return }
-    remove(remote, because: reason == .removed ? .removed : .normal)
+    if let remote = remote(participant.id) { remove(remote, because: reason == .removed ? .removed : .normal) }
+    guard current.withLock({ $0.present.remove(participant.id) != nil }) else { return }
     tellCount()
     if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { end(.normal) }
   }

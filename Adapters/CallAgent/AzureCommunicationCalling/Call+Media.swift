@@ -37,9 +37,11 @@ extension Call {
     }
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
-      current.withLock { $0.outgoingVideoStreams.append(stream) }
       stream.change(to: .started)
-      tell(added: stream as? LocalVideoStream)
+      gate.pass { [weak self] in
+        self?.current.withLock { $0.outgoingVideoStreams.append(stream) }
+        self?.tell(added: stream as? LocalVideoStream)
+      }
       handler(nil)
     }
   }

@@ -34,7 +34,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     /// Between two: it is over when the other one goes.
     var isOneToOne = false
     var nextStream: Int32 = 1
+    /// The others who are in the call, as far as has been told.
+    var present: Set<Participant.ID> = []
     var hangUps: [Handler<(any Error)?>] = []
+    /// The call itself, from `hangUp` to its end: an app that releases it at once is still told of the end.
+    var untilItsEnd: Call?
   }
 
   public let id = UUID().uuidString.lowercased()
@@ -48,18 +52,20 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   /// Holds its calls: whoever lets go of the agent and of the call has left.
   private weak let agent: CallAgent?
   let current = Lock(State())
+  let gate: SubscriptionGate
 
   init(room: String, direction: CallDirection, agent: CallAgent, token: String, from invitation: Invitation?) {
     self.direction = direction
     self.agent = agent
     endpoint = agent.endpoint
+    gate = SubscriptionGate(in: endpoint.world)
     session = Session(
       JoinRequest(
         room: room, credential: token, participantID: endpoint.identity,
         name: endpoint.name.isEmpty ? endpoint.identity : endpoint.name), in: endpoint.world)
     callerInfo = CallerInfo(
       displayName: invitation?.callerName ?? endpoint.name,
-      identifier: createCommunicationIdentifier(fromRawId: invitation?.caller ?? endpoint.identity))
+      identifier: ParticipantIdentifiers.identifier(of: invitation?.caller ?? endpoint.identity))
     super.init()
     if invitation?.callees.count == 1 { current.withLock { $0.isOneToOne = true } }
   }
@@ -71,7 +77,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public var state: CallState { current.withLock { $0.state } }
   public var remoteParticipants: [RemoteParticipant] { current.withLock { $0.remotes } }
   /// Oneself included.
-  public var totalParticipantCount: Int32 { Int32(clamping: session.participants.count + 1) }
+  public var totalParticipantCount: Int32 { Int32(clamping: current.withLock { $0.present.count } + 1) }
   /// Meaningful once the call is disconnected.
   public var callEndReason: CallEndReason { current.withLock { $0.endReason ?? .normal } }
   public var isMuted: Bool { current.withLock { $0.isMuted } }
@@ -84,13 +90,21 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   public weak var delegate: (any CallDelegate)? {
     get { current.withLock { $0.delegate } }
-    set { current.withLock { $0.delegate = newValue } }
+    set {
+      current.withLock { $0.delegate = newValue }
+      if newValue != nil { gate.delegateIsSet() }
+    }
   }
 
   // MARK: Beginning
 
+  /// The completion handler has returned, or the code that waited for the call goes on.
+  func appHasIt() { gate.appHasCall() }
+
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
-    session.observe { [weak self] in self?.handle($0) }
+    session.observe { [weak self] event in
+      self?.gate.pass { [weak self] in self?.handle(event) }
+    }
     let keypad = (try? session.world.machine.makeMicrophone()).map { Keypad(beside: $0) }
     let isMuted = options?.startsMuted ?? false
     var published = AudioPublishOptions()
@@ -113,23 +127,36 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   private func ring(_ callees: [any CommunicationIdentifier], hasVideo: Bool) {
     guard !callees.isEmpty else { return }
-    let remotes = callees.map { RemoteParticipant($0, displayName: "", state: .connecting, in: self) }
-    delivery.deliver { [self] in
-      current.withLock { $0.remotes += remotes }
-      tell(added: remotes)
+    let remotes = callees.map {
+      RemoteParticipant($0, as: identity(of: $0), displayName: "", state: .connecting, in: self)
+    }
+    whenOpen { call in
+      call.current.withLock { $0.remotes += remotes }
+      call.tell(added: remotes)
     }
     guard endpoint.state == .registered else {
-      return delivery.deliver { [self] in
-        for remote in remotes { remove(remote, because: .networkTrouble) }
-        end(.networkTrouble)
+      return whenOpen { call in
+        for remote in remotes { call.remove(remote, because: .networkTrouble) }
+        call.end(.networkTrouble)
       }
     }
-    let invitation = endpoint.invite(callees.map(\.rawId), to: session.request.room, hasVideo: hasVideo)
+    let invitation = endpoint.invite(remotes.map(\.id), to: session.request.room, hasVideo: hasVideo)
     current.withLock { $0.invitations[invitation.id] = invitation.callees }
+  }
+
+  /// On the delivery queue, once an app can have subscribed.
+  func whenOpen(_ work: @escaping @Sendable (Call) -> Void) {
+    delivery.deliver { [weak self] in
+      self?.gate.pass { [weak self] in if let self { work(self) } }
+    }
   }
 
   /// On the delivery queue.
   func answered(_ id: Invitation.ID, by callee: String, _ answer: Invitation.Answer) {
+    gate.pass { [weak self] in self?.take(answer, of: callee, to: id) }
+  }
+
+  private func take(_ answer: Invitation.Answer, of callee: String, to id: Invitation.ID) {
     guard current.withLock({ $0.invitations[id] != nil }), let remote = remote(callee) else { return }
     let reason: CallEndReason
     switch answer {
@@ -160,16 +187,17 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     guard !participant.rawId.isEmpty, participant.rawId != endpoint.identity else {
       throw CallingCommunicationErrors.invalidParticipantAddedToCall.error("somebody else is to be added")
     }
-    guard remote(participant.rawId) == nil else {
+    guard !remoteParticipants.contains(where: { $0.identifier.rawId == participant.rawId }) else {
       throw CallingCommunicationErrors.participantAlreadyAddedToCall.error("\(participant.rawId) is in the call")
     }
     current.withLock { $0.isOneToOne = false }
-    let remote = RemoteParticipant(participant, displayName: "", state: .connecting, in: self)
+    let remote = RemoteParticipant(
+      participant, as: identity(of: participant), displayName: "", state: .connecting, in: self)
     current.withLock { $0.remotes.append(remote) }
     delivery.deliver { [self] in
       tell(added: [remote])
     }
-    let invitation = endpoint.invite([participant.rawId], to: session.request.room, hasVideo: false)
+    let invitation = endpoint.invite([remote.id], to: session.request.room, hasVideo: false)
     current.withLock { $0.invitations[invitation.id] = invitation.callees }
     return remote
   }
@@ -183,7 +211,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   }
 
   public func remove(participant: RemoteParticipant, completionHandler: @escaping ((any Error)?) -> Void) {
-    let id = participant.identifier.rawId
+    let id = participant.id
     func fail(_ why: String) {
       answer(completionHandler, CallingCommunicationErrors.removeParticipantOperationFailure.error(why))
     }
@@ -208,8 +236,13 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     try await completion { remove(participant: participant, completionHandler: $0) }
   }
 
+  /// As it is registered.
+  private func identity(of callee: any CommunicationIdentifier) -> String {
+    agent?.identity(of: callee) ?? callee.rawId
+  }
+
   func remote(_ id: Participant.ID) -> RemoteParticipant? {
-    remoteParticipants.first { $0.identifier.rawId == id }
+    remoteParticipants.first { $0.id == id }
   }
 
   // MARK: Ending
@@ -217,7 +250,9 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public func hangUp(options: HangUpOptions?, completionHandler: @escaping ((any Error)?) -> Void) {
     let handler = Handler(completionHandler)
     let forEveryone = options?.forEveryone ?? false
+    current.withLock { if $0.state != .disconnected { $0.untilItsEnd = self } }
     delivery.deliver { [self] in
+      gate.open()
       guard state != .disconnected else { return handler(nil) }
       let isRinging = current.withLock { current in
         current.hangUps.append(handler)
@@ -246,11 +281,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   /// On the delivery queue.
   func ended(_ reason: EndReason) {
+    current.withLock { $0.endReason = $0.endReason ?? CallEndReason(reason) }
     if state != .disconnecting { change(to: .disconnecting) }
     for remote in remoteParticipants { remove(remote, because: .normal) }
     for feature in features { feature.end() }
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
-      current.endReason = current.endReason ?? CallEndReason(reason)
       defer { current.hangUps = [] }
       return current.hangUps
     }
@@ -258,6 +293,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     for handler in handlers { handler(nil) }
     change(to: .disconnected)
     agent?.removed(self)
+    current.withLock { $0.untilItsEnd = nil }
   }
 
   // MARK: On the delivery queue

@@ -22,6 +22,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     weak var delegate: (any CallAgentDelegate)?
     var calls: [Call] = []
     var ringing: [Invitation.ID: IncomingCall] = [:]
+    /// Of callers whose identity is none of this style's, by the raw id that the app knows them by.
+    var callers: [String: String] = [:]
     var endpoint: Endpoint
     var isDisposed = false
   }
@@ -77,6 +79,23 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     }
   }
 
+  /// More callers of other styles than anybody calls back.
+  private static let callerLimit = 1_000
+
+  /// The registered identity behind an identifier, so that a caller of another style can be called back.
+  func identity(of callee: any CommunicationIdentifier) -> String {
+    state.withLock { $0.callers[callee.rawId] } ?? callee.rawId
+  }
+
+  private func remember(caller identity: String) {
+    let rawId = ParticipantIdentifiers.rawId(of: identity)
+    guard rawId != identity else { return }
+    state.withLock { state in
+      if state.callers.count >= Self.callerLimit { state.callers = [:] }
+      state.callers[rawId] = identity
+    }
+  }
+
   // MARK: What an app reads and sets
 
   public var calls: [Call] { state.withLock { $0.calls } }
@@ -104,6 +123,13 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     participants: [any CommunicationIdentifier], options: StartCallOptions?,
     completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
+    startCall(participants, options, isAwaited: false, completionHandler)
+  }
+
+  private func startCall(
+    _ participants: [any CommunicationIdentifier], _ options: StartCallOptions?, isAwaited: Bool,
+    _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
     let identities = participants.map(\.rawId)
     guard !identities.isEmpty, identities.allSatisfy({ !$0.isEmpty }) else {
       return fail(completionHandler, CallingCommunicationErrors([]).error("a call needs somebody to call"))
@@ -114,7 +140,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     }
     begin(
       room: "call-" + UUID().uuidString.lowercased(), direction: .outgoing, ringing: participants, options: options,
-      completionHandler)
+      isAwaited: isAwaited, completionHandler)
   }
 
   public func startCall(
@@ -126,7 +152,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   nonisolated(nonsending) public func startCall(
     participants: [any CommunicationIdentifier], options: StartCallOptions? = nil
   ) async throws -> Call {
-    try await result { startCall(participants: participants, options: options, completionHandler: $0) }
+    try await given { startCall(participants, options, isAwaited: true, $0) }
   }
 
   /// Enters a group call or a room; nobody is rung.
@@ -134,10 +160,18 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?,
     completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
+    join(meetingLocator, joinCallOptions, isAwaited: false, completionHandler)
+  }
+
+  private func join(
+    _ meetingLocator: JoinMeetingLocator, _ options: JoinCallOptions?, isAwaited: Bool,
+    _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
     guard let room = meetingLocator.room else {
       return fail(completionHandler, meetingLocator.refusal.error("there is no such place to meet"))
     }
-    begin(room: room, direction: .outgoing, ringing: [], options: joinCallOptions, completionHandler)
+    begin(
+      room: room, direction: .outgoing, ringing: [], options: options, isAwaited: isAwaited, completionHandler)
   }
 
   public func join(
@@ -149,11 +183,22 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   nonisolated(nonsending) public func join(
     with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions? = nil
   ) async throws -> Call {
-    try await result { join(with: meetingLocator, joinCallOptions: joinCallOptions, completionHandler: $0) }
+    try await given { join(meetingLocator, joinCallOptions, isAwaited: true, $0) }
+  }
+
+  /// Waits for a call. What it tells is held back until the code that waits goes on, which may be long after it has been
+  /// resumed; nothing hops between here and there.
+  nonisolated(nonsending) private func given(
+    _ ask: (@escaping (Call?, (any Error)?) -> Void) -> Void
+  ) async throws -> Call {
+    let call = try await result(of: ask)
+    call.appHasIt()
+    return call
   }
 
   func accept(
-    _ invitation: Invitation, options: AcceptCallOptions, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+    _ invitation: Invitation, options: AcceptCallOptions, isAwaited: Bool,
+    _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
     guard isRinging(invitation.id) else {
       return fail(completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the call is over"))
@@ -163,12 +208,14 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
         completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("another call is under way"))
     }
     begin(
-      room: invitation.room, direction: .incoming, ringing: [], options: options, from: invitation, completionHandler)
+      room: invitation.room, direction: .incoming, ringing: [], options: options, from: invitation,
+      isAwaited: isAwaited, completionHandler)
   }
 
   private func begin(
     room: String, direction: CallDirection, ringing callees: [any CommunicationIdentifier], options: CallOptions?,
-    from invitation: Invitation? = nil, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+    from invitation: Invitation? = nil, isAwaited: Bool,
+    _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
     guard !isDisposed else {
       return fail(completionHandler, CallingCommunicationErrors([]).error("the agent is disposed"))
@@ -177,7 +224,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     let handler = Handler(completionHandler)
     credential.token { [self] token, error in
       if let token {
-        begin(room: room, direction, callees, options, from: invitation, with: token.token, handler)
+        begin(
+          room: room, direction, callees, options, from: invitation, isAwaited: isAwaited, with: token.token, handler)
       } else {
         world.delivery.deliver { handler(nil, error) }
       }
@@ -187,7 +235,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// Whatever can fail has not: only now somebody who rings is answered.
   private func begin(
     room: String, _ direction: CallDirection, _ callees: [any CommunicationIdentifier], _ options: CallOptions?,
-    from invitation: Invitation?, with token: String, _ handler: Handler<Call?, (any Error)?>
+    from invitation: Invitation?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
   ) {
     if let invitation {
       guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
@@ -201,6 +249,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       state.withLock { $0.calls.append(call) }
       let news: [() -> Void] = [{ handler(call, nil) }, { self.tell(CallsUpdatedEventArgs(added: [call])) }]
       for one in world.delivery.inAnyOrder(news) { one() }
+      if !isAwaited { call.appHasIt() }
     }
     call.begin(ringing: callees, options: options)
   }
@@ -242,6 +291,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     case .stateChanged(.ended(.lost)): if !isDisposed { signInAgain(after: .zero) }
     case .stateChanged, .failed: break  // registering is told by its handler; a failed ring by its call
     case .invited(let invitation):
+      remember(caller: invitation.caller)
       let incoming = IncomingCall(invitation, agent: self)
       state.withLock { $0.ringing[invitation.id] = incoming }
       delegate?.callAgent(self, didRecieveIncomingCall: incoming)

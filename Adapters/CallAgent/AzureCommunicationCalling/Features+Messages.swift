@@ -34,7 +34,7 @@ public final class DataChannelMessage: NSObject, Sendable {
 /// One's own end of a channel.
 public final class DataChannelSender: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
   private struct State {
-    var recipients: [Koine.Participant.ID]
+    var recipients: [any CommunicationIdentifier]
     var sent: Int64 = 0
     var isClosed = false
   }
@@ -48,7 +48,7 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
 
   init(_ options: DataChannelSenderOptions, in session: Session?) {
     channelId = options.channelId == 0 ? Int32.random(in: 1_000...Int32.max) : options.channelId
-    current = Lock(State(recipients: options.participants.map(\.rawId)))
+    current = Lock(State(recipients: options.participants))
     self.session = session
   }
 
@@ -64,7 +64,7 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
   }
 
   public func setParticipants(participants: [any CommunicationIdentifier]) {
-    current.withLock { $0.recipients = participants.map(\.rawId) }
+    current.withLock { $0.recipients = participants }
   }
 
   public func closeSender() {
@@ -75,11 +75,15 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     }
   }
 
-  private func pass(_ kind: UInt8, _ number: Int64, _ data: Data, to recipients: [Koine.Participant.ID]) -> Bool {
+  private func pass(
+    _ kind: UInt8, _ number: Int64, _ data: Data, to recipients: [any CommunicationIdentifier]
+  ) -> Bool {
     let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
+    guard let session else { return false }
     let message = DataMessage(
-      topic: RoomWord.channel + String(channelId), payload: bytes, to: recipients.isEmpty ? nil : recipients)
-    return (try? session?.send(message)) != nil
+      topic: RoomWord.channel + String(channelId), payload: bytes,
+      to: recipients.isEmpty ? nil : session.participants(recipients))
+    return (try? session.send(message)) != nil
   }
 }
 
@@ -102,7 +106,7 @@ extension DataChannelReceiverDelegate {
 public final class DataChannelReceiver: NSObject, @unchecked Sendable {  // everything mutable is locked
   private static let limit = 1_000
   public let channelId: Int32
-  public var senderIdentifier: any CommunicationIdentifier { createCommunicationIdentifier(fromRawId: sender) }
+  public var senderIdentifier: any CommunicationIdentifier { ParticipantIdentifiers.identifier(of: sender) }
   private let sender: Koine.Participant.ID
   private let waiting = Lock<[DataChannelMessage]>([])
   private let listener = Listener<any DataChannelReceiverDelegate>()
@@ -261,7 +265,7 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
     let bytes = [finalized ? 1 : 0] + (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } + text.utf8
     try call.session.send(DataMessage(topic: RoomWord.text, payload: bytes))
     let own = call.session.localParticipant
-    let sender = CallerInfo(displayName: own.name, identifier: createCommunicationIdentifier(fromRawId: own.id))
+    let sender = CallerInfo(displayName: own.name, identifier: ParticipantIdentifiers.identifier(of: own.id))
     call.delivery.deliver { [weak self] in self?.tell(sender, number, text, finalized, isLocal: true) }
   }
 
@@ -272,7 +276,7 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
     let sender = call.session.participants.first { $0.id == message.sender }
     tell(
       CallerInfo(
-        displayName: sender?.name ?? "", identifier: createCommunicationIdentifier(fromRawId: message.sender)),
+        displayName: sender?.name ?? "", identifier: ParticipantIdentifiers.identifier(of: message.sender)),
       message.payload[1..<5].reduce(Int32(0)) { $0 << 8 | Int32($1) },
       String(decoding: message.payload[5...], as: UTF8.self), message.payload[0] == 1, isLocal: false)
   }

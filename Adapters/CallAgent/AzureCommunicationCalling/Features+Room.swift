@@ -10,18 +10,18 @@ public final class RaisedHand: NSObject, @unchecked Sendable {  // constant; ide
   public let order: Int32
   public let identifier: any CommunicationIdentifier
   init(_ order: Int32, _ id: String) {
-    (self.order, identifier) = (order, createCommunicationIdentifier(fromRawId: id))
+    (self.order, identifier) = (order, ParticipantIdentifiers.identifier(of: id))
   }
 }
 
 public final class RaisedHandChangedEventArgs: NSObject {
   public let identifier: any CommunicationIdentifier
-  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+  init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
 public final class LoweredHandChangedEventArgs: NSObject {
   public let identifier: any CommunicationIdentifier
-  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+  init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
 public protocol RaiseHandCallFeatureDelegate: NSObjectProtocol {
@@ -71,7 +71,7 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
   public func lowerHands(
     participants: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
-    tell(completionHandler) { try $0.ask(participants.map(\.rawId), RoomWord.lowerHand) }
+    tell(completionHandler) { try $0.ask($0.session.participants(participants), RoomWord.lowerHand) }
   }
 
   nonisolated(nonsending) public func raiseHand() async throws {
@@ -101,7 +101,7 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
 
 public final class SpotlightedParticipant: NSObject, @unchecked Sendable {  // constant; identifiers are
   public let identifier: any CommunicationIdentifier
-  init(_ id: String) { identifier = createCommunicationIdentifier(fromRawId: id) }
+  init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
 public final class SpotlightChangedEventArgs: NSObject {
@@ -142,11 +142,11 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
     identifiers: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
     let limit = Int(maxSpotlightedParticipants)
-    let lit = Set(lit.withLock { Array($0.values.keys) } + identifiers.map(\.rawId))
+    let lit = Set(spotlightedParticipants.map(\.identifier.rawId) + identifiers.map(\.rawId))
     tell(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
       if lit.count > limit { throw CallingCommunicationErrors.maxSpotlightReached.error("at most \(limit) at once") }
-      try call.ask(identifiers.map(\.rawId), RoomWord.setSpotlight, "1")
+      try call.ask(call.session.participants(identifiers), RoomWord.setSpotlight, "1")
     }
   }
 
@@ -155,12 +155,12 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
   ) {
     tell(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
-      try call.ask(identifiers.map(\.rawId), RoomWord.setSpotlight, "0")
+      try call.ask(call.session.participants(identifiers), RoomWord.setSpotlight, "0")
     }
   }
 
   public func cancelAllSpotlights(completionHandler: @escaping ((any Error)?) -> Void) {
-    let ids = spotlightedParticipants.map(\.identifier.rawId)
+    let ids = lit.withLock { Array($0.values.keys) }
     tell(completionHandler) { try $0.ask(ids, RoomWord.setSpotlight, "0") }
   }
 
@@ -270,7 +270,7 @@ extension Call {
 
   /// Mutes everybody else.
   public func muteAllRemoteParticipants(completionHandler: @escaping ((any Error)?) -> Void) {
-    mute(remoteParticipants.filter { $0.state == .connected }.map(\.identifier.rawId), completionHandler)
+    mute(remoteParticipants.filter { $0.state == .connected }.map(\.id), completionHandler)
   }
 
   nonisolated(nonsending) public func muteAllRemoteParticipants() async throws {

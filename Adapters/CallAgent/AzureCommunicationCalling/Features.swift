@@ -154,7 +154,7 @@ extension DominantSpeakersCallFeatureDelegate {
 
 public final class DominantSpeakersInfo: NSObject, Sendable {
   /// Who leads the conversation first, then who spoke before.
-  public var speakers: [any CommunicationIdentifier] { ids.map { createCommunicationIdentifier(fromRawId: $0) } }
+  public var speakers: [any CommunicationIdentifier] { ids.map(ParticipantIdentifiers.identifier) }
   public let lastUpdated: Date
   fileprivate let ids: [Koine.Participant.ID]
 

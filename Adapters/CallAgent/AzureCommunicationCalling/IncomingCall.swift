@@ -32,9 +32,12 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
     endpoint = agent.endpoint
     id = invitation.id
     callerInfo = CallerInfo(
-      displayName: invitation.callerName, identifier: createCommunicationIdentifier(fromRawId: invitation.caller))
+      displayName: invitation.callerName, identifier: ParticipantIdentifiers.identifier(of: invitation.caller))
     isVideoEnabled = invitation.hasVideo
   }
+
+  /// The identity that rings, as it is registered.
+  package var caller: String { invitation.caller }
 
   public var callEndReason: CallEndReason? { state.withLock { $0.callEndReason } }
 
@@ -44,14 +47,22 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   }
 
   public func accept(options: AcceptCallOptions, completionHandler: @escaping (Call?, (any Error)?) -> Void) {
-    if let agent { return agent.accept(invitation, options: options, completionHandler) }
+    accept(options, isAwaited: false, completionHandler)
+  }
+
+  private func accept(
+    _ options: AcceptCallOptions, isAwaited: Bool, _ completionHandler: @escaping (Call?, (any Error)?) -> Void
+  ) {
+    if let agent { return agent.accept(invitation, options: options, isAwaited: isAwaited, completionHandler) }
     let handler = Handler(completionHandler)
     let error = CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("the agent is gone")
     endpoint.world.delivery.deliver { handler(nil, error) }
   }
 
   nonisolated(nonsending) public func accept(options: AcceptCallOptions) async throws -> Call {
-    try await result { accept(options: options, completionHandler: $0) }
+    let call = try await result { accept(options, isAwaited: true, $0) }
+    call.appHasIt()
+    return call
   }
 
   public func reject(completionHandler: @escaping ((any Error)?) -> Void) {

@@ -11,9 +11,10 @@ open class JoinMeetingLocator: NSObject {
 public final class GroupCallLocator: JoinMeetingLocator {
   public let groupId: UUID
 
+  /// Participants of other styles meet the call in the room that is named like the UUID, in lower case.
   public init(groupId: UUID) {
     self.groupId = groupId
-    super.init(room: "group-" + groupId.uuidString.lowercased())
+    super.init(room: groupId.uuidString.lowercased())
   }
 }
 

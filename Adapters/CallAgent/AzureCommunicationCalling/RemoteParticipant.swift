@@ -1,5 +1,5 @@
 public import Foundation
-import Koine
+package import Koine
 
 public protocol RemoteParticipantDelegate: NSObjectProtocol {
   func remoteParticipant(
@@ -46,14 +46,21 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   }
 
   public let identifier: any CommunicationIdentifier
+  /// In the room, or the identity that is rung.
+  package let id: Koine.Participant.ID
   public let events = RemoteParticipantEvents()
   private let current: Lock<State>
   /// Where to ask for things to be done to this participant; nil while it is only rung.
   private weak let call: Call?
   private let delivery: Delivery
 
-  init(_ identifier: any CommunicationIdentifier, displayName: String, state: ParticipantState, in call: Call) {
+  init(
+    _ identifier: any CommunicationIdentifier, as id: Koine.Participant.ID, displayName: String,
+    state: ParticipantState,
+    in call: Call
+  ) {
     self.identifier = identifier
+    self.id = id
     self.call = call
     delivery = call.delivery
     current = Lock(State(displayName: displayName, state: state))
@@ -144,7 +151,7 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
       let handler = Handler(completionHandler)
       return delivery.deliver { handler(CallingCommunicationErrors.muteOthersNotFound.error("the call is gone")) }
     }
-    call.mute([identifier.rawId], completionHandler)
+    call.mute([id], completionHandler)
   }
 
   nonisolated(nonsending) public func mute() async throws { try await completion { mute(completionHandler: $0) } }

@@ -50,9 +50,9 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
     var waiting: [CommunicationTokenCompletionHandler]?
   }
 
-  /// Renewed on demand when less is left, in seconds.
+  /// A token that is valid for at most so many seconds more is renewed before it is given out.
   static let margin: TimeInterval = 120
-  /// Renewed unasked when less is left, in seconds.
+  /// The same for a credential that renews proactively, which does so without being asked, too.
   static let proactiveMargin: TimeInterval = 600
 
   private let lock = NSLock()
@@ -81,7 +81,8 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
   public func token(completionHandler: @escaping CommunicationTokenCompletionHandler) {
     let (token, isCancelled) = lock.withLock { (state.token, state.isCancelled) }
     if isCancelled { return completionHandler(nil, Self.cancelled) }
-    guard refresher != nil, left(of: token) < Self.margin else { return completionHandler(token, nil) }
+    let margin = isProactive ? Self.proactiveMargin : Self.margin
+    guard refresher != nil, left(of: token) <= margin else { return completionHandler(token, nil) }
     refresh(completionHandler)
   }
 
@@ -130,7 +131,9 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
       if let error { throw error }
       let fresh = try AccessTokenParser.parse(text ?? "")
       guard left(of: fresh) > 0 else {
-        throw Self.error("ThreadSafeRefreshableAccessTokenCache.refreshAccessToken", "the new token is expired")
+        throw Self.error(
+          "ThreadSafeRefreshableAccessTokenCache.refreshAccessToken",
+          "The token returned from the tokenRefresher is expired.")
       }
       return fresh
     }
@@ -161,13 +164,17 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
   // MARK: Errors
 
   private static var cancelled: NSError {
-    error("CommunicationTokenCredential.token", "a cancelled credential cannot be used again")
+    error(
+      "CommunicationTokenCredential.token",
+      "An instance of CommunicationTokenCredential cannot be reused once it has been canceled.")
   }
 
+  /// Some apps search `localizedDescription` for the domain, as the vendor's own tests do.
   static func error(_ place: String, _ message: String) -> NSError {
-    NSError(
-      domain: "AzureCommunicationCommon.\(place)", code: 0,
-      userInfo: ["message": message, NSLocalizedDescriptionKey: message])
+    let domain = "AzureCommunicationCommon.\(place)"
+    return NSError(
+      domain: domain, code: 0,
+      userInfo: ["message": message, NSLocalizedDescriptionKey: "\(message) (\(domain) error 0.)"])
   }
 }
 

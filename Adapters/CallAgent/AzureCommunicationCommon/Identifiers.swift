@@ -107,15 +107,17 @@ public final class MicrosoftTeamsUserIdentifier: NSObject, CommunicationIdentifi
   public override var hash: Int { rawId.hashValue }
 }
 
-public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifier, Sendable {
+public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifier, @unchecked Sendable {
   public let appId: String
   public let cloudEnvironment: CommunicationCloudEnvironment
-  public var rawId: String { "28:\(cloudEnvironment.scope):" + appId }
+  /// May be set, as with the vendor; not while another thread reads it.
+  public var rawId: String
   public var kind: IdentifierKind { .microsoftTeamsApp }
 
   public init(appId: String, cloudEnvironment: CommunicationCloudEnvironment = .Public) {
     self.appId = appId
     self.cloudEnvironment = cloudEnvironment
+    rawId = "28:\(cloudEnvironment.scope):" + appId
   }
 
   public override func isEqual(_ object: Any?) -> Bool { (object as? MicrosoftTeamsAppIdentifier)?.rawId == rawId }

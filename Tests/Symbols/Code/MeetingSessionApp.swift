@@ -1,4 +1,5 @@
 import AmazonChimeSDK
+import AmazonChimeSDKMedia
 import Foundation
 import KoineCoreVideo
 import KoineUIKit

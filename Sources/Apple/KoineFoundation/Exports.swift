@@ -1,0 +1,7 @@
+// What `import Foundation` brings along on Apple's systems, and on Linux only with further imports: `URLSession` and its like,
+// `ObservableObject` and `@Published`.
+@_exported public import Foundation
+@_exported public import FoundationNetworking
+@_exported public import OpenCombine
+@_exported public import OpenCombineDispatch
+@_exported public import OpenCombineFoundation
