@@ -54,7 +54,7 @@ import WebRTC
     ana.leave()
     ana.leave()
     await place.run()
-    #expect(told.told == ["CLOSING", "out", "CLOSED"])
+    #expect(told.told == ["CLOSING", "CLOSED", "out"])
     #expect(others.told == ["Ana -audio", "Ana -video", "Ana left"])
     #expect(ben.participants.isEmpty && ana.participants.isEmpty)
     #expect(ana.localParticipant.isLocal && ana.localParticipant.streams.isEmpty)
@@ -70,23 +70,76 @@ import WebRTC
     #expect(told.told.count == 3)
   }
 
-  @Test func listenersMayBeRemovedWhileTheyAreTold() async {
+  @Test func aListenerRemovedByAnotherOneIsNotCalledAnyMore() async {
+    let (ana, told) = place.meeting("Ana")
+    let second = Recorder()
+    ana.addEventListener(second)
+    told.onEvery { [weak ana, weak second] line in
+      if line == "CONNECTED", let ana, let second { ana.removeEventListener(second) }
+    }
+    ana.join()
+    await place.run()
+    #expect(second.told == ["CONNECTING"] && told.told.contains("in"))
+    ana.leave()
+    await place.run()
+    #expect(second.told == ["CONNECTING"])
+  }
+
+  /// Apps remove their listeners in either of the two.
+  @Test(arguments: ["CLOSED", "out"])
+  func allListenersOfAMeetingAreToldItsEndThoughOneRemovesThem(atLine: String) async {
     let (ana, told) = place.meeting("Ana")
     let second = Recorder()
     ana.addEventListener(second)
     ana.join()
     await place.run()
     told.onEvery { [weak ana, weak told, weak second] line in
-      guard line == "out", let ana, let told, let second else { return }
+      guard line == atLine, let ana, let told, let second else { return }
       ana.localParticipant.removeEventListener(told)
       ana.removeEventListener(told)
       ana.removeEventListener(second)
     }
+    told.forget()
     second.forget()
     ana.leave()
     await place.run()
-    #expect(told.told.suffix(2) == ["CLOSING", "out"])
-    #expect(second.told == ["CLOSING"], "removed by another listener, before its turn")
+    #expect(told.told == ["CLOSING", "CLOSED", "out"] && second.told == told.told)
+  }
+
+  @Test func aMeetingReleasedAfterLeavingTellsItsEnd() async {
+    let (others, watching) = place.meeting("Ben")
+    others.join()
+    let told = Recorder()
+    weak var meeting: Meeting?
+    do {
+      let ana = place.meeting("Ana").0
+      ana.addEventListener(told)
+      meeting = ana
+      ana.join()
+      await place.run()
+      told.forget()
+      watching.forget()
+      ana.leave()
+    }
+    await place.run()
+    #expect(told.told == ["CLOSING", "CLOSED", "out"])
+    #expect(meeting == nil && watching.told.last == "Ana left")
+  }
+
+  @Test func aMeetingReleasedWithoutLeavingIsLeftAndTellsNothing() async {
+    let (others, watching) = place.meeting("Ben")
+    others.join()
+    let told = Recorder()
+    do {
+      let ana = place.meeting("Ana").0
+      ana.addEventListener(told)
+      ana.join()
+      await place.run()
+      told.forget()
+      watching.forget()
+    }
+    await place.run()
+    #expect(told.told.isEmpty && watching.told.last == "Ana left")
   }
 
   @Test func joiningTwiceIsJoiningOnce() async {
@@ -123,7 +176,7 @@ import WebRTC
     watching.forget()
     newer.join()
     await place.run()
-    #expect(first.told == ["error DUPLICATE_PARTICIPANT", "out", "CLOSED"])
+    #expect(first.told == ["error DUPLICATE_PARTICIPANT", "CLOSED", "out"])
     #expect(second.told.contains("in") && !second.told.contains("Ana joined"))
     #expect(
       watching.told == [
@@ -155,7 +208,7 @@ import WebRTC
     ana.join()
     ana.leave()
     await place.run(.seconds(5))
-    #expect(told.told.last == "CLOSED")
+    #expect(told.told.contains("CLOSED"))
     #expect(told.told.contains("out") == told.told.contains("in"), "left only if it was joined")
     let (ben, others) = place.meeting("Ben")
     ben.join()

@@ -14,6 +14,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var hasJoined = false
     var isLeaving = false
     var isOver = false
+    /// The meeting itself, from `leave()` to its end: an app that releases it at once is still told of the end.
+    var untilItsEnd: Meeting?
     /// Somebody in the room has to let us in, and nobody has decided yet.
     var hasToAsk = false
     /// One's own path carries too little.
@@ -125,13 +127,13 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public func leave() {
     let session = state.withLock { state -> Session? in
       guard !state.isOver, !state.isLeaving, let session = state.session else { return nil }
-      state.isLeaving = true
+      (state.isLeaving, state.untilItsEnd) = (true, self)
       return session
     }
     guard let session else { return }  // not joined, or on the way out already
-    session.world.delivery.deliver { [weak self] in
-      guard let self, !self.state.withLock({ $0.isOver }) else { return }
-      self.tell { $0.onMeetingStateChanged(meetingState: .CLOSING) }
+    session.world.delivery.deliver { [self] in
+      guard !state.withLock({ $0.isOver }) else { return }
+      tell { $0.onMeetingStateChanged(meetingState: .CLOSING) }
     }
     session.leave {}
   }
@@ -247,15 +249,17 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
   }
 
+  /// The end is told to every listener that was registered when it began, even if it is removed in one of these callbacks:
+  /// apps remove their listener in `onMeetingLeft`, and others in the state `CLOSED`.
   private func ended(_ reason: EndReason) {
-    let (hadJoined, others) = state.withLock { state in
+    let (hadJoined, others, listeners) = state.withLock { state in
       state.isOver = true
       state.machineObservation?.cancel()
       state.machineObservation = nil
       state.microphone = nil
       (state.camera, state.screen, state.sharedMicrophone, state.sharedCamera) = (nil, nil, nil, nil)
       defer { state.participants = [:] }
-      return (state.hasJoined, state.participants)
+      return (state.hasJoined, state.participants, state.listeners.all)
     }
     endOutputs()
     for participant in others.values { participant.close() }
@@ -268,13 +272,14 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .lost: tell { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .roomClosed: break
     }
+    for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSED) }
     if hadJoined {
-      tell { listener in
+      for listener in listeners {
         listener.onMeetingLeft()
         listener.onMeetingLeft(reason: LeaveReason(reason))
       }
     }
-    tell { $0.onMeetingStateChanged(meetingState: .CLOSED) }
+    state.withLock { $0.untilItsEnd = nil }
   }
 
   /// A listener removed by another one meanwhile is not called any more.
