@@ -126,6 +126,7 @@ import Testing
     let metrics = ana.told.withLock { $0.metrics }
     #expect((3...6).contains(metrics.count))
     let last = try #require(metrics.last as? [ObservableMetric: Double])
+    #expect(metrics.last?.values.allSatisfy { $0 as? Int != nil && $0 as? Double != nil } == true)
     #expect(last[.videoSendFps].map { (28...31).contains($0) } == true)
     #expect(
       last[.videoSendBitrate].map { $0 > 10_000 } == true && last[.videoReceiveBitrate].map { $0 > 10_000 } == true)

@@ -89,7 +89,7 @@ import Testing
     #expect(
       VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3)
         == VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3))
-    #expect(MediaDevice.listVideoDevices().map(\.type) == [.videoFrontCamera, .videoBackCamera])
+    #expect(MediaDevice.listVideoDevices().map(\.type) == [.videoBackCamera, .videoFrontCamera])
     let formats = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice.listVideoDevices()[0])
     #expect(formats.allSatisfy { $0.width <= 1_280 && $0.height <= 720 } && !formats.isEmpty)
     #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice(label: "x", type: .other)).isEmpty)
@@ -116,5 +116,6 @@ import Testing
     let few = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: cameras[0], videoMaxResolution: .low)
     #expect(few.allSatisfy { $0.height <= VideoResolution.low.height })
     #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: speaker).isEmpty)
+    #expect(AttendeeStatus.allCases.map(\.rawValue) == [1, 2, 3] && "\(AttendeeStatus.dropped)" == "dropped")
   }
 }

@@ -28,8 +28,10 @@ public final class MediaDevice: Hashable, CustomStringConvertible, Sendable {
   }
 
   /// The machine's cameras; what stands behind them is the world's choice (`KOINE_CAMERA`, `KOINE_BACK_CAMERA`).
+  /// Back cameras come first, as in the vendor's source.
   public static func listVideoDevices() -> [MediaDevice] {
-    Machine.current.devices(.camera).map { MediaDevice($0) }
+    let devices = Machine.current.devices(.camera).map { MediaDevice($0) }
+    return devices.filter { $0.type == .videoBackCamera } + devices.filter { $0.type != .videoBackCamera }
   }
 
   /// What `DefaultCameraCaptureSource` opens for it: a camera of this name, else one at this side, else any.

@@ -1,3 +1,4 @@
+import Foundation
 import Koine
 
 /// Once a second, what the session measured since the last time.
@@ -33,7 +34,9 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     guard !figures.streams.isEmpty, let before, now > before.at else { return }
     let metrics = Self.metrics(figures, since: before.figures, seconds: (now - before.at).inSeconds)
     observers.tell { observer in
-      observer.metricsDidReceive(metrics: metrics.reduce(into: [:]) { $0[$1.key] = $1.value })
+      // Whole numbers as Objective-C has them: apps read them `as? Int` and `as? Double`.
+      observer.metricsDidReceive(
+        metrics: metrics.reduce(into: [:]) { $0[$1.key] = NSNumber(value: $1.value.rounded()) })
     }
   }
 

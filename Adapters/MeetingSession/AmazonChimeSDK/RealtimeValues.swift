@@ -17,6 +17,13 @@ public final class AttendeeInfo: Hashable, Comparable, CustomStringConvertible, 
   public var description: String { attendeeId }
 }
 
+/// Whether an attendee is in the meeting.
+public enum AttendeeStatus: Int, CaseIterable, CustomStringConvertible, Sendable {
+  case joined = 1
+  case left, dropped
+  public var description: String { ["joined", "left", "dropped"][rawValue - 1] }
+}
+
 public enum VolumeLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
   case muted = -1
   case notSpeaking, low, medium, high

@@ -2,9 +2,11 @@ import Koine
 
 /// The others' pictures, and the own one: which are received, and what tile each one is.
 ///
-/// Until the app says which it wants, all are received, at most 25 cameras; shares do not count.
+/// Until the app says which it wants, all are received, at most 25 cameras; shares do not count. From then on a video that
+/// the app has not wanted for three seconds has a tile without a picture: apps page through tiles, not through sources.
 final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `state`
   static let limit = 25
+  private static let pauseBeforeEmptyTile = Duration.seconds(3)
 
   private struct Video {
     let stream: Koine.Stream.ID
@@ -13,6 +15,8 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     let isContent: Bool
     var tileId: Int?
     var feed: NewestPicture?
+    /// Since when the app has not wanted it, which it could have.
+    var unwanted: Tick?
   }
   private struct State {
     var session: Session?
@@ -120,6 +124,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       return video
     }
     if let video { drop(video, onDelivery: true) }
+    if let tileId = video?.tileId { tiles.remove(tileId: tileId) }
     update()
   }
 
@@ -134,7 +139,10 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       }
       return state.videos
     }
-    for video in videos { drop(video, onDelivery: true) }
+    for video in videos {
+      drop(video, onDelivery: true)
+      if let tileId = video.tileId { tiles.remove(tileId: tileId) }
+    }
   }
 
   /// Tells which videos can be received now and could not, or the other way round, since the last time.
@@ -156,6 +164,9 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
   private func update() {
     var toOpen: [Video] = []
     var toDrop: [Video] = []
+    var toForget: [Int] = []
+    let now = place.now
+    var hasWaiting = false
     let (session, wanted) = state.withLock { state in
       var cameras = 0
       for index in state.videos.indices {
@@ -172,6 +183,14 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
           toDrop.append(video)
           state.videos[index].feed = nil
         }
+        let couldBeWanted = !isWanted && state.isReceiving && state.wanted != nil
+        if couldBeWanted, video.unwanted == nil {
+          state.videos[index].unwanted = now
+          hasWaiting = true
+        } else if !couldBeWanted, video.unwanted != nil {
+          state.videos[index].unwanted = nil
+          if !isWanted, let tileId = video.tileId { toForget.append(tileId) }
+        }
       }
       return (state.session, state.wanted)
     }
@@ -184,7 +203,22 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       if let feed = video.feed { session?.attach(feed as any Koine.VideoSink, to: video.stream) }
       if !video.isLocal { session?.subscribe(to: video.stream) }
     }
+    for tileId in toForget { place.delivery.deliver { [tiles] in tiles.remove(tileId: tileId) } }
+    if hasWaiting {
+      place.lane.post(at: now + Self.pauseBeforeEmptyTile) { [weak self] in
+        self?.place.delivery.deliver { [weak self] in self?.addEmptyTiles() }
+      }
+    }
     for (attendeeId, configuration) in wanted ?? [:] { prefer(configuration, attendeeId, session) }
+  }
+
+  /// On the delivery queue.
+  private func addEmptyTiles() {
+    let due = place.now - Self.pauseBeforeEmptyTile
+    let videos = state.withLock { state in state.videos.filter { $0.unwanted.map { $0 <= due } ?? false } }
+    for video in videos {
+      if let tileId = video.tileId { tiles.addEmpty(tileId: tileId, attendeeId: video.attendeeId) }
+    }
   }
 
   private func prefer(_ configuration: VideoSubscriptionConfiguration, _ attendeeId: String, _ session: Session?) {

@@ -88,6 +88,8 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
   let observers: Observers<any VideoTileObserver>
   private let logger: any Logger
   private let tiles = Lock<[Int: DefaultVideoTile]>([:])
+  /// Those whose video is not received; used on the delivery queue.
+  private let empty = Lock<Set<Int>>([])
 
   init(_ delivery: Delivery, _ logger: any Logger) {
     observers = Observers(delivery)
@@ -102,6 +104,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
       return add(tileId, attendeeId, frame.width, frame.height, isLocal: isLocal)
     }
     let state = tile.state
+    if empty.withLock({ $0.remove(tileId) }) != nil { setPaused(false, tileId: tileId, attendeeId: attendeeId) }
     if state.videoStreamContentWidth != frame.width || state.videoStreamContentHeight != frame.height {
       state.videoStreamContentWidth = frame.width
       state.videoStreamContentHeight = frame.height
@@ -122,7 +125,14 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
     observers.tell { isPaused ? $0.videoTileDidPause(tileState: state) : $0.videoTileDidResume(tileState: state) }
   }
 
+  /// A tile of a video that the app could receive and does not.
+  func addEmpty(tileId: Int, attendeeId: String) {
+    guard tiles.withLock({ $0[tileId] == nil }), empty.withLock({ $0.insert(tileId).inserted }) else { return }
+    add(tileId, attendeeId, 0, 0, pauseState: .pausedForPoorConnection, isLocal: false)
+  }
+
   func remove(tileId: Int) {
+    _ = empty.withLock { $0.remove(tileId) }
     guard let state = tiles.withLock({ $0.removeValue(forKey: tileId)?.state }) else { return }
     observers.tell { $0.videoTileDidRemove(tileState: state) }
   }

@@ -1,0 +1,94 @@
+import AmazonChimeSDK
+import Koine
+import Testing
+
+/// A source that the app could receive and does not want has a tile without a picture: apps page through tiles.
+@Suite struct EmptyTileTests {
+  private let place = Place()
+
+  /// An app that says which sources it wants, and so far wants none.
+  private func choosing() async throws -> (App, Session) {
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben")
+    try ana.audioVideo.start()
+    ana.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [])
+    ana.audioVideo.startRemoteVideo()
+    await place.run(.seconds(2))
+    return (ana, ben)
+  }
+
+  @Test func anUnwantedSourceHasAnEmptyTileAfterThreeSeconds() async throws {
+    let (ana, ben) = try await choosing()
+    #expect(ana.source(of: "ben") != nil && ana.lines(of: "tile").isEmpty)
+    await place.run(.seconds(2))
+    #expect(ana.lines(of: "tile") == ["tile +ben"])
+    let tile = try #require(ana.tile(of: "ben"))
+    #expect(tile.pauseState == .pausedForPoorConnection)
+    #expect(tile.videoStreamContentWidth == 0 && tile.videoStreamContentHeight == 0)
+
+    let source = try #require(ana.source(of: "ben"))
+    ana.audioVideo.updateVideoSourceSubscriptions(
+      addedOrUpdated: [source: VideoSubscriptionConfiguration()], removed: [])
+    await place.run(.seconds(2))
+    let lines = ana.lines(of: "tile")
+    #expect(lines.count == 3 && lines[1] == "tile ben unpaused" && lines[2].hasPrefix("tile ben 1"), "\(lines)")
+    #expect(ana.tile(of: "ben") === tile && tile.videoStreamContentWidth > 0 && (ana.view(of: "ben")?.frames ?? 0) > 10)
+
+    ana.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [source])
+    await place.run()
+    #expect(ana.lines.last == "tile -ben")
+    await place.run(.seconds(4))
+    #expect(ana.lines.last == "tile +ben" && ana.tile(of: "ben")?.tileId == tile.tileId)
+    ben.leave {}
+    await place.run()
+    #expect(ana.lines(of: "tile").last == "tile -ben" && ana.tile(of: "ben") == nil)
+  }
+
+  @Test func unsubscribingInsideTheCallbackAddsOneTile() async throws {
+    final class Unsubscriber: VideoTileObserver, @unchecked Sendable {
+      let told = Lock<[String]>([])
+      private let ana: App
+      init(_ ana: App) { self.ana = ana }
+      func videoTileDidAdd(tileState: VideoTileState) {
+        told.withLock { $0.append("add") }
+        guard let source = ana.source(of: tileState.attendeeId) else { return }
+        ana.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [source])
+      }
+      func videoTileDidRemove(tileState: VideoTileState) { told.withLock { $0.append("remove") } }
+      func videoTileDidPause(tileState: VideoTileState) { told.withLock { $0.append("pause") } }
+      func videoTileDidResume(tileState: VideoTileState) { told.withLock { $0.append("resume") } }
+      func videoTileSizeDidChange(tileState: VideoTileState) { told.withLock { $0.append("size") } }
+    }
+    let (ana, ben) = try await choosing()
+    let unsubscriber = Unsubscriber(ana)
+    ana.audioVideo.addVideoTileObserver(observer: unsubscriber)
+    await place.run(.seconds(60))
+    #expect(unsubscriber.told.withLock { $0 } == ["add"])
+    withExtendedLifetime(ben) {}
+  }
+
+  @Test func anAppThatHasSaidNothingHasNoEmptyTiles() async throws {
+    let ana = place.app("Ana")
+    let ben = try place.native("Ben")
+    try ana.audioVideo.start()
+    await place.run(.seconds(5))
+    #expect(ana.lines(of: "tile").isEmpty, "remote video has not been started")
+    ana.audioVideo.startRemoteVideo()
+    await place.run(.seconds(5))
+    #expect(ana.tile(of: "ben")?.pauseState == .unpaused)
+    withExtendedLifetime(ben) {}
+  }
+
+  @Test func emptyTilesGoWithRemoteVideo() async throws {
+    let (ana, ben) = try await choosing()
+    await place.run(.seconds(2))
+    #expect(ana.tile(of: "ben") != nil)
+    ana.audioVideo.stopRemoteVideo()
+    await place.run(.seconds(5))
+    #expect(ana.lines(of: "tile") == ["tile +ben", "tile -ben"])
+    ana.audioVideo.startRemoteVideo()
+    await place.run(.seconds(4))
+    #expect(ana.lines(of: "tile").last == "tile +ben")
+    withExtendedLifetime(ben) {}
+  }
+}
