@@ -13,6 +13,7 @@ import Testing
   private final class Listener: NSObject, IVSBroadcastSession.Delegate, @unchecked Sendable {
     private let lines = Lock<[String]>([])
     var told: [String] { lines.withLock { $0 } }
+    let levels = Lock<[(peak: Double, rms: Double)]>([])
     private func note(_ line: String) { lines.withLock { $0.append(line) } }
     func broadcastSession(_ session: IVSBroadcastSession, didChange state: IVSBroadcastSession.State) {
       note("\(state)")
@@ -25,6 +26,9 @@ import Testing
     }
     func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor) {
       note("-\(descriptor.friendlyName)")
+    }
+    func broadcastSession(_ session: IVSBroadcastSession, audioStatsUpdatedWithPeak peak: Double, rms: Double) {
+      levels.withLock { $0.append((peak, rms)) }
     }
     func broadcastSession(
       _ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState
@@ -69,6 +73,12 @@ import Testing
     broadcast.stop()
     await place.run(.milliseconds(50))
     #expect(listener.told == ["connecting", "connected", "disconnected"])
+    let levels = listener.levels.withLock { $0 }
+    #expect((27...31).contains(levels.count), "ten a second, while it is sent: \(levels.count)")
+    let last = try #require(levels.last)
+    #expect((-40..<0).contains(last.peak) && last.rms < last.peak && last.peak - last.rms < 4, "a tone: \(last)")
+    await place.run(.seconds(1))
+    #expect(listener.levels.withLock { $0.count } == levels.count)
     let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
     #expect(size > 20_000)
     #expect(throws: (any Error).self) {

@@ -27,7 +27,10 @@ import Testing
       #expect(zip(mine, again).allSatisfy { $0 === $1 })
       let camera = try #require(mine.first as? any IVSCamera)
       #expect(camera.descriptor().type == .camera && camera.tag() != mine[1].tag())
-      #expect(camera.listAvailableInputSources().map(\.position) == [.front, .back])
+      let sources = camera.listAvailableInputSources()
+      #expect(sources.map(\.position) == [.front, .back])
+      #expect(sources.map(\.isDefault) == [true, true], "apps look for a position's default")
+      #expect(sources.first { $0.isDefault }?.position == .front)
     }
   }
 
@@ -123,6 +126,7 @@ import Testing
     let incoming = try #require(members.first { $0["type"] == "inbound-rtp" })
     #expect(incoming["frameWidth"] == "160" && (Int(incoming["framesDecoded"] ?? "") ?? 0) > 60)
     let outgoing = try #require(members.first { $0["type"] == "outbound-rtp" })
+    #expect((12...17).contains(Double(outgoing["framesPerSecond"] ?? "") ?? 0))
     #expect((Int(outgoing["bytesSent"] ?? "") ?? 0) > 1_000 && (Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
     let pair = try #require(ana.stats.last?["T01"]?["selectedCandidatePairId"])
     #expect(Double(ana.stats.last?[pair]?["currentRoundTripTime"] ?? "") != nil)

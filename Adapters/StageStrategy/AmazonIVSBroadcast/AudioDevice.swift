@@ -34,7 +34,9 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
   }
 
   public func setStatsCallback(_ callback: ((IVSAudioDeviceStats) -> Void)?) {
-    let new = callback.map { AudioMeter(delivery: world.delivery, callback: $0) }
+    let new = callback.map { callback in
+      AudioMeter(delivery: world.delivery) { callback(IVSAudioDeviceStats(peak: Float($0.peak), rms: Float($0.rms))) }
+    }
     let old = meter.withLock { meter in
       defer { meter = new }
       return meter
@@ -44,54 +46,6 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
       detach(old)
     }
     if let new { attach(new) }
-  }
-}
-
-/// Tells the loudness of each tenth of a second.
-private final class AudioMeter: AudioSink, @unchecked Sendable {  // `sum` is a lock, `callback` runs on one queue
-  private struct Sum {
-    var squares = 0.0
-    var peak = 0
-    var samples = 0
-    var blocks = 0
-    var isOver = false
-  }
-
-  private let delivery: Delivery
-  private let callback: (IVSAudioDeviceStats) -> Void
-  private let sum = Lock(Sum())
-
-  init(delivery: Delivery, callback: @escaping (IVSAudioDeviceStats) -> Void) {
-    self.delivery = delivery
-    self.callback = callback
-  }
-
-  func end() { sum.withLock { $0.isOver = true } }
-
-  func play(_ block: AudioBlock) {
-    let whole = sum.withLock { sum -> Sum? in
-      for sample in block.samples {
-        sum.squares += Double(sample) * Double(sample)
-        sum.peak = max(sum.peak, Int(sample.magnitude))
-      }
-      sum.samples += block.samples.count
-      sum.blocks += 1
-      guard sum.blocks == 10, !sum.isOver else { return nil }
-      defer { sum = Sum() }
-      return sum
-    }
-    guard let whole else { return }
-    let rms = (whole.squares / Double(max(whole.samples, 1))).squareRoot()
-    let (peakLevel, rmsLevel) = (Self.decibels(Double(whole.peak)), Self.decibels(rms))
-    delivery.deliver { [weak self] in
-      guard let self, !sum.withLock({ $0.isOver }) else { return }
-      callback(IVSAudioDeviceStats(peak: peakLevel, rms: rmsLevel))
-    }
-  }
-
-  /// dBFS, −100...0.
-  private static func decibels(_ amplitude: Double) -> Float {
-    amplitude > 0 ? Float(min(max(20 * log10(amplitude / 32_768), -100), 0)) : -100
   }
 }
 

@@ -43,6 +43,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error)
     func broadcastSession(_ session: IVSBroadcastSession, didAddDevice descriptor: IVSDeviceDescriptor)
     func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor)
+    /// How loud the mixed sound is, ten times a second while it is sent; in dBFS, −100...0.
+    func broadcastSession(_ session: IVSBroadcastSession, audioStatsUpdatedWithPeak peak: Double, rms: Double)
     /// Called where the configuration's `autoReconnect` is enabled and a server has gone.
     func broadcastSession(_ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState)
   }
@@ -50,6 +52,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private struct Mutable {
     weak var delegate: (any Delegate)?
     var broadcast: Broadcast?
+    /// Measures what is sent, for the delegate.
+    var meter: SoundMeter?
     /// Counts beginnings and ends.
     var run = 0
     var isSending = false
@@ -131,9 +135,13 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
       keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
       onFailure: { [weak self] error in self?.broke(run, error) })
+    let meter = SoundMeter(of: mixer.composition) { [weak self] levels in
+      guard let self else { return }
+      delegate?.broadcastSession(self, audioStatsUpdatedWithPeak: levels.peak, rms: levels.rms)
+    }
     let isOver = state.withLock { state in
       guard state.run == run else { return true }
-      state.broadcast = broadcast
+      (state.broadcast, state.meter) = (broadcast, meter)
       return false
     }
     if isOver { try? broadcast.stop() }  // broken already, which has been told
@@ -165,7 +173,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private func end(_ run: Int) -> Ended? {
     state.withLock { state in
       guard state.isSending, state.run == run else { return nil }
-      defer { (state.isSending, state.broadcast) = (false, nil) }
+      defer { (state.isSending, state.broadcast, state.meter) = (false, nil, nil) }
       state.run += 1
       return Ended(broadcast: state.broadcast, tries: state.tries)
     }
@@ -219,7 +227,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       guard state.isSending, state.run == run, let server = state.server, state.tries < Self.mostTries else {
         return nil
       }
-      defer { state.broadcast = nil }
+      defer { (state.broadcast, state.meter) = (nil, nil) }
       state.run += 1
       state.tries += 1
       return Try(run: state.run, server: server, number: state.tries, broken: state.broadcast)
@@ -262,9 +270,27 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
 extension IVSBroadcastSession.Delegate {
   public func broadcastSession(_ session: IVSBroadcastSession, didAddDevice descriptor: IVSDeviceDescriptor) {}
   public func broadcastSession(_ session: IVSBroadcastSession, didRemoveDevice descriptor: IVSDeviceDescriptor) {}
+  public func broadcastSession(_ session: IVSBroadcastSession, audioStatsUpdatedWithPeak peak: Double, rms: Double) {}
   public func broadcastSession(
     _ session: IVSBroadcastSession, didChange retryState: IVSBroadcastSession.RetryState
   ) {}
+}
+
+/// Measures a composition's sound for as long as it is kept.
+private final class SoundMeter: Sendable {
+  private let sound: SharedMicrophone
+  private let meter: AudioMeter
+
+  init(of composition: Composition, callback: @escaping (AudioMeter.Levels) -> Void) {
+    sound = SharedMicrophone(composition.makeAudioSource(), in: composition.world)
+    meter = AudioMeter(delivery: composition.world.delivery, callback: callback)
+    sound.addSink(meter)
+  }
+
+  deinit {
+    meter.end()
+    sound.removeSink(meter)
+  }
 }
 
 /// Ready-made settings.

@@ -2,10 +2,21 @@ import Foundation
 import Koine
 
 extension IVSDeviceDescriptor {
-  /// A device of the machine, as an input source.
+  /// A device of the machine, as an input source. Each position has a default, the first device there: apps look for
+  /// `position == .back && isDefault`.
   convenience init(_ device: Machine.Device, of machine: Machine) {
-    let position: IVSDevicePosition =
-      switch device.attachment {
+    let position = IVSDevicePosition(device.attachment)
+    let first = machine.devices(device.kind).first { IVSDevicePosition($0.attachment) == position }
+    self.init(
+      urn: "koine:\(device.id)", friendlyName: device.name, type: device.kind == .camera ? .camera : .microphone,
+      position: position, isDefault: first?.id == device.id)
+  }
+}
+
+extension IVSDevicePosition {
+  fileprivate init(_ attachment: Machine.Attachment) {
+    self =
+      switch attachment {
       case .front: .front
       case .back: .back
       case .usb: .USB
@@ -13,9 +24,6 @@ extension IVSDeviceDescriptor {
       case .wired: .AUX
       case .builtIn, .virtual: .unknown
       }
-    self.init(
-      urn: "koine:\(device.id)", friendlyName: device.name, type: device.kind == .camera ? .camera : .microphone,
-      position: position, isDefault: machine.devices(device.kind).first?.id == device.id)
   }
 }
 
