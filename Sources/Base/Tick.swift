@@ -16,6 +16,16 @@ public struct Tick: Hashable, Comparable, Sendable {
   @inlinable public static func += (a: inout Tick, b: Duration) { a = a + b }
 }
 
+extension Tick: CustomStringConvertible {
+  /// In seconds, as `16.165 s`.
+  public var description: String {
+    let (seconds, fraction) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let milliseconds = String(fraction.magnitude / 1_000_000)
+    let sign = nanoseconds < 0 ? "-" : ""
+    return "\(sign)\(seconds.magnitude)." + String(repeating: "0", count: 3 - milliseconds.count) + milliseconds + " s"
+  }
+}
+
 extension Duration {
   /// The whole duration in nanoseconds; beyond ±292 years it saturates.
   @inlinable public var nanoseconds: Int64 {

@@ -16,7 +16,7 @@ public final class Session: Sendable {
   public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {
     self.request = request
     self.world = world
-    visible = VisibleRoom(request, delivery: world.delivery)
+    visible = VisibleRoom(request, in: world)
     core = SessionCore(request, world: world, options: options, visible: visible)
   }
 
@@ -74,8 +74,11 @@ public final class Session: Sendable {
     await withCheckedContinuation { done in core.leave { done.resume() } }
   }
 
-  /// Leaves; `completion` is called once, on the delivery queue, after the end has been told.
-  public func leave(completion: @escaping @Sendable () -> Void) { core.leave(completion) }
+  /// Leaves; `completion` is called once, on the delivery queue, after the end has been told. The session lives until then,
+  /// even if nobody else keeps it.
+  public func leave(completion: @escaping @Sendable () -> Void) {
+    core.leave { [self] in withExtendedLifetime(self) { completion() } }
+  }
 
   // MARK: Publishing
 

@@ -17,13 +17,15 @@ final class VisibleRoom: Sendable {
 
   private let room: Lock<Room>
   private let delivery: Delivery
+  private let journal: EventJournal?
+  private let scheduler: Scheduler
 
-  init(_ request: JoinRequest, delivery: Delivery) {
+  init(_ request: JoinRequest, in world: World) {
     let local = Participant(
       id: request.participantID ?? "", name: request.name, externalUserID: request.externalUserID,
       attributes: request.attributes, isLocal: true)
     room = Lock(Room(local: local))
-    self.delivery = delivery
+    (delivery, journal, scheduler) = (world.delivery, world.journal, world.backend.scheduler)
   }
 
   var state: SessionState { room.withLock { $0.state } }
@@ -75,6 +77,7 @@ final class VisibleRoom: Sendable {
         room.apply(event)
         return room.observers
       }
+      journal?.note(event, of: self.local, at: scheduler.now)
       for observer in observers where isObserving(observer.number) { observer.handler(event) }
       then?()
       if case .stateChanged(.ended) = event { endObservation() }

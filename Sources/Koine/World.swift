@@ -1,6 +1,3 @@
-public import Dispatch
-import Foundation
-
 /// Where sessions live: a way to reach rooms, with its clock, and the queue that tells the app what happened.
 ///
 /// An entry object captures its world when it is made, so tests that run side by side never share a room by accident.
@@ -15,12 +12,24 @@ public final class World: Sendable {
   public let stamps: StampedMedia?
   /// How much work goes into what sessions publish.
   public let effort: EncoderEffort
+  /// Of tests.
+  package let journal: EventJournal?
 
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
-  public init(
+  public convenience init(
     backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil,
     stamps: StampedMedia? = nil, effort: EncoderEffort = .usual
   ) {
+    self.init(
+      backend: backend, delivery: delivery, devices: devices, machine: machine, stamps: stamps, effort: effort,
+      journal: nil)
+  }
+
+  package init(
+    backend: any Backend, delivery: Delivery, devices: DefaultDevices, machine: Machine? = nil, stamps: StampedMedia?,
+    effort: EncoderEffort, journal: EventJournal?
+  ) {
+    self.journal = journal
     self.backend = backend
     self.delivery = delivery
     self.devices = devices
@@ -50,29 +59,40 @@ public final class World: Sendable {
 
   /// Virtual time only: lets the world run for `duration`. Time moves only when every part waits and the delivery queue
   /// has run all it was given without causing anything new.
+  ///
+  /// The app is told what one instant brings when the instant has been worked through: its callbacks never run beside the
+  /// world's own work, so that the order of events does not depend on threads.
   public func run(for duration: Duration) async {
-    let scheduler = backend.scheduler
-    let limit = scheduler.now + duration
+    let limit = backend.scheduler.now + duration
     while true {
-      while scheduler.step(until: scheduler.now, fence: {}) {}
+      finishInstant()
       if delivery.hasNews {
         await delivery.fence()
-      } else if !scheduler.step(until: limit) {
+      } else if !moveTime(limit: limit) {
         return
       }
     }
   }
 
+  private func finishInstant() {
+    let scheduler = backend.scheduler
+    Delivery.afterwards { while scheduler.step(until: scheduler.now, fence: {}) {} }
+  }
+
+  private func moveTime(limit: Tick) -> Bool {
+    let scheduler = backend.scheduler
+    return Delivery.afterwards { scheduler.step(until: limit) }
+  }
+
   /// The same for code that is not async, called on the thread that serves the delivery queue: `serve` lets that queue
   /// run until what it is given is true.
   package func run(for duration: Duration, serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
-    let scheduler = backend.scheduler
-    let limit = scheduler.now + duration
+    let limit = backend.scheduler.now + duration
     while true {
-      while scheduler.step(until: scheduler.now, fence: {}) {}
+      finishInstant()
       if delivery.hasNews {
         delivery.fence(serve)
-      } else if !scheduler.step(until: limit) {
+      } else if !moveTime(limit: limit) {
         return
       }
     }
@@ -89,91 +109,4 @@ public final class World: Sendable {
     }
     return true
   }
-}
-
-/// The one queue on which an app hears of things, one at a time, in order, never from inside a call it is making.
-public final class Delivery: Sendable {
-  public static let main = Delivery(queue: .main)
-
-  public let queue: DispatchQueue
-  /// How many have been posted so far, and how many of the first of them are known to have run. Worlds that share a queue
-  /// may wait at the same time: none may take another's news for run before it has.
-  private let count = Lock((posted: 0, fenced: 0))
-  private let mark: Mark
-  public let order: Order
-  private let dice: Lock<SeededRandom>
-
-  /// In which order an app hears of what nobody promises an order of.
-  public enum Order: Sendable, Hashable {
-    /// Always in the same.
-    case usual
-    /// In any, so that an app that relies on luck is found out; in virtual time the same seed gives the same order.
-    case shuffled(seed: UInt64)
-  }
-
-  public init(queue: DispatchQueue, order: Order = .usual) {
-    self.queue = queue
-    self.order = order
-    mark = Mark.of(queue)
-    let seed: UInt64 = if case .shuffled(let seed) = order { seed } else { 0 }
-    dice = Lock(SeededRandom(seed: seed))
-  }
-
-  /// For adapters: things whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
-  /// array that was made from a set.
-  package func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
-    guard order != .usual, elements.count > 1 else { return elements }
-    return dice.withLock { dice in elements.indices.shuffled(using: &dice) }.map { elements[$0] }
-  }
-
-  /// Whether the caller runs on the queue, as everything that is delivered does. (Not `Thread.isMainThread`: the main
-  /// queue may be served by another thread.)
-  public var isCurrent: Bool { DispatchQueue.getSpecific(key: Mark.key) === mark }
-
-  /// What a queue is known by: the same for all deliveries on it.
-  private final class Mark: Sendable {
-    static let key = DispatchSpecificKey<Mark>()
-    /// How many there are. (Not a lock of nothing: the thread sanitizer looks for an empty value where the lock itself is.)
-    private static let made = Lock(0)
-
-    static func of(_ queue: DispatchQueue) -> Mark {
-      made.withLock { made in
-        if let mark = queue.getSpecific(key: key) { return mark }
-        made += 1
-        let mark = Mark()
-        queue.setSpecific(key: key, value: mark)
-        return mark
-      }
-    }
-  }
-
-  public func deliver(_ work: @escaping @Sendable () -> Void) {
-    // Counted and queued in one: who waits for all that is counted must find it on the queue.
-    count.withLock { count in
-      count.posted += 1
-      queue.async(execute: work)
-    }
-  }
-
-  /// Something was posted since the last fence.
-  var hasNews: Bool { count.withLock { $0.posted > $0.fenced } }
-
-  /// Returns once everything posted so far has run, and what that put on the queue itself, as apps do.
-  func fence() async {
-    let posted = count.withLock { $0.posted }
-    for _ in 0..<2 { await withCheckedContinuation { done in queue.async { done.resume() } } }
-    haveRun(posted)
-  }
-
-  func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
-    let posted = count.withLock { $0.posted }
-    for _ in 0..<2 {
-      let isDone = Lock(false)
-      queue.async { isDone.withLock { $0 = true } }
-      serve { isDone.withLock { $0 } }
-    }
-    haveRun(posted)
-  }
-
-  private func haveRun(_ first: Int) { count.withLock { $0.fenced = max($0.fenced, first) } }
 }

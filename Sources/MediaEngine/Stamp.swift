@@ -21,7 +21,8 @@ public struct Stamp: Sendable, Hashable {
   package static let columns = 16, rows = 12
   private static let mark: [UInt8] = [0xA5, 0x5A]
 
-  var bits: [Bool] {
+  /// Row by row.
+  package var bits: [Bool] {
     var bytes = Array(name.utf8.prefix(8))
     bytes += [UInt8](repeating: 0, count: 8 - bytes.count)
     for shift in stride(from: 24, through: 0, by: -8) {

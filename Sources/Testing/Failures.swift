@@ -16,13 +16,12 @@ extension TestRoom {
   /// Tells the test framework that runs the test, and saves what the test has looked at.
   @MainActor
   func failNow(_ message: String, at place: FailurePlace) {
-    let pictures = savePictures()
-    let seen = pictures.isEmpty ? "" : "; what was to be seen: \(pictures.joined(separator: ", "))"
+    let message = "\(message). \(situation)"
     if Test.current == nil {
-      XCTFail(message + seen, file: place.file, line: place.line)
+      XCTFail(message, file: place.file, line: place.line)
     } else {
       Issue.record(
-        Comment(rawValue: message + seen),
+        Comment(rawValue: message),
         sourceLocation: SourceLocation(
           fileID: place.fileID, filePath: "\(place.file)", line: Int(place.line), column: place.column))
     }
@@ -31,17 +30,52 @@ extension TestRoom {
   @MainActor
   func fail(_ message: String, at place: FailurePlace) { failNow(message, at: place) }
 
+  /// What an app's screens and loudspeakers show and play, who is in the room, and what was told last.
+  @MainActor
+  var situation: String {
+    var parts: [String] = []
+    for (index, view) in screens.views.enumerated() {
+      let screen = TestScreen(view: view, room: self)
+      let sightings = screen.sightings.map { "\($0.name) (\(describe($0)))" }
+      let cut = screen.cut.map {
+        "\($0.name)'s picture is there, but cut: only \(Int($0.visible * 100)) % of it is visible"
+      }
+      let all = sightings + cut
+      parts.append("Screen \(index + 1) shows \(all.isEmpty ? "no picture" : all.joined(separator: ", ")).")
+    }
+    parts.append("Heard: \(list(speaker.heard)).")
+    parts.append("In the room: \(list(people.namesInRoom)).")
+    let last = journal.entries.suffix(6).map { "\($0.time - start) \($0.teller): \($0.text)" }
+    parts.append(last.isEmpty ? "Nothing has been told." : "Told last: \(last.joined(separator: "; ")).")
+    let pictures = savePictures()
+    if !pictures.isEmpty { parts.append("The screens are saved: \(pictures.joined(separator: ", "))") }
+    return parts.joined(separator: " ")
+  }
+
+  private func list(_ words: [String]) -> String { words.isEmpty ? "nobody" : words.joined(separator: ", ") }
+
+  private func describe(_ sighting: TestScreen.Sighting) -> String {
+    let age = (now - sighting.captured).inSeconds
+    return "#\(sighting.number), \(String(format: "%.1f", age)) s old, \(sighting.width)x\(sighting.height)"
+  }
+
+  /// With each stamp's name, number and age written over it.
   /// - Returns: the paths of what was written.
   @MainActor
   @discardableResult
   func savePictures() -> [String] {
     let folder = FailureWatch.folder
     try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let test = Test.current?.name ?? FailureWatch.currentTest ?? "test"
-    let name = String(test.map { $0.isLetter || $0.isNumber ? $0 : "-" }.prefix(80))
     return screens.views.enumerated().compactMap { index, view in
-      let path = "\(folder)/\(name)-\(id.suffix(4))-screen\(index + 1).png"
-      do { try view.writePNG(to: path) } catch { return nil }
+      let path = "\(folder)/\(FailureWatch.fileName)-\(id.suffix(4))-screen\(index + 1).png"
+      var canvas = view.snapshot()
+      for sighting in TestScreen(view: view, room: self).sightings {
+        let text = "\(sighting.name) \(describe(sighting))"
+        let corner = CGPoint(x: max(sighting.area.minX, 0) + 2, y: max(sighting.area.minY, 0) + 2)
+        canvas.fill(CGRect(x: corner.x, y: corner.y, width: CGFloat(6 * text.count), height: 9), .white)
+        canvas.draw(text, at: corner, height: 9, color: .red)
+      }
+      do { try canvas.writePNG(to: path) } catch { return nil }
       return path
     }
   }
@@ -73,6 +107,19 @@ enum FailureWatch {
       state.rooms.removeAll { $0.room == nil }
       state.rooms.append(WeakRoom(room: room))
     }
+  }
+
+  /// The running test's suite and name, as a file may be called.
+  static var fileName: String {
+    let test = Test.current.map { testPath($0) } ?? currentTest ?? "test"
+    let name = test.split { !$0.isLetter && !$0.isNumber }.joined(separator: "-")
+    return String(name.prefix(100))
+  }
+
+  /// `Module.Suite/test()`, which the test's id says before the place in its file.
+  private static func testPath(_ test: Test) -> String {
+    let parts = "\(test.id)".split(separator: "/").map(String.init)
+    return parts.filter { !$0.hasSuffix(".swift") && !$0.contains(".swift:") }.joined(separator: "/")
   }
 
   static var currentTest: String? { state.withLock { $0.test } }

@@ -14,6 +14,14 @@ final class People: Sendable {
   private struct State {
     var entries: [Entry] = []
     var worlds: [String: World] = [:]
+    /// What keeps those in the room who have not left, by participant: tests need not keep a `Person`.
+    var stays: [Participant.ID: Stay] = [:]
+    var endpoints: [String: Endpoint] = [:]
+  }
+
+  private struct Stay {
+    let session: Session
+    let streams: [LocalStream]
   }
 
   /// None is a multiple of another.
@@ -53,6 +61,38 @@ final class People: Sendable {
       return world
     }
   }
+
+  // MARK: Who stays
+
+  func isIn(_ participant: Participant.ID) -> Bool {
+    state.withLock { $0.stays[participant].map { !$0.session.state.isEnded } ?? false }
+  }
+
+  /// Until the session has ended.
+  func keep(_ session: Session, _ streams: [LocalStream], as participant: Participant.ID) {
+    session.observe { [weak self, weak session] event in
+      guard case .stateChanged(.ended) = event, let self, let session else { return }
+      let gone = state.withLock { state -> Stay? in
+        guard state.stays[participant]?.session === session else { return nil }
+        return state.stays.removeValue(forKey: participant)
+      }
+      withExtendedLifetime(gone) {}  // let go of outside the lock
+    }
+    let former = state.withLock { state in
+      defer { state.stays[participant] = Stay(session: session, streams: streams) }
+      return state.stays[participant]
+    }
+    withExtendedLifetime(former) {}
+  }
+
+  /// Of those who are there by `join`, and of the others whom they see.
+  var namesInRoom: [String] {
+    let sessions = state.withLock { $0.stays.values.map(\.session) }.filter { $0.state == .connected }
+    let names = sessions.flatMap { session in ([session.localParticipant] + session.participants).map(\.name) }
+    return Set(names).sorted()
+  }
+
+  func keep(_ endpoint: Endpoint) { state.withLock { $0.endpoints[endpoint.identity] = endpoint } }
 
   private func entry(id: String, name: String) -> Entry {
     state.withLock { state in

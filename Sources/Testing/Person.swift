@@ -3,7 +3,7 @@ public import Koine
 /// Somebody else in a test room, whom the test tells what to do.
 ///
 /// Written against the common layer: an app of any style meets them as it meets anybody. What they are told to do begins
-/// at once; `run` or `until` lets it happen. Keep them in a variable for as long as they are to stay: who is let go of leaves.
+/// at once; `run` or `until` lets it happen. They stay until they leave, are sent out, or the room is released, whether or not a test keeps them in a variable.
 public final class Person: Sendable {
   public let name: String
   /// In the room.
@@ -76,6 +76,7 @@ public final class Person: Sendable {
       state.roomID = roomID
       return (state.isMuted, state.isCameraOff)
     }
+    room.people.keep(session, [cameraStream, microphoneStream].compactMap { $0 }, as: id)
     if isMuted { microphoneStream?.setMuted(true) }
     if isCameraOff { cameraStream?.setMuted(true) }
     let outcome = Outcome()
@@ -232,4 +233,8 @@ private final class Eyes: Sendable {
       }
     }
   }
+}
+
+extension Person: CustomStringConvertible {
+  public var description: String { isInRoom ? "\(name), who sees \(others)" : "\(name), who is not in the room" }
 }

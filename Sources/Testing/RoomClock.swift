@@ -66,8 +66,6 @@ final class RoomExecutor: TaskExecutor, Sendable {
     delivery.deliver { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Returns once what is queued now has run, and what that has queued.
-  func settle() async {
-    for _ in 0..<2 { await withCheckedContinuation { done in delivery.queue.async { done.resume() } } }
-  }
+  /// Returns once what is queued has run, and what that has queued.
+  func settle() async { await delivery.fence() }
 }

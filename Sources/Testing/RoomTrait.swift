@@ -42,7 +42,7 @@ extension Trait where Self == RoomTrait {
   ///   - name: of the person whose app is tested: the camera shows their stamp.
   ///   - network: see `TestRoom`.
   public static func room(
-    as name: String, clock: TestRoom.Time = .virtual(seed: 1), network: String? = nil, media: TestRoom.Media = .real
+    as name: String, clock: TestRoom.Time = .virtual(seed: 1), network: String? = nil, media: TestRoom.Media = .stamps
   ) -> RoomTrait {
     RoomTrait(name: name, clock: clock, network: network, media: media)
   }

@@ -1,6 +1,7 @@
 public import Foundation
 public import Koine
 public import KoineUIKit
+public import Testing
 
 /// What is drawn in a view, read from its pixels.
 @MainActor
@@ -36,25 +37,47 @@ public struct TestScreen {
       .map { CGSize(width: $0.width, height: $0.height) }
   }
 
-  /// Every stamp that can be read in the drawn pixels. What is hidden, covered or too small to be read is not there.
-  public var sightings: [Sighting] {
+  /// Every stamp that can be read in the drawn pixels. What is hidden, covered or too small to be read is not there. A picture
+  /// that fills its tile and is cut by it is there while what is left of 16:9 in a tile of 9:16 is to be seen.
+  public var sightings: [Sighting] { findings.sightings }
+
+  /// Pictures of which too little is drawn, and how much that is, 0...1.
+  var cut: [(name: String, visible: Double)] { findings.cut }
+
+  private var findings: Findings {
     let places = PicturePlace.all(in: view)
     let key = ViewKey(view)
     if let known = room.screens.known(view, key) { return known }
     let canvas = view.snapshot()
-    let found = places.compactMap { place in
-      StampOnCanvas.read(canvas, in: place.area).map { stamp in
-        Sighting(
-          name: room.people.name(ofLabel: stamp.name), number: stamp.number, captured: stamp.captured,
-          width: place.frame.width, height: place.frame.height, area: place.area)
+    var found = Findings()
+    for place in places {
+      switch StampOnCanvas.read(canvas, place) {
+      case .none: continue
+      case .cut(let stamp, let visible): found.cut.append((room.people.name(ofLabel: stamp.name), visible))
+      case .readable(let stamp):
+        found.sightings.append(
+          Sighting(
+            name: room.people.name(ofLabel: stamp.name), number: stamp.number, captured: stamp.captured,
+            width: place.frame.width, height: place.frame.height, area: place.area))
       }
     }
     room.screens.remember(view, key, found)
     return found
   }
 
+  struct Findings: Sendable {
+    var sightings: [Sighting] = []
+    var cut: [(name: String, visible: Double)] = []
+  }
+
   /// - Throws: when the file cannot be written.
   public func writePNG(to path: String) throws { try view.writePNG(to: path) }
+}
+
+extension TestScreen: @preconcurrency CustomTestStringConvertible {
+  public var testDescription: String {
+    "a screen that shows \(names.isEmpty ? "no picture" : names.joined(separator: ", "))"
+  }
 }
 
 extension TestRoom {
@@ -71,7 +94,7 @@ final class Screens: Sendable {
   private struct Entry {
     weak var view: UIView?
     var key: ViewKey?
-    var sightings: [TestScreen.Sighting]?
+    var findings: TestScreen.Findings?
   }
 
   private let entries = Lock<[Entry]>([])
@@ -85,17 +108,17 @@ final class Screens: Sendable {
     }
   }
 
-  func known(_ view: UIView, _ key: ViewKey) -> [TestScreen.Sighting]? {
+  func known(_ view: UIView, _ key: ViewKey) -> TestScreen.Findings? {
     entries.withLock { entries in
       guard let entry = entries.first(where: { $0.view === view }), entry.key == key else { return nil }
-      return entry.sightings
+      return entry.findings
     }
   }
 
-  func remember(_ view: UIView, _ key: ViewKey, _ sightings: [TestScreen.Sighting]) {
+  func remember(_ view: UIView, _ key: ViewKey, _ findings: TestScreen.Findings) {
     entries.withLock { entries in
       guard let index = entries.firstIndex(where: { $0.view === view }) else { return }
-      (entries[index].key, entries[index].sightings) = (key, sightings)
+      (entries[index].key, entries[index].findings) = (key, findings)
     }
   }
 }
@@ -133,20 +156,28 @@ struct ViewKey: Equatable, Sendable {
 private struct PicturePlace {
   let frame: VideoFrame
   let area: CGRect
+  /// The part of `area` that its own view and those around it let through.
+  let visible: CGRect
 
   static func all(in view: UIView) -> [PicturePlace] {
     var places: [PicturePlace] = []
-    collect(view, at: .zero, into: &places)
+    collect(view, at: .zero, clip: CGRect(origin: .zero, size: view.frame.size), into: &places)
     return places
   }
 
-  private static func collect(_ view: UIView, at origin: CGPoint, into places: inout [PicturePlace]) {
+  private static func collect(
+    _ view: UIView, at origin: CGPoint, clip: CGRect, into places: inout [PicturePlace]
+  ) {
     guard !view.isHidden, view.alpha >= 0.5 else { return }
+    let clip = clip.intersection(CGRect(origin: origin, size: view.frame.size))
+    guard !clip.isEmpty else { return }
     if let frame = (view as? VideoView)?.lastFrame {
-      places.append(PicturePlace(frame: frame, area: area(of: frame, in: view, at: origin)))
+      let area = area(of: frame, in: view, at: origin)
+      places.append(PicturePlace(frame: frame, area: area, visible: area.intersection(clip)))
     }
     for child in view.subviews {
-      collect(child, at: CGPoint(x: origin.x + child.frame.minX, y: origin.y + child.frame.minY), into: &places)
+      let place = CGPoint(x: origin.x + child.frame.minX, y: origin.y + child.frame.minY)
+      collect(child, at: place, clip: clip, into: &places)
     }
   }
 
@@ -169,30 +200,55 @@ private struct PicturePlace {
 }
 
 /// Reads a stamp where it is drawn, mirrored or not.
+@MainActor
 private enum StampOnCanvas {
-  static func read(_ canvas: Canvas, in area: CGRect) -> Stamp? {
-    guard area.width >= 32, area.height >= 24 else { return nil }
-    var rows: [[Bool]] = []
-    for row in 0..<Stamp.rows {
-      var bits: [Bool] = []
-      for column in 0..<Stamp.columns {
-        guard let bright = isBright(canvas, area, column, row) else { return nil }
-        bits.append(bright)
-      }
-      rows.append(bits)
-    }
-    return Stamp(bits: rows.flatMap { $0 }) ?? Stamp(bits: rows.flatMap { $0.reversed() })
+  enum Reading {
+    case none
+    case readable(Stamp)
+    /// It is drawn, and too little of it is visible, 0...1.
+    case cut(Stamp, Double)
   }
 
-  /// Five points in the middle of a block; nil where the block is outside of the canvas.
-  private static func isBright(_ canvas: Canvas, _ area: CGRect, _ column: Int, _ row: Int) -> Bool? {
+  /// So many of a cut stamp's 192 blocks have to be visible: four of the sixteen columns, less some at the edges.
+  private static let leastBlocks = 40
+
+  static func read(_ canvas: Canvas, _ place: PicturePlace) -> Reading {
+    guard place.area.width >= 32, place.area.height >= 24 else { return .none }
+    let blocks = (0..<Stamp.rows).map { row in
+      (0..<Stamp.columns).map { isBright(canvas, place, $0, row) }
+    }
+    let seen = blocks.flatMap { $0 }
+    let whole = seen.compactMap { $0 }
+    if whole.count == seen.count,
+      let stamp = Stamp(bits: whole) ?? Stamp(bits: blocks.flatMap { $0.reversed() }.compactMap { $0 })
+    {
+      return .readable(stamp)
+    }
+    // What is cut cannot be read by itself: what is visible is compared with the picture that the view has been given.
+    guard let stamp = StampReader.read(place.frame.upright(pool: FramePool(limit: 0))) else { return .none }
+    let mirrored = stamp.bits.indices.map { index in
+      stamp.bits[index / Stamp.columns * Stamp.columns + Stamp.columns - 1 - index % Stamp.columns]
+    }
+    guard agrees(seen, stamp.bits) || agrees(seen, mirrored) else { return .none }
+    return whole.count >= leastBlocks ? .readable(stamp) : .cut(stamp, Double(whole.count) / Double(seen.count))
+  }
+
+  /// All that is visible: stamps of one moment differ in a few blocks only.
+  private static func agrees(_ seen: [Bool?], _ bits: [Bool]) -> Bool {
+    let compared = zip(seen, bits).filter { $0.0 != nil }
+    return compared.count >= 4 && compared.allSatisfy { $0.0 == $0.1 }
+  }
+
+  /// Five points in the middle of a block; nil where the block is cut.
+  private static func isBright(_ canvas: Canvas, _ place: PicturePlace, _ column: Int, _ row: Int) -> Bool? {
     var sum = 0
     for (x, y) in [(0.5, 0.5), (0.35, 0.35), (0.65, 0.35), (0.35, 0.65), (0.65, 0.65)] {
-      let point = (
-        Int(area.minX + area.width * (Double(column) + x) / Double(Stamp.columns)),
-        Int(area.minY + area.height * (Double(row) + y) / Double(Stamp.rows))
-      )
-      guard let color = canvas.color(x: point.0, y: point.1) else { return nil }
+      let point = CGPoint(
+        x: place.area.minX + place.area.width * (Double(column) + x) / Double(Stamp.columns),
+        y: place.area.minY + place.area.height * (Double(row) + y) / Double(Stamp.rows))
+      guard place.visible.contains(point), let color = canvas.color(x: Int(point.x), y: Int(point.y)) else {
+        return nil
+      }
       sum += Int(color.green)
     }
     return sum > 5 * 126

@@ -1,15 +1,17 @@
 public import Koine
 
 extension TestRoom {
-  /// Lets somebody into the room, and returns once they are in.
+  /// Lets somebody into the room, and returns once they are in. They stay until they leave.
   /// - Parameters:
   ///   - camera: nil: none.
   ///   - id: nil: the name in small letters.
-  /// - Throws: why they were not let in.
+  /// - Throws: why they were not let in; `.alreadyJoined` if somebody of this name is in the room.
+  @discardableResult
   public func join(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
     attributes: [String: String] = [:]
   ) async throws -> Person {
+    try refuseSecond(name, id)
     let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
     try await finish(try person.enter(self.id, as: person.id), "\(name) has not got into the room")
     return person
@@ -17,10 +19,12 @@ extension TestRoom {
 
   /// The same from a test that is not async, on the main thread.
   @available(*, noasync)
+  @discardableResult
   public func join(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,
     attributes: [String: String] = [:]
   ) throws -> Person {
+    try refuseSecond(name, id)
     let person = meet(name, camera: camera, microphone: microphone, id: id, attributes: attributes)
     let outcome = try person.enter(self.id, as: person.id)
     let end = now + Self.patience
@@ -43,6 +47,12 @@ extension TestRoom {
   /// What somebody can be rung by, in the form of a communication user's raw id. It names the room, as theirs name the
   /// vendor's resource.
   public func identity(of name: String) -> String { "8:acs:\(id)_\(people.entry(named: name).id)" }
+
+  /// The room would throw the first one out.
+  private func refuseSecond(_ name: String, _ id: Participant.ID?) throws(SessionError) {
+    guard people.isIn(id ?? People.id(of: name)) else { return }
+    throw SessionError(.alreadyJoined, "\(name) is in the room already; a second join would send the first one out")
+  }
 
   private func meet(
     _ name: String, camera: TestCamera?, microphone: TestMicrophone?, id: Participant.ID?, attributes: [String: String]
@@ -70,6 +80,7 @@ extension Person {
     guard endpoint == nil else { return }
     let endpoint = Endpoint(identity: identity, name: name, in: room.world(of: name))
     setEndpoint(endpoint)
+    room.people.keep(endpoint)
     let outcome = Outcome()
     endpoint.register { outcome.set($0) }
     try await room.finish(outcome, "\(name) has not signed in")

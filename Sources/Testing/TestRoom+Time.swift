@@ -39,13 +39,37 @@ extension TestRoom {
     while try !condition() {
       guard now < end else {
         let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
-        await fail("\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)", at: place)
+        await fail(Self.problem(what, within: limit), at: place)
+        return false
+      }
+      guard canChange else {
+        let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
+        await fail(Self.problem(what, within: now - start) + ", and nothing in the room can change any more", at: place)
         return false
       }
       await run(for: min(.milliseconds(10), end - now))
     }
     return true
   }
+
+  /// The same for a condition without which the rest of the test makes no sense.
+  /// - Throws: ``TestRoomTimeout`` where it does not come about, which has been recorded as a failure.
+  public func require(
+    _ what: String = "", within limit: Duration = .seconds(30), isolation: isolated (any Actor)? = #isolation,
+    file: StaticString = #filePath, line: UInt = #line, fileID: String = #fileID, column: Int = #column,
+    _ condition: () throws -> Bool
+  ) async throws {
+    let holds = try await until(
+      what, within: limit, isolation: isolation, file: file, line: line, fileID: fileID, column: column, condition)
+    guard holds else { throw TestRoomTimeout(description: Self.problem(what, within: limit)) }
+  }
+
+  private static func problem(_ what: String, within limit: Duration) -> String {
+    "\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)"
+  }
+
+  /// Virtual time only: something waits for its time.
+  private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews }
 
   /// The same from a test that is not async, on the main thread.
   @available(*, noasync)
@@ -59,7 +83,7 @@ extension TestRoom {
       guard now < end else {
         let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
         MainActor.assumeIsolated {
-          failNow("\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)", at: place)
+          failNow(Self.problem(what, within: limit), at: place)
         }
         return false
       }

@@ -28,11 +28,12 @@ public final class TestRoom: Sendable {
 
   /// What becomes of pictures and sound on their way.
   public enum Media: Sendable {
-    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``).
-    case real
     /// They cross the network as stamps of a few bytes and arrive as they were: many times faster. Five pictures, and ten
-    /// times 10 ms of sound, a second.
+    /// times 10 ms of sound, a second. The default.
     case stamps
+    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``): for tests of what a
+    /// network does to pictures and sound.
+    case real
   }
 
   /// The room's name in all styles: room id, stage id, meeting id. No other room has it.
@@ -42,34 +43,40 @@ public final class TestRoom: Sendable {
   /// When the room was made, on its clock.
   public let start: Tick
   let scheduler: Scheduler
-  let delivery = Delivery(queue: .main)
+  let delivery: Delivery
   let stamps: StampedMedia?
   /// Nobody's: lets time go on.
   let timekeeper: World
   let people: People
   let screens = Screens()
+  let journal = EventJournal()
   private let recorder: Recorder?
 
   /// - Parameters:
   ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
   ///     `loss=2%,delay=40ms;10s:rate=300k`.
+  ///   - order: `.shuffled(seed:)` tells the app in another order whatever the vendor leaves without one: an app that relies on
+  ///     luck is found out.
   ///   - recordsTrace: fills `trace`.
   /// - Throws: what makes no sense in `network`.
   public convenience init(
-    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .real, recordsTrace: Bool = false
+    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
+    recordsTrace: Bool = false
   ) async throws {
-    try self.init(clock, network, media, recordsTrace)
+    try self.init(clock, network, media, order, recordsTrace)
   }
 
   /// The same for a test that is not async, on the main thread.
   @available(*, noasync)
   public convenience init(
-    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .real, recordsTrace: Bool = false
+    clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
+    recordsTrace: Bool = false
   ) throws {
-    try self.init(clock, network, media, recordsTrace)
+    try self.init(clock, network, media, order, recordsTrace)
   }
 
-  init(_ clock: Time, _ network: String?, _ media: Media, _ recordsTrace: Bool) throws {
+  init(_ clock: Time, _ network: String?, _ media: Media, _ order: Delivery.Order, _ recordsTrace: Bool) throws {
+    delivery = Delivery(queue: .main, order: order)
     let spec = try network.map { try NetworkSpec($0) }
     recorder = recordsTrace ? Recorder() : nil
     let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.note(end, bytes) } }
@@ -113,7 +120,7 @@ public final class TestRoom: Sendable {
           microphone: TestDevices.guarded(
             .microphone, room: number, person: person.id, microphone(for: person, .tone)),
           loudspeaker: TestDevices.loudspeaker(room: number, person: person.id)),
-        stamps: stamps, effort: .least)
+        stamps: stamps, effort: .least, journal: journal)
       // As on a telephone, what happens is posted whether or not the app has asked for anything before.
       _ = UIApplication.of(world.machine)
       _ = AVAudioSession.of(world.machine)

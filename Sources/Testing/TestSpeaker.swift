@@ -1,5 +1,6 @@
 import Foundation
 import Koine
+public import Testing
 
 /// Listens where a loudspeaker plays: whose tones are in the sound that an app has mixed?
 public struct TestSpeaker: Sendable {
@@ -18,6 +19,13 @@ public struct TestSpeaker: Sendable {
   public var heard: [String] { room.people.all.map(\.name).filter(hears) }
   /// Nothing is to be heard.
   public var isSilent: Bool { !Ears.sinks(at: room.id, person).contains { $0.isSounding(at: room.now) } }
+}
+
+extension TestSpeaker: CustomTestStringConvertible {
+  public var testDescription: String {
+    let heard = heard.isEmpty ? "nobody" : heard.joined(separator: ", ")
+    return "the loudspeaker\(person.map { " of \($0)" } ?? "") plays \(heard)"
+  }
 }
 
 /// The loudspeakers that test rooms have given to apps, by `room/person`.

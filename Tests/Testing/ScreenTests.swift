@@ -43,15 +43,78 @@ import Testing
     #expect(room.screen(screen).names == ["Bea"])
   }
 
-  @Test func aFailureLeavesAPicture() async throws {
+  /// As nearly every call screen has it: the tile is not 16:9, and the picture fills it.
+  @Test(arguments: [(180, 180), (360, 360), (102, 180), (202, 360), (640, 200)])
+  func aPictureThatFillsItsTileIsSeen(width: Int, height: Int) async throws {
     let room = try await TestRoom()
-    let view = try await picture(of: "Ana", in: room)
-    #expect(room.screen(view).shows("Ana"))
-    await withKnownIssue { _ = await room.until("what never is", within: .seconds(1)) { false } }
-    let folder = FileManager.default.currentDirectoryPath + "/.build/screens"
-    let name = "aFailureLeavesAPicture---\(room.id.suffix(4))-screen1.png"
-    let data = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+    let (ana, bea) = (try await picture(of: "Ana", in: room), try await picture(of: "Bea", in: room))
+    for (view, number) in [(ana, 0), (bea, 1)] {
+      view.contentMode = .scaleAspectFill
+      view.frame = CGRect(x: number * width, y: 0, width: width, height: height)
+    }
+    let screen = UIView(frame: CGRect(x: 0, y: 0, width: 2 * width, height: height))
+    screen.addSubview(ana)
+    screen.addSubview(bea)
+    #expect(room.screen(screen).names == ["Ana", "Bea"])
+    // A few points more are cut by the view around it.
+    let tile = UIView(frame: CGRect(x: 0, y: 0, width: width - 6, height: height - 6))
+    tile.addSubview(ana)
+    ana.frame.origin = CGPoint(x: -3, y: -3)
+    screen.insertSubview(tile, at: 0)
+    #expect(room.screen(screen).names == ["Ana", "Bea"])
+    bea.frame.origin = ana.frame.origin
+    tile.addSubview(bea)
+    #expect(room.screen(screen).names == ["Bea"], "what is covered is not seen, although the app has been given it")
+  }
+
+  @Test func aFailureSaysWhatWasThereAndSavesIt() async throws {
+    let room = try await TestRoom()
+    try await room.join("Cleo")
+    let (ana, bea) = (try await picture(of: "Ana", in: room), try await picture(of: "Bea", in: room))
+    let view = UIView(frame: CGRect(x: 0, y: 0, width: 380, height: 180))
+    bea.contentMode = .scaleAspectFill
+    bea.frame = CGRect(x: 320, y: 0, width: 60, height: 180)
+    view.addSubview(ana)
+    view.addSubview(bea)
+    #expect(room.screen(view).names == ["Ana"])
+    let messages = Lock<[String]>([])
+    await withKnownIssue {
+      await room.until("what never is", within: .seconds(1)) { false }
+    } matching: { issue in
+      messages.withLock { $0 += issue.comments.map(\.rawValue) }
+      return true
+    }
+    let message = try #require(messages.withLock { $0.first })
+    for words in [
+      "what never is has not come about within 1.0 seconds", "Screen 1 shows Ana (#0, ",
+      "Bea's picture is there, but cut",
+      "Heard: nobody.", "In the room: Cleo.", "Told last: ", "Cleo: connected",
+    ] { #expect(message.contains(words), "\(message)") }
+    let path = try #require(message.split(separator: " ").last.map(String.init))
+    #expect(path.contains("ScreenTests-aFailureSaysWhatWasThereAndSavesIt"), "\(path)")
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(data.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+  }
+
+  @Test func aTestThatCannotGoOnThrows() async throws {
+    let room = try await TestRoom()
+    await withKnownIssue {
+      await #expect(throws: TestRoomTimeout.self) { try await room.require("nobody comes") { false } }
+    }
+    #expect(room.now - room.start < .seconds(1), "nothing in the room can change any more")
+  }
+
+  @Test func aPersonStaysWithoutAVariableAndCannotComeTwice() async throws {
+    let room = try await TestRoom()
+    try await room.join("Bea")
+    let ana = try await room.join("Ana")
+    await room.run(for: .seconds(5))
+    #expect(ana.others == ["Bea"] && ana.sees("Bea"))
+    let error = await #expect(throws: SessionError.self) { try await room.join("Bea") }
+    #expect(error?.code == .alreadyJoined)
+    ana.leave()
+    await room.until { ana.isOut }
+    try await room.join("Ana")
   }
 
   @Test func longNamesAreToldApart() async throws {

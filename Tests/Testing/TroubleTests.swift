@@ -40,12 +40,13 @@ import Testing
   @Test func theServerRestarts() async throws {
     let room = try await room()
     let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
-    await room.until { ana.sees("Bea") && bea.sees("Ana") }
+    await room.until { ana.sees("Bea") && bea.sees("Ana") && ana.hears("Bea") && bea.hears("Ana") }
     room.restartServer()
     let restarted = room.now
-    await room.run(for: .seconds(1))
-    await room.until("they see each other again", within: .seconds(60)) {
+    await room.run(for: .milliseconds(1_500))
+    await room.until("they see and hear each other again", within: .milliseconds(500)) {
       ana.sees("Bea", newerThan: restarted + .seconds(1)) && bea.sees("Ana", newerThan: restarted + .seconds(1))
+        && ana.hears("Bea") && bea.hears("Ana")
     }
     #expect(ana.others == ["Bea"] && bea.others == ["Ana"])
   }

@@ -1,0 +1,135 @@
+public import Dispatch
+import Foundation
+
+/// The one queue on which an app hears of things, one at a time, in order, never from inside a call it is making.
+public final class Delivery: Sendable {
+  public static let main = Delivery(queue: .main)
+
+  public let queue: DispatchQueue
+  /// How many have been posted so far, and how many of the first of them are known to have run. Worlds that share a queue
+  /// may wait at the same time: none may take another's news for run before it has.
+  private let count = Lock((posted: 0, fenced: 0))
+  private let mark: Mark
+  public let order: Order
+  private let dice: Lock<SeededRandom>
+
+  /// In which order an app hears of what nobody promises an order of.
+  public enum Order: Sendable, Hashable {
+    /// Always in the same.
+    case usual
+    /// In any, so that an app that relies on luck is found out; in virtual time the same seed gives the same order.
+    case shuffled(seed: UInt64)
+  }
+
+  public init(queue: DispatchQueue, order: Order = .usual) {
+    self.queue = queue
+    self.order = order
+    mark = Mark.of(queue)
+    let seed: UInt64 = if case .shuffled(let seed) = order { seed } else { 0 }
+    dice = Lock(SeededRandom(seed: seed))
+  }
+
+  /// For adapters: things whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
+  /// array that was made from a set.
+  package func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
+    guard order != .usual, elements.count > 1 else { return elements }
+    return dice.withLock { dice in elements.indices.shuffled(using: &dice) }.map { elements[$0] }
+  }
+
+  /// Whether the caller runs on the queue, as everything that is delivered does. (Not `Thread.isMainThread`: the main
+  /// queue may be served by another thread.)
+  public var isCurrent: Bool { DispatchQueue.getSpecific(key: Mark.key) === mark }
+
+  /// What a queue is known by: the same for all deliveries on it.
+  private final class Mark: Sendable {
+    static let key = DispatchSpecificKey<Mark>()
+    /// How many there are. (Not a lock of nothing: the thread sanitizer looks for an empty value where the lock itself is.)
+    private static let made = Lock(0)
+
+    static func of(_ queue: DispatchQueue) -> Mark {
+      made.withLock { made in
+        if let mark = queue.getSpecific(key: key) { return mark }
+        made += 1
+        let mark = Mark()
+        queue.setSpecific(key: key, value: mark)
+        return mark
+      }
+    }
+  }
+
+  public func deliver(_ work: @escaping @Sendable () -> Void) {
+    if let held = Held.ofThread { held.works.append((self, work)) } else { post(work) }
+  }
+
+  /// Virtual time only: runs `body`; what is delivered on this thread meanwhile is given to the queues after it.
+  static func afterwards<Value>(_ body: () -> Value) -> Value {
+    let held = Held()
+    let outer = Held.ofThread
+    Held.ofThread = held
+    let value = body()
+    Held.ofThread = outer
+    for (delivery, work) in held.works { delivery.post(work) }
+    return value
+  }
+
+  /// Kept by thread and not by task: tasks that are made meanwhile must not inherit it.
+  private final class Held {
+    var works: [(Delivery, @Sendable () -> Void)] = []
+
+    private static let key: pthread_key_t = {
+      var key = pthread_key_t()
+      pthread_key_create(&key, nil)
+      return key
+    }()
+
+    /// Not owned: `afterwards` keeps it.
+    static var ofThread: Held? {
+      get { pthread_getspecific(key).map { Unmanaged<Held>.fromOpaque($0).takeUnretainedValue() } }
+      set { pthread_setspecific(key, newValue.map { UnsafeRawPointer(Unmanaged.passUnretained($0).toOpaque()) }) }
+    }
+  }
+
+  private func post(_ work: @escaping @Sendable () -> Void) {
+    // Counted and queued in one: who waits for all that is counted must find it on the queue.
+    count.withLock { count in
+      count.posted += 1
+      queue.async(execute: work)
+    }
+  }
+
+  /// Something was posted since the last fence.
+  package var hasNews: Bool { count.withLock { $0.posted > $0.fenced } }
+
+  /// So often the queue has to run all that it holds without anything new having been delivered, before time may move: code
+  /// that hops, as continuations do, has as many turns.
+  private static let quietTurns = 4
+
+  /// Returns once everything delivered has run, and what that put on the queue itself.
+  package func fence() async {
+    var quiet = 0
+    while quiet < Self.quietTurns {
+      let posted = count.withLock { $0.posted }
+      await withCheckedContinuation { done in queue.async { done.resume() } }
+      quiet = haveRun(posted) ? quiet + 1 : 0
+    }
+  }
+
+  func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
+    var quiet = 0
+    while quiet < Self.quietTurns {
+      let posted = count.withLock { $0.posted }
+      let isDone = Lock(false)
+      queue.async { isDone.withLock { $0 = true } }
+      serve { isDone.withLock { $0 } }
+      quiet = haveRun(posted) ? quiet + 1 : 0
+    }
+  }
+
+  /// - Returns: whether nothing has been delivered since.
+  private func haveRun(_ first: Int) -> Bool {
+    count.withLock { count in
+      count.fenced = max(count.fenced, first)
+      return count.posted == first
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// The newest events that a world's sessions have told, for messages about tests that fail.
+package final class EventJournal: Sendable {
+  package struct Entry: Sendable {
+    package let time: Tick
+    /// The name of the participant whose session told it.
+    package let teller: String
+    package let text: String
+  }
+
+  private let limit: Int
+  private let kept = Lock<[Entry]>([])
+
+  package init(limit: Int = 12) { self.limit = limit }
+
+  package var entries: [Entry] { kept.withLock { $0 } }
+
+  func note(_ event: SessionEvent, of teller: Participant, at time: Tick) {
+    guard let text = event.headline else { return }
+    kept.withLock { kept in
+      if kept.count == limit { kept.removeFirst() }
+      kept.append(Entry(time: time, teller: teller.name, text: text))
+    }
+  }
+}
+
+extension SessionEvent {
+  /// Nil for what is told many times a second.
+  fileprivate var headline: String? {
+    switch self {
+    case .stateChanged(let state): "\(state)"
+    case .waitingForAdmission: "waits to be let in"
+    case .participantJoined(let one): "\(one.name) joined"
+    case .participantLeft(let one, let reason): "\(one.name) left (\(reason))"
+    case .streamAdded(let stream, let owner): "\(stream.kind) of \(owner.name) added"
+    case .streamRemoved(let stream, let owner): "\(stream.kind) of \(owner.name) removed"
+    case .streamMuted(let stream, let owner):
+      "\(stream.kind) of \(owner.name) \(stream.isMuted ? "muted" : "unmuted")"
+    case .publishFailed(let stream, let error): "\(stream.kind) not published: \(error)"
+    case .messageReceived(let message): "message from \(message.sender)"
+    case .failed(let error): "failed: \(error)"
+    case .entryRequested(let guest): "\(guest.name) asks to be let in"
+    case .entryRequestEnded(let guest, _): "\(guest.name) no longer asks to be let in"
+    case .streamPublished, .attributesChanged, .levelsChanged, .dominantSpeakerChanged, .qualityChanged, .tileAdded,
+      .tileChanged, .tileRemoved:
+      nil
+    }
+  }
+}
