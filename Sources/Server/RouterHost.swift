@@ -80,7 +80,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     var port = configuration.mediaPort
     let wanted = configuration.mediaAddresses.isEmpty ? try ownAddresses() : configuration.mediaAddresses
     for address in wanted {
-      let bound = try place.open(address.bound.with(port: port))
+      let bound = try place.open(address.bound.with(port: port), isLocal: isForThisMachineOnly)
       port = bound.port
       let announced = address.announced.with(port: port)
       addresses.append(announced)
@@ -123,8 +123,17 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
   }
 
+  /// A server that listens at a loopback address takes media at the machine's other addresses, too, but from nowhere else.
+  var isForThisMachineOnly: Bool {
+    configuration.mediaAddresses.isEmpty && ownHost?.isLoopback == true
+  }
+
+  private var ownHost: SocketAddress? {
+    SocketAddress(configuration.host == "localhost" ? "127.0.0.1" : configuration.host, port: 0)
+  }
+
   private func ownAddresses() throws -> [ServerConfiguration.MediaAddress] {
-    guard let host = SocketAddress(configuration.host == "localhost" ? "127.0.0.1" : configuration.host, port: 0) else {
+    guard let host = ownHost else {
       throw ServerError(description: "'\(configuration.host)' is no numeric address: say which addresses media goes by")
     }
     // The loopback address alone would not do: browsers take no media there.

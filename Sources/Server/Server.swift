@@ -89,6 +89,7 @@ public final class Server: Sendable {
         metadata: [
           configuration.tls == nil ? "http" : "https": "\(Self.place(configuration.host, server.port))",
           "media": .array(addresses.map { .string($0.description) }),
+          "from": host.isForThisMachineOnly ? "this machine only" : "everywhere",
         ])
       return server
     } catch {

@@ -56,8 +56,9 @@ public struct ServerConfiguration: Sendable {
   public var metrics: Endpoint?
   /// For all media; 0: the system chooses one.
   public var mediaPort: UInt16
-  /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all or is the
-  /// machine itself.
+  /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all. A host that is a
+  /// loopback address has all of them, too, because browsers send no media to a loopback address; the kernel then lets nothing in
+  /// that comes from another machine.
   public var mediaAddresses: [MediaAddress]
   public var access: Access
   /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)
