@@ -128,11 +128,24 @@ def page(text, lines):
 # What the command brings along
 
 
+FAULT_STYLES = ("call-agent", "stage-strategy", "meeting-session", "event-listener")
+
+
+def faults(root):
+    """Of Docs/adopt.md: what each style tells of what goes wrong."""
+    section = (root / ADOPT).read_text(encoding="utf-8").split("## What goes wrong", 1)[1].split("\n## ", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in section.splitlines() if line.startswith("| ")]
+    if len(rows) < 10 or any(len(row) != 5 for row in rows):
+        sys.exit(f"check-coverage: {ADOPT}: the table of what goes wrong has another form")
+    return [{"what": row[0], "told": dict(zip(FAULT_STYLES, row[1:]))} for row in rows[1:]]
+
+
 def written(root, table, coverages):
     """Sources/Porting/Written.swift: all of it as JSON in the source, so that the command needs no file beside it."""
     parts = {"porting": {key: table[key] for key in ("styles", "groups", "rows")}, "linux": {
         "rows": table["linux"],
-        "modules": sorted(folder.name for folder in (root / "Sources/Apple").iterdir() if folder.name[0] != "_")}}
+        "modules": sorted(folder.name for folder in (root / "Sources/Apple").iterdir() if folder.name[0] != "_" and not folder.name.startswith("Koine"))},
+        "faults": {"rows": faults(root)}}
     for coverage in coverages:
         declared = Declarations.reading(root, coverage["sources"])
         parts[coverage["style"]] = {

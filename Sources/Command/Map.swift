@@ -7,13 +7,15 @@ struct Map: ParsableCommand {
     abstract: "Says what the other styles call a symbol: the table of Docs/porting.md.",
     discussion: """
       koine map Meeting.muteMic            what the others call it
+      koine map participantDidJoin         the same, by a part of its selector
+      koine map 1026                       what an error's code stands for, and what the others tell then
       koine map --from listener --to stage all that an app does, in two styles
       koine map                            the whole table
 
       Styles: call-agent, event-listener, meeting-session, stage-strategy, koine (the common layer).
       """)
 
-  @Argument(help: "A symbol, or so much of it as says which: Meeting.muteMic(), muteMic, IVSStage.")
+  @Argument(help: "A symbol, so much of it as says which (Meeting.muteMic(), muteMic, IVSStage), or an error's code.")
   var symbol: String?
 
   @Option(help: ArgumentHelp("The style that is left.", valueName: "style"), transform: style(named:))

@@ -12,6 +12,8 @@ public struct MapReport: Sendable {
   public let styles: [Style]
   /// What the coverage files say of the symbol itself.
   public let entries: [Style: VendorAPI.Entry]
+  /// Where the symbol is an error's code or name: what goes wrong then.
+  public let faults: [FaultTable.Row]
 
   /// What the others call a symbol.
   public init(symbol: String, to target: Style? = nil) throws(Failure) {
@@ -28,7 +30,8 @@ public struct MapReport: Sendable {
         .min { $0.symbol < $1.symbol }
     }
     self.entries = entries
-    guard !rows.isEmpty || !entries.isEmpty else {
+    faults = FaultTable.current.rows(naming: symbol)
+    guard !rows.isEmpty || !entries.isEmpty || !faults.isEmpty else {
       let near = Spelling.nearest(to: symbol, among: Self.known)
       throw Failure(
         description: "no style has '\(symbol)'" + (near.isEmpty ? "" : "; there is \(near.joined(separator: ", "))"))
@@ -41,18 +44,18 @@ public struct MapReport: Sendable {
   public init(from source: Style, to target: Style) {
     rows = PortingTable.current.rows
     styles = [source, target]
-    entries = [:]
+    (entries, faults) = ([:], [])
   }
 
   /// All rows, in all styles or in one.
   public init(to target: Style? = nil) {
     rows = PortingTable.current.rows
     styles = target.map { [$0] } ?? Style.allCases
-    entries = [:]
+    (entries, faults) = ([:], [])
   }
 
   public init(rows: [PortingTable.Row], styles: [Style]) {
-    (self.rows, self.styles, entries) = (rows, styles, [:])
+    (self.rows, self.styles, entries, faults) = (rows, styles, [:], [])
   }
 
   private static var known: Set<String> {
@@ -72,6 +75,7 @@ public struct MapReport: Sendable {
         "\(entry.symbol) (\(style.title)): \(entry.status.rawValue)" + (entry.why.map { ": " + $0 } ?? "")
           + (rows.isEmpty ? "; no row of the table names it" : ""))
     }
+    for fault in faults { blocks.append(block(of: fault)) }
     return blocks.joined(separator: "\n\n")
   }
 
@@ -88,6 +92,19 @@ public struct MapReport: Sendable {
       }
     }
     if let differs = row.differs { lines += Self.wrapped(differs, first: "  differs: ", rest: "    ") }
+    return lines.joined(separator: "\n")
+  }
+
+  private func block(of fault: FaultTable.Row) -> String {
+    let shown = styles.filter { fault.told[$0] != nil }
+    let width = (shown.map(\.title.count).max() ?? 0) + 2
+    let plain = { (text: String) in text.filter { $0 != "`" } }
+    var lines = ["told after \(plain(fault.what)) of a test room"]
+    for style in shown {
+      lines += Self.wrapped(
+        plain(fault.told[style] ?? ""), first: "  " + style.title.padded(to: width),
+        rest: String(repeating: " ", count: width + 2))
+    }
     return lines.joined(separator: "\n")
   }
 
@@ -111,7 +128,9 @@ public struct MapReport: Sendable {
 
   public var json: String {
     get throws {
-      let file = File(rows: rows.map { JSONRow($0, styles) }, symbols: entries.values.map(JSONEntry.init))
+      let file = File(
+        rows: rows.map { JSONRow($0, styles) }, symbols: entries.values.map(JSONEntry.init),
+        faults: faults.isEmpty ? nil : faults)
       return String(decoding: try JSONCodec.encode(file, limits: .init(size: 4 << 20)), as: UTF8.self)
     }
   }
@@ -119,6 +138,7 @@ public struct MapReport: Sendable {
   private struct File: Encodable {
     let rows: [JSONRow]
     let symbols: [JSONEntry]
+    let faults: [FaultTable.Row]?
   }
 
   private struct JSONEntry: Encodable {

@@ -86,6 +86,58 @@ public struct SymbolName: Sendable, Hashable {
 
   func isMeant(by text: String) -> Bool {
     guard let member else { return text == owner }
-    return [whole, owner, member, baseName, owner + "." + baseName].contains(text)
+    return [whole, owner, member, baseName, owner + "." + baseName].contains(text) || hasLabel(text)
+  }
+
+  /// Part of a selector: `participantDidJoin` of `stage(_:participantDidJoin:)`.
+  private func hasLabel(_ text: String) -> Bool {
+    guard let member, let open = member.firstIndex(of: "("), member.hasSuffix(")") else { return false }
+    let labels = member[member.index(after: open)...].dropLast()
+    let part = text.hasSuffix(":") ? String(text.dropLast()) : text
+    return part != "_" && labels.split(separator: ":").contains { $0 == part }
+  }
+}
+
+/// What goes wrong in a call, and what each style's app is told of it: the table of Docs/adopt.md.
+public struct FaultTable: Sendable {
+  public struct Row: Sendable, Encodable {
+    /// What a test room is asked to do.
+    public let what: String
+    public let told: [Style: String]
+
+    public func encode(to encoder: any Encoder) throws {
+      var values = encoder.container(keyedBy: Key.self)
+      try values.encode(what, forKey: .what)
+      try values.encode(
+        Dictionary(told.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { $1 }), forKey: .told)
+    }
+
+    private enum Key: String, CodingKey { case what, told }
+  }
+
+  public let rows: [Row]
+
+  public static let current: FaultTable = {
+    struct File: Decodable {
+      struct Row: Decodable {
+        let what: String
+        let told: [String: String]
+      }
+      let rows: [Row]
+    }
+    return FaultTable(
+      rows: Written.decode(File.self, from: Written.faults).rows.map { row in
+        let told = row.told.compactMap { name, text in Style(rawValue: name).map { ($0, text) } }
+        return Row(what: row.what, told: Dictionary(told, uniquingKeysWith: { $1 }))
+      })
+  }()
+
+  /// The rows in which an error's code, or its name, stands as a word.
+  public func rows(naming code: String) -> [Row] {
+    rows.filter { row in
+      row.told.values.contains { text in
+        text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { $0 == code }
+      }
+    }
   }
 }

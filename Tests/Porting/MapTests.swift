@@ -1,3 +1,4 @@
+import Foundation
 import KoinePorting
 import Testing
 
@@ -27,6 +28,7 @@ import Testing
   @Test(arguments: [
     ("Meeting.muteMic()", ["mute"]), ("Meeting.muteMic", ["mute"]), ("muteMic", ["mute"]),
     ("realtimeLocalMute", ["mute"]), ("IVSStageStrategy", ["join-media", "silence-others", "camera-on", "subscribe"]),
+    ("participantDidJoin", ["came"]), ("participantDidJoin:", ["came"]), ("_", []),
     ("MeetingState.CLOSED", ["ended"]), ("VideoFeed", ["own-pictures"]), ("DtmfTone", ["dtmf"]), ("muteMi", []),
   ])
   func aSymbolIsFoundBySoMuchAsSaysWhich(symbol: String, rows: [String]) {
@@ -48,6 +50,26 @@ import Testing
     #expect(report.text.split(separator: "\n").allSatisfy { $0.count <= 110 })
     let one = try MapReport(symbol: "muteMic", to: .stageStrategy)
     #expect(one.styles == [.eventListener, .stageStrategy])
+  }
+
+  @Test func anErrorsCodeIsFoundByItsNumberOrName() throws {
+    let report = try MapReport(symbol: "1026")
+    #expect(report.faults.map(\.what).contains("`remove`"))
+    #expect(report.text.contains("told after refuse(…, .credential) of a test room"))
+    #expect(report.text.contains("  meeting session  audioAuthenticationRejected"))
+    #expect(try MapReport(symbol: "MAX_PARTCIPANT_REACHED").faults.count == 1)
+    #expect(try report.json.contains(#""stage-strategy":"1026""#))
+    #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "102") }
+  }
+
+  /// Docs/uikit.md: whoever ports views looks there for what there is.
+  @Test func eachTypeOfApplesModulesIsOnItsPage() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+    let page = try String(contentsOf: root.appendingPathComponent("Docs/uikit.md"), encoding: .utf8)
+    for type in VendorAPI.platform.types.keys where !type.isEmpty {
+      let name = type.split(separator: ".").last.map(String.init) ?? type
+      #expect(page.contains("`\(type)`") || page.contains("`.\(name)`"), "\(type)")
+    }
   }
 
   @Test func twoStylesAreSetSideBySide() {
