@@ -1,4 +1,5 @@
 import Glibc
+import KoineBase
 
 /// What is done with one input. It ends the process where something is wrong: by a trap in what it calls, or by `require`.
 typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
@@ -14,6 +15,9 @@ private let targets: [String: FuzzTarget] = [
   "browser": fuzzBrowser,
 ]
 
+/// Of CPU, for one input. libFuzzer's own limit is wall time, which a busy machine uses up.
+private let inputLimit = Duration.seconds(1)
+
 private let targetName = getenv("KOINE_FUZZ_TARGET").map { String(cString: $0) } ?? ""
 
 private let chosen: FuzzTarget = {
@@ -26,7 +30,10 @@ private let chosen: FuzzTarget = {
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
+  let start = CPUTime.ofThread
   chosen(UnsafeRawBufferPointer(start: data, count: size))
+  let used = CPUTime.ofThread - start
+  require(used < inputLimit, "an input of \(size) bytes takes \(used) of CPU")
   return 0
 }
 
