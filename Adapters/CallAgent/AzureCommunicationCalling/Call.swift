@@ -37,8 +37,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     /// The others who are in the call, as far as has been told.
     var present: Set<Participant.ID> = []
     var hangUps: [Handler<(any Error)?>] = []
-    /// The call itself, from `hangUp` to its end: an app that releases it at once is still told of the end.
-    var untilItsEnd: Call?
+    /// The call itself and its agent, from `hangUp` to its end: an app that releases them at once is still told of the end.
+    var untilItsEnd: (call: Call, agent: CallAgent?)?
   }
 
   public let id = UUID().uuidString.lowercased()
@@ -250,7 +250,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public func hangUp(options: HangUpOptions?, completionHandler: @escaping ((any Error)?) -> Void) {
     let handler = Handler(completionHandler)
     let forEveryone = options?.forEveryone ?? false
-    current.withLock { if $0.state != .disconnected { $0.untilItsEnd = self } }
+    current.withLock { if $0.state != .disconnected { $0.untilItsEnd = (self, agent) } }
     delivery.deliver { [self] in
       gate.open()
       guard state != .disconnected else { return handler(nil) }
@@ -293,7 +293,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     for handler in handlers { handler(nil) }
     change(to: .disconnected)
     agent?.removed(self)
-    current.withLock { $0.untilItsEnd = nil }
+    let released = current.withLock { current in
+      defer { current.untilItsEnd = nil }
+      return current.untilItsEnd
+    }
+    withExtendedLifetime(released) {}  // let go of outside the lock
   }
 
   // MARK: On the delivery queue
