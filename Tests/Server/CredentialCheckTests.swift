@@ -396,15 +396,13 @@ private struct STUNProbe: Sendable {
     socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     var limit = timeval(tv_sec: 5, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    // A sockaddr_in by its layout: in an incremental build the type may come from a module that is not imported here.
-    var address = sockaddr_storage()
-    address.ss_family = sa_family_t(AF_INET)
-    withUnsafeMutableBytes(of: &address) { bytes in
-      bytes.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self)
-      bytes.storeBytes(of: UInt32(0x7F00_0001).bigEndian, toByteOffset: 4, as: UInt32.self)
-    }
-    let status = withUnsafePointer(to: address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, 16) }
+    // A sockaddr_in of 127.0.0.1 by its layout: which module the type itself belongs to depends on the order of compiling.
+    let address: [UInt8] = [
+      UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF), 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
+    ]
+    let socket = socket
+    let status = address.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { connect(socket, $0.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count)) }
     }
     try #require(status == 0)
   }
