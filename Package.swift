@@ -373,6 +373,12 @@ let package = Package(
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
       ], compiled: asAppsAre),
     tests(
+      "FieldKit",
+      of: [
+        "KoineTesting", "KoineConformanceKit", "AzureCommunicationCalling", "AzureCommunicationCommon",
+        "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
+      ], compiled: asAppsAre),
+    tests(
       "Porting",
       of: [
         "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
