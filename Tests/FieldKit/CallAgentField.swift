@@ -21,7 +21,7 @@ public final class CallAgentField: NSObject, CallDelegate, RemoteParticipantDele
     let call = try await agent.join(with: GroupCallLocator(groupId: group), joinCallOptions: JoinCallOptions())
     call.delegate = self
     self.call = call
-    trace.told("asked", nil, "the call is \(call.state) when its delegate is set")
+    trace.told("asked", "the call is \(call.state) when its delegate is set")
   }
 
   public func mute() async throws { try await call?.mute() }
@@ -47,9 +47,9 @@ public final class CallAgentField: NSObject, CallDelegate, RemoteParticipantDele
     case .connected: trace.told("connected")
     // Whether the reason is known when the end begins.
     case .disconnecting:
-      trace.told("ended", nil, "disconnecting, \(call.callEndReason.code)/\(call.callEndReason.subcode)")
+      trace.told("ended", "disconnecting, \(call.callEndReason.code)/\(call.callEndReason.subcode)")
     case .disconnected:
-      trace.told("ended", nil, "disconnected, \(call.callEndReason.code)/\(call.callEndReason.subcode)")
+      trace.told("ended", "disconnected, \(call.callEndReason.code)/\(call.callEndReason.subcode)")
     default: break
     }
   }

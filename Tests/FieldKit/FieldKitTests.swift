@@ -13,7 +13,7 @@ import Testing
   /// Bea comes, mutes and leaves; then the app leaves.
   private func play(
     _ room: TestRoom, _ join: () async throws -> Void, _ field: FieldTrace, leave: () -> Void
-  ) async throws -> [TraceEntry] {
+  ) async throws -> [KoineConformanceKit.TraceEntry] {
     let bea = try await room.join("Bea")
     try await join()
     await room.run(for: .seconds(2))
@@ -35,7 +35,7 @@ import Testing
       createAttendeeResponse: try decoder.decode(CreateAttendeeResponse.self, from: Data(pass.createAttendeeJSON.utf8)))
   }
 
-  private func words(_ entries: [TraceEntry]) -> [String] { entries.map(\.told.rawValue) }
+  private func words(_ entries: [KoineConformanceKit.TraceEntry]) -> [String] { entries.map(\.told.rawValue) }
 
   @Test func aStage() async throws {
     let room = try await TestRoom()

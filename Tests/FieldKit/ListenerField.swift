@@ -34,12 +34,12 @@ public final class ListenerField: NSObject, MeetingEventListener, ParticipantEve
   // MARK: What is told
 
   public func onMeetingJoined() { trace.told("connected") }
-  public func onMeetingLeft() { trace.told("ended", nil, "onMeetingLeft") }
+  public func onMeetingLeft() { trace.told("ended", "onMeetingLeft") }
   /// In which order the end is told: CLOSING, CLOSED, onMeetingLeft?
   public func onMeetingStateChanged(meetingState: MeetingState) {
     switch meetingState {
-    case .CLOSING: trace.told("ended", nil, "CLOSING")
-    case .CLOSED: trace.told("ended", nil, "CLOSED")
+    case .CLOSING: trace.told("ended", "CLOSING")
+    case .CLOSED: trace.told("ended", "CLOSED")
     case .RECONNECTING: trace.told("reconnecting")
     default: break
     }
@@ -52,7 +52,7 @@ public final class ListenerField: NSObject, MeetingEventListener, ParticipantEve
     trace.told("left", of: participant.id, agrees: meeting.map { $0.participants[participant.id] == nil })
   }
   public func onSpeakerChanged(participantId: String?) {}
-  public func onError(error: VideoSDKError) { trace.told("failed", nil, "\(error)") }
+  public func onError(error: VideoSDKError) { trace.told("failed", "\(error)") }
 
   public func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant) {
     note(stream, participant, "unmuted", "pictureOn")

@@ -14,7 +14,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
 
   public func join(_ configuration: MeetingSessionConfiguration) throws {
     let kinds = MediaDevice.listVideoDevices().map { $0.type == .videoBackCamera ? "back" : "front" }
-    trace.told("asked", nil, "cameras: \(kinds.joined(separator: ", "))")
+    trace.told("asked", "cameras: \(kinds.joined(separator: ", "))")
     let session = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "field"))
     self.session = session
     session.audioVideo.addAudioVideoObserver(observer: self)
@@ -29,7 +29,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
 
   /// Wants nobody's video: what becomes of the tiles, at once and after some seconds?
   public func unsubscribeFromEverybody() {
-    trace.told("asked", nil, "unsubscribe")
+    trace.told("asked", "unsubscribe")
     session?.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: sources)
   }
 
@@ -46,9 +46,9 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
 
   public func audioSessionDidStartConnecting(reconnecting: Bool) { if reconnecting { trace.told("reconnecting") } }
   public func audioSessionDidStart(reconnecting: Bool) { trace.told(reconnecting ? "reconnected" : "connected") }
-  public func audioSessionDidDrop() { trace.told("reconnecting", nil, "dropped") }
+  public func audioSessionDidDrop() { trace.told("reconnecting", "dropped") }
   public func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
-    trace.told("ended", nil, "audio, \(sessionStatus.statusCode)")
+    trace.told("ended", "audio, \(sessionStatus.statusCode)")
   }
   public func audioSessionDidCancelReconnect() {}
   public func connectionDidRecover() {}
@@ -56,7 +56,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
   public func videoSessionDidStartConnecting() {}
   public func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {}
   public func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
-    trace.told("ended", nil, "video, \(sessionStatus.statusCode)")
+    trace.told("ended", "video, \(sessionStatus.statusCode)")
   }
   public func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) { self.sources += sources }
   public func remoteVideoSourcesDidBecomeUnavailable(sources: [RemoteVideoSource]) {

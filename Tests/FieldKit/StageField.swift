@@ -17,7 +17,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
       let sources = camera.listAvailableInputSources().map {
         "\($0.position.rawValue)\($0.isDefault ? " default" : "")"
       }
-      trace.told("asked", nil, "input sources: \(sources.joined(separator: ", "))")
+      trace.told("asked", "input sources: \(sources.joined(separator: ", "))")
     }
     streams = devices.map { IVSLocalStageStream(device: $0) }
     let stage = try IVSStage(token: token, strategy: self)
@@ -31,7 +31,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
   /// - Parameter releasing: whether the stage is released at once.
   public func leave(releasing: Bool) {
     trace.call { stage?.leave() }
-    trace.told("answered", nil, "leave")
+    trace.told("answered", "leave")
     if releasing { release() }
   }
 
@@ -53,7 +53,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
   public func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: Error?) {
     switch connectionState {
     case .connected: trace.told("connected")
-    case .disconnected: trace.told("ended", nil, error.map { "\(($0 as NSError).code)" } ?? "no error")
+    case .disconnected: trace.told("ended", error.map { "\(($0 as NSError).code)" } ?? "no error")
     default: break
     }
   }
