@@ -125,7 +125,7 @@ struct SubscriptionTests {
     var result: (listener: Listener, returned: Tick, set: Tick, call: Call, agents: [CallAgent])? =
       try await joined(telephone, settingDelegateAfter: .zero)
     let listener = try #require(result?.listener)
-    weak var call = result?.call
+    weak let call = result?.call
     call?.hangUp(options: nil) { _ in }
     result = nil
     await telephone.run(.seconds(1))

@@ -31,7 +31,7 @@ import Testing
       addedOrUpdated: [source: VideoSubscriptionConfiguration()], removed: [])
     await place.run(.seconds(2))
     let lines = ana.lines(of: "tile")
-    #expect(lines.count == 3 && lines[1] == "tile ben unpaused" && lines[2].hasPrefix("tile ben 1"), "\(lines)")
+    #expect(lines.count == 3 && lines[1].hasPrefix("tile ben 1") && lines[2] == "tile ben unpaused", "\(lines)")
     #expect(ana.tile(of: "ben") === tile && tile.videoStreamContentWidth > 0 && (ana.view(of: "ben")?.frames ?? 0) > 10)
 
     ana.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: [source])

@@ -104,12 +104,13 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
       return add(tileId, attendeeId, frame.width, frame.height, isLocal: isLocal)
     }
     let state = tile.state
-    if empty.withLock({ $0.remove(tileId) }) != nil { setPaused(false, tileId: tileId, attendeeId: attendeeId) }
     if state.videoStreamContentWidth != frame.width || state.videoStreamContentHeight != frame.height {
       state.videoStreamContentWidth = frame.width
       state.videoStreamContentHeight = frame.height
       observers.tell { $0.videoTileSizeDidChange(tileState: state) }
     }
+    // Behind the size, as the vendor's source has it.
+    if empty.withLock({ $0.remove(tileId) }) != nil { setPaused(false, tileId: tileId, attendeeId: attendeeId) }
     if state.pauseState == .unpaused { tile.onVideoFrameReceived(frame: frame) }
   }
 
@@ -121,6 +122,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
       return
     }
     guard state.pauseState != .pausedByUserRequest, state.pauseState != new else { return }
+    guard isPaused || !empty.withLock({ $0.contains(tileId) }) else { return }  // resumes with its first picture
     state.pauseState = new
     observers.tell { isPaused ? $0.videoTileDidPause(tileState: state) : $0.videoTileDidResume(tileState: state) }
   }

@@ -13,6 +13,16 @@ extension IVSDeviceDescriptor {
   }
 }
 
+extension [IVSDeviceDescriptor] {
+  /// By position, then the default first, then by name, as the vendor's page for 1.49 says.
+  fileprivate static func inputSources(_ kind: Machine.Kind, of machine: Machine) -> Self {
+    machine.devices(kind).map { IVSDeviceDescriptor($0, of: machine) }.sorted { one, other in
+      (one.position.rawValue, one.isDefault ? 0 : 1, one.friendlyName)
+        < (other.position.rawValue, other.isDefault ? 0 : 1, other.friendlyName)
+    }
+  }
+}
+
 extension IVSDevicePosition {
   fileprivate init(_ attachment: Machine.Attachment) {
     self =
@@ -65,9 +75,7 @@ public final class CameraDevice: ImageDevice, IVSMultiSourceDevice, PublishableI
   var format: VideoFormat { camera.format }
   func makeVideoSource() -> any VideoSource { camera.makeSource() }
 
-  public func listAvailableInputSources() -> [IVSDeviceDescriptor] {
-    world.machine.devices(.camera).map { IVSDeviceDescriptor($0, of: world.machine) }
-  }
+  public func listAvailableInputSources() -> [IVSDeviceDescriptor] { .inputSources(.camera, of: world.machine) }
 
   public func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
     let outcome = choose(inputSource)
@@ -185,9 +193,7 @@ public final class MicrophoneDevice: AudioDevice, IVSMultiSourceDevice, Publisha
     set { settings.withLock { $0.delegate = newValue } }
   }
 
-  public func listAvailableInputSources() -> [IVSDeviceDescriptor] {
-    world.machine.devices(.microphone).map { IVSDeviceDescriptor($0, of: world.machine) }
-  }
+  public func listAvailableInputSources() -> [IVSDeviceDescriptor] { .inputSources(.microphone, of: world.machine) }
 
   public func setPreferredInputSource(_ inputSource: IVSDeviceDescriptor, onComplete: (((any Error)?) -> Void)?) {
     let device = world.machine.devices(.microphone).first { "koine:\($0.id)" == inputSource.urn }
