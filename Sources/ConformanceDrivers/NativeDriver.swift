@@ -14,6 +14,7 @@ final class NativeDriver: KoineDriver {
     .tokenForm: "the common layer takes any text, and an embedded room takes what says nothing for no token"
   ]
   private let world: World
+  private var isLeaving = false
   private var own: Session?
   private let sightings: Sightings
   private var microphone, camera, screen: LocalStream?
@@ -40,7 +41,13 @@ final class NativeDriver: KoineDriver {
         room: room, credential: credential, participantID: id, name: name, attributes: Roster.attributes(of: name)),
       in: world)
     session.observe { [weak self, weak session] event in
-      MainActor.assumeIsolated { if let session { self?.handle(event, of: session) } }
+      MainActor.assumeIsolated {
+        if let session {
+          self?.handle(event, of: session)
+        } else if let self, self.isLeaving, case .stateChanged(let state) = event {  // it has been released
+          self.changed(to: state, agrees: true)
+        }
+      }
     }
     return session
   }
@@ -65,6 +72,7 @@ final class NativeDriver: KoineDriver {
 
   func leave() {
     guard let own else { return }
+    isLeaving = true
     let answer = recorder.asks("leave")
     recorder.calling { own.leave { MainActor.assumeIsolated { answer(nil) } } }
   }

@@ -103,11 +103,14 @@ public final class Delivery: Sendable {
   /// So often the queue has to run all that it holds without anything new having been delivered, before time may move: code
   /// that hops, as continuations do, has as many turns.
   private static let quietTurns = 4
+  /// After so many turns time moves all the same: code that polls would never let the queue rest.
+  private static let mostTurns = 1_000
 
   /// Returns once everything delivered has run, and what that put on the queue itself.
   package func fence() async {
-    var quiet = 0
-    while quiet < Self.quietTurns {
+    var (quiet, turns) = (0, 0)
+    while quiet < Self.quietTurns, turns < Self.mostTurns {
+      turns += 1
       let posted = count.withLock { $0.posted }
       await withCheckedContinuation { done in queue.async { done.resume() } }
       quiet = haveRun(posted) ? quiet + 1 : 0
@@ -115,8 +118,9 @@ public final class Delivery: Sendable {
   }
 
   func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
-    var quiet = 0
-    while quiet < Self.quietTurns {
+    var (quiet, turns) = (0, 0)
+    while quiet < Self.quietTurns, turns < Self.mostTurns {
+      turns += 1
       let posted = count.withLock { $0.posted }
       let isDone = Lock(false)
       queue.async { isDone.withLock { $0 = true } }

@@ -9,12 +9,21 @@ package final class EventJournal: Sendable {
 
   private let limit: Int
   private let kept = Lock<[Entry]>([])
+  /// Names of those whose sessions are connected, by room.
+  private let present = Lock<[String: Set<String>]>([:])
 
   package init(limit: Int = 12) { self.limit = limit }
 
   package var entries: [Entry] { kept.withLock { $0 } }
 
-  func note(_ event: SessionEvent, of teller: Participant, at time: Tick) {
+  package func people(in room: String) -> [String] { present.withLock { $0[room] ?? [] }.sorted() }
+
+  func note(_ event: SessionEvent, of teller: Participant, in room: String, at time: Tick) {
+    switch event {
+    case .stateChanged(.connected): _ = present.withLock { $0[room, default: []].insert(teller.name) }
+    case .stateChanged(.ended): _ = present.withLock { $0[room]?.remove(teller.name) }
+    default: break
+    }
     guard let text = event.headline else { return }
     kept.withLock { kept in
       if kept.count == limit { kept.removeFirst() }

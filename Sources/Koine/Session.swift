@@ -74,11 +74,9 @@ public final class Session: Sendable {
     await withCheckedContinuation { done in core.leave { done.resume() } }
   }
 
-  /// Leaves; `completion` is called once, on the delivery queue, after the end has been told. The session lives until then,
-  /// even if nobody else keeps it.
-  public func leave(completion: @escaping @Sendable () -> Void) {
-    core.leave { [self] in withExtendedLifetime(self) { completion() } }
-  }
+  /// Leaves; `completion` is called once, on the delivery queue, after the end has been told, even if the session has been
+  /// released meanwhile.
+  public func leave(completion: @escaping @Sendable () -> Void) { core.leave(completion) }
 
   // MARK: Publishing
 

@@ -19,6 +19,7 @@ final class VisibleRoom: Sendable {
   private let delivery: Delivery
   private let journal: EventJournal?
   private let scheduler: Scheduler
+  private let name: String
 
   init(_ request: JoinRequest, in world: World) {
     let local = Participant(
@@ -26,6 +27,7 @@ final class VisibleRoom: Sendable {
       attributes: request.attributes, isLocal: true)
     room = Lock(Room(local: local))
     (delivery, journal, scheduler) = (world.delivery, world.journal, world.backend.scheduler)
+    name = request.room
   }
 
   var state: SessionState { room.withLock { $0.state } }
@@ -77,7 +79,7 @@ final class VisibleRoom: Sendable {
         room.apply(event)
         return room.observers
       }
-      journal?.note(event, of: self.local, at: scheduler.now)
+      journal?.note(event, of: self.local, in: name, at: scheduler.now)
       for observer in observers where isObserving(observer.number) { observer.handler(event) }
       then?()
       if case .stateChanged(.ended) = event { endObservation() }

@@ -54,6 +54,13 @@ public final class World: Sendable {
     return value
   }
 
+  /// Keeps an object until the alarm is cancelled, a minute of the world's time at most: so that an app which leaves and releases
+  /// everything at once is still told of the end. A clock that ends lets go of it, too.
+  package func keep(_ object: some Sendable) -> Alarm {
+    let lane = backend.scheduler.lane("until the end")
+    return lane.post(at: lane.scheduler.now + .seconds(60)) { withExtendedLifetime(object) {} }
+  }
+
   /// The world of entry objects made inside `$current.withValue(…)`; nil: the process's own.
   @TaskLocal public static var current: World?
 

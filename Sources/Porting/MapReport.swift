@@ -20,7 +20,9 @@ public struct MapReport: Sendable {
     guard !symbol.isEmpty else { throw Failure(description: "which symbol?") }
     let rows = PortingTable.current.rows(naming: symbol)
     let own = Style.allCases.filter { style in
-      rows.contains { $0.symbols[style]?.contains { SymbolName($0).isMeant(by: symbol) } == true }
+      rows.contains {
+        $0.symbols[style]?.contains { SymbolName($0).isMeant(by: symbol) || SymbolName($0).hasLabel(symbol) } == true
+      }
     }
     var entries: [Style: VendorAPI.Entry] = [:]
     for (style, api) in VendorAPI.all {

@@ -50,8 +50,19 @@ public struct PortingTable: Sendable {
 
   /// The rows that name a symbol: `Meeting.muteMic()`, or so much of it as says which: `Meeting.muteMic`, `muteMic`,
   /// `IVSStage` for all of the type's.
+  /// Part of a selector, as `participantDidJoin`, only where nothing has that name.
   public func rows(naming symbol: String) -> [Row] {
-    rows.filter { row in row.symbols.values.contains { $0.contains { SymbolName($0).isMeant(by: symbol) } } }
+    let named = rows(where: { $0.isMeant(by: symbol) })
+    guard named.isEmpty else { return named }
+    let labelled = rows(where: { $0.hasLabel(symbol) })
+    return labelled.count <= Self.labelLimit ? labelled : []
+  }
+
+  /// A label that more rows have says nothing, as `options`.
+  private static let labelLimit = 4
+
+  private func rows(where isMeant: (SymbolName) -> Bool) -> [Row] {
+    rows.filter { row in row.symbols.values.contains { $0.contains { isMeant(SymbolName($0)) } } }
   }
 }
 
@@ -86,11 +97,11 @@ public struct SymbolName: Sendable, Hashable {
 
   func isMeant(by text: String) -> Bool {
     guard let member else { return text == owner }
-    return [whole, owner, member, baseName, owner + "." + baseName].contains(text) || hasLabel(text)
+    return [whole, owner, member, baseName, owner + "." + baseName].contains(text)
   }
 
   /// Part of a selector: `participantDidJoin` of `stage(_:participantDidJoin:)`.
-  private func hasLabel(_ text: String) -> Bool {
+  func hasLabel(_ text: String) -> Bool {
     guard let member, let open = member.firstIndex(of: "("), member.hasSuffix(")") else { return false }
     let labels = member[member.index(after: open)...].dropLast()
     let part = text.hasSuffix(":") ? String(text.dropLast()) : text
@@ -132,12 +143,17 @@ public struct FaultTable: Sendable {
       })
   }()
 
-  /// The rows in which an error's code, or its name, stands as a word.
+  /// The rows that have an error's number, or its name in code.
   public func rows(naming code: String) -> [Row] {
-    rows.filter { row in
-      row.told.values.contains { text in
-        text.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.contains { $0 == code }
-      }
+    rows.filter { row in row.told.values.contains { Self.names($0).contains { $0 == code } } }
+  }
+
+  private static func names(_ text: String) -> [Substring] {
+    func words(_ part: Substring) -> [Substring] { part.split { !$0.isLetter && !$0.isNumber && $0 != "_" } }
+    // Every other part is between backticks.
+    let parts = text.split(separator: "`", omittingEmptySubsequences: false)
+    return parts.enumerated().flatMap { index, part in
+      words(part).filter { index.isMultiple(of: 2) ? $0.allSatisfy(\.isNumber) : true }
     }
   }
 }

@@ -53,6 +53,10 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     currentAuthorization = Lock(Authorization(configuration.access, ownKey))
   }
 
+  /// Media is taken from these only, without ports; nil: from everywhere. (Binding to the loopback device would not do: the
+  /// kernel delivers what is meant for another own address as if it came in there.)
+  private var ownAddressesOnly: Set<SocketAddress>?
+
   var now: Tick { Scheduler.real.now }
 
   /// From any thread.
@@ -80,7 +84,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     var port = configuration.mediaPort
     let wanted = configuration.mediaAddresses.isEmpty ? try ownAddresses() : configuration.mediaAddresses
     for address in wanted {
-      let bound = try place.open(address.bound.with(port: port), isLocal: isForThisMachineOnly)
+      let bound = try place.open(address.bound.with(port: port))
       port = bound.port
       let announced = address.announced.with(port: port)
       addresses.append(announced)
@@ -89,6 +93,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
         announcedAddresses[bound] = announced
       }
     }
+    if isForThisMachineOnly { ownAddressesOnly = Set(InterfaceAddresses.all()) }
     // No threads for nothing: they come with the sockets, and go with them.
     let crew = Crew(hands: configuration.loops)
     self.crew = crew
@@ -274,6 +279,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   // MARK: Datagrams and time
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    if let own = ownAddressesOnly, !own.contains(source.with(port: 0)), !source.isLoopback { return }
     router?.take(datagram, from: source, to: announcedAddresses[destination] ?? destination, at: now)
   }
 

@@ -31,12 +31,10 @@ package final class LoopPlace: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - address: with port 0 the system chooses one.
-  ///   - isLocal: takes datagrams of this machine only.
-  package func open(_ address: SocketAddress, isLocal: Bool = false) throws(SocketError) -> SocketAddress {
+  /// - Parameter address: with port 0 the system chooses one.
+  package func open(_ address: SocketAddress) throws(SocketError) -> SocketAddress {
     guard let (loop, id) = current else { preconditionFailure("called on the loop, which therefore runs") }
-    return try loop.open(address, isLocal: isLocal, for: id)
+    return try loop.open(address, for: id)
   }
 
   package func close(_ address: SocketAddress) { current?.loop.close(address) }

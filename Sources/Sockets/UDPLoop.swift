@@ -165,10 +165,8 @@ package final class UDPLoop: @unchecked Sendable {
 
   // MARK: On the loop's thread
 
-  package func open(
-    _ address: SocketAddress, isLocal: Bool = false, for client: ClientID
-  ) throws(SocketError) -> SocketAddress {
-    let socket = try UDPSocket(bindingTo: address, isLocal: isLocal)
+  package func open(_ address: SocketAddress, for client: ClientID) throws(SocketError) -> SocketAddress {
+    let socket = try UDPSocket(bindingTo: address)
     var interest = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(fd: socket.descriptor))
     guard epoll_ctl(epoll, EPOLL_CTL_ADD, socket.descriptor, &interest) == 0 else {
       throw SocketError(call: "epoll_ctl", code: errno)

@@ -21,10 +21,8 @@ package final class UDPSocket {
 
   package static let datagramCapacity = 1_600
 
-  /// - Parameters:
-  ///   - address: with port 0 the system chooses one.
-  ///   - isLocal: takes datagrams of this machine only, whatever the address is (`SO_BINDTODEVICE`).
-  package init(bindingTo address: SocketAddress, isLocal: Bool = false) throws(SocketError) {
+  /// - Parameter address: with port 0 the system chooses one.
+  package init(bindingTo address: SocketAddress) throws(SocketError) {
     let family = address.family == .ipv4 ? AF_INET : AF_INET6
     descriptor = socket(family, Int32(SOCK_DGRAM.rawValue) | 0o4000 | 0o2000000, 0)  // SOCK_NONBLOCK | SOCK_CLOEXEC
     guard descriptor >= 0 else { throw SocketError(call: "socket", code: errno) }
@@ -33,7 +31,6 @@ package final class UDPSocket {
     setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     do throws(SocketError) {
-      if isLocal { try Self.bindToLoopbackDevice(descriptor) }
       localAddress = try Self.bind(descriptor, to: address)
     } catch {
       Glibc.close(descriptor)
@@ -42,14 +39,6 @@ package final class UDPSocket {
   }
 
   deinit { Glibc.close(descriptor) }
-
-  /// The kernel sends by that device whatever is meant for one of the machine's own addresses.
-  private static func bindToLoopbackDevice(_ descriptor: Int32) throws(SocketError) {
-    let name = Array("lo".utf8)
-    guard setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, name, socklen_t(name.count)) == 0 else {
-      throw SocketError(call: "bind to the loopback device", code: errno)
-    }
-  }
 
   private static func bind(_ descriptor: Int32, to address: SocketAddress) throws(SocketError) -> SocketAddress {
     var storage = sockaddr_storage()

@@ -1,6 +1,6 @@
 import Foundation
 import Koine
-import KoineUIKit
+package import KoineUIKit
 import Testing
 import XCTest
 
@@ -44,7 +44,7 @@ extension TestRoom {
       parts.append("Screen \(index + 1) shows \(all.isEmpty ? "no picture" : all.joined(separator: ", ")).")
     }
     parts.append("Heard: \(list(speaker.heard)).")
-    parts.append("In the room: \(list(people.namesInRoom)).")
+    parts.append("In the room: \(list(Set(people.namesInRoom + journal.people(in: id)).sorted())).")
     let last = journal.entries.suffix(6).map { "\($0.time - start) \($0.teller): \($0.text)" }
     parts.append(last.isEmpty ? "Nothing has been told." : "Told last: \(last.joined(separator: "; ")).")
     let pictures = savePictures()
@@ -59,7 +59,6 @@ extension TestRoom {
     return "#\(sighting.number), \(String(format: "%.1f", age)) s old, \(sighting.width)x\(sighting.height)"
   }
 
-  /// With each stamp's name, number and age written over it.
   /// - Returns: the paths of what was written.
   @MainActor
   @discardableResult
@@ -68,16 +67,22 @@ extension TestRoom {
     try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     return screens.views.enumerated().compactMap { index, view in
       let path = "\(folder)/\(FailureWatch.fileName)-\(id.suffix(4))-screen\(index + 1).png"
-      var canvas = view.snapshot()
-      for sighting in TestScreen(view: view, room: self).sightings {
-        let text = "\(sighting.name) \(describe(sighting))"
-        let corner = CGPoint(x: max(sighting.area.minX, 0) + 2, y: max(sighting.area.minY, 0) + 2)
-        canvas.fill(CGRect(x: corner.x, y: corner.y, width: CGFloat(6 * text.count), height: 9), .white)
-        canvas.draw(text, at: corner, height: 9, color: .red)
-      }
-      do { try canvas.writePNG(to: path) } catch { return nil }
+      do { try labelled(view).writePNG(to: path) } catch { return nil }
       return path
     }
+  }
+
+  /// A screen with each stamp's name, number and age written over it.
+  @MainActor
+  package func labelled(_ view: UIView) -> Canvas {
+    var canvas = view.snapshot()
+    for sighting in TestScreen(view: view, room: self).sightings {
+      let text = "\(sighting.name) \(describe(sighting))"
+      let corner = CGPoint(x: max(sighting.area.minX, 0) + 2, y: max(sighting.area.minY, 0) + 2)
+      canvas.fill(CGRect(x: corner.x, y: corner.y, width: CGFloat(6 * text.count), height: 9), .white)
+      canvas.draw(text, at: corner, height: 9, color: .red)
+    }
+    return canvas
   }
 }
 

@@ -22,6 +22,7 @@ final class People: Sendable {
   private struct Stay {
     let session: Session
     let streams: [LocalStream]
+    var isLeaving = false
   }
 
   /// None is a multiple of another.
@@ -65,8 +66,10 @@ final class People: Sendable {
   // MARK: Who stays
 
   func isIn(_ participant: Participant.ID) -> Bool {
-    state.withLock { $0.stays[participant].map { !$0.session.state.isEnded } ?? false }
+    state.withLock { $0.stays[participant].map { !$0.isLeaving && !$0.session.state.isEnded } ?? false }
   }
+
+  func leaves(_ participant: Participant.ID) { state.withLock { $0.stays[participant]?.isLeaving = true } }
 
   /// Until the session has ended.
   func keep(_ session: Session, _ streams: [LocalStream], as participant: Participant.ID) {

@@ -90,6 +90,7 @@ public final class Person: Sendable {
       (state.camera, state.microphone, state.share) = (nil, nil, nil)
       return state.session
     }
+    room.people.leaves(id)
     session?.leave {}
   }
 

@@ -5,7 +5,7 @@ extension TestRoom {
   /// - Parameters:
   ///   - camera: nil: none.
   ///   - id: nil: the name in small letters.
-  /// - Throws: why they were not let in; `.alreadyJoined` if somebody of this name is in the room.
+  /// - Throws: why they were not let in; `.alreadyJoined` if they are in the room.
   @discardableResult
   public func join(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone, id: Participant.ID? = nil,

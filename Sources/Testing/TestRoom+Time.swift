@@ -35,16 +35,18 @@ extension TestRoom {
     file: StaticString = #filePath, line: UInt = #line, fileID: String = #fileID, column: Int = #column,
     _ condition: () throws -> Bool
   ) async rethrows -> Bool {
-    let end = now + limit
+    let (begin, end) = (now, now + limit)
+    var idle = 0
     while try !condition() {
       guard now < end else {
         let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
         await fail(Self.problem(what, within: limit), at: place)
         return false
       }
-      guard canChange else {
+      idle = canChange ? 0 : idle + 1
+      guard idle < Self.idleLimit else {
         let place = FailurePlace(file: file, line: line, fileID: fileID, column: column)
-        await fail(Self.problem(what, within: now - start) + ", and nothing in the room can change any more", at: place)
+        await fail(Self.problem(what, within: now - begin) + ", and nothing in the room can change any more", at: place)
         return false
       }
       await run(for: min(.milliseconds(10), end - now))
@@ -67,6 +69,9 @@ extension TestRoom {
   private static func problem(_ what: String, within limit: Duration) -> String {
     "\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)"
   }
+
+  /// So often in a row nothing has waited for its time, while the app had its turns on the main queue.
+  private static let idleLimit = 50
 
   /// Virtual time only: something waits for its time.
   private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews }

@@ -102,6 +102,8 @@ public final class TestRoom: Sendable {
     World.unregister(room: id)
     Ears.close(room: id)
     TestDevices.forget(room: id)
+    // Nobody moves this clock any more: what waits in it, and may hold a world that holds it, is released.
+    if scheduler.kind == .virtual { scheduler.end() }
   }
 
   // MARK: Worlds

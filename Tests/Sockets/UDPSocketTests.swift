@@ -182,22 +182,6 @@ extension UDPSocket {
     }
   }
 
-  @Test func aLocalSocketIsBoundToTheLoopbackDeviceAndReachable() throws {
-    let socket = try UDPSocket(bindingTo: .loopback(), isLocal: true)
-    var name = [CChar](repeating: 0, count: 16)
-    var length = socklen_t(name.count)
-    #expect(getsockopt(socket.descriptor, SOL_SOCKET, SO_BINDTODEVICE, &name, &length) == 0)
-    #expect(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) == "lo")
-    let sender = try UDPSocket(bindingTo: .loopback())
-    sender.send([[1, 2, 3]], to: socket.localAddress)
-    var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
-    var received = 0
-    var poll = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-    #expect(Glibc.poll(&poll, 1, 5_000) == 1)
-    _ = socket.receive(pool: &pool) { datagram, _ in received = datagram.count }
-    #expect(received == 3)
-  }
-
   @Test func anErrorReadsAsASentence() {
     let text = SocketError(call: "bind to 127.0.0.1:80", code: EACCES).description
     #expect(text == "bind to 127.0.0.1:80: Permission denied")

@@ -90,6 +90,10 @@ import Testing
       "Bea's picture is there, but cut",
       "Heard: nobody.", "In the room: Cleo.", "Told last: ", "Cleo: connected",
     ] { #expect(message.contains(words), "\(message)") }
+    let labels = room.labelled(view)
+    let pixels = (0..<60).compactMap { labels.color(x: 2 + $0, y: 4) }
+    #expect(
+      pixels.contains { $0 == (255, 255, 255) } && pixels.contains { $0 == (255, 0, 0) }, "written over Ana's picture")
     let path = try #require(message.split(separator: " ").last.map(String.init))
     #expect(path.contains("ScreenTests-aFailureSaysWhatWasThereAndSavesIt"), "\(path)")
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -113,8 +117,9 @@ import Testing
     let error = await #expect(throws: SessionError.self) { try await room.join("Bea") }
     #expect(error?.code == .alreadyJoined)
     ana.leave()
-    await room.until { ana.isOut }
-    try await room.join("Ana")
+    let again = try await room.join("Ana")
+    await room.run(for: .seconds(1))
+    #expect(ana.isOut && again.isInRoom)
   }
 
   @Test func longNamesAreToldApart() async throws {

@@ -16,7 +16,6 @@ extension Call {
         if stream.kind == .microphone, stream.isMuted { mutedByRoom() }
       } else {
         update(stream, of: owner, isThere: true)
-        receive(stream)
       }
     case .streamRemoved(let stream, let owner):
       if !owner.isLocal { update(stream, of: owner, isThere: false) }

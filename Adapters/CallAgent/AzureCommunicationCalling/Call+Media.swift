@@ -8,6 +8,13 @@ extension Call {
 
   /// Sends a camera's pictures, or a screen's. The handler is called once they are on their way.
   public func startVideo(stream: OutgoingVideoStream, completionHandler: @escaping ((any Error)?) -> Void) {
+    startVideo(stream, isGated: false, completionHandler)
+  }
+
+  /// - Parameter isGated: it belongs to the call's beginning, and is told with that.
+  func startVideo(
+    _ stream: OutgoingVideoStream, isGated: Bool, _ completionHandler: @escaping ((any Error)?) -> Void
+  ) {
     let (isSending, isOther) = current.withLock { current in
       (
         current.videos.contains { $0.stream === stream },
@@ -38,12 +45,19 @@ extension Call {
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
       stream.change(to: .started)
-      gate.pass { [weak self] in
-        self?.current.withLock { $0.outgoingVideoStreams.append(stream) }
-        self?.tell(added: stream as? LocalVideoStream)
-      }
+      if isGated { gate.pass { [weak self] in self?.started(stream) } } else { started(stream) }
       handler(nil)
     }
+  }
+
+  /// On the delivery queue.
+  private func started(_ stream: OutgoingVideoStream) {
+    let isSent = current.withLock { current in
+      guard current.videos.contains(where: { $0.stream === stream }) else { return false }  // stopped meanwhile
+      current.outgoingVideoStreams.append(stream)
+      return true
+    }
+    if isSent { tell(added: stream as? LocalVideoStream) }
   }
 
   private func publishOptions(of stream: OutgoingVideoStream) -> VideoPublishOptions {
@@ -72,8 +86,9 @@ extension Call {
     published.unpublish()
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
+      let wasTold = outgoingVideoStreams.contains { $0 === stream }
       stopped(stream)
-      tell(removed: stream as? LocalVideoStream)
+      if wasTold { tell(removed: stream as? LocalVideoStream) }
       handler(nil)
     }
   }

@@ -37,8 +37,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     /// The others who are in the call, as far as has been told.
     var present: Set<Participant.ID> = []
     var hangUps: [Handler<(any Error)?>] = []
-    /// The call itself and its agent, from `hangUp` to its end: an app that releases them at once is still told of the end.
-    var untilItsEnd: (call: Call, agent: CallAgent?)?
+    /// Keeps the call and its agent from `hangUp` to the end: an app that releases them at once is still told of the end.
+    var untilItsEnd: Alarm?
   }
 
   public let id = UUID().uuidString.lowercased()
@@ -103,6 +103,12 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] event in
+      // At once: what is not to be played is never asked for.
+      switch event {
+      case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
+        if !owner.isLocal { self?.receive(stream) }
+      default: break
+      }
       self?.gate.pass { [weak self] in self?.handle(event) }
     }
     let keypad = (try? session.world.machine.makeMicrophone()).map { Keypad(beside: $0) }
@@ -119,7 +125,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       if callees.count == 1 { current.isOneToOne = true }
     }
     let pictures = options?.pictures ?? []
-    for stream in pictures { startVideo(stream: stream) { _ in } }
+    for stream in pictures { startVideo(stream, isGated: true) { _ in } }
     delivery.deliver { [self] in change(to: .connecting) }
     session.join { _ in }  // how it went is told by events
     ring(callees, hasVideo: !pictures.isEmpty)
@@ -250,7 +256,13 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   public func hangUp(options: HangUpOptions?, completionHandler: @escaping ((any Error)?) -> Void) {
     let handler = Handler(completionHandler)
     let forEveryone = options?.forEveryone ?? false
-    current.withLock { if $0.state != .disconnected { $0.untilItsEnd = (self, agent) } }
+    let alarm = session.world.keep((self, agent))
+    let isNeeded = current.withLock { current in
+      guard current.state != .disconnected, current.untilItsEnd == nil else { return false }
+      current.untilItsEnd = alarm
+      return true
+    }
+    if !isNeeded { alarm.cancel() }
     delivery.deliver { [self] in
       gate.open()
       guard state != .disconnected else { return handler(nil) }
@@ -284,6 +296,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     current.withLock { $0.endReason = $0.endReason ?? CallEndReason(reason) }
     if state != .disconnecting { change(to: .disconnecting) }
     for remote in remoteParticipants { remove(remote, because: .normal) }
+    let hadOthers = current.withLock { current in
+      defer { current.present = [] }
+      return !current.present.isEmpty
+    }
+    if hadOthers { tellCount() }
     for feature in features { feature.end() }
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
       defer { current.hangUps = [] }
@@ -293,11 +310,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     for handler in handlers { handler(nil) }
     change(to: .disconnected)
     agent?.removed(self)
-    let released = current.withLock { current in
+    let alarm = current.withLock { current in
       defer { current.untilItsEnd = nil }
       return current.untilItsEnd
     }
-    withExtendedLifetime(released) {}  // let go of outside the lock
+    alarm?.cancel()
   }
 
   // MARK: On the delivery queue

@@ -44,7 +44,7 @@ final class SubscriptionGate: Sendable {
       state.isGiven = true
       return state.hasDelegate
     }
-    open(after: hasDelegate ? Self.pause : Self.pauseWithoutDelegate)
+    open(after: hasDelegate ? Self.pause : Self.pauseWithoutDelegate, evenWithDelegate: hasDelegate)
   }
 
   func delegateIsSet() {
@@ -52,12 +52,13 @@ final class SubscriptionGate: Sendable {
       defer { state.hasDelegate = true }
       return state.isGiven && !state.hasDelegate && !state.isOpen
     }
-    if isNext { open(after: Self.pause) }
+    if isNext { open(after: Self.pause, evenWithDelegate: true) }
   }
 
-  private func open(after pause: Duration) {
+  /// - Parameter evenWithDelegate: otherwise a delegate that has come meanwhile opens it, at its own time.
+  private func open(after pause: Duration, evenWithDelegate: Bool) {
     lane.post(at: lane.scheduler.now + pause) { [weak self] in
-      guard let self else { return }
+      guard let self, evenWithDelegate || !state.withLock({ $0.hasDelegate }) else { return }
       delivery.deliver { [weak self] in self?.open() }
     }
   }

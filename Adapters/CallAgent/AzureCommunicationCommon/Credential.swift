@@ -48,6 +48,8 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
     var isCancelled = false
     /// Those for whom the refresher was asked; nil while it is not.
     var waiting: [CommunicationTokenCompletionHandler]?
+    /// Counts plans: only the newest one's timer renews.
+    var plan = 0
   }
 
   /// A token that is valid for at most so many seconds more is renewed before it is given out.
@@ -155,8 +157,12 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
   private func plan() {
     let left = left(of: current)
     let delay = left > Self.proactiveMargin ? left - Self.proactiveMargin : max(0, left / 2)
+    let plan = lock.withLock {
+      state.plan += 1
+      return state.plan
+    }
     clock.after(delay) { [weak self] in
-      guard let self, !lock.withLock({ self.state.isCancelled }) else { return }
+      guard let self, lock.withLock({ !self.state.isCancelled && self.state.plan == plan }) else { return }
       refresh { _, _ in }
     }
   }

@@ -14,8 +14,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var hasJoined = false
     var isLeaving = false
     var isOver = false
-    /// The meeting itself, from `leave()` to its end: an app that releases it at once is still told of the end.
-    var untilItsEnd: Meeting?
+    /// Keeps the meeting from `leave()` to its end: an app that releases it at once is still told of the end.
+    var untilItsEnd: Alarm?
     /// Somebody in the room has to let us in, and nobody has decided yet.
     var hasToAsk = false
     /// One's own path carries too little.
@@ -127,7 +127,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   public func leave() {
     let session = state.withLock { state -> Session? in
       guard !state.isOver, !state.isLeaving, let session = state.session else { return nil }
-      (state.isLeaving, state.untilItsEnd) = (true, self)
+      state.isLeaving = true
+      state.untilItsEnd = session.world.keep(self)
       return session
     }
     guard let session else { return }  // not joined, or on the way out already
@@ -279,7 +280,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
         listener.onMeetingLeft(reason: LeaveReason(reason))
       }
     }
-    state.withLock { $0.untilItsEnd = nil }
+    state.withLock { $0.untilItsEnd }?.cancel()
   }
 
   /// A listener removed by another one meanwhile is not called any more.

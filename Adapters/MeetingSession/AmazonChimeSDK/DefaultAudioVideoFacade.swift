@@ -23,8 +23,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     var isPoor = false
     var unsent: [Koine.DataMessage] = []
     var reportsSources = false
-    /// The facade itself, from `stop()` to the end: observers are told of it even if the app releases its session at once.
-    var untilItsEnd: DefaultAudioVideoFacade?
+    /// Keeps the facade from `stop()` to the end: observers are told of it even if the app releases its session at once.
+    var untilItsEnd: Alarm?
   }
 
   public let configuration: MeetingSessionConfiguration
@@ -130,7 +130,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     let phase = state.withLock { state in
       let before = state.phase
       switch before {
-      case .running(let session): (state.phase, state.untilItsEnd) = (.stopping(session), self)
+      case .running(let session):
+        state.phase = .stopping(session)
+        state.untilItsEnd = session.world.keep(self)
       case .endedByRoom: state.phase = .idle
       case .idle, .stopping: break
       }
@@ -170,7 +172,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       stops.append(Self.videoStopped(.videoServiceUnavailable))
     }
     audioVideoObservers.tell(inAnyOrder: stops)
-    state.withLock { $0.untilItsEnd = nil }
+    state.withLock { $0.untilItsEnd }?.cancel()
   }
 
   private static func videoStopped(_ code: MeetingSessionStatusCode) -> (any AudioVideoObserver) -> Void {

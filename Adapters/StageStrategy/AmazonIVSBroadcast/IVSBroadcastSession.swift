@@ -166,6 +166,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
 
   private struct Ended {
     let broadcast: Broadcast?
+    let meter: SoundMeter?
     let tries: Int
   }
 
@@ -175,7 +176,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       guard state.isSending, state.run == run else { return nil }
       defer { (state.isSending, state.broadcast, state.meter) = (false, nil, nil) }
       state.run += 1
-      return Ended(broadcast: state.broadcast, tries: state.tries)
+      return Ended(broadcast: state.broadcast, meter: state.meter, tries: state.tries)
     }
   }
 
@@ -219,6 +220,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     /// 1...`mostTries`.
     let number: Int
     let broken: Broadcast?
+    let meter: SoundMeter?
   }
 
   /// - Returns: nil where it is over, or not to be tried again.
@@ -230,7 +232,8 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       defer { (state.broadcast, state.meter) = (nil, nil) }
       state.run += 1
       state.tries += 1
-      return Try(run: state.run, server: server, number: state.tries, broken: state.broadcast)
+      return Try(
+        run: state.run, server: server, number: state.tries, broken: state.broadcast, meter: state.meter)
     }
   }
 

@@ -222,6 +222,7 @@ final class Hub: LinkHost, @unchecked Sendable {
     let isSignalling = datagram.readable.first == SignalStream.firstByte
     if destination == routerAddress {
       if !isSignalling {
+        resetIfUnknown(source, at: now)
         router?.handle(datagram, from: source, to: destination, at: now)
       } else if let number = numbers[source] {
         touched.insert(number)
@@ -241,6 +242,13 @@ final class Hub: LinkHost, @unchecked Sendable {
         client.end.handle(datagram, from: source, to: destination, at: now)
       }
     }
+  }
+
+  /// The reset that a restart sends may be lost: what a client goes on sending is answered until it has a new connection.
+  private func resetIfUnknown(_ source: SocketAddress, at now: Tick) {
+    guard let number = numbers[source], let door = doors[number], door.lines.isEmpty else { return }
+    touched.insert(number)
+    door.reset((routerAddress, source), over: loop, at: now)
   }
 
   private func readMessages(of line: RouterDoor.Line, at now: Tick) {

@@ -82,7 +82,9 @@ open class UIView: UIResponder {
   /// The view as it looks now.
   public func snapshot() -> Canvas {
     var canvas = Canvas(width: max(1, Int(frame.width)), height: max(1, Int(frame.height)))
-    drawAll(into: &canvas, at: .zero, clip: CGRect(x: 0, y: 0, width: canvas.width, height: canvas.height))
+    let whole = canvas.clip
+    drawAll(into: &canvas, at: .zero, clip: whole)
+    canvas.clip = whole
     return canvas
   }
 
