@@ -107,7 +107,9 @@ public final class Delivery: Sendable {
   private static let mostTurns = 1_000
 
   /// Returns once everything delivered has run, and what that put on the queue itself.
-  package func fence() async {
+  /// - Returns: whether the queue rests; false for code that polls.
+  @discardableResult
+  package func fence() async -> Bool {
     var (quiet, turns) = (0, 0)
     while quiet < Self.quietTurns, turns < Self.mostTurns {
       turns += 1
@@ -115,9 +117,10 @@ public final class Delivery: Sendable {
       await withCheckedContinuation { done in queue.async { done.resume() } }
       quiet = haveRun(posted) ? quiet + 1 : 0
     }
+    return quiet == Self.quietTurns
   }
 
-  func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
+  func fence(_ serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) -> Bool {
     var (quiet, turns) = (0, 0)
     while quiet < Self.quietTurns, turns < Self.mostTurns {
       turns += 1
@@ -127,6 +130,7 @@ public final class Delivery: Sendable {
       serve { isDone.withLock { $0 } }
       quiet = haveRun(posted) ? quiet + 1 : 0
     }
+    return quiet == Self.quietTurns
   }
 
   /// - Returns: whether nothing has been delivered since.

@@ -73,11 +73,8 @@ public final class World: Sendable {
     let limit = backend.scheduler.now + duration
     while true {
       finishInstant()
-      if delivery.hasNews {
-        await delivery.fence()
-      } else if !moveTime(limit: limit) {
-        return
-      }
+      if delivery.hasNews, await delivery.fence() { continue }
+      if !moveTime(limit: limit) { return }
     }
   }
 
@@ -97,11 +94,8 @@ public final class World: Sendable {
     let limit = backend.scheduler.now + duration
     while true {
       finishInstant()
-      if delivery.hasNews {
-        delivery.fence(serve)
-      } else if !moveTime(limit: limit) {
-        return
-      }
+      if delivery.hasNews, delivery.fence(serve) { continue }
+      if !moveTime(limit: limit) { return }
     }
   }
 

@@ -50,6 +50,20 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
+  /// Code that polls never lets the main queue rest; time moves all the same.
+  @Test func timeMovesForCodeThatPolls() async throws {
+    let room = try await TestRoom()
+    let clock = room.clock
+    let isOver = Lock(false)
+    let sleeper = Task {
+      try await clock.sleep(for: .milliseconds(20))
+      isOver.withLock { $0 = true }
+    }
+    try await room.run { while !isOver.withLock({ $0 }) { await Task.yield() } }
+    #expect(room.now - room.start >= .milliseconds(20))
+    try await sleeper.value
+  }
+
   @Test func realTimeWorksToo() async throws {
     let room = try await TestRoom(clock: .real, media: .stamps)
     let ana = try await room.join("Ana")
