@@ -60,7 +60,7 @@ public final class Salon {
       microphone = try session.publish(microphone: Devices.microphone(devices.microphone))
       try say(.film(true))
       session.join { _ in }
-    case .leave: session.leave {}
+    case .leave: session.leave { _ = self }  // lives until its end has been told
     case .speak(let isOn): microphone?.setMuted(!isOn)
     case .film(true):
       guard camera == nil else { return }
