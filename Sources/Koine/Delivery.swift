@@ -13,7 +13,7 @@ public final class Delivery: Sendable {
   public let order: Order
   private let dice: Lock<SeededRandom>
 
-  /// In which order an app hears of what nobody promises an order of.
+  /// The order of callbacks whose order the vendor does not document.
   public enum Order: Sendable, Hashable {
     /// Always in the same.
     case usual
@@ -29,7 +29,7 @@ public final class Delivery: Sendable {
     dice = Lock(SeededRandom(seed: seed))
   }
 
-  /// For adapters: things whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
+  /// For adapters: elements whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
   /// array that was made from a set.
   package func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
     guard order != .usual, elements.count > 1 else { return elements }
@@ -40,10 +40,10 @@ public final class Delivery: Sendable {
   /// queue may be served by another thread.)
   public var isCurrent: Bool { DispatchQueue.getSpecific(key: Mark.key) === mark }
 
-  /// What a queue is known by: the same for all deliveries on it.
+  /// Identifies a queue: the same for all deliveries on it.
   private final class Mark: Sendable {
     static let key = DispatchSpecificKey<Mark>()
-    /// How many there are. (Not a lock of nothing: the thread sanitizer looks for an empty value where the lock itself is.)
+    /// The number of marks. (Not a `Lock` of `Void`: the thread sanitizer looks for an empty value where the lock itself is.)
     private static let made = Lock(0)
 
     static func of(_ queue: DispatchQueue) -> Mark {
@@ -61,7 +61,7 @@ public final class Delivery: Sendable {
     if let held = Held.ofThread { held.works.append((self, work)) } else { post(work) }
   }
 
-  /// Virtual time only: runs `body`; what is delivered on this thread meanwhile is given to the queues after it.
+  /// Virtual time only: runs `body`; deliveries of this thread during it are given to the queues after it.
   static func afterwards<Value>(_ body: () -> Value) -> Value {
     let held = Held()
     let outer = Held.ofThread
@@ -90,14 +90,14 @@ public final class Delivery: Sendable {
   }
 
   private func post(_ work: @escaping @Sendable () -> Void) {
-    // Counted and queued in one: who waits for all that is counted must find it on the queue.
+    // Counted and queued under one lock: a fence waits for all counted deliveries and must find them on the queue.
     count.withLock { count in
       count.posted += 1
       queue.async(execute: work)
     }
   }
 
-  /// Something was posted since the last fence.
+  /// A delivery was posted since the last fence.
   package var hasNews: Bool { count.withLock { $0.posted > $0.fenced } }
 
   /// So often the queue has to run all that it holds without anything new having been delivered, before time may move: code
@@ -106,7 +106,7 @@ public final class Delivery: Sendable {
   /// After so many turns time moves all the same: code that polls would never let the queue rest.
   private static let mostTurns = 1_000
 
-  /// Returns once everything delivered has run, and what that put on the queue itself.
+  /// Returns once all deliveries have run, and the closures that they put on the queue themselves.
   /// - Returns: whether the queue rests; false for code that polls.
   @discardableResult
   package func fence() async -> Bool {
@@ -133,7 +133,7 @@ public final class Delivery: Sendable {
     return quiet == Self.quietTurns
   }
 
-  /// - Returns: whether nothing has been delivered since.
+  /// - Returns: whether no delivery has been posted since.
   private func haveRun(_ first: Int) -> Bool {
     count.withLock { count in
       count.fenced = max(count.fenced, first)

@@ -2,14 +2,14 @@
 package final class EventJournal: Sendable {
   package struct Entry: Sendable {
     package let time: Tick
-    /// The name of the participant whose session told it.
+    /// The name of the session's local participant.
     package let teller: String
     package let text: String
   }
 
   private let limit: Int
   private let kept = Lock<[Entry]>([])
-  /// Names of those whose sessions are connected, by room.
+  /// Names of participants with a connected session, by room.
   private let present = Lock<[String: Set<String>]>([:])
 
   package init(limit: Int = 12) { self.limit = limit }
@@ -33,7 +33,7 @@ package final class EventJournal: Sendable {
 }
 
 extension SessionEvent {
-  /// Nil for what is told many times a second.
+  /// Nil for events that come many times a second.
   fileprivate var headline: String? {
     switch self {
     case .stateChanged(let state): "\(state)"

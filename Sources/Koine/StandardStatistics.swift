@@ -57,7 +57,7 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var framesSent: Int?
   /// In the largest layer that anybody wants.
   public var framesEncoded: Int?
-  /// Of those, in the last second.
+  /// `framesEncoded` of the last second.
   public var framesPerSecond: Double?
   public var keyFramesEncoded: Int?
   public var frameWidth: Int?

@@ -67,7 +67,7 @@ public final class World: Sendable {
   /// Virtual time only: lets the world run for `duration`. Time moves only when every part waits and the delivery queue
   /// has run all it was given without causing anything new.
   ///
-  /// The app is told what one instant brings when the instant has been worked through: its callbacks never run beside the
+  /// The app's callbacks for an instant run after all work of that instant: they never run beside the
   /// world's own work, so that the order of events does not depend on threads.
   public func run(for duration: Duration) async {
     let limit = backend.scheduler.now + duration

@@ -12,7 +12,7 @@ public struct MapReport: Sendable {
   public let styles: [Style]
   /// What the coverage files say of the symbol itself.
   public let entries: [Style: VendorAPI.Entry]
-  /// Where the symbol is an error's code or name: what goes wrong then.
+  /// The faults that an error's code or name stands for.
   public let faults: [FaultTable.Row]
 
   /// What the others call a symbol.

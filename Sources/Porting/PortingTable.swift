@@ -50,7 +50,7 @@ public struct PortingTable: Sendable {
 
   /// The rows that name a symbol: `Meeting.muteMic()`, or so much of it as says which: `Meeting.muteMic`, `muteMic`,
   /// `IVSStage` for all of the type's.
-  /// Part of a selector, as `participantDidJoin`, only where nothing has that name.
+  /// Part of a selector, as `participantDidJoin`, only where no symbol has that name.
   public func rows(naming symbol: String) -> [Row] {
     let named = rows(where: { $0.isMeant(by: symbol) })
     guard named.isEmpty else { return named }
@@ -58,7 +58,7 @@ public struct PortingTable: Sendable {
     return labelled.count <= Self.labelLimit ? labelled : []
   }
 
-  /// A label that more rows have says nothing, as `options`.
+  /// A label in more rows than this, as `options`, identifies none.
   private static let labelLimit = 4
 
   private func rows(where isMeant: (SymbolName) -> Bool) -> [Row] {
@@ -109,10 +109,10 @@ public struct SymbolName: Sendable, Hashable {
   }
 }
 
-/// What goes wrong in a call, and what each style's app is told of it: the table of Docs/adopt.md.
+/// Faults of a call, with the callbacks of each style: the table of Docs/adopt.md.
 public struct FaultTable: Sendable {
   public struct Row: Sendable, Encodable {
-    /// What a test room is asked to do.
+    /// The call of `TestRoom` that causes the fault.
     public let what: String
     public let told: [Style: String]
 

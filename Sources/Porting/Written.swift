@@ -1795,7 +1795,7 @@ enum Written {
 {"status":"works","symbol":"RealtimeObserver.attendeesDidLeave(attendeeInfo:)"},
 {"status":"works","symbol":"RealtimeObserver.attendeesDidMute(attendeeInfo:)"},
 {"status":"works","symbol":"RealtimeObserver.attendeesDidUnmute(attendeeInfo:)"},
-{"status":"works","symbol":"AttendeeStatus","why":"a value to keep one's own list with: nothing here gives it"},
+{"status":"works","symbol":"AttendeeStatus","why":"a value for an app's own list; Koine does not return it"},
 {"status":"works","symbol":"AttendeeInfo"},
 {"status":"works","symbol":"AttendeeInfo.attendeeId"},
 {"status":"works","symbol":"AttendeeInfo.externalUserId"},

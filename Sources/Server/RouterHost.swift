@@ -54,7 +54,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   /// Media is taken from these only, without ports; nil: from everywhere. (Binding to the loopback device would not do: the
-  /// kernel delivers what is meant for another own address as if it came in there.)
+  /// kernel delivers datagrams for another own address as if they came in by that address's interface.)
   private var ownAddressesOnly: Set<SocketAddress>?
 
   var now: Tick { Scheduler.real.now }

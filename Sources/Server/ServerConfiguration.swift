@@ -57,8 +57,8 @@ public struct ServerConfiguration: Sendable {
   /// For all media; 0: the system chooses one.
   public var mediaPort: UInt16
   /// Without ports. Empty: the host's own address, or all of the machine's where the host stands for all. A host that is a
-  /// loopback address has all of them, too, because browsers send no media to a loopback address; what comes from another machine is
-  /// then dropped.
+  /// loopback address has all of them, too, because browsers send no media to a loopback address; datagrams of other
+  /// machines are then dropped.
   public var mediaAddresses: [MediaAddress]
   public var access: Access
   /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)

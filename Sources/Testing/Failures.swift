@@ -30,7 +30,7 @@ extension TestRoom {
   @MainActor
   func fail(_ message: String, at place: FailurePlace) { failNow(message, at: place) }
 
-  /// What an app's screens and loudspeakers show and play, who is in the room, and what was told last.
+  /// Visible pictures, audible tones, participants in the room, and the last events.
   @MainActor
   var situation: String {
     var parts: [String] = []

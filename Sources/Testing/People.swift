@@ -14,7 +14,7 @@ final class People: Sendable {
   private struct State {
     var entries: [Entry] = []
     var worlds: [String: World] = [:]
-    /// What keeps those in the room who have not left, by participant: tests need not keep a `Person`.
+    /// Sessions of participants who have not left, by participant: tests need not keep a `Person`.
     var stays: [Participant.ID: Stay] = [:]
     var endpoints: [String: Endpoint] = [:]
   }
@@ -63,7 +63,7 @@ final class People: Sendable {
     }
   }
 
-  // MARK: Who stays
+  // MARK: Kept sessions
 
   func isIn(_ participant: Participant.ID) -> Bool {
     state.withLock { $0.stays[participant].map { !$0.isLeaving && !$0.session.state.isEnded } ?? false }
@@ -88,7 +88,7 @@ final class People: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Of those who are there by `join`, and of the others whom they see.
+  /// Participants that joined by `join`, and the remote participants of their sessions.
   var namesInRoom: [String] {
     let sessions = state.withLock { $0.stays.values.map(\.session) }.filter { $0.state == .connected }
     let names = sessions.flatMap { session in ([session.localParticipant] + session.participants).map(\.name) }

@@ -66,6 +66,6 @@ final class RoomExecutor: TaskExecutor, Sendable {
     delivery.deliver { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 
-  /// Returns once what is queued has run, and what that has queued.
+  /// Returns once all queued jobs have run, and the jobs that they queue.
   func settle() async { await delivery.fence() }
 }

@@ -37,8 +37,8 @@ public struct TestScreen {
       .map { CGSize(width: $0.width, height: $0.height) }
   }
 
-  /// Every stamp that can be read in the drawn pixels. What is hidden, covered or too small to be read is not there. A picture
-  /// that fills its tile and is cut by it is there while what is left of 16:9 in a tile of 9:16 is to be seen.
+  /// Every stamp that can be read in the drawn pixels. Hidden, covered and very small pictures are left out. A picture
+  /// that fills its tile and is cut by it counts while as much of it is visible as of a 16:9 picture in a 9:16 tile.
   public var sightings: [Sighting] { findings.sightings }
 
   /// Pictures of which too little is drawn, and how much that is, 0...1.
@@ -156,7 +156,7 @@ struct ViewKey: Equatable, Sendable {
 private struct PicturePlace {
   let frame: VideoFrame
   let area: CGRect
-  /// The part of `area` that its own view and those around it let through.
+  /// The part of `area` inside its own view and all superviews.
   let visible: CGRect
 
   static func all(in view: UIView) -> [PicturePlace] {
@@ -224,7 +224,7 @@ private enum StampOnCanvas {
     {
       return .readable(stamp)
     }
-    // What is cut cannot be read by itself: what is visible is compared with the picture that the view has been given.
+    // A cut stamp cannot be decoded: its visible blocks are compared with the frame that the view has been given.
     guard let stamp = StampReader.read(place.frame.upright(pool: FramePool(limit: 0))) else { return .none }
     let mirrored = stamp.bits.indices.map { index in
       stamp.bits[index / Stamp.columns * Stamp.columns + Stamp.columns - 1 - index % Stamp.columns]

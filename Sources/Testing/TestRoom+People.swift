@@ -1,7 +1,7 @@
 public import Koine
 
 extension TestRoom {
-  /// Lets somebody into the room, and returns once they are in. They stay until they leave.
+  /// Adds a participant to the room, and returns once they are in. They stay until they leave.
   /// - Parameters:
   ///   - camera: nil: none.
   ///   - id: nil: the name in small letters.

@@ -70,10 +70,10 @@ extension TestRoom {
     "\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)"
   }
 
-  /// So often in a row nothing has waited for its time, while the app had its turns on the main queue.
+  /// So many checks in a row without any pending deadline; the main queue runs between them.
   private static let idleLimit = 50
 
-  /// Virtual time only: something waits for its time.
+  /// Virtual time only: there is a pending deadline or callback.
   private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews }
 
   /// The same from a test that is not async, on the main thread.

@@ -31,8 +31,8 @@ public final class TestRoom: Sendable {
     /// They cross the network as stamps of a few bytes and arrive as they were: many times faster. Five pictures, and ten
     /// times 10 ms of sound, a second. The default.
     case stamps
-    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``): for tests of what a
-    /// network does to pictures and sound.
+    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``): for tests of
+    /// media on a bad network.
     case real
   }
 
@@ -55,8 +55,8 @@ public final class TestRoom: Sendable {
   /// - Parameters:
   ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
   ///     `loss=2%,delay=40ms;10s:rate=300k`.
-  ///   - order: `.shuffled(seed:)` tells the app in another order whatever the vendor leaves without one: an app that relies on
-  ///     luck is found out.
+  ///   - order: `.shuffled(seed:)` permutes callbacks whose order the vendor does not document, to find apps that
+  ///     rely on one.
   ///   - recordsTrace: fills `trace`.
   /// - Throws: what makes no sense in `network`.
   public convenience init(
@@ -102,7 +102,7 @@ public final class TestRoom: Sendable {
     World.unregister(room: id)
     Ears.close(room: id)
     TestDevices.forget(room: id)
-    // Nobody moves this clock any more: what waits in it, and may hold a world that holds it, is released.
+    // This clock does not move any more: pending jobs, which may retain a world that retains the clock, are released.
     if scheduler.kind == .virtual { scheduler.end() }
   }
 

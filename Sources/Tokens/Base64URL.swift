@@ -39,7 +39,7 @@ enum Base64URL {
     return buffer == 0 ? bytes : nil
   }
 
-  /// Takes what the parsers of vendors' clients take, too: padding, and the alphabet of section 4 (`+`, `/`). One text may
+  /// Accepts the same as the parsers of vendors' clients: padding, and the alphabet of section 4 (`+`, `/`). One text may
   /// then be written in several ways: not for anything that is signed.
   static func decodeLeniently(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count

@@ -4,7 +4,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Participants who are no users of the vendor's have identifiers that apps can tell apart, keep and use.
+/// Participants of other styles have identifiers that apps can tell apart, keep and use.
 struct ForeignParticipantTests {
   private let group = UUID()
 
@@ -44,7 +44,7 @@ struct ForeignParticipantTests {
     await telephone.run(.seconds(1))
     #expect(identifiers(of: anaHears.call)["Cleo"] == nil)
     let again = try native("Cleo", id: "cleo", in: telephone)
-    // Nobody gets another's identifier by taking it for an id.
+    // A participant whose id is another one's identifier gets a different identifier.
     let eve = try native("Eve", id: seen["Cleo"], in: telephone)
     await telephone.run(.seconds(1))
     #expect(identifiers(of: anaHears.call)["Cleo"] == seen["Cleo"])

@@ -4,8 +4,8 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// What can be read inside a callback stays so until the next callback: nothing changes that is not told, and nothing is
-/// told before it can be read.
+/// Values read inside a callback stay the same until the next callback: each change has its callback, and each callback comes
+/// after its change.
 struct ReadingTests {
   /// Reads everything in each callback of a call and its participants.
   private final class Reader: NSObject, CallDelegate, RemoteParticipantDelegate, @unchecked Sendable {
@@ -40,8 +40,8 @@ struct ReadingTests {
     }
 
     /// - Parameters:
-    ///   - properties: what this callback tells.
-    ///   - coming: those of whom everything is new, or gone.
+    ///   - properties: the properties that this callback announces.
+    ///   - coming: participants that are new, or gone.
     private func compare(_ callback: String, _ properties: [String], coming: [RemoteParticipant] = []) {
       guard let call else { return }
       let now = Self.read(call)
@@ -99,7 +99,7 @@ struct ReadingTests {
     }
   }
 
-  /// What others do, at random.
+  /// Random actions of remote participants.
   private final class Others {
     private let telephone: Telephone
     private let room: String

@@ -4,8 +4,8 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// A call tells nothing but `connecting` before its app can have subscribed, and its end even if the app has released it.
-struct SubscriptionTests {
+/// Before its app can have subscribed, a call makes no callback but `connecting`; its end is told even if the app has released it.
+@Suite(.timeLimit(.minutes(5))) struct SubscriptionTests {
   private static let group = GroupCallLocator(groupId: UUID())
 
   private final class Listener: NSObject, CallDelegate, @unchecked Sendable {
@@ -16,7 +16,11 @@ struct SubscriptionTests {
     func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {
       let line = (call.state, Int32(call.callEndReason.code), scheduler.now)
       told.withLock { $0.append(line) }
+      changes.continuation.yield()
     }
+    private let changes = AsyncStream<Void>.makeStream()
+    /// The suite's time limit ends a test that waits in vain.
+    func nextState() async { for await _ in changes.stream { return } }
     var states: [CallState] { told.withLock { $0.map(\.state) } }
     func time(of state: CallState) -> Tick? { told.withLock { $0.first { $0.state == state }?.at } }
   }
@@ -98,7 +102,7 @@ struct SubscriptionTests {
       let call = try await agent.join(with: GroupCallLocator(groupId: UUID()))
       let listener = Listener(world)
       call.delegate = listener
-      for _ in 0..<6_000 where listener.states.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+      await listener.nextState()
       #expect(listener.states.last == .connected)
       try await call.hangUp(options: nil)
     }

@@ -40,7 +40,7 @@ public final class CallAgentField: NSObject, CallDelegate, RemoteParticipantDele
   /// Releases everything without leaving.
   public func release() { (call, agent) = (nil, nil) }
 
-  // MARK: What is told
+  // MARK: Callbacks
 
   public func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {
     switch call.state {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one app is told, as Docs/conformance.md has it. Any thread may note something.
+/// One app's callbacks, in the format of Docs/conformance.md. Thread-safe.
 public final class FieldTrace: @unchecked Sendable {
   private struct Entry: Codable {
     let at: Int
@@ -30,7 +30,7 @@ public final class FieldTrace: @unchecked Sendable {
 
   /// - Parameters:
   ///   - told: one of the words of Docs/conformance.md.
-  ///   - agrees: whether what can be read now says the same; nil where nothing is to be read.
+  ///   - agrees: whether the properties agree with the callback; nil without a property to read.
   public func told(_ told: String, of whom: String? = nil, _ detail: String? = nil, agrees: Bool? = nil) {
     let at = Int((ProcessInfo.processInfo.systemUptime - start) * 1_000)
     lock.lock()

@@ -31,7 +31,7 @@ public final class ListenerField: NSObject, MeetingEventListener, ParticipantEve
   /// Releases everything, without leaving unless that has been done.
   public func release() { meeting = nil }
 
-  // MARK: What is told
+  // MARK: Callbacks
 
   public func onMeetingJoined() { trace.told("connected") }
   public func onMeetingLeft() { trace.told("ended", "onMeetingLeft") }

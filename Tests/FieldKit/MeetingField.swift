@@ -27,7 +27,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
 
   public func mute() { _ = session?.audioVideo.realtimeLocalMute() }
 
-  /// Wants nobody's video: what becomes of the tiles, at once and after some seconds?
+  /// Unsubscribes from all sources, to record the callbacks of their tiles at once and after some seconds.
   public func unsubscribeFromEverybody() {
     trace.told("asked", "unsubscribe")
     session?.audioVideo.updateVideoSourceSubscriptions(addedOrUpdated: [:], removed: sources)
@@ -42,7 +42,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
   /// Releases everything, without leaving unless that has been done.
   public func release() { session = nil }
 
-  // MARK: What is told
+  // MARK: Callbacks
 
   public func audioSessionDidStartConnecting(reconnecting: Bool) { if reconnecting { trace.told("reconnecting") } }
   public func audioSessionDidStart(reconnecting: Bool) { trace.told(reconnecting ? "reconnected" : "connected") }

@@ -38,7 +38,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
   /// Releases everything, without leaving unless that has been done.
   public func release() { (stage, streams) = (nil, []) }
 
-  // MARK: What is asked
+  // MARK: Strategy
 
   public func stage(
     _ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo
@@ -48,7 +48,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
     _ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo
   ) -> IVSStageSubscribeType { .audioVideo }
 
-  // MARK: What is told
+  // MARK: Callbacks
 
   public func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: Error?) {
     switch connectionState {

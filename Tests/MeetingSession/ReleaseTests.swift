@@ -2,7 +2,7 @@ import AmazonChimeSDK
 import Koine
 import Testing
 
-/// What becomes of a meeting whose app lets go of its session at once.
+/// Callbacks of a meeting whose app releases its session at once.
 @Suite struct ReleaseTests {
   private let place = Place()
 
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  /// - Returns: what is told after the release.
+  /// - Returns: the callbacks after the release.
   private func released(stopping: Bool) async throws -> [String] {
     let ben = try place.native("Ben")
     let observer = Observer()

@@ -1,7 +1,7 @@
 import KoineFoundation
 import Testing
 
-/// What apps write under `import Foundation`.
+/// Code that apps write under `import Foundation`.
 @Suite struct FoundationTests {
   private final class Model: ObservableObject {
     @Published var name = "Ana"

@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  /// Docs/uikit.md: whoever ports views looks there for what there is.
+  /// Docs/uikit.md lists all of them for a port of views.
   @Test func eachTypeOfApplesModulesIsOnItsPage() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
     let page = try String(contentsOf: root.appendingPathComponent("Docs/uikit.md"), encoding: .utf8)

@@ -3,7 +3,7 @@ import Foundation
 import KoineTesting
 import Testing
 
-/// One story, told again and again in rooms that share the main queue, is one story: what an app reads after each step, and
+/// One story, told again and again in rooms that share the main queue, is one story: the readings of an app after each step, and
 /// each packet with its time.
 @Suite struct RepeatTests {
   private struct Told: Hashable {

@@ -34,7 +34,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     /// Between two: it is over when the other one goes.
     var isOneToOne = false
     var nextStream: Int32 = 1
-    /// The others who are in the call, as far as has been told.
+    /// Remote participants in the call, as far as the app has been told.
     var present: Set<Participant.ID> = []
     var hangUps: [Handler<(any Error)?>] = []
     /// Keeps the call and its agent from `hangUp` to the end: an app that releases them at once is still told of the end.
@@ -103,7 +103,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] event in
-      // At once: what is not to be played is never asked for.
+      // Not behind the gate: a stream that must not be played is paused before it arrives.
       switch event {
       case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
         if !owner.isLocal { self?.receive(stream) }

@@ -22,7 +22,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     weak var delegate: (any CallAgentDelegate)?
     var calls: [Call] = []
     var ringing: [Invitation.ID: IncomingCall] = [:]
-    /// Of callers whose identity is none of this style's, by the raw id that the app knows them by.
+    /// Identities of callers of other styles, by the raw id that the app knows.
     var callers: [String: String] = [:]
     var endpoint: Endpoint
     var isDisposed = false
@@ -79,7 +79,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     }
   }
 
-  /// More callers of other styles than anybody calls back.
+  /// Identities of callers of other styles that are kept; at the limit all are forgotten.
   private static let callerLimit = 1_000
 
   /// The registered identity behind an identifier, so that a caller of another style can be called back.
@@ -186,8 +186,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     try await given { join(meetingLocator, joinCallOptions, isAwaited: true, $0) }
   }
 
-  /// Waits for a call. What it tells is held back until the code that waits goes on, which may be long after it has been
-  /// resumed; nothing hops between here and there.
+  /// Waits for a call. Its events are held back until the waiting code continues, possibly long after the resumption; between
+  /// this function and that code there is no further hop.
   nonisolated(nonsending) private func given(
     _ ask: (@escaping (Call?, (any Error)?) -> Void) -> Void
   ) async throws -> Call {

@@ -16,7 +16,7 @@ enum ParticipantIdentifiers {
   }
 
   /// The id itself where it has one of the vendor's forms. One that claims to be of this resource gets another one, so that
-  /// nobody can choose the identifier of somebody else.
+  /// a participant cannot choose the identifier of another one.
   static func rawId(of id: Koine.Participant.ID) -> String {
     let isForeign = createCommunicationIdentifier(fromRawId: id) is UnknownIdentifier || id.hasPrefix(prefix)
     guard isForeign else { return id }
@@ -29,7 +29,7 @@ enum ParticipantIdentifiers {
 }
 
 extension Session {
-  /// The ids in the room of those whom an app names; an identifier of nobody here stands for itself.
+  /// Participant ids in the room for an app's identifiers; an unknown identifier stands for itself.
   func participants(_ identifiers: [any CommunicationIdentifier]) -> [Koine.Participant.ID] {
     let known = Dictionary(([localParticipant] + participants).map { (ParticipantIdentifiers.rawId(of: $0.id), $0.id) })
     {

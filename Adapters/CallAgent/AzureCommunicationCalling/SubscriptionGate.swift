@@ -1,6 +1,6 @@
 import Koine
 
-/// Holds back what a call tells until its app can have subscribed. An app that writes
+/// Holds back a call's events until its app can have subscribed. An app that writes
 ///
 ///     let call = try await agent.startCall(participants: [ben])
 ///     call.delegate = self
@@ -64,7 +64,7 @@ final class SubscriptionGate: Sendable {
   }
 
   func open() {
-    // What runs here may add to what waits.
+    // A closure that runs here may add another one.
     while let work = state.withLock({ state -> (@Sendable () -> Void)? in
       guard !state.waiting.isEmpty else {
         state.isOpen = true

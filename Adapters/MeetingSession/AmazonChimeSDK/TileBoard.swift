@@ -88,7 +88,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
   let observers: Observers<any VideoTileObserver>
   private let logger: any Logger
   private let tiles = Lock<[Int: DefaultVideoTile]>([:])
-  /// Those whose video is not received; used on the delivery queue.
+  /// Ids of tiles without received video; used on the delivery queue.
   private let empty = Lock<Set<Int>>([])
 
   init(_ delivery: Delivery, _ logger: any Logger) {

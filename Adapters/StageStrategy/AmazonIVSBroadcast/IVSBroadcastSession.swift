@@ -52,7 +52,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   private struct Mutable {
     weak var delegate: (any Delegate)?
     var broadcast: Broadcast?
-    /// Measures what is sent, for the delegate.
+    /// Measures the sent sound for the delegate.
     var meter: SoundMeter?
     /// Counts beginnings and ends.
     var run = 0

@@ -1,4 +1,4 @@
-// What `import Foundation` brings along on Apple's systems, and on Linux only with further imports: `URLSession` and its like,
+// `import Foundation` includes these on Apple's systems; on Linux they need further imports: `URLSession` and its like,
 // `ObservableObject` and `@Published`.
 @_exported public import Foundation
 @_exported public import FoundationNetworking

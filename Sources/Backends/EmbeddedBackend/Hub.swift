@@ -244,7 +244,7 @@ final class Hub: LinkHost, @unchecked Sendable {
     }
   }
 
-  /// The reset that a restart sends may be lost: what a client goes on sending is answered until it has a new connection.
+  /// The reset that a restart sends may be lost: each datagram of the client gets another one until it has a new connection.
   private func resetIfUnknown(_ source: SocketAddress, at now: Tick) {
     guard let number = numbers[source], let door = doors[number], door.lines.isEmpty else { return }
     touched.insert(number)
