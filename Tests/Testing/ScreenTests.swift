@@ -86,7 +86,7 @@ import Testing
     }
     let message = try #require(messages.withLock { $0.first })
     for words in [
-      "what never is has not come about within 1.0 seconds", "Screen 1 shows Ana (#0, ",
+      "what never is has not come about within 1.0 seconds", "Screen 1 shows Ana (#",
       "Bea's picture is there, but cut",
       "Heard: nobody.", "In the room: Cleo.", "Told last: ", "Cleo: connected",
     ] { #expect(message.contains(words), "\(message)") }
