@@ -68,10 +68,10 @@ let package = Package(
     .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
     .library(name: "KoineConformanceKit", targets: ["KoineConformanceKit"]),
     .library(name: "KoineConformanceDrivers", targets: ["KoineConformanceDrivers"]),
-    .executable(name: "koine-listener", targets: ["koine-listener"]),
+    .executable(name: "koine-event-listener", targets: ["koine-event-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
-    .executable(name: "koine-meeting", targets: ["koine-meeting"]),
-    .executable(name: "koine-stage", targets: ["koine-stage"]),
+    .executable(name: "koine-meeting-session", targets: ["koine-meeting-session"]),
+    .executable(name: "koine-stage-strategy", targets: ["koine-stage-strategy"]),
     .executable(name: "koine", targets: ["KoineCommand"]),
   ],
   dependencies: [
@@ -96,6 +96,8 @@ let package = Package(
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     library("Malloc", apt: "libc6-dev"),
+    // Compiled, because it stands before functions of libdispatch.
+    .target(name: "CKoineDispatchContext", path: "Sources/CLibraries/CDispatchContext"),
     // Compiled, because it has something to say to the library before anybody else does.
     .target(
       name: "CKoineOpenSSL", path: "Sources/CLibraries/COpenSSL",
@@ -120,9 +122,9 @@ let package = Package(
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["KoineBase", "KoineJSONCodec"]),
-    room("Porting", leansOn: ["KoineJSONCodec"]),
+    room("Porting", leansOn: ["KoineBase", "KoineJSONCodec"]),
     room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
-    room("Tokens", leansOn: ["KoineJSONCodec", "CKoineOpenSSL"]),
+    room("Tokens", leansOn: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
     room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
@@ -208,7 +210,8 @@ let package = Package(
     room(
       "Testing",
       leansOn: [
-        "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit", "KoineAVFoundation",
+        "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "KoineAVFoundation",
       ]),
     room(
       "SampleSupport", in: "Samples",
@@ -217,19 +220,19 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
-      name: "koine-listener",
+      name: "koine-event-listener",
       dependencies: [
         "VideoSDKRTC", "WebRTC", "Koine", "KoineBackends", "KoineUIKit", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Samples/koine-listener", swiftSettings: settings),
+      path: "Samples/koine-event-listener", swiftSettings: settings),
     .executableTarget(
-      name: "koine-meeting",
+      name: "koine-meeting-session",
       dependencies: [
         "AmazonChimeSDK", "Koine", "KoineUIKit", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Samples/koine-meeting", swiftSettings: settings),
+      path: "Samples/koine-meeting-session", swiftSettings: settings),
 
     .executableTarget(
       name: "koine-call-agent",
@@ -239,12 +242,12 @@ let package = Package(
       ],
       path: "Samples/koine-call-agent", swiftSettings: settings),
     .executableTarget(
-      name: "koine-stage",
+      name: "koine-stage-strategy",
       dependencies: [
         "AmazonIVSBroadcast", "Koine", "KoineTokens", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Samples/koine-stage", swiftSettings: settings),
+      path: "Samples/koine-stage-strategy", swiftSettings: settings),
 
     room("ConformanceKit"),
 
@@ -261,7 +264,8 @@ let package = Package(
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
-        "Koine", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit", "KoineEmbeddedBackend",
+        "Koine", "KoineBase", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
+        "KoineEmbeddedBackend",
         "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
         "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -311,7 +315,9 @@ let package = Package(
         "Koine", "KoineEmbeddedBackend", "KoineRoomClient", "KoineSignaling", "KoineSimulatedNetwork", "KoineTokens",
         "KoineTransport",
       ]),
-    tests("MediaFiles", of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineTestSupport"]),
+    tests(
+      "MediaFiles",
+      of: ["KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTestSupport"]),
     tests(
       "Platform",
       of: [
@@ -381,7 +387,8 @@ let package = Package(
     tests(
       "Porting",
       of: [
-        "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling", "AmazonIVSBroadcast",
+        "KoineBase", "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling",
+        "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ], compiled: asAppsAre),
     tests(
@@ -447,9 +454,9 @@ if Context.environment["KOINE_CHECK"] != nil {
   package.targets += [
     room(
       "AppCheck",
-      leansOn: ["KoinePorting", "KoineJSONCodec"]
+      leansOn: ["KoineBase", "KoinePorting", "KoineJSONCodec"]
         + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
-    tests("AppCheck", of: ["KoineAppCheck", "KoinePorting", "KoineTestSupport"]),
+    tests("AppCheck", of: ["KoineAppCheck", "KoineBase", "KoinePorting", "KoineTestSupport"]),
   ]
   for command in package.targets where command.name == "KoineCommand" {
     command.dependencies.append("KoineAppCheck")

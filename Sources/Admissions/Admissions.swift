@@ -57,7 +57,7 @@ extension Authorization {
       var credential = try trust.read(
         isShare ? String(text.dropLast(share.count)) : text, at: NumericDate.ofSystemClock())
       if isShare {
-        guard credential.kind == .meeting else { throw .malformed("only a meeting's token has a share") }
+        guard credential.kind == .meetingSession else { throw .malformed("only a meeting's token has a share") }
         credential.admission.participantID? += share
       }
       return .success(credential)

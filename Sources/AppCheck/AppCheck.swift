@@ -1,3 +1,4 @@
+public import KoineBase
 public import KoinePorting
 import SwiftSyntax
 

@@ -1,4 +1,5 @@
 import KoineJSONCodec
+public import KoineBase
 public import KoinePorting
 
 /// What `koine check` prints.

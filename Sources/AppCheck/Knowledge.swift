@@ -1,3 +1,4 @@
+import KoineBase
 import KoinePorting
 
 /// What is declared here for the styles that an app uses, and how the vendors' entries stand.

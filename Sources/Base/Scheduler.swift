@@ -16,6 +16,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
   private var order: UInt64 = 0
   private var virtualNow = Tick(nanoseconds: 1_000_000_000)
   private var hasEnded = false
+  private var postObserver: (@Sendable () -> Void)?
   /// Of the real clock's threads.
   var pool = WorkerPool()
 
@@ -89,7 +90,11 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
 
   // MARK: Jobs
 
+  /// Virtual time only, for test kits: `observer` is called with each post, on its thread.
+  package func observePosts(_ observer: @escaping @Sendable () -> Void) { locked { postObserver = observer } }
+
   fileprivate func post(_ work: @escaping @Sendable () -> Void, at tick: Tick?, on lane: Lane) -> UInt64 {
+    if kind == .virtual { locked { postObserver }?() }
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     guard !hasEnded else { return order }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import KoinePorting
+import KoineBase
 import KoineSampleSupport
 
 #if KOINE_CHECK
@@ -29,8 +29,7 @@ struct Check: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Prints only the rows of the porting table that the app needs, to this style.", valueName: "style"),
-    transform: style(named:))
+      "Prints only the rows of the porting table that the app needs, to this style.", valueName: "style"))
   var to: Style?
 
   @Flag(help: "Prints JSON.")

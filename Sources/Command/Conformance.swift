@@ -17,7 +17,7 @@ struct Conformance: AsyncParsableCommand {
 
   enum Grounds: String, ExpressibleByArgument, CaseIterable { case virtual, loopback, both }
 
-  @Option(parsing: .upToNextOption, help: "Whose apps meet; more than one, or one with itself.")
+  @Option(parsing: .upToNextOption, help: "The styles whose apps meet, in all ordered pairs: \(Style.catalogue).")
   var style: [Style] = Style.allCases
 
   @Option(help: "Where: embedded in virtual time, embedded over loopback UDP, or both.")
@@ -218,7 +218,11 @@ extension Conformance {
     guard let data = FileManager.default.contents(atPath: path) else {
       throw ValidationError("--compare: cannot read '\(path)'")
     }
-    do { return try JSONDecoder().decode(Trace.self, from: data) } catch {
+    do {
+      var trace = try JSONDecoder().decode(Trace.self, from: data)
+      trace.styles = trace.styles.mapValues { Style(named: $0)?.rawValue ?? $0 }
+      return trace
+    } catch {
       throw ValidationError("--compare: '\(path)' is no trace: \(error)")
     }
   }

@@ -1,12 +1,14 @@
 public import ArgumentParser
 import Foundation
-import Koine
-public import KoineConformanceDrivers
+public import Koine
+import KoineConformanceDrivers
 import KoineConformanceKit
 import KoineSampleSupport
 import KoineUIKit
 
-extension Style: ExpressibleByArgument {}
+extension Style: ExpressibleByArgument {
+  public init?(argument: String) { self.init(named: argument) }
+}
 
 /// People in one room, each with an app of another style.
 struct Demo: AsyncParsableCommand {
@@ -20,13 +22,13 @@ struct Demo: AsyncParsableCommand {
 
   private static let names = ["Ana", "Ben", "Cleo", "Dan", "Eva"]
 
-  @Option(help: "How long the call lasts.")
+  @Option(parsing: .unconditional, help: "How long the call lasts.")
   var seconds = 10.0
 
   @Option(
     parsing: .upToNextOption,
-    help: "Whose apps meet, one person each: \(Style.allCases.map(\.rawValue).joined(separator: ", ")).")
-  var styles: [Style] = [.callAgent, .listener, .stage, .meeting]
+    help: "The styles of the apps that meet, one participant each: \(Style.catalogue).")
+  var styles: [Style] = [.callAgent, .eventListener, .stageStrategy, .meetingSession]
 
   @Option(
     parsing: .upToNextOption,

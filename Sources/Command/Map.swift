@@ -1,4 +1,5 @@
 import ArgumentParser
+import KoineBase
 import KoinePorting
 
 /// What one style calls another's.
@@ -9,21 +10,21 @@ struct Map: ParsableCommand {
       koine map Meeting.muteMic            what the others call it
       koine map participantDidJoin         the same, by a part of its selector
       koine map 1026                       what an error's code stands for, and what the others tell then
-      koine map --from listener --to stage all that an app does, in two styles
+      koine map --from event-listener --to stage-strategy
+                                           all that an app does, in two styles
       koine map                            the whole table
 
-      Styles: call-agent, event-listener, meeting-session, stage-strategy, koine (the common layer).
+      Styles: \(Style.catalogue).
       """)
 
   @Argument(help: "A symbol, so much of it as says which (Meeting.muteMic(), muteMic, IVSStage), or an error's code.")
   var symbol: String?
 
-  @Option(help: ArgumentHelp("The style that is left.", valueName: "style"), transform: style(named:))
+  @Option(help: ArgumentHelp("The style that is left.", valueName: "style"))
   var from: Style?
 
   @Option(
-    help: ArgumentHelp("The style that is gone to; the only one shown beside the symbol's own.", valueName: "style"),
-    transform: style(named:))
+    help: ArgumentHelp("The style that the app moves to; with a symbol, the only other one shown.", valueName: "style"))
   var to: Style?
 
   @Flag(help: "Prints JSON.")
@@ -45,13 +46,4 @@ struct Map: ParsableCommand {
       }
     Swift.print(json ? try report.json : report.text)
   }
-}
-
-/// A style by its name, or what may be written instead.
-func style(named name: String) throws -> Style {
-  guard let style = Style(named: name) else {
-    let known = Style.vendors.map(\.rawValue) + [Style.koine.rawValue]
-    throw ValidationError("'\(name)' is no style; styles are \(known.joined(separator: ", "))")
-  }
-  return style
 }

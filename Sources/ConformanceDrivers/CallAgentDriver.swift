@@ -79,6 +79,8 @@ final class CallAgentDriver: NSObject, KoineDriver {
     }
   }
 
+  private var observesAtOnce = true
+
   private func refused() {
     isOver = true
     recorder.told(.ended)
@@ -114,9 +116,18 @@ final class CallAgentDriver: NSObject, KoineDriver {
     return VideoOptions(localVideoStreams: [stream])
   }
 
+  func joinObservingLate() throws {
+    observesAtOnce = false
+    try join()
+  }
+
   private func take(_ call: Call?) {
     self.call = call
-    call?.delegate = self
+    if observesAtOnce {
+      call?.delegate = self
+    } else {
+      Task { @MainActor in call?.delegate = self }
+    }
     if hasLeft { call?.hangUp(options: HangUpOptions()) { _ in } }
   }
 

@@ -7,7 +7,7 @@ import WebRTC
 /// Written in the event-listener style.
 @MainActor
 final class ListenerDriver: KoineDriver {
-  let style = Style.listener.rawValue
+  let style = Style.eventListener.rawValue
   let id: String
   let name: String
   let recorder: Recorder
@@ -43,6 +43,12 @@ final class ListenerDriver: KoineDriver {
   var others: [Seen] { sightings.seen }
   var mirror: VideoView? { ownView }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
+
+  func joinObservingLate() throws {
+    meeting?.removeEventListener(self)
+    try join()
+    Task { @MainActor in meeting?.addEventListener(self) }
+  }
 
   func join() throws { recorder.calling { meeting?.join(cameraPosition: .front) } }
   func leave() { recorder.calling { meeting?.leave() } }

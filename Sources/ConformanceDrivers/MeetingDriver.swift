@@ -7,7 +7,7 @@ import KoineUIKit
 /// Written in the meeting-session style.
 @MainActor
 final class MeetingDriver: KoineDriver {
-  let style = Style.meeting.rawValue
+  let style = Style.meetingSession.rawValue
   let id: String
   let name: String
   let recorder: Recorder
@@ -48,10 +48,23 @@ final class MeetingDriver: KoineDriver {
     meeting = World.$current.withValue(casting.world) {
       DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: name, level: .OFF))
     }
-    meeting?.audioVideo.addAudioVideoObserver(observer: self)
-    meeting?.audioVideo.addRealtimeObserver(observer: self)
-    meeting?.audioVideo.addVideoTileObserver(observer: self)
-    meeting?.audioVideo.addRealtimeDataMessageObserver(topic: "chat", observer: self)
+    observe()
+  }
+
+  private func observe() {
+    audioVideo?.addAudioVideoObserver(observer: self)
+    audioVideo?.addRealtimeObserver(observer: self)
+    audioVideo?.addVideoTileObserver(observer: self)
+    audioVideo?.addRealtimeDataMessageObserver(topic: "chat", observer: self)
+  }
+
+  func joinObservingLate() throws {
+    audioVideo?.removeAudioVideoObserver(observer: self)
+    audioVideo?.removeRealtimeObserver(observer: self)
+    audioVideo?.removeVideoTileObserver(observer: self)
+    audioVideo?.removeRealtimeDataMessageObserverFromTopic(topic: "chat")
+    try join()
+    Task { @MainActor in observe() }
   }
 
   private var audioVideo: (any AudioVideoFacade)? { meeting?.audioVideo }

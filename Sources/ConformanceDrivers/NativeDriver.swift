@@ -6,7 +6,7 @@ import KoineUIKit
 /// Written against the common layer.
 @MainActor
 final class NativeDriver: KoineDriver {
-  let style = Style.native.rawValue
+  let style = Style.koine.rawValue
   let id: String
   let name: String
   let recorder: Recorder

@@ -7,7 +7,7 @@ import KoineUIKit
 /// Written in the stage-strategy style.
 @MainActor
 final class StageDriver: NSObject, KoineDriver {
-  let style = Style.stage.rawValue
+  let style = Style.stageStrategy.rawValue
   let id: String
   let name: String
   let recorder: Recorder
@@ -33,6 +33,8 @@ final class StageDriver: NSObject, KoineDriver {
   private(set) var isConnected = false
   private(set) var isOver = false
 
+  private var observesAtOnce = true
+
   init(_ casting: Casting) throws {
     name = casting.name
     world = casting.world
@@ -57,10 +59,16 @@ final class StageDriver: NSObject, KoineDriver {
         }
         let stage = try IVSStage(token: token, strategy: self)
         self.stage = stage
-        stage.addRenderer(self)
+        if observesAtOnce { stage.addRenderer(self) }
       }
       try recorder.calling { try stage?.join() }
     }
+  }
+
+  func joinObservingLate() throws {
+    observesAtOnce = false
+    try join()
+    Task { @MainActor in stage?.addRenderer(self) }
   }
 
   func leave() { recorder.calling { stage?.leave() } }
@@ -87,6 +95,7 @@ final class StageDriver: NSObject, KoineDriver {
   func forget() {
     stage = nil
     streams = []
+    mirror = nil
   }
 }
 

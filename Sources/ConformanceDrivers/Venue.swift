@@ -32,7 +32,7 @@ public final class Venue: Place {
   }
 
   public func makeDriver(style: String, name: String, room: String, papers: Papers) throws -> any Driver {
-    guard let style = Style(rawValue: style) else { throw UnknownStyle(style) }
+    guard let style = Style(named: style) else { throw UnknownStyle(style) }
     return try style.makeDriver(name: name, room: room + suffix, in: world, papers: papers, since: start)
   }
 
@@ -66,7 +66,7 @@ public final class Venue: Place {
 struct UnknownStyle: Error, CustomStringConvertible {
   let description: String
   init(_ name: String) {
-    description = "there is no style '\(name)'; there are \(Style.allCases.map(\.rawValue).joined(separator: ", "))"
+    description = "there is no style '\(name)'; styles are \(Style.catalogue)"
   }
 }
 

@@ -19,6 +19,9 @@ public protocol Driver: AnyObject {
   /// Enters the room with microphone and camera on, and with `Roster.attributes(of:)` where the style has attributes.
   /// Throws where the style says at once that it cannot be.
   func join() throws
+  /// Enters the room as an app does that registers its observers after the joining call has returned, as code with `await`
+  /// does. The same as `join` where objects of the style have their observers from the beginning.
+  func joinObservingLate() throws
   func leave()
   func setMicrophoneMuted(_ isMuted: Bool)
   func setCameraOn(_ isOn: Bool)
@@ -157,6 +160,7 @@ public struct Speechless: Error, CustomStringConvertible {
 }
 
 extension Driver {
+  public func joinObservingLate() throws { try join() }
   public func setSharing(_ isOn: Bool) { recorder.failed(Speechless(.share, style)) }
   public func say(_ text: String, lifetime: Int?) throws { throw Speechless(.messages, style) }
   public func want(_ interest: Interest, from id: String) { recorder.failed(Speechless(.interest, style)) }

@@ -58,7 +58,11 @@ extension Machine {
 
   /// The machine of code that names no world: that of `World.current`, else the one whose news the code is being told,
   /// else of the world that the process was given, else one as the environment says.
-  public static var current: Machine { World.current?.machine ?? telling ?? ofProcess }
+  public static var current: Machine {
+    if let machine = World.current?.machine ?? telling ?? configured.withLock({ $0 }) { return machine }
+    World.noteMissingContext()
+    return environment
+  }
 
   /// While its observers are called.
   @TaskLocal static var telling: Machine?

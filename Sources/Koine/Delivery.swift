@@ -6,12 +6,23 @@ public final class Delivery: Sendable {
   public static let main = Delivery(queue: .main)
 
   public let queue: DispatchQueue
-  /// How many have been posted so far, and how many of the first of them are known to have run. Worlds that share a queue
-  /// may wait at the same time: none may take another's news for run before it has.
-  private let count = Lock((posted: 0, fenced: 0))
-  private let mark: Mark
   public let order: Order
+  /// How many deliveries have been posted, and how many of the first of them are known to have run.
+  private typealias Count = Lock<(posted: Int, fenced: Int)>
+  /// Deliveries on one queue that wait at the same time must not take each other's closures for run: each counts its own.
+  private let count: Count
+  private let mark: Mark
   private let dice: Lock<SeededRandom>
+  /// The world in whose context delivered closures run; nil: none. Objects that an app makes in a callback then live in
+  /// the world that called back.
+  private let owner: Owner?
+
+  private final class Owner: Sendable {
+    private struct Reference { weak var world: World? }
+    private let reference = Lock(Reference())
+    var world: World? { reference.withLock { $0.world } }
+    func set(_ world: World) { reference.withLock { $0.world = world } }
+  }
 
   /// The order of callbacks whose order the vendor does not document.
   public enum Order: Sendable, Hashable {
@@ -27,7 +38,17 @@ public final class Delivery: Sendable {
     mark = Mark.of(queue)
     let seed: UInt64 = if case .shuffled(let seed) = order { seed } else { 0 }
     dice = Lock(SeededRandom(seed: seed))
+    count = Lock((posted: 0, fenced: 0))
+    owner = nil
   }
+
+  /// The same queue, order and count, for closures that run in the context of the world given to ``setOwner(_:)``.
+  init(sharing other: Delivery) {
+    (queue, order, mark, dice, count) = (other.queue, other.order, other.mark, other.dice, other.count)
+    owner = Owner()
+  }
+
+  func setOwner(_ world: World) { owner?.set(world) }
 
   /// For adapters: elements whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
   /// array that was made from a set.
@@ -58,8 +79,16 @@ public final class Delivery: Sendable {
   }
 
   public func deliver(_ work: @escaping @Sendable () -> Void) {
+    var work = work
+    if let owner {
+      let closure = work
+      work = { World.$current.withValue(owner.world, operation: closure) }
+    }
     if let held = Held.ofThread { held.works.append((self, work)) } else { post(work) }
   }
+
+  /// Virtual time only: this thread does the work of an instant.
+  package static var isInInstant: Bool { Held.ofThread != nil }
 
   /// Virtual time only: runs `body`; deliveries of this thread during it are given to the queues after it.
   static func afterwards<Value>(_ body: () -> Value) -> Value {

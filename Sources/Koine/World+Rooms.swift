@@ -15,6 +15,12 @@ extension World {
     withExtendedLifetime(finder) {}  // let go of outside the lock
   }
 
+  /// Called where an object or a list of devices is asked for while ``current`` is nil and nothing was configured: it
+  /// gets the process's world or machine. For test kits, which know whether that can be meant.
+  package static let withoutContext = Lock<(@Sendable () -> Void)?>(nil)
+
+  package static func noteMissingContext() { withoutContext.withLock { $0 }?() }
+
   /// - Returns: nil where the id is no registered room's.
   public static func holding(room id: String, participant: Participant.ID? = nil) -> World? {
     rooms.withLock { $0[id] }?(participant)

@@ -31,11 +31,14 @@ public final class World: Sendable {
   ) {
     self.journal = journal
     self.backend = backend
+    // Several worlds of tests share a queue: an app's callback has to make objects of the world that called back.
+    let delivery = journal == nil ? delivery : Delivery(sharing: delivery)
     self.delivery = delivery
     self.devices = devices
     self.machine = machine ?? Machine(devices, delivery: delivery)
     self.stamps = stamps
     self.effort = effort
+    delivery.setOwner(self)
   }
 
   /// Virtual time only: lets the world run until `operation`, which waits for something in it, has come to its end.

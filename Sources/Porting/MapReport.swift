@@ -1,3 +1,4 @@
+public import KoineBase
 import KoineJSONCodec
 
 /// What `koine map` answers.

@@ -1,3 +1,4 @@
+public import KoineBase
 import KoineJSONCodec
 
 /// What an app does, in each style's symbols: Docs/porting.json.

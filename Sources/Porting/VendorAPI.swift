@@ -1,3 +1,4 @@
+public import KoineBase
 import KoineJSONCodec
 
 /// What a vendor's API has, how each entry stands here (Docs/styles/<style>.coverage.json), and what is declared for it.

@@ -9,7 +9,7 @@ public struct CredentialKind<Material: Sendable>: Sendable {
 extension TestRoom {
   /// What lets the app of the person of this name in, as its vendor's service would give it.
   ///
-  ///     let token = try room.credential(.stage, for: "Ana").token
+  ///     let token = try room.credential(.stageStrategy, for: "Ana").token
   public func credential<Material>(_ kind: CredentialKind<Material>, for name: String) throws -> Material {
     try kind.make(self, name)
   }
@@ -47,9 +47,9 @@ public struct StageCredential: Sendable, Hashable {
 }
 
 extension CredentialKind<StageCredential> {
-  public static var stage: Self { stage() }
+  public static var stageStrategy: Self { stageStrategy() }
 
-  public static func stage(
+  public static func stageStrategy(
     canPublish: Bool = true, canSubscribe: Bool = true, attributes: [String: String] = [:], lasting: Double = 3_600
   ) -> Self {
     Self { room, person in
@@ -75,7 +75,7 @@ public struct MeetingCredential: Sendable, Hashable {
 }
 
 extension CredentialKind<MeetingCredential> {
-  public static var meeting: Self {
+  public static var meetingSession: Self {
     Self { room, person in
       let meeting = MeetingPass.Meeting(
         meetingID: room.id, mediaPlacement: .at("embedded:\(room.id)"), externalMeetingID: "test")
@@ -99,7 +99,7 @@ public struct ListenerCredential: Sendable, Hashable {
 }
 
 extension CredentialKind<ListenerCredential> {
-  public static var listener: Self {
+  public static var eventListener: Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
       let token = RoomToken(

@@ -45,6 +45,10 @@ extension TestRoom {
     }
     parts.append("Heard: \(list(speaker.heard)).")
     parts.append("In the room: \(list(Set(people.namesInRoom + journal.people(in: id)).sorted())).")
+    for name in people.namesWithObjectsOfProcess {
+      parts.append(
+        "\(name)'s app has the process's camera, not the room's: make it inside `room.enter(as: \"\(name)\") { … }`.")
+    }
     let last = journal.entries.suffix(6).map { "\($0.time - start) \($0.teller): \($0.text)" }
     parts.append(last.isEmpty ? "Nothing has been told." : "Told last: \(last.joined(separator: "; ")).")
     let pictures = savePictures()
@@ -127,13 +131,15 @@ enum FailureWatch {
     return parts.filter { !$0.hasSuffix(".swift") && !$0.contains(".swift:") }.joined(separator: "/")
   }
 
+  static var openRooms: [TestRoom] { state.withLock { $0.rooms.compactMap(\.room) } }
+
   static var currentTest: String? { state.withLock { $0.test } }
   fileprivate static func begin(test: String?) { state.withLock { $0.test = test } }
 
   /// XCTest runs one test at a time: the rooms there are belong to it.
   @MainActor
   fileprivate static func failed() {
-    for room in state.withLock({ $0.rooms.compactMap(\.room) }) { room.savePictures() }
+    for room in openRooms { room.savePictures() }
   }
 }
 

@@ -17,6 +17,10 @@ final class People: Sendable {
     /// Sessions of participants who have not left, by participant: tests need not keep a `Person`.
     var stays: [Participant.ID: Stay] = [:]
     var endpoints: [String: Endpoint] = [:]
+    /// Persons whose apps were let in by a credential, and persons as whom the room was entered: ids.
+    var apps: Set<String> = []
+    var entered: Set<String> = []
+    var objectsWithoutContext = 0
   }
 
   private struct Stay {
@@ -93,6 +97,20 @@ final class People: Sendable {
     let sessions = state.withLock { $0.stays.values.map(\.session) }.filter { $0.state == .connected }
     let names = sessions.flatMap { session in ([session.localParticipant] + session.participants).map(\.name) }
     return Set(names).sorted()
+  }
+
+  // MARK: Contexts
+
+  func noteApp(of id: String) { state.withLock { _ = $0.apps.insert(id) } }
+  func noteEntry(of id: String) { state.withLock { _ = $0.entered.insert(id) } }
+  func noteObjectWithoutContext() { state.withLock { $0.objectsWithoutContext += 1 } }
+
+  /// Names of persons whose apps have objects of the process instead of the room's.
+  var namesWithObjectsOfProcess: [String] {
+    state.withLock { state in
+      guard state.objectsWithoutContext > 0 else { return [] }
+      return state.entries.filter { state.apps.contains($0.id) && !state.entered.contains($0.id) }.map(\.name)
+    }
   }
 
   func keep(_ endpoint: Endpoint) { state.withLock { $0.endpoints[endpoint.identity] = endpoint } }

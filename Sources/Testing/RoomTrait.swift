@@ -30,7 +30,7 @@ public struct RoomTrait: TestTrait, SuiteTrait, TestScoping {
     }
     try await watch.provideScope(for: test, testCase: testCase) {
       try await TestRoom.$given.withValue(room) {
-        try await World.$current.withValue(room.world(of: name)) { try await function() }
+        try await World.$current.withValue(room.entered(as: name)) { try await function() }
       }
     }
     for task in saving.withLock({ $0 }) { await task.value }

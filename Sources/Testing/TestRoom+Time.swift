@@ -14,7 +14,11 @@ extension TestRoom {
   /// Lets everything go on for `duration`: step by step to each next deadline, where everything that the main queue was
   /// given, and what that gave it, has run before time moves on.
   public func run(for duration: Duration) async {
-    if isVirtual { return await timekeeper.run(for: duration) }
+    if isVirtual {
+      strayCalls.begin()
+      await timekeeper.run(for: duration)
+      return strayCalls.end()
+    }
     try? await RoomClock(scheduler, delivery).sleep(for: duration)
   }
 
@@ -22,7 +26,9 @@ extension TestRoom {
   @available(*, noasync)
   public func run(for duration: Duration) {
     guard isVirtual else { return MainQueue.serve(for: duration) }
+    strayCalls.begin()
     timekeeper.run(for: duration, serve: MainQueue.serve)
+    strayCalls.end()
   }
 
   /// Lets everything go on until `condition` holds; where it does not within `limit`, the test has failed here, and the

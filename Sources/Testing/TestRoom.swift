@@ -9,7 +9,7 @@ import KoineUIKit
 ///
 ///     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
 ///     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone)
-///     let stage = try IVSStage(token: room.credential(.stage, for: "Ana").token, strategy: app)
+///     let stage = try IVSStage(token: room.credential(.stageStrategy, for: "Ana").token, strategy: app)
 ///     try stage.join()
 ///     await room.until { room.screen(app.view).shows("Bea") && room.speaker.hears("Bea") }
 ///
@@ -51,6 +51,8 @@ public final class TestRoom: Sendable {
   let screens = Screens()
   let journal = EventJournal()
   private let recorder: Recorder?
+  /// Calls from threads of the app's own while time moves: they make the order of events depend on the machine.
+  let strayCalls = StrayCalls()
 
   /// - Parameters:
   ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
@@ -92,10 +94,19 @@ public final class TestRoom: Sendable {
     id = RoomNumbers.next()
     people = People()
     recorder?.follow(scheduler)
+    if scheduler.kind == .virtual {
+      scheduler.observePosts { [strayCalls, delivery] in
+        if !Delivery.isInInstant, !delivery.isCurrent { strayCalls.note() }
+      }
+    }
     TestDevices.register()
+    RoomContext.install()
     Ears.open(room: id, clock: scheduler)
     FailureWatch.begin(self)
-    World.register(room: id) { [weak self] participant in self?.world(ofParticipant: participant ?? "") }
+    World.register(room: id) { [weak self] participant in
+      if let participant { self?.people.noteApp(of: participant) }
+      return self?.world(ofParticipant: participant ?? "")
+    }
   }
 
   deinit {
@@ -132,16 +143,25 @@ public final class TestRoom: Sendable {
     }
   }
 
-  /// Runs `body` with whatever it makes living in this room, also what needs no credential: lists of devices, previews.
+  /// Runs `body` as the app of the person of this name: every object that it makes lives in this room, also one that
+  /// needs no credential (a call client, a list of devices, a preview).
+  ///
+  /// The same holds for code that `body` puts on dispatch queues, for its tasks, and for the SDK's callbacks to its objects. It
+  /// does not hold for threads, timers and detached tasks: enter the room there.
   public func enter<Value>(as name: String, _ body: () throws -> Value) rethrows -> Value {
-    try World.$current.withValue(world(of: name), operation: body)
+    try World.$current.withValue(entered(as: name), operation: body)
   }
 
-  /// The same for code that waits.
+  /// Runs an asynchronous `body` as the app of the person of this name, as the synchronous `enter(as:_:)` does.
   nonisolated(nonsending) public func enter<Value>(
     as name: String, _ body: nonisolated(nonsending) () async throws -> Value
   ) async rethrows -> Value {
-    try await World.$current.withValue(world(of: name)) { try await body() }
+    try await World.$current.withValue(entered(as: name)) { try await body() }
+  }
+
+  func entered(as name: String) -> World {
+    people.noteEntry(of: people.entry(named: name).id)
+    return world(of: name)
   }
 
   // MARK: Devices, in words

@@ -20,7 +20,7 @@ public struct Credential: Hashable, Sendable {
     switch kind {
     case .callAgent: return CommunicationUserToken.isRawID(identity) ? identity : nil
     case .room: return CommunicationUserToken.isRawID(identity) ? nil : identity
-    case .stage, .meeting, .listener: return nil
+    case .stageStrategy, .meetingSession, .eventListener: return nil
     }
   }
 }

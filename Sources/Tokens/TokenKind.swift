@@ -1,3 +1,5 @@
+import KoineBase
+
 /// The kinds of access tokens, as `koine token` and key sets call them.
 public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
   /// `RoomPass`.
@@ -5,19 +7,31 @@ public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
   /// `CommunicationUserToken`, of the call-agent style.
   case callAgent = "call-agent"
   /// `StageToken`, of the stage-strategy style.
-  case stage
+  case stageStrategy = "stage-strategy"
   /// `MeetingJoinToken`, of the meeting-session style.
-  case meeting
+  case meetingSession = "meeting-session"
   /// `RoomToken`, of the event-listener style.
-  case listener
+  case eventListener = "event-listener"
+
+  /// - Parameter name: `room`, or the name of a style (``Style/init(named:)``, also in its short form).
+  public init?(named name: String) { self.init(rawValue: Style(named: name)?.rawValue ?? name) }
+
+  public init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    let name = try value.decode(String.self)
+    guard let kind = Self(named: name) else {
+      throw DecodingError.dataCorruptedError(in: value, debugDescription: "'\(name)' is no kind of token")
+    }
+    self = kind
+  }
 
   init?(of type: any AccessToken.Type) {
     switch type {
     case is RoomPass.Type: self = .room
     case is CommunicationUserToken.Type: self = .callAgent
-    case is StageToken.Type: self = .stage
-    case is MeetingJoinToken.Type: self = .meeting
-    case is RoomToken.Type: self = .listener
+    case is StageToken.Type: self = .stageStrategy
+    case is MeetingJoinToken.Type: self = .meetingSession
+    case is RoomToken.Type: self = .eventListener
     default: return nil
     }
   }
@@ -41,11 +55,11 @@ struct AnyAccessToken: Decodable {
     if (try? claims.decodeIfPresent(String.self, forKey: .typ)) == RoomPass.kind {
       (kind, token) = (.room, try RoomPass(from: decoder))
     } else if claims.contains(.jti), claims.contains(.topic) {
-      (kind, token) = (.stage, try StageToken(from: decoder))
+      (kind, token) = (.stageStrategy, try StageToken(from: decoder))
     } else if claims.contains(.meetingID) {
-      (kind, token) = (.meeting, try MeetingJoinToken(from: decoder))
+      (kind, token) = (.meetingSession, try MeetingJoinToken(from: decoder))
     } else if claims.contains(.apikey) {
-      (kind, token) = (.listener, try RoomToken(from: decoder))
+      (kind, token) = (.eventListener, try RoomToken(from: decoder))
     } else {
       (kind, token) = (.callAgent, try CommunicationUserToken(from: decoder))
     }

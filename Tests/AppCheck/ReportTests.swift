@@ -1,5 +1,6 @@
 import Foundation
 import KoineAppCheck
+import KoineBase
 import KoinePorting
 import KoineTestSupport
 import Testing
@@ -58,8 +59,8 @@ import Testing
   /// The tests that name every symbol, and the samples, which are compiled here.
   @Test(arguments: [
     ("Tests/Symbols/Code", 900),
-    ("Samples/koine-call-agent", 30), ("Samples/koine-listener", 20), ("Samples/koine-meeting", 20),
-    ("Samples/koine-stage", 20), ("Tests/Porting/Examples", 80),
+    ("Samples/koine-call-agent", 30), ("Samples/koine-event-listener", 20), ("Samples/koine-meeting-session", 20),
+    ("Samples/koine-stage-strategy", 20), ("Tests/Porting/Examples", 80),
   ]) func whatIsCompiledHereCanWork(path: String, count: Int) throws {
     let check = AppCheck(try AppSources(path: root + "/" + path), path: path)
     let problems = check.problems.filter { !$0.what.hasSuffix("has no 'session' here") }  // the samples' own way in

@@ -1,4 +1,5 @@
 import KoineAppCheck
+import KoineBase
 import KoinePorting
 import Testing
 

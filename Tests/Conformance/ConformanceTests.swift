@@ -1,3 +1,4 @@
+import Koine
 import KoineConformanceDrivers
 import KoineConformanceKit
 import KoineServer
@@ -44,7 +45,7 @@ struct ConformanceTests {
   }
 
   @Test func theSameSeedGivesTheSameTrace() async {
-    var suite = Suite(styles: ["call-agent", "meeting"], grounds: [.virtual()], seed: 11)
+    var suite = Suite(styles: ["call-agent", "meeting-session"], grounds: [.virtual()], seed: 11)
     suite.scenarios.removeAll { !["join.four", "speak.in-turn", "share.late"].contains($0.id) }
     let (first, second) = (await suite.run(), await suite.run())
     let different = zip(first.outcomes, second.outcomes).lazy
@@ -55,7 +56,7 @@ struct ConformanceTests {
 
   @Test func onALossyLink() async throws {
     var suite = Suite(
-      styles: ["native", "stage"], grounds: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])
+      styles: ["koine", "stage-strategy"], grounds: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])
     suite.scenarios.removeAll { !["join", "mute", "leave"].contains($0.id.prefix { $0 != "." }) }
     check(await suite.run())
   }

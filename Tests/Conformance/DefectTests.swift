@@ -17,7 +17,7 @@ struct DefectTests {
 
   @Test(arguments: catchers)
   func aDefectIsCaught(_ defect: Defect, by scenario: String) async throws {
-    var suite = Suite(styles: ["native"], grounds: [.virtual()])
+    var suite = Suite(styles: ["koine"], grounds: [.virtual()])
     suite.scenarios.removeAll { $0.id != scenario }
     #expect(await suite.run().failures.isEmpty, "without it all is well")
     suite.meddle = { DefectiveDriver($0, defect) }
@@ -57,7 +57,7 @@ struct LawTests {
   }
 
   @Test func tracesAreComparedWithoutTheirTimes() {
-    let here = Trace(scenario: "x", styles: ["Ana": "native"], entries: [entry(.connected), entry(.joined, of: "ben")])
+    let here = Trace(scenario: "x", styles: ["Ana": "koine"], entries: [entry(.connected), entry(.joined, of: "ben")])
     var there = here
     there.entries[1].at = 900
     #expect(here.differences(from: there).isEmpty)

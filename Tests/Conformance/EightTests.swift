@@ -149,13 +149,13 @@ struct EightTests {
   @Test func fourStylesAgreeForAMinute() async throws {
     let truth = Truth()
     let ana = try await truth.come("Ana", .callAgent)
-    let ben = try await truth.come("Ben", .stage)
-    let cleo = try await truth.come("Cleo", .meeting)
-    let dan = try await truth.come("Dan", .listener)
+    let ben = try await truth.come("Ben", .stageStrategy)
+    let cleo = try await truth.come("Cleo", .meetingSession)
+    let dan = try await truth.come("Dan", .eventListener)
     let eva = try await truth.come("Eva", .callAgent)
-    let finn = try await truth.come("Finn", .stage)
-    let gil = try await truth.come("Gil", .meeting)
-    let hana = try await truth.come("Hana", .listener)
+    let finn = try await truth.come("Finn", .stageStrategy)
+    let gil = try await truth.come("Gil", .meetingSession)
+    let hana = try await truth.come("Hana", .eventListener)
     try await truth.say("Good morning", cleo)
     try await truth.say("Good morning, all", dan)
     try await truth.share(true, gil)
@@ -207,7 +207,9 @@ struct EightTests {
     let folder = try Folder()
     let truth = Truth(isReal: true)
     let (world, seconds) = (truth.world, Self.isLong ? 60 : 4)
-    let styles: [Style] = [.callAgent, .stage, .meeting, .listener, .callAgent, .stage, .meeting]
+    let styles: [Style] = [
+      .callAgent, .stageStrategy, .meetingSession, .eventListener, .callAgent, .stageStrategy, .meetingSession,
+    ]
     var people: [any Driver] = []
     for (number, style) in styles.enumerated() {
       let driver = try truth.story.person("P\(number)", style: style.rawValue)

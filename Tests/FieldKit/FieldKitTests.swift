@@ -41,7 +41,7 @@ import Testing
     let room = try await TestRoom()
     let field = StageField("Ana")
     let entries = try await play(
-      room, { try room.enter(as: "Ana") { try field.join(token: room.credential(.stage, for: "Ana").token) } },
+      room, { try room.enter(as: "Ana") { try field.join(token: room.credential(.stageStrategy, for: "Ana").token) } },
       field.trace
     ) {
       field.leave(releasing: true)
@@ -56,7 +56,7 @@ import Testing
 
   @Test func aCallAgent() async throws {
     let room = try await TestRoom()
-    let field = CallAgentField("Ana")
+    let field = room.enter(as: "Ana") { CallAgentField("Ana") }
     let group = try #require(UUID(uuidString: room.id))
     let token = try room.credential(.callAgent, for: "Ana").token
     let entries = try await play(
@@ -74,7 +74,7 @@ import Testing
   @Test func aMeeting() async throws {
     let room = try await TestRoom()
     let field = MeetingField("Ana")
-    let configuration = try Self.configuration(room.credential(.meeting, for: "Ana"))
+    let configuration = try Self.configuration(room.credential(.meetingSession, for: "Ana"))
     let entries = try await play(room, { try room.enter(as: "Ana") { try field.join(configuration) } }, field.trace) {
       field.leave(releasing: true)
     }

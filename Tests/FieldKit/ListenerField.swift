@@ -7,7 +7,7 @@ public final class ListenerField: NSObject, MeetingEventListener, ParticipantEve
   private var meeting: Meeting?
 
   public init(_ who: String, scenario: String = "leave.seen") {
-    trace = FieldTrace(scenario: scenario, who: who, style: "listener")
+    trace = FieldTrace(scenario: scenario, who: who, style: "event-listener")
   }
 
   /// - Parameter token: nil where `VideoSDK.config` has been called.

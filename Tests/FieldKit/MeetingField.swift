@@ -9,7 +9,7 @@ public final class MeetingField: NSObject, AudioVideoObserver, RealtimeObserver,
   private var sources: [RemoteVideoSource] = []
 
   public init(_ who: String, scenario: String = "leave.seen") {
-    trace = FieldTrace(scenario: scenario, who: who, style: "meeting")
+    trace = FieldTrace(scenario: scenario, who: who, style: "meeting-session")
   }
 
   public func join(_ configuration: MeetingSessionConfiguration) throws {

@@ -8,7 +8,7 @@ public final class StageField: NSObject, IVSStageStrategy, IVSStageRenderer, @un
   private var streams: [IVSLocalStageStream] = []
 
   public init(_ who: String, scenario: String = "leave.seen") {
-    trace = FieldTrace(scenario: scenario, who: who, style: "stage")
+    trace = FieldTrace(scenario: scenario, who: who, style: "stage-strategy")
   }
 
   public func join(token: String) throws {

@@ -43,7 +43,7 @@ import Testing
 
   @Test func eventListener() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
-    let pass = try room.credential(.listener, for: "Ana")
+    let pass = try room.credential(.eventListener, for: "Ana")
     let app = EventListenerExample()
     room.enter(as: "Ana") { app.enter(pass.meetingID, as: "Ana", id: pass.participantID, with: pass.token) }
     try await meet(
@@ -55,7 +55,7 @@ import Testing
 
   @Test func meetingSession() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
-    let pass = try room.credential(.meeting, for: "Ana").pass
+    let pass = try room.credential(.meetingSession, for: "Ana").pass
     let placement = MediaPlacement(
       audioFallbackUrl: pass.meeting.mediaPlacement.audioHostURL,
       audioHostUrl: pass.meeting.mediaPlacement.audioHostURL,
@@ -81,7 +81,7 @@ import Testing
   @Test func stageStrategy() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let app = StageStrategyExample()
-    try room.enter(as: "Ana") { try app.enter(with: room.credential(.stage, for: "Ana").token) }
+    try room.enter(as: "Ana") { try app.enter(with: room.credential(.stageStrategy, for: "Ana").token) }
     try await meet(
       App(
         view: app.view, people: { app.people }, texts: { [] }, muted: { app.muted }, speaker: { app.speaker },

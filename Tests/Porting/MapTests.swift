@@ -1,4 +1,5 @@
 import Foundation
+import KoineBase
 import KoinePorting
 import Testing
 

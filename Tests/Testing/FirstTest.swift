@@ -6,7 +6,7 @@ import Testing
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone(440))
     let app = StageApp()  // yours
-    try room.enter(as: "Ana") { try app.join(with: room.credential(.stage, for: "Ana").token) }
+    try room.enter(as: "Ana") { try app.join(with: room.credential(.stageStrategy, for: "Ana").token) }
     await room.until("Ana sees Bea") { room.screen(app.view).shows("Bea") }
     await room.until("they hear each other") { room.speaker.hears("Bea") && bea.hears("Ana") }
 

@@ -8,7 +8,7 @@ final class ListenerAppTests: XCTestCase {
     try MainActor.assumeIsolated {
       let room = try TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
       let bea = try room.join("Bea")
-      let pass = try room.credential(.listener, for: "Ana")
+      let pass = try room.credential(.eventListener, for: "Ana")
       let app = ListenerApp(meetingID: pass.meetingID, participantID: pass.participantID)
       app.join()
       room.until("Ana sees Bea and herself") { Set(room.screen(app.view).names) == ["Ana", "Bea"] }
@@ -27,7 +27,7 @@ final class ListenerAppTests: XCTestCase {
   func testAnExpectationIsFulfilled() throws {
     try MainActor.assumeIsolated {
       let room = try TestRoom(media: .stamps)
-      let pass = try room.credential(.listener, for: "Ana")
+      let pass = try room.credential(.eventListener, for: "Ana")
       let app = ListenerApp(meetingID: pass.meetingID, participantID: pass.participantID)
       let joined = expectation(description: "joined")
       app.onJoined = { joined.fulfill() }

@@ -6,7 +6,7 @@ import XCTest
 final class MeetingAppTests: XCTestCase {
   func testAnaMeetsBea() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
-    let pass = try room.credential(.meeting, for: "Ana")
+    let pass = try room.credential(.meetingSession, for: "Ana")
     let app = try MeetingApp(
       createMeeting: Data(pass.createMeetingJSON.utf8), createAttendee: Data(pass.createAttendeeJSON.utf8))
     try app.start()

@@ -8,7 +8,7 @@ import Testing
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%")
     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone(440))
     let app = StageApp()
-    try room.enter(as: "Ana") { try app.join(with: room.credential(.stage, for: "Ana").token) }
+    try room.enter(as: "Ana") { try app.join(with: room.credential(.stageStrategy, for: "Ana").token) }
     await room.until("Ana sees Bea and herself") { Set(room.screen(app.view).names) == ["Ana", "Bea"] }
     await room.until("they hear each other") { room.speaker.hears("Bea") && bea.hears("Ana") }
     #expect(app.states == [.connecting, .connected] && app.people == ["bea"])
@@ -31,7 +31,7 @@ import Testing
   @Test(.room(as: "Ana", media: .stamps)) func theTraitGivesARoom() async throws {
     let room = TestRoom.current
     let app = StageApp()
-    try app.join(with: room.credential(.stage, for: "Ana").token)
+    try app.join(with: room.credential(.stageStrategy, for: "Ana").token)
     let bea = try await room.join("Bea")
     await room.until { room.screen(app.view).shows("Bea") && bea.sees("Ana") && room.speaker.hears("Bea") }
     app.leave()

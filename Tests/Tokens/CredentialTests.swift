@@ -39,7 +39,10 @@ import Testing
   }
 
   private static func tokens() throws -> [(kind: TokenKind, token: any AccessToken)] {
-    [(.room, room), (.callAgent, call), (.stage, stage), (.meeting, try meeting()), (.listener, listener)]
+    [
+      (.room, room), (.callAgent, call), (.stageStrategy, stage), (.meetingSession, try meeting()),
+      (.eventListener, listener),
+    ]
   }
 
   /// The text with another signature of the same length.
@@ -122,9 +125,9 @@ import Testing
     (
       #"{"typ":"koine-room","jti":"a","topic":"t","MeetingId":"m","apikey":"k","rights":["subscribe"],"#, TokenKind.room
     ),
-    (#"{"jti":"a","topic":"t","resource":"r","capabilities":{},"apikey":"k","skypeid":"acs:a","#, .stage),
-    (#"{"MeetingId":"m","AttendeeId":"a","ExternalUserId":"xy","apikey":"k","jti":"a","#, .meeting),
-    (#"{"apikey":"k","permissions":["allow_join"],"skypeid":"acs:a","typ":7,"#, .listener),
+    (#"{"jti":"a","topic":"t","resource":"r","capabilities":{},"apikey":"k","skypeid":"acs:a","#, .stageStrategy),
+    (#"{"MeetingId":"m","AttendeeId":"a","ExternalUserId":"xy","apikey":"k","jti":"a","#, .meetingSession),
+    (#"{"apikey":"k","permissions":["allow_join"],"skypeid":"acs:a","typ":7,"#, .eventListener),
     (#"{"skypeid":"acs:a","jti":"a","#, .callAgent),
   ])
   func kindIsDecidedByClaims(_ claims: String, _ kind: TokenKind) throws {
@@ -187,7 +190,7 @@ import Testing
       failure { () throws(TokenError) in
         _ = try RoomPass(room: "tea", issued: now, expires: now + 60).signed(with: key)
       } == .keyNotFor("the room 'tea'"))
-    key.binding = KeyBinding(kinds: [.stage])
+    key.binding = KeyBinding(kinds: [.stageStrategy])
     #expect(failure { () throws(TokenError) in _ = try Self.room.signed(with: key) } == .keyNotFor("room tokens"))
   }
 
@@ -212,7 +215,7 @@ import Testing
   @Test(arguments: [
     (TokenKind.callAgent, "8:acs:ana", true), (.callAgent, "4:+491234", true), (.callAgent, "ana", false),
     (.callAgent, ":ana", false), (.room, "ana", true), (.room, "8:acs:ana", false), (.room, "8ana", true),
-    (.stage, "ana", false), (.meeting, "ana", false), (.listener, "8:acs:ana", false),
+    (.stageStrategy, "ana", false), (.meetingSession, "ana", false), (.eventListener, "8:acs:ana", false),
   ])
   func identityBelongsToOneKindOfToken(_ kind: TokenKind, _ identity: String, _ isItsOwn: Bool) {
     let credential = Credential(kind: kind, admission: Admission(identity: identity), rooms: nil)
@@ -243,11 +246,11 @@ import Testing
 
   @Test func bindingsSurviveTheSetsJSON() throws {
     let entry = #"{"kty":"oct","kid":"s","k":"\#(Base64URL.encode(secret))","koine":"#
-    let binding = #"{"kinds":["meeting","room"],"rooms":"team-*","audience":"a"}"#
+    let binding = #"{"kinds":["meeting-session","room"],"rooms":"team-*","audience":"a"}"#
     let keys = try KeySet(json: #"{"keys":[\#(entry)\#(binding)}]}"#)
     #expect(
       keys.keys.first?.binding
-        == KeyBinding(kinds: [.room, .meeting], rooms: RoomPattern("team-*"), audience: "a"))
+        == KeyBinding(kinds: [.room, .meetingSession], rooms: RoomPattern("team-*"), audience: "a"))
     #expect(try KeySet(json: try keys.json).keys.first?.binding == keys.keys.first?.binding)
     #expect(try keys.json.contains(binding))
     for wrong in [
@@ -269,11 +272,11 @@ import Testing
       entry("teams", #","koine":{"kinds":["room"],"rooms":"team-*"}"#),
     ]
     let keys = try KeySet(json: #"{"keys":[\#(bound.joined(separator: ","))]}"#)
-    #expect(try keys.signingKey(for: .stage, room: "tea").id == "stages")
+    #expect(try keys.signingKey(for: .stageStrategy, room: "tea").id == "stages")
     #expect(try keys.signingKey(for: .room, room: "team-1").id == "teams")
     #expect(try keys.signingKey(for: .room, room: nil).id == "teams")
     #expect(
-      failure { () throws(TokenError) in _ = try keys.signingKey(for: .meeting, room: "tea") }
-        == .keyNotFor("meeting tokens"))
+      failure { () throws(TokenError) in _ = try keys.signingKey(for: .meetingSession, room: "tea") }
+        == .keyNotFor("meeting-session tokens"))
   }
 }

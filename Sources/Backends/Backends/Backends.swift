@@ -27,6 +27,7 @@ public enum Backends {
   /// - Throws: when `KOINE_BACKEND` names nothing that can be reached.
   public static func world() throws(BackendAddressError) -> World {
     if let world = World.current ?? configured.withLock({ $0 }) { return world }
+    World.noteMissingContext()
     return try fromEnvironment.get()
   }
 

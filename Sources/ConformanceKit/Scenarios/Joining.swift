@@ -8,6 +8,20 @@ extension Scenario {
       try story.expect("told of being connected once", story.count(.connected, to: ana) == 1)
       try story.expect("knows of nobody", ana.others.isEmpty)
     },
+    Scenario(
+      "join.observed-late", "An app that observes after its joining call has returned is told that it is connected.",
+      proves: "law 3"
+    ) { story in
+      let ben = try await story.joined("Ben")
+      let ana = try story.person("Ana")
+      try ana.joinObservingLate()
+      try await story.until("Ana is connected") { ana.isConnected }
+      try await story.until("they see each other") {
+        ana.sees(ben)?.isMoving == true && ben.sees(ana)?.isMoving == true
+      }
+      try story.expect("told of being connected once", story.count(.connected, to: ana) == 1)
+      try story.expect("Ben was announced once", story.count(.joined, to: ana, of: ben) == 1)
+    },
     Scenario("join.second", "Two know of each other once, by name.", proves: "laws 4 and 7") { story in
       let (ana, ben) = try await story.two()
       try await story.allAgree()

@@ -12,7 +12,7 @@ import UIKit
     let room = TestRoom.current
     let screen = StageScreen()
     screen.loadViewIfNeeded()
-    try screen.join(with: room.credential(.stage, for: "Ana").token)
+    try screen.join(with: room.credential(.stageStrategy, for: "Ana").token)
     let bea = try await room.join("Bea")
     await room.until("they see each other") { room.screen(screen.view).shows("Bea") && bea.sees("Ana") }
     await room.until("they hear each other") { room.speaker.hears("Bea") && bea.hears("Ana") }
@@ -37,7 +37,7 @@ import UIKit
   @Test(.room(as: "Ana", media: .stamps)) func inTheBackgroundNobodySeesAna() async throws {
     let room = TestRoom.current
     let screen = StageScreen()
-    try screen.join(with: room.credential(.stage, for: "Ana").token)
+    try screen.join(with: room.credential(.stageStrategy, for: "Ana").token)
     let bea = try await room.join("Bea")
     await room.until { bea.sees("Ana") && bea.hears("Ana") }
     room.machine(of: "Ana").moveToBackground()

@@ -9,7 +9,7 @@ import VideoSDKRTC
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
-    let pass = try room.credential(.listener, for: "Ana")
+    let pass = try room.credential(.eventListener, for: "Ana")
     let app = ListenerApp(meetingID: pass.meetingID, participantID: pass.participantID)
     try fault.beforeEntering(room)
     app.join()

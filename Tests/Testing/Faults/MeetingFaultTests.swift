@@ -11,7 +11,7 @@ import Testing
     let room = try await TestRoom(clock: .virtual(seed: 7), media: fault == .throttle ? .real : .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
-    let pass = try room.credential(.meeting, for: "Ana")
+    let pass = try room.credential(.meetingSession, for: "Ana")
     let app = try MeetingApp(
       createMeeting: Data(pass.createMeetingJSON.utf8), createAttendee: Data(pass.createAttendeeJSON.utf8))
     try fault.beforeEntering(room)

@@ -12,7 +12,7 @@ import Testing
     let bea = try await room.join("Bea")
     let app = StageApp()
     try fault.beforeEntering(room)
-    try room.enter(as: "Ana") { try app.join(with: room.credential(.stage, for: "Ana").token) }
+    try room.enter(as: "Ana") { try app.join(with: room.credential(.stageStrategy, for: "Ana").token) }
     guard fault.letsIn else {
       await room.until("\(fault) is told") { app.states.last == .disconnected }
       let code =

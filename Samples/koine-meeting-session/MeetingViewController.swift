@@ -30,7 +30,7 @@ final class MeetingViewController: UIViewController {
 
   func startMeeting(_ answer: JoinAnswer) throws {
     loadViewIfNeeded()
-    let logger = ConsoleLogger(name: "koine-meeting", level: .ERROR)
+    let logger = ConsoleLogger(name: "koine-meeting-session", level: .ERROR)
     let configuration = MeetingSessionConfiguration(
       createMeetingResponse: answer.meeting, createAttendeeResponse: answer.attendee)
     let meetingSession = DefaultMeetingSession(configuration: configuration, logger: logger)

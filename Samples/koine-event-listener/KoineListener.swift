@@ -9,7 +9,7 @@ import VideoSDKRTC
 @main
 struct KoineListener: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine-listener",
+    commandName: "koine-event-listener",
     abstract: "A call in the event-listener style (VideoSDKRTC).",
     discussion: """
       Lines of standard input go to everybody's chat. Keys on a terminal: m mute, v camera, p people, f figures, s share, r raise the \
@@ -34,7 +34,7 @@ struct KoineListener: AsyncParsableCommand {
     do {
       let token = try source.text()
       let run = try SampleRun(
-        call, command: "koine-listener", own: MeetingViewController.commands, hasToken: token != nil)
+        call, command: "koine-event-listener", own: MeetingViewController.commands, hasToken: token != nil)
       let controller = MeetingViewController()
       controller.trace = { run.trace($0) }
       controller.recordings = recordRoom
@@ -46,7 +46,7 @@ struct KoineListener: AsyncParsableCommand {
       controller.initializeMeeting(room: call.room, participant: participant ?? "", name: call.name)
       await run.follow(controller)
     } catch let error as SampleExit {
-      error.leave(command: "koine-listener")
+      error.leave(command: "koine-event-listener")
     }
   }
 }

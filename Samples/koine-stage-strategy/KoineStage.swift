@@ -9,7 +9,7 @@ import KoineTokens
 @main
 struct KoineStage: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine-stage",
+    commandName: "koine-stage-strategy",
     abstract: "A call in the stage-strategy style (AmazonIVSBroadcast).",
     discussion: """
       Keys on a terminal: m mute, v camera, p people, f figures, s the next way of subscribing, b publish or not, q leave.
@@ -53,7 +53,7 @@ struct KoineStage: AsyncParsableCommand {
       var call = call
       call.room = stage ?? (try? JSONWebToken.parse(token).claims(as: StageToken.self).topic) ?? call.room
       let run = try SampleRun(
-        call, command: "koine-stage", own: StageViewController.commands, hasToken: given != nil)
+        call, command: "koine-stage-strategy", own: StageViewController.commands, hasToken: given != nil)
       let controller = StageViewController()
       controller.subscribeType =
         switch subscribe {
@@ -74,7 +74,7 @@ struct KoineStage: AsyncParsableCommand {
       }
       await run.follow(controller)
     } catch let error as SampleExit {
-      error.leave(command: "koine-stage")
+      error.leave(command: "koine-stage-strategy")
     }
   }
 

@@ -20,7 +20,7 @@ struct JoinAnswer {
   }
 
   /// Both answers in a file each, or, where there is only one file, both in it, as the vendor's demo server says it and
-  /// `koine token meeting` prints it.
+  /// `koine token meeting-session` prints it.
   init(meeting: String, attendee: String?) throws(SampleExit) {
     if let attendee {
       self.meeting = try Self.read(CreateMeetingResponse.self, from: meeting)

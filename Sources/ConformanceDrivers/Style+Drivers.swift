@@ -2,15 +2,8 @@ public import Koine
 public import KoineConformanceKit
 public import KoineUIKit
 
-/// The ways an app may be written.
-public enum Style: String, CaseIterable, Sendable {
-  case native
-  case callAgent = "call-agent"
-  case stage
-  case meeting
-  case listener
-
-  /// Somebody of this style, who has not joined yet.
+extension Style {
+  /// The driver of a participant with an app of this style, before it joins.
   /// - Parameter start: where the trace's times begin; nil: now.
   @MainActor
   public func makeDriver(
@@ -21,11 +14,11 @@ public enum Style: String, CaseIterable, Sendable {
     let recorder = Recorder(who: name, clock: { (scheduler.now - start).inWholeMilliseconds })
     let casting = Casting(name: name, room: room, world: world, papers: papers, recorder: recorder)
     return switch self {
-    case .native: try NativeDriver(casting)
+    case .koine: try NativeDriver(casting)
     case .callAgent: try CallAgentDriver(casting)
-    case .stage: try StageDriver(casting)
-    case .meeting: try MeetingDriver(casting)
-    case .listener: try ListenerDriver(casting)
+    case .stageStrategy: try StageDriver(casting)
+    case .meetingSession: try MeetingDriver(casting)
+    case .eventListener: try ListenerDriver(casting)
     }
   }
 }

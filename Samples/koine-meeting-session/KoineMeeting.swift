@@ -8,7 +8,7 @@ import KoineSampleSupport
 @main
 struct KoineMeeting: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine-meeting",
+    commandName: "koine-meeting-session",
     abstract: "A call in the meeting-session style (AmazonChimeSDK).",
     discussion: """
       Lines of standard input are said to the others. Keys on a terminal: m mute, v camera, p people, f figures, s share, n next \
@@ -20,7 +20,7 @@ struct KoineMeeting: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Join with what is in this file: what koine token meeting prints; or, with --attendee, the answer to CreateMeeting. \
+      Join with what is in this file: what koine token meeting-session prints; or, with --attendee, the answer to CreateMeeting. \
       It says which room, and who.
       """, valueName: "file"))
   var meeting: String?
@@ -48,7 +48,8 @@ struct KoineMeeting: AsyncParsableCommand {
       var call = call
       call.room = answer.meeting.meeting.meetingId
       let run = try SampleRun(
-        call, command: "koine-meeting", own: MeetingViewController.commands, screen: share, hasToken: meeting != nil)
+        call, command: "koine-meeting-session", own: MeetingViewController.commands, screen: share,
+        hasToken: meeting != nil)
       let controller = MeetingViewController()
       controller.pageSize = page
       controller.sharesAtOnce = share != nil
@@ -61,7 +62,7 @@ struct KoineMeeting: AsyncParsableCommand {
       }
       await run.follow(controller)
     } catch let error as SampleExit {
-      error.leave(command: "koine-meeting")
+      error.leave(command: "koine-meeting-session")
     }
   }
 }
