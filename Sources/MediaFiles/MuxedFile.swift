@@ -42,7 +42,15 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var tellReadable: (@Sendable () -> Void)?
   private var isReadable = false
 
-  init(_ container: Container, path: String, hasSound: Bool, hasPictures: Bool, patience: Duration) {
+  /// The largest size so far, which the head tells of in the end.
+  private var largest: WebMHead.Pictures?
+  private let timeline: RecordingTimeline?
+
+  init(
+    _ container: Container, path: String, hasSound: Bool, hasPictures: Bool, patience: Duration,
+    timeline: RecordingTimeline? = nil
+  ) {
+    self.timeline = timeline
     _ = MediaReader.silence
     self.patience = patience
     (self.path, self.hasSound, self.hasPictures) = (path, hasSound, hasPictures)
@@ -78,11 +86,12 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
 
   private func begin(with key: EncodedFrame?) {
     do { try RecordingError.check(path) } catch { return fail(error) }
-    start = (key ?? waiting.first).map(time(of:))
+    start = timeline?.start ?? (key ?? waiting.first).map(time(of:))
     var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
     guard status >= 0, let context else { return fail(status) }
     isReserved = key == nil && hasPictures && container == .webM  // somebody may turn a camera on later
     pictures = key.map(Self.pictures)
+    largest = pictures
     if key != nil || isReserved { pictureTrack = addPictures(context) }
     if hasSound { soundTrack = addSound(context) }
     if container == .webM { status = avio_open(&context.pointee.pb, file, AVIO_FLAG_WRITE) }
@@ -171,6 +180,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       guard frame.isKey else { return }  // with nothing before it, it cannot be seen
       pictures = Self.pictures(of: frame)
     }
+    if !frame.codec.isAudio, frame.isKey { noteSize(of: frame) }
     var owned: UnsafeMutablePointer<AVPacket>? = packet
     defer { av_packet_free(&owned) }
     guard av_new_packet(packet, Int32(frame.data.count)) >= 0, let source = frame.data.readable.baseAddress else {
@@ -189,6 +199,12 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     let status = av_interleaved_write_frame(context, packet)
     if status < 0 { return fail(status) }
     if !isReadable { lookWhetherReadable() }
+  }
+
+  private func noteSize(of key: EncodedFrame) {
+    let size = Self.pictures(of: key)
+    if let largest, size.width * size.height <= largest.width * largest.height { return }
+    largest = size
   }
 
   private func lookWhetherReadable() {
@@ -232,13 +248,13 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       let ending = problem == nil ? av_write_trailer(context) : 0
       let closing = free(context)
       if min(ending, closing) < 0 { fail(ending < 0 ? ending : closing) }
-      if problem == nil, isReserved { settleHead() }
+      if problem == nil, container == .webM, isReserved || largest != pictures { settleHead() }
       if let place { problem = place.end(problem, isPlayable: isReadable) }
     }
     return problem.map { .failure($0) } ?? .success(())
   }
 
   private func settleHead() {
-    do { try WebMHead.settle(file, pictures) } catch { fail(RecordingError(path: path, reason: "\(error)")) }
+    do { try WebMHead.settle(file, largest ?? pictures) } catch { fail(RecordingError(path: path, reason: "\(error)")) }
   }
 }

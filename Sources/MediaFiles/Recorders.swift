@@ -34,6 +34,42 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     }
   }
 
+  /// Reads what has been written, `count` bytes at a time from `offset` on, until `use` returns false or the file ends.
+  func read(_ count: Int, from offset: Int, every stride: Int, use: ([UInt8]) -> Bool) {
+    guard let handle else { return }
+    fflush(handle)
+    let source = open(place.part, O_RDONLY | O_CLOEXEC)
+    guard source >= 0 else {
+      problem = problem ?? place.error()
+      return
+    }
+    defer { Foundation.close(source) }
+    var bytes = [UInt8](repeating: 0, count: count)
+    var offset = offset
+    while pread(source, &bytes, count, off_t(offset)) == count, use(bytes) { offset += stride }
+  }
+
+  /// A file of its own that may take this one's place; nil, and a problem, where none can be made.
+  func replacement() -> PartFile? {
+    do { return try PartFile(replacing: self) } catch {
+      problem = problem ?? error
+      return nil
+    }
+  }
+
+  /// This file's content is gone afterwards.
+  func replace(by new: PartFile) {
+    if let handle { fclose(handle) }
+    handle = nil
+    if new.problem == nil, rename(place.part + "2", place.part) != 0 { new.problem = place.error() }
+  }
+
+  private init(replacing old: PartFile) throws(RecordingError) {
+    place = old.place
+    handle = fopen(place.part + "2", "wb")
+    guard handle != nil else { throw place.error() }
+  }
+
   func close() throws(RecordingError) {
     guard let handle else { return }
     self.handle = nil
@@ -41,6 +77,27 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     problem = place.end(problem, isPlayable: true)
     if let problem { throw problem }
   }
+}
+
+/// The time axis that files of one sender share, so that they are in step and as long as the call.
+public struct RecordingTimeline: Sendable {
+  /// The time at which the files begin.
+  let start: Tick
+  private let now: @Sendable () -> Tick
+
+  /// - Parameters:
+  ///   - start: the time at which the files begin.
+  ///   - scheduler: the clock of the world that is recorded.
+  public init(start: Tick, scheduler: Scheduler) {
+    self.start = start
+    now = { scheduler.now }
+  }
+
+  /// The present, since the beginning.
+  var elapsed: Duration { max(.zero, now() - start) }
+
+  /// When media were captured, since the beginning. A sender's clock, which the network tells of, cannot lie in the future.
+  func position(of captured: Tick) -> Duration { max(.zero, min(captured, now()) - start) }
 }
 
 /// Where a file comes to be. Until it is whole it is called `.part`. What breaks keeps that name where it can be played, which
@@ -90,24 +147,51 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
 /// Writes the sound it is given as 16-bit WAV at 48 kHz. Until it is whole it has the ending `.part`, and if
 /// it fails it keeps it.
 ///
+/// With a timeline the file begins and ends with it: silence stands where no sound came for more than 200 ms, and sound that
+/// is more than 200 ms ahead of its time is left out. Without one the blocks follow each other.
+///
 /// The file is written on a thread of its own; blocks that come faster than the disk takes them are left out.
 public final class WAVRecorder: AudioSink, Sendable {
   private final class Writer: @unchecked Sendable {  // touched on the recorder's queue only
+    private static let tolerance = 48 * 200
+    private static let silence = [Int16](repeating: 0, count: 4_800)
     private var file: PartFile?
     private var samples = 0
     private var channels = 1
 
     init(_ file: PartFile) { self.file = file }
 
-    func write(_ block: AudioBlock) {
-      guard let file else { return }
+    /// - Parameter position: when the block was captured, since the file's beginning; nil: after the one before it.
+    func write(_ block: AudioBlock, at position: Duration?) {
+      guard file != nil else { return }
       channels = block.channels
-      samples += block.samples.count
-      block.samples.withUnsafeBytes { file.write($0) }  // little-endian, as the machine
+      if let position {
+        let missing = frames(in: position) - samples / channels
+        if missing > Self.tolerance { writeSilence(missing) }
+        if missing < -Self.tolerance { return }
+      }
+      write(block.samples[...])
     }
 
-    func close() -> Result<Void, RecordingError> {
+    private func frames(in duration: Duration) -> Int { Int(duration.nanoseconds * 48 / 1_000_000) }
+
+    private func writeSilence(_ frames: Int) {
+      var rest = frames * channels
+      while rest > 0 {
+        let count = min(rest, Self.silence.count)
+        write(Self.silence[..<count])
+        rest -= count
+      }
+    }
+
+    private func write(_ values: ArraySlice<Int16>) {
+      samples += values.count
+      values.withUnsafeBytes { file?.write($0) }  // little-endian, as the machine
+    }
+
+    func close(at end: Duration?) -> Result<Void, RecordingError> {
       guard let file else { return .success(()) }
+      if let end { writeSilence(max(0, frames(in: end) - samples / channels)) }
       self.file = nil
       file.rewrite(WAVRecorder.header(samples: samples, channels: channels))
       return Result { () throws(RecordingError) in try file.close() }
@@ -120,8 +204,11 @@ public final class WAVRecorder: AudioSink, Sendable {
   private static let capacity = 8 << 20
   private let queue = WritingQueue(capacity: capacity)
   private let writer: Writer
+  private let timeline: RecordingTimeline?
 
-  public init(_ path: String) throws(RecordingError) {
+  /// - Throws: what the file system says of `path`.
+  public init(_ path: String, timeline: RecordingTimeline? = nil) throws(RecordingError) {
+    self.timeline = timeline
     let file = try PartFile(path)
     [UInt8](repeating: 0, count: 44).withUnsafeBytes { file.write($0) }
     writer = Writer(file)
@@ -132,9 +219,15 @@ public final class WAVRecorder: AudioSink, Sendable {
   /// How many blocks were left out because the disk was too slow.
   public var dropped: Int { queue.dropped }
 
-  public func play(_ block: AudioBlock) { queue.add(block.samples.count * 2) { [writer] in writer.write(block) } }
+  public func play(_ block: AudioBlock) {
+    let position = timeline?.position(of: block.captured)
+    queue.add(block.samples.count * 2) { [writer] in writer.write(block, at: position) }
+  }
 
-  public func close() throws(RecordingError) { try queue.finish { writer.close() }.get() }
+  public func close() throws(RecordingError) {
+    let end = timeline?.elapsed
+    try queue.finish { writer.close(at: end) }.get()
+  }
 
   private static func header(samples: Int, channels: Int) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -158,34 +251,103 @@ public final class WAVRecorder: AudioSink, Sendable {
   }
 }
 
-/// Writes the pictures it is given as YUV4MPEG2, each once, in order; later sizes are scaled to the first.
+/// Writes the pictures it is given as YUV4MPEG2. All have the size of the largest: when a larger one comes, which happens in
+/// the first seconds of a call, what has been written is scaled to it.
+///
+/// With a timeline the file begins and ends with it and has as many pictures a second as it says: each is repeated until
+/// the next one comes, and the first one is preceded by black. Without one each picture is written once, in order.
 ///
 /// The file is written on a thread of its own; pictures that come faster than the disk takes them are left out.
 public final class Y4MRecorder: VideoSink, Sendable {
   private final class Writer: @unchecked Sendable {  // touched on the recorder's queue only
+    private let path: String
     private var file: PartFile?
-    private var width = 0
-    private var height = 0
+    private var size = Size(width: 0, height: 0)
     private let framesPerSecond: Int
     private let pool = FramePool(limit: 2)
+    private var written = 0
+    /// The newest picture of a file with a timeline, which is written until the next one comes.
+    private var current: VideoFrame?
 
-    init(_ file: PartFile, framesPerSecond: Int) { (self.file, self.framesPerSecond) = (file, framesPerSecond) }
-
-    func write(_ frame: VideoFrame) {
-      guard let file else { return }
-      if width == 0 {
-        (width, height) = (frame.width, frame.height)
-        file.write("YUV4MPEG2 W\(frame.width) H\(frame.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n")
-      }
-      let fitting =
-        frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
-      file.write("FRAME\n")
-      fitting.i420().withUnsafeBytes { file.write($0) }
+    private struct Size: Equatable {
+      var width, height: Int
+      var area: Int { width * height }
     }
 
-    func close() -> Result<Void, RecordingError> {
+    init(_ path: String, framesPerSecond: Int) throws(RecordingError) {
+      (self.path, self.framesPerSecond) = (path, framesPerSecond)
+      file = try PartFile(path)
+    }
+
+    /// - Parameter position: when the picture was captured, since the file's beginning; nil: after the one before it.
+    func write(_ frame: VideoFrame, at position: Duration?) {
+      guard file != nil else { return }
+      grow(to: Size(width: frame.width, height: frame.height))
+      guard let position else { return put(frame) }
+      fill(to: number(at: position))
+      current = frame
+    }
+
+    private func number(at position: Duration) -> Int {
+      Int((position.inSeconds * Double(framesPerSecond)).rounded())
+    }
+
+    private func fill(to number: Int) {
+      guard written < number else { return }
+      let frame = current ?? pool.makeBlack(width: size.width, height: size.height)
+      current = fitting(frame)  // once for all repetitions
+      while written < number { put(current ?? frame) }
+    }
+
+    private func fitting(_ frame: VideoFrame) -> VideoFrame {
+      frame.width == size.width && frame.height == size.height
+        ? frame : frame.scaled(to: size.width, size.height, pool: pool)
+    }
+
+    private func put(_ frame: VideoFrame) {
+      file?.write("FRAME\n")
+      fitting(frame).i420().withUnsafeBytes { file?.write($0) }
+      written += 1
+    }
+
+    private func header(_ size: Size) -> String {
+      "YUV4MPEG2 W\(size.width) H\(size.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n"
+    }
+
+    private func grow(to new: Size) {
+      guard new.area > size.area else { return }
+      let old = size
+      size = new
+      if written == 0 {
+        file?.write(header(new))
+      } else {
+        rescale(from: old)
+      }
+    }
+
+    /// Writes the file anew in the present size. It is a raw file: what the old pictures need is known.
+    private func rescale(from old: Size) {
+      guard let small = file, let larger = small.replacement() else { return }
+      larger.write(header(size))
+      let count = old.area + 2 * ((old.width + 1) / 2) * ((old.height + 1) / 2)
+      let skipped = header(old).utf8.count
+      let mark = "FRAME\n"
+      small.read(count, from: skipped + mark.utf8.count, every: count + mark.utf8.count) { bytes in
+        larger.write(mark)
+        let frame = pool.make(i420: bytes, width: old.width, height: old.height)
+        fitting(frame).i420().withUnsafeBytes { larger.write($0) }
+        return true
+      }
+      small.replace(by: larger)
+      file = larger
+    }
+
+    func close(at end: Duration?) -> Result<Void, RecordingError> {
       guard let file else { return .success(()) }
+      // At least once, however short the time since it came.
+      if let end, current != nil { fill(to: max(number(at: end), written + 1)) }
       self.file = nil
+      current = nil
       return Result { () throws(RecordingError) in try file.close() }
     }
 
@@ -196,9 +358,12 @@ public final class Y4MRecorder: VideoSink, Sendable {
   private static let capacity = 128 << 20
   private let queue = WritingQueue(capacity: capacity)
   private let writer: Writer
+  private let timeline: RecordingTimeline?
 
-  public init(_ path: String, framesPerSecond: Int = 30) throws(RecordingError) {
-    writer = Writer(try PartFile(path), framesPerSecond: framesPerSecond)
+  /// - Throws: what the file system says of `path`.
+  public init(_ path: String, framesPerSecond: Int = 30, timeline: RecordingTimeline? = nil) throws(RecordingError) {
+    writer = try Writer(path, framesPerSecond: framesPerSecond)
+    self.timeline = timeline
   }
 
   deinit { queue.forget { writer.abandon() } }
@@ -207,10 +372,42 @@ public final class Y4MRecorder: VideoSink, Sendable {
   public var dropped: Int { queue.dropped }
 
   public func render(_ frame: VideoFrame) {
-    queue.add(frame.width * frame.height * 3 / 2) { [writer] in writer.write(frame) }
+    let position = timeline?.position(of: frame.captured)
+    queue.add(frame.width * frame.height * 3 / 2) { [writer] in writer.write(frame, at: position) }
   }
 
-  public func close() throws(RecordingError) { try queue.finish { writer.close() }.get() }
+  public func close() throws(RecordingError) {
+    let end = timeline?.elapsed
+    try queue.finish { writer.close(at: end) }.get()
+  }
+}
+
+extension FramePool {
+  fileprivate func makeBlack(width: Int, height: Int) -> VideoFrame {
+    make(width: width, height: height, captured: .zero) { planes in
+      planes.y.update(repeating: 16, count: planes.lumaStride * planes.height)
+      planes.u.update(repeating: 128, count: planes.chromaStride * planes.chromaHeight)
+      planes.v.update(repeating: 128, count: planes.chromaStride * planes.chromaHeight)
+    }
+  }
+
+  /// - Parameter bytes: the three planes without padding, as `VideoFrame.i420()` gives them.
+  fileprivate func make(i420 bytes: [UInt8], width: Int, height: Int) -> VideoFrame {
+    make(width: width, height: height, captured: .zero) { planes in
+      bytes.withUnsafeBufferPointer { bytes in
+        guard var source = bytes.baseAddress else { return }
+        func copy(_ plane: UnsafeMutablePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) {
+          for row in 0..<height {
+            (plane + row * stride).update(from: source, count: width)
+            source += width
+          }
+        }
+        copy(planes.y, planes.lumaStride, width, height)
+        copy(planes.u, planes.chromaStride, (width + 1) / 2, (height + 1) / 2)
+        copy(planes.v, planes.chromaStride, (width + 1) / 2, (height + 1) / 2)
+      }
+    }
+  }
 }
 
 extension PartFile {

@@ -4,7 +4,8 @@ public import Koine
 ///
 /// By FFmpeg's muxer: Debian's libwebm-dev ships the parser's headers only. The file begins with the first key frame (or
 /// the first sound, if pictures have not come within `patience`; those that come later are in it, too). While it is written it
-/// has the ending `.part`; what a killed process leaves so, or a full disk, can be played up to its last second or two.
+/// has the ending `.part`; what a killed process leaves so, or a full disk, can be played up to its last second or two. When it
+/// is closed its head tells of the largest size that came.
 ///
 /// The file is written on a thread of its own; frames that come faster than the disk takes them are left out.
 public final class WebMRecorder: BroadcastOutput {
@@ -14,11 +15,14 @@ public final class WebMRecorder: BroadcastOutput {
   ///   - hasSound, hasPictures: which tracks the file gets; that of pictures only if any come.
   ///   - patience: for so long sound waits for the first key frame; more where pictures are sure to come, and a busy machine
   ///     takes its time to code the first.
+  ///   - timeline: where the file begins; nil: with the first frame that it writes.
   public init(
-    _ path: String, hasSound: Bool = true, hasPictures: Bool = true, patience: Duration = .seconds(1)
+    _ path: String, hasSound: Bool = true, hasPictures: Bool = true, patience: Duration = .seconds(1),
+    timeline: RecordingTimeline? = nil
   ) {
     writer = FrameWriter(
-      MuxedFile(.webM, path: path, hasSound: hasSound, hasPictures: hasPictures, patience: patience))
+      MuxedFile(
+        .webM, path: path, hasSound: hasSound, hasPictures: hasPictures, patience: patience, timeline: timeline))
   }
 
   /// Of what is composed here, pictures are sure to come.

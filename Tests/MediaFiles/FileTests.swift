@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineSimulatedNetwork
 import KoineTestSupport
 import Testing
 
@@ -239,16 +240,57 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(kept.all.flatMap { $0 } == sent)
   }
 
-  @Test func y4MFilesHaveEachPictureOnceInOneSize() async throws {
+  @Test func y4MFilesHaveEachPictureOnceInTheLargestSize() async throws {
     let folder = try Folder()
     let recorder = try Y4MRecorder(folder.file("seen.y4m"))
     for _ in 0..<5 { recorder.render(picture(65, 37)) }
     for _ in 0..<5 { recorder.render(picture(130, 74)) }
+    for _ in 0..<2 { recorder.render(picture(65, 37)) }
     try recorder.close()
     try recorder.close()
     recorder.render(picture(65, 37))
     #expect(folder.names == ["seen.y4m"])
-    #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["65,37,10"])
+    #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["130,74,12"])
+    // Scaling changes no even colour: the first picture, written small, is as the last.
+    let bytes = Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("seen.y4m"))))
+    let (length, head) = (130 * 74 + 2 * 65 * 37, "YUV4MPEG2 W130 H74 F30:1 Ip A1:1 C420jpeg\n".utf8.count)
+    for number in [0, 11] {
+      let start = head + number * (length + 6) + 6
+      #expect(bytes[start] == 100 && bytes[start + 130 * 74] == 90 && bytes[start + length - 1] == 160)
+    }
+  }
+
+  @Test func filesWithATimelineAreInStepAndAsLongAsTheCall() async throws {
+    let folder = try Folder()
+    let scheduler = Scheduler.virtual()
+    let start = scheduler.now
+    let timeline = RecordingTimeline(start: start, scheduler: scheduler)
+    let sound = try WAVRecorder(folder.file("a.wav"), timeline: timeline)
+    let pictures = try Y4MRecorder(folder.file("a.y4m"), timeline: timeline)
+    // Sound from 1 s to 2 s and from 5 s to 6 s, a small picture at 1 s and a large one at 3 s; the end at 8 s.
+    for milliseconds in stride(from: 0, to: 8_000, by: 10) {
+      scheduler.advance(to: start + .milliseconds(milliseconds))
+      if (1_000..<2_000).contains(milliseconds) || (5_000..<6_000).contains(milliseconds) {
+        var block = AudioBlock(captured: scheduler.now)
+        for index in 0..<AudioBlock.length { block.samples[index] = 1_000 }
+        sound.play(block)
+      }
+      if milliseconds == 1_000 { pictures.render(picture(64, 36).with(captured: scheduler.now)) }
+      // A sender's clock that is wrong by an hour fills no disk.
+      if milliseconds == 3_000 { pictures.render(picture(128, 72).with(captured: scheduler.now + .seconds(3_600))) }
+    }
+    scheduler.advance(to: start + .seconds(8))
+    try sound.close()
+    try pictures.close()
+    #expect(try await folder.probe("a.wav", "stream=duration") == ["8.000000"])
+    #expect(try await folder.probe("a.y4m", "stream=width,height,nb_read_packets") == ["128,72,240"])
+    let wav = Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("a.wav"))))
+    func isLoud(_ seconds: Double) -> Bool { wav[44 + Int(seconds * 48_000) * 2 + 1] != 0 }
+    #expect([0.5, 1.5, 2.5, 4.5, 5.5, 6.5].map(isLoud) == [false, true, false, false, true, false])
+    let y4m = Array(try Data(contentsOf: URL(fileURLWithPath: folder.file("a.y4m"))))
+    let (length, head) = (128 * 72 * 3 / 2, "YUV4MPEG2 W128 H72 F30:1 Ip A1:1 C420jpeg\n".utf8.count)
+    func luma(_ seconds: Double) -> UInt8 { y4m[head + Int(seconds * 30) * (length + 6) + 6] }
+    #expect([0.5, 1.5, 4.5, 7.9].map(luma) == [16, 100, 100, 100])
   }
 
   /// A pipe that nobody reads stands for a disk that has stopped.
@@ -343,8 +385,14 @@ private final class Kept<Value: Sendable>: Sendable {
   }
 
   /// A call of three seconds, recorded at Ben's.
-  private func record(_ folder: Folder, camera: Bool, closing: Bool = true) async throws {
-    let world = World(backend: EmbeddedBackend(virtual: 4), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
+  private func record(
+    _ folder: Folder, camera: Bool, spec: String = "pattern:320x180@30", network: String? = nil, seconds: Double = 3,
+    closing: Bool = true
+  ) async throws {
+    let network = try network.map { try NetworkSpec($0) }
+    let world = World(
+      backend: EmbeddedBackend(virtual: 4, network: network),
+      delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let (ana, ben) = (
       Session(JoinRequest(room: "r", name: "Ana"), in: world), Session(JoinRequest(room: "r", name: "Ben"), in: world)
     )
@@ -354,10 +402,10 @@ private final class Kept<Value: Sendable>: Sendable {
         ben?.attach(recorder.tap, to: stream.id)
       }
     }
-    if camera { try ana.publish(camera: Devices.camera("pattern:320x180@30")) }
+    if camera { try ana.publish(camera: Devices.camera(spec)) }
     try ana.publish(microphone: Devices.microphone("tone"))
     for session in [ana, ben] { session.join { _ in } }
-    await world.run(for: .seconds(3))
+    await world.run(for: .seconds(seconds))
     recorder.flush()
     #expect(folder.names == ["call.webm.part"])
     if closing {
@@ -379,6 +427,17 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(sound.last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
     #expect(
       try await folder.run("ffmpeg -v error -xerror -i @call.webm -f null -").isEmpty, "every frame can be decoded")
+  }
+
+  /// A small layer comes first, the published size later.
+  @Test func aRecordingsHeadHasThePublishedSize() async throws {
+    let folder = try Folder()
+    try await record(
+      folder, camera: true, spec: "pattern:640x360@30", network: "rate=250k;1500ms:rate=8000k", seconds: 10)
+    let sizes = try await folder.probe("call.webm", "frame=width,height")
+    #expect(Set(sizes).contains("320,180") && sizes.last { $0.contains(",") } == "640,360")
+    let lines = try await folder.probe("call.webm", "stream=codec_name,width,height")
+    #expect(lines.contains("vp8,640,360"))
   }
 
   @Test func soundWithoutPicturesIsRecordedToo() async throws {
