@@ -13,7 +13,7 @@ public struct MediaOptions: ParsableArguments {
   )
   public var camera: String?
 
-  @Option(help: "Microphone: tone[:HZ], silence, file:PATH, pulse[:NAME][@SERVER].")
+  @Option(help: "Microphone: tone[:HZ], noise[:SEED], fan[:SEED], silence, file:PATH, pulse[:NAME][@SERVER].")
   public var microphone: String?
 
   @Option(help: "Where what is received is played: none, pulse[:NAME][@SERVER].")
@@ -124,7 +124,9 @@ public struct CallOptions: ParsableArguments {
   @Option(help: "The name that the others see.")
   public var name = "Guest"
 
-  @Option(help: "Leave after this many seconds; 0 stays until told to (SIGTERM). SIGUSR1 prints the figures so far.")
+  @Option(
+    parsing: .unconditional,
+    help: "Leave after this many seconds; 0 stays until told to (SIGTERM). SIGUSR1 prints the figures so far.")
   public var seconds = 10.0
 
   @Option(

@@ -25,6 +25,23 @@ public struct DirectionReport: Sendable, Codable {
   /// Why the camera's picture rests now, if it does: `Tile.Pause`.
   public var pause: String?
 
+  /// Figures of the same direction before a restart or another stream, together with those since.
+  func added(to earlier: DirectionReport?) -> DirectionReport {
+    guard let earlier else { return self }
+    var sum = self
+    sum.packets += earlier.packets
+    sum.packetsLost += earlier.packetsLost
+    sum.packetsRecovered += earlier.packetsRecovered
+    sum.framesReceived += earlier.framesReceived
+    sum.framesRendered += earlier.framesRendered
+    sum.freezes += earlier.freezes
+    sum.longestGap = max(longestGap, earlier.longestGap)
+    if width == 0 { (sum.width, sum.height) = (earlier.width, earlier.height) }
+    if framesReceived == 0 { (sum.latencyMedian, sum.latency95) = (earlier.latencyMedian, earlier.latency95) }
+    sum.joinToFirstPicture = earlier.joinToFirstPicture ?? joinToFirstPicture
+    return sum
+  }
+
   init(
     receiver: String, sender: String, video: StreamStatistics?, audio: StreamStatistics?, pause: Tile.Pause? = nil,
     joinToFirstPicture: Duration?
@@ -69,7 +86,12 @@ public struct CallReport: Sendable, Codable {
     }
   }
 
-  /// A row for each way; names are strangers' words, and get no more than their place.
+  private static func latency(_ milliseconds: Double) -> String {
+    let limit = VideoReceiveStatistics.latencyLimit
+    return milliseconds < limit ? String(format: "%.1f", milliseconds) : String(format: ">%.0f", limit)
+  }
+
+  /// A row for each direction. Names come from the network: each is cut to its place.
   var table: String {
     let head = [
       "receiver < sender", "packets", "lost", "again", "frames", "size", "fps", "freezes", "gap ms", "concealed",
@@ -81,8 +103,8 @@ public struct CallReport: Sendable, Codable {
         "\(way.packetsLost)", "\(way.packetsRecovered)",
         "\(way.framesRendered)/\(way.framesReceived)", "\(way.width)x\(way.height)",
         String(format: "%.1f", way.framesPerSecond), "\(way.freezes)", String(format: "%.0f", way.longestGap),
-        String(format: "%.2f%%", way.concealed * 100), String(format: "%.1f", way.latencyMedian),
-        String(format: "%.1f", way.latency95), way.joinToFirstPicture.map { String(format: "%.0f", $0) } ?? "-",
+        String(format: "%.2f%%", way.concealed * 100), Self.latency(way.latencyMedian), Self.latency(way.latency95),
+        way.joinToFirstPicture.map { String(format: "%.0f", $0) } ?? "-",
       ]
     }
     let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }

@@ -21,9 +21,13 @@ public final class Peers: Sendable {
         print("\(session.request.name): \(error)", to: .standardError)
       }
       session.join { outcome in
-        if case .failure(let error) = outcome {
-          print(LogText.line("\(session.request.name): \(error)"), to: .standardError)
-        }
+        guard case .failure(let error) = outcome else { return }
+        let advice =
+          error.code == .invalidCredential || error.code == .notPermitted
+          ? "; peers have no tokens: come without them (--peers 0) and with a token of `koine token`" : ""
+        print(
+          LogText.line("\(session.request.name) (of --peers) was not let in: \(error.message)\(advice)"),
+          to: .standardError)
       }
     }
   }

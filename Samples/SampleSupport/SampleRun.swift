@@ -45,6 +45,7 @@ public final class SampleRun {
   private var signals: Signals?
   private var screen: (any SampleScreen)?
   private var witness: Witness?
+  private var narrator: Narrator?
   private var isLeaving = false
   /// The first thing that went wrong; the program ends with its code.
   private var problem: SampleExit?
@@ -84,6 +85,7 @@ public final class SampleRun {
       Lines.read { [weak self] line in self?.say(line) }
     }
     keys = Keys(commands, say: say) { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
+    if keys != nil { print(Keys.help(commands, canSay: say != nil), to: .standardError) }
     signals = Signals { [weak self] command in MainActor.assumeIsolated { self?.carryOut(command) } }
     for step in script?.steps ?? [] { after(step.time) { [self] in carryOut(step.command) } }
     if options.seconds > 0 { after(.seconds(options.seconds)) { [self] in carryOut(.leave) } }
@@ -94,6 +96,7 @@ public final class SampleRun {
   public func watch() {
     guard witness == nil, let session = screen?.session else { return }
     witness = Witness(session, receiver: options.name, recordingTo: options.media.record)
+    narrator = Narrator(session, room: options.room) { print(LogText.line($0, limit: 200), to: .standardError) }
   }
 
   /// One line of what the vendor's callbacks told, with its time, if that was asked for.

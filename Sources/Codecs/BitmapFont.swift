@@ -1,9 +1,9 @@
 /// The printable ASCII characters in 5×7 dots (descenders reach an eighth row): a byte a column, the lowest bit on top.
-enum BitmapFont {
-  static let lineHeight = 8
+package enum BitmapFont {
+  package static let lineHeight = 8
 
   /// A question mark stands for what is not there.
-  static func columns(of character: Character) -> ArraySlice<UInt8> {
+  package static func columns(of character: Character) -> ArraySlice<UInt8> {
     let code = character.asciiValue.map(Int.init) ?? 63
     let index = (32...126).contains(code) ? code - 32 : 31
     return dots[(5 * index)..<(5 * index + 5)]

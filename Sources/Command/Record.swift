@@ -55,11 +55,14 @@ struct Record: AsyncParsableCommand {
   @Option(help: "The same for the sound; aac.")
   var soundEncoder: String?
 
-  @Option(help: "Ends after so long; 0: when told to.")
+  @Option(parsing: .unconditional, help: "Ends after so many seconds; 0: when told to.")
   var seconds = 0.0
 
   @Option(help: "For so many seconds it is tried to come back to a room that is lost, 0 to 60.")
   var patience = 30
+
+  @Flag(inversion: .prefixedNo, help: "Draws each participant's name over the video.")
+  var names = true
 
   @Option(help: "Adds so many participants of the common layer, so that there is something to see.")
   var peers = 0
@@ -121,6 +124,7 @@ struct Record: AsyncParsableCommand {
       credential: try Secret.text(option: credential, file: credentialFile, variable: "KOINE_CREDENTIAL"))
     (request.width, request.height) = try pixels()
     (request.framesPerSecond, request.bitrate, request.layout) = (fps, bitrate, layout)
+    request.showsNames = names
     request.patience = .seconds(patience)
     return request
   }

@@ -125,7 +125,9 @@ struct KeysCommand: TokenCommand {
       try KeyFile.write(keys.json, to: file, mode: 0o600)
     }
     KoineSampleSupport.print(
-      "keys: " + keys.keys.map { "\($0.id ?? "") (\($0.algorithm.rawValue))" }.joined(separator: ", "),
+      "wrote '\(publicFile ?? file)': " + (publicFile == nil ? "keys " : "public keys ")
+        + keys.keys.map { "\($0.id ?? "") (\($0.algorithm.rawValue))" }.joined(separator: ", ")
+        + (publicFile == nil ? "; the first signs" : ""),
       to: .standardError)
   }
 
@@ -162,7 +164,8 @@ struct CallAgentToken: TokenCommand {
 
 struct StageTokenCommand: TokenCommand {
   static let configuration = CommandConfiguration(
-    commandName: "stage", abstract: "A participant token, for the stage-strategy style.")
+    commandName: "stage-strategy", abstract: "A participant token, for the stage-strategy style.",
+    aliases: ["stage"])
 
   @OptionGroup var options: TokenOptions
 
@@ -211,14 +214,15 @@ struct StageTokenCommand: TokenCommand {
       attributes: try pairs(),
       capabilities: .init(canPublish: !noPublish, canSubscribe: !noSubscribe), issued: options.issued,
       expires: options.expires)
-    Swift.print(try token.signed(with: try options.key(for: .stage, room: room)))
+    Swift.print(try token.signed(with: try options.key(for: .stageStrategy, room: room)))
   }
 }
 
 struct MeetingToken: TokenCommand {
   static let configuration = CommandConfiguration(
-    commandName: "meeting", abstract: "A meeting and an attendee, for the meeting-session style.",
-    discussion: "Prints the two in one JSON document (JoinInfo), as the vendor's demo server answers.")
+    commandName: "meeting-session", abstract: "A meeting and an attendee, for the meeting-session style.",
+    discussion: "Prints the two in one JSON document (JoinInfo), as the vendor's demo server answers.",
+    aliases: ["meeting"])
 
   @OptionGroup var options: TokenOptions
 
@@ -245,14 +249,15 @@ struct MeetingToken: TokenCommand {
     let meeting = MeetingPass.Meeting(meetingID: room, mediaPlacement: .at(backend))
     let pass = try MeetingPass.create(
       meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
-      expires: options.expires, with: try options.key(for: .meeting, room: room))
+      expires: options.expires, with: try options.key(for: .meetingSession, room: room))
     Swift.print(try pass.joinInfoJSON)
   }
 }
 
 struct ListenerToken: TokenCommand {
   static let configuration = CommandConfiguration(
-    commandName: "listener", abstract: "A meeting's token, for the event-listener style.")
+    commandName: "event-listener", abstract: "A meeting's token, for the event-listener style.",
+    aliases: ["listener"])
 
   @OptionGroup var options: TokenOptions
 
@@ -274,7 +279,7 @@ struct ListenerToken: TokenCommand {
     let token = RoomToken(
       apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
       roles: [.rtc], issued: options.issued, expires: options.expires)
-    Swift.print(try token.signed(with: try options.key(for: .listener, room: room)))
+    Swift.print(try token.signed(with: try options.key(for: .eventListener, room: room)))
   }
 }
 

@@ -65,6 +65,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   private let composition: Composition
   private let layout: RecordingRequest.Layout
   private let people: Int
+  private let showsNames: Bool
   private let bitrate: Int
   private let patience: Duration
   private let lane: Lane
@@ -81,7 +82,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   ) {
     self.session = session
     (layout, people, bitrate) = (request.layout, request.people ?? .max, request.bitrate)
-    patience = request.patience
+    (patience, showsNames) = (request.patience, request.showsNames)
     lane = world.backend.scheduler.lane("recorder")
     self.onFailure = onFailure
     composition = Composition(
@@ -285,8 +286,9 @@ final class ComposedRoom: RoomRecording, Sendable {
       hasLarge: large != nil && ordered.count > 1)
     for (stream, place) in zip(ordered, places.all) {
       let name = stream.id.description
-      composition.change(
-        name, to: Slot(name, x: place.x, y: place.y, width: place.width, height: place.height))
+      var slot = Slot(name, x: place.x, y: place.y, width: place.width, height: place.height)
+      if showsNames { slot.label = session.participants.first { $0.id == stream.id.participant }?.name }
+      composition.change(name, to: slot)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Koine
 
@@ -22,7 +23,40 @@ struct Painter {
     if let color = slot.fill, let part = place.clipped(planes.width, planes.height) {
       blend(part, opacity: slot.opacity) { plane, _, _ in plane == 0 ? color.y : plane == 1 ? color.u : color.v }
     }
-    if let frame { draw(frame.upright(pool: pool), slot, place) }
+    guard let frame else { return }
+    let upright = frame.upright(pool: pool)
+    draw(upright, slot, place)
+    if let label = slot.label, !label.isEmpty,
+      let target = place.fitting(upright.width, upright.height, slot.aspect)?.intersection(place)
+    {
+      draw(label, in: target, opacity: slot.opacity)
+    }
+  }
+
+  /// White letters on a black strip, a fourteenth of the place's height, but legible.
+  private func draw(_ label: String, in place: Area, opacity: Double) {
+    let scale = max(1, place.height / 14 / BitmapFont.lineHeight)
+    let letters = label.folding(options: .diacriticInsensitive, locale: nil)
+      .prefix(max(0, place.width / (6 * scale) - 1))
+    let (margin, height) = (2 * scale, BitmapFont.lineHeight * scale)
+    let strip = Area(
+      x: place.x, y: (place.y + place.height - height - 2 * margin) & ~1,
+      width: letters.count * 6 * scale + 2 * margin, height: height + 2 * margin)
+    guard !letters.isEmpty, let part = strip.clipped(planes.width, planes.height) else { return }
+    blend(part, opacity: opacity) { plane, _, _ in plane == 0 ? 16 : 128 }
+    for (index, letter) in letters.enumerated() {
+      for (column, bits) in BitmapFont.columns(of: letter).enumerated() {
+        for row in 0..<BitmapFont.lineHeight where bits & (1 << UInt8(row)) != 0 {
+          let dot = Area(
+            x: strip.x + margin + (index * 6 + column) * scale, y: strip.y + margin + row * scale, width: scale,
+            height: scale)
+          guard let dot = dot.clipped(planes.width, planes.height) else { continue }
+          for y in dot.y..<dot.y + dot.height {
+            memset(planes.y + y * planes.lumaStride + dot.x, 235, dot.width)
+          }
+        }
+      }
+    }
   }
 
   private func draw(_ frame: VideoFrame, _ slot: Slot, _ place: Area) {

@@ -19,6 +19,9 @@ public struct Slot: Sendable, Hashable, Identifiable {
   public var fill: Color?
   /// 0 (clear)...1.
   public var opacity = 1.0
+  /// Drawn over the lower left corner of the video, in white on black; characters beyond ASCII lose their accents or become
+  /// question marks. Nil: none.
+  public var label: String?
   /// 0...2, of the slot's sound.
   public var gain = 1.0
 

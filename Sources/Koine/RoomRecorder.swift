@@ -21,6 +21,8 @@ public struct RecordingRequest: Sendable {
   public var bitrate = 2_100_000
   /// How many pictures are shown at a time, those first that came first; nil: all.
   public var people: Int?
+  /// Each participant's name is drawn into the lower left corner of their video, in letters of ASCII.
+  public var showsNames = false
   /// For how long it is tried to come back to a room that is out of reach, before the recording ends with an error: up to a
   /// minute. Meanwhile what was seen last is recorded on.
   public var patience = Duration.seconds(30)

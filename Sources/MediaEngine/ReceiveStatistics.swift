@@ -22,9 +22,12 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var height = 0
   /// Of the last second.
   public var framesPerSecond = 0.0
-  /// From capture to rendering, in milliseconds: the median and the 95th percentile.
+  /// From capture to rendering, in milliseconds: the median and the 95th percentile; ``latencyLimit`` stands for all that is
+  /// longer.
   public var latencyMedian = 0.0
   public var latency95 = 0.0
+  /// The end of the scale of latencies, in milliseconds.
+  public static let latencyLimit = Double(LatencyHistogram.limit)
 
   public init() {}
 }
@@ -57,23 +60,24 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
 
 /// Counts how long things took, in steps of 1 ms up to 2 s.
 struct LatencyHistogram {
-  private var counts = [Int](repeating: 0, count: 2_001)
+  static let limit = 2_000
+  private var counts = [Int](repeating: 0, count: limit + 1)
   private var total = 0
 
   mutating func add(milliseconds: Double) {
-    counts[Int(min(max(milliseconds, 0), 2_000))] += 1
+    counts[Int(min(max(milliseconds, 0), Double(Self.limit)))] += 1
     total += 1
   }
 
-  /// The value that `fraction` of all are at or below.
+  /// The value that `fraction` of all are at or below; the limit where it is longer.
   func quantile(_ fraction: Double) -> Double {
     guard total > 0 else { return 0 }
     let rank = Int((Double(total) * fraction).rounded(.up))
     var seen = 0
     for (value, count) in counts.enumerated() {
       seen += count
-      if seen >= rank { return Double(value) + 0.5 }
+      if seen >= rank { return min(Double(value) + 0.5, Double(Self.limit)) }
     }
-    return 2_000
+    return Double(Self.limit)
   }
 }

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Koine
 import KoineEmbeddedBackend
-import KoineSampleSupport
+@testable import KoineSampleSupport
 import Testing
 
 @Suite struct CallReportTests {
@@ -26,7 +26,30 @@ import Testing
     #expect(way.framesRendered > 75 && way.framesReceived >= way.framesRendered && way.packetsLost == 0)
     #expect(way.concealed < 0.1 && way.joinToFirstPicture.map { $0 > 0 && $0 < 1_000 } == true)
     #expect(witness.lastFrame(of: ana.localParticipant.id)?.width == 160)
+
+    // Figures stay after their sender has left, and add up over several stays; the name is the room's.
+    ana.leave {}
+    await world.run(for: .seconds(2))
+    let left = try #require(await world.run { await witness.report() }.first)
+    #expect(left.framesRendered >= way.framesRendered && left.sender == "Ana")
+    let again = Session(JoinRequest(room: "tea", participantID: ana.localParticipant.id, name: "Ana"), in: world)
+    try again.publish(camera: Devices.camera("pattern:160x90@30"))
+    again.join { _ in }
+    await world.run(for: .seconds(3))
+    let both = await world.run { await witness.report() }
+    #expect(both.count == 1 && both[0].framesRendered > left.framesRendered + 75)
+    #expect(both[0].joinToFirstPicture == left.joinToFirstPicture)
+
     let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     #expect(Set(object.keys) == ["seconds", "directions"])
+  }
+
+  @Test func aLatencyBeyondTheScaleIsShownAsABound() throws {
+    var row = #"{"receiver":"Ben","sender":"Ana","packets":1,"packetsLost":0,"packetsRecovered":0,"framesReceived":1,"#
+    row += #""framesRendered":1,"width":160,"height":90,"framesPerSecond":1,"freezes":0,"longestGap":0,"#
+    row += #""latencyMedian":31.5,"latency95":2000,"concealed":0,"soundBuffer":0}"#
+    let report = try JSONDecoder().decode(
+      CallReport.self, from: Data(#"{"seconds":1,"directions":[\#(row)]}"#.utf8))
+    #expect(report.table.contains(" 31.5 ") && report.table.contains(" >2000 "))
   }
 }

@@ -25,11 +25,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("call-agent --identity ''", "--identity is empty"), ("stage --room ''", "--room is empty"),
-    ("meeting --room '' --user Ana", "--room is empty"), ("listener --room ''", "--room is empty"),
-    ("stage --room r --attribute foo", "--attribute takes NAME=VALUE, not 'foo'"),
-    ("stage --room r --attribute a=1 --attribute a=2", "--attribute says 'a' twice"),
-    ("meeting --room r --user Ana --backend nonsense://", "nonsense://"), ("meeting --room r --user A", "--user"),
+    ("call-agent --identity ''", "--identity is empty"), ("stage-strategy --room ''", "--room is empty"),
+    ("meeting-session --room '' --user Ana", "--room is empty"), ("event-listener --room ''", "--room is empty"),
+    ("stage-strategy --room r --attribute foo", "--attribute takes NAME=VALUE, not 'foo'"),
+    ("stage-strategy --room r --attribute a=1 --attribute a=2", "--attribute says 'a' twice"),
+    ("meeting-session --room r --user Ana --backend nonsense://", "nonsense://"),
+    ("meeting-session --room r --user A", "--user"),
   ])
   func aTokenThatCannotBeIsRefusedByItsOwnUsage(_ words: String, _ complaint: String) async throws {
     let lines = try await said("token \(words) --keys \(keys)")
@@ -38,11 +39,12 @@ import Testing
   }
 
   @Test func whatIsWrongWithAFileOfKeysIsToldByItself() async throws {
-    #expect(try await said("token stage --room r --keys /no/keys").last == "code 66")
+    #expect(try await said("token stage-strategy --room r --keys /no/keys").last == "code 66")
     try "none".write(toFile: folder.file("none.json"), atomically: true, encoding: .utf8)
-    #expect(try await said("token stage --room r --keys \(folder.file("none.json"))").last == "code 65")
+    #expect(try await said("token stage-strategy --room r --keys \(folder.file("none.json"))").last == "code 65")
     #expect(try await said("token keys /no/keys").last == "code 73")
-    #expect(try await said("token stage --room r --attribute a=1 --attribute a=1 --keys \(keys)").last == "code 0")
+    #expect(
+      try await said("token stage-strategy --room r --attribute a=1 --attribute a=1 --keys \(keys)").last == "code 0")
   }
 
   @Test func publicKeysAreWrittenAndSignNothing() async throws {

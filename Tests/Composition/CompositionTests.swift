@@ -56,6 +56,25 @@ import Testing
     #expect(luma(try await picture(of: composition), 120, 120) == 16)
   }
 
+  @Test func aLabelIsDrawnOverTheLowerLeftCornerOfItsPicture() async throws {
+    let composition = Composition(width: 640, height: 360, in: world)
+    var slot = Slot("ana", x: 320, width: 320, height: 180)
+    slot.label = "Zoë"
+    composition.add(slot)
+    composition.pictureInput("ana")?.render(plain(90))
+    let frame = try await picture(of: composition)
+    // Letters of one dot's size: 8 rows above a margin of two.
+    let strip = (168..<180).map { y in (320..<342).map { x in luma(frame, x, y) } }
+    #expect(Set(strip.joined()) == [16, 235])
+    #expect(luma(frame, 330, 160) == 90 && luma(frame, 400, 175) == 90 && luma(frame, 10, 175) == 16)
+    func columns(_ letter: Int) -> [[UInt8]] { strip.map { Array($0[(2 + 6 * letter)..<(7 + 6 * letter)]) } }
+    #expect(columns(0).flatMap { $0 }.contains(235) && columns(0) != columns(1))
+    slot.label = "Zoe"
+    composition.change("ana", to: slot)
+    let plain = try await picture(of: composition)
+    #expect((320..<342).allSatisfy { x in (168..<180).allSatisfy { luma(plain, x, $0) == luma(frame, x, $0) } })
+  }
+
   @Test func picturesFitFillOrStretch() async throws {
     let composition = Composition(width: 200, height: 200, in: world)
     var slot = Slot("a", width: 200, height: 200)

@@ -24,13 +24,19 @@ final class StageRun: @unchecked Sendable {
     session = Session(
       JoinRequest(
         room: token.stage, credential: token.text, participantID: token.participantID,
-        name: token.userID.isEmpty ? token.participantID : token.userID,
+        name: Self.name(of: token),
         externalUserID: token.userID.isEmpty ? nil : token.userID, attributes: token.attributes),
       in: stage.world, options: SessionOptions(subscribesToEverything: false))
     local = IVSParticipantInfo(
       id: token.participantID, userId: token.userID, attributes: token.attributes, isLocal: true,
       capabilities: token.mayPublish ? .publish : [])
     settling = stage.world.backend.scheduler.lane("stage")
+  }
+
+  /// The name that apps of other styles show. Stages have none: the vendor's samples put it into the attribute `username`.
+  private static func name(of token: ParticipantToken) -> String {
+    let candidates = [token.attributes["username"], token.attributes["name"], token.userID]
+    return candidates.compactMap { $0 }.first { !$0.isEmpty } ?? token.participantID
   }
 
   deinit { publication.detachAll() }
