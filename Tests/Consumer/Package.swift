@@ -26,6 +26,6 @@ let package = Package(
       path: "TeaTime", exclude: ["Info.plist", "Assets.xcassets", "AppDelegate.swift"], swiftSettings: settings),
     .testTarget(
       name: "TeaTimeTests", dependencies: ["TeaTime", .product(name: "KoineTesting", package: "koine")],
-      path: "TeaTimeTests"),
+      path: "TeaTimeTests", swiftSettings: settings),
   ]
 )

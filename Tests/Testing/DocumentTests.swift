@@ -12,6 +12,18 @@ import Testing
     #expect(text.contains("```swift\n\(test)```"))
   }
 
+  /// The first hour's app and its first test are those of the package that Scripts/check-consumer builds.
+  @Test func theFirstHourShowsTheConsumerPackage() throws {
+    let consumer = root.appendingPathComponent("Tests/Consumer")
+    let page = try String(contentsOf: root.appendingPathComponent("Docs/first-hour.md"), encoding: .utf8)
+    let app = try String(contentsOf: consumer.appendingPathComponent("TeaTime/StageScreen.swift"), encoding: .utf8)
+    #expect(page.contains("```swift\n\(app)```"))
+    let tests = try String(
+      contentsOf: consumer.appendingPathComponent("TeaTimeTests/StageScreenTests.swift"), encoding: .utf8)
+    let end = try #require(tests.range(of: "\n\n  /// "))
+    #expect(page.contains("```swift\n\(tests[..<end.lowerBound])\n}\n```"))
+  }
+
   /// What the recipes install is the same, and Scripts/setup knows it.
   @Test func theRecipesInstallTheSamePackages() throws {
     func packages(_ path: String) throws -> Set<String> {
