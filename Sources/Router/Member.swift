@@ -43,8 +43,6 @@ final class Member {
   var owesAttributes = false
   /// The path's estimate in bit/s.
   var bitrate: Int?
-  /// 0...1, as the sender of the way out finds it.
-  var lossOnWayOut = 0.0
   var meter = PathMeter()
   var quality = PathQualities()
   /// From this participant's clock to ours, as its sender reports show.

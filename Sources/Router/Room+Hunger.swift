@@ -55,13 +55,15 @@ extension Room {
   /// - Parameters:
   ///   - pictures: by priority; those that rest are taken out.
   ///   - room: what the path carries, in bit/s.
+  ///   - isSilent: the receiver sends no feedback. An outage pauses no video, because after it the path is as before.
   /// - Returns: what those that rest would take at the least, in bit/s.
-  func letRest(_ pictures: inout [Forwarder], room: Double, at now: Tick) -> Double {
+  func letRest(_ pictures: inout [Forwarder], room: Double, isSilent: Bool, at now: Tick) -> Double {
     var room = room
     var last: (forwarder: Forwarder, least: Double)?
     for forwarder in pictures {
       let least = forwarder.track.track.muted ? 0 : self.least(of: forwarder, at: now)
-      let isDue = forwarder.hunger.note(room, hasRoom: forwarder.hunger.need(least) <= room, at: now)
+      let hasRoom = forwarder.hunger.need(least) <= room || isSilent && !forwarder.hunger.isStarved
+      let isDue = forwarder.hunger.note(room, hasRoom: hasRoom, at: now)
       if isDue, forwarder.hunger.isStarved { goOn(forwarder) } else if isDue { last = (forwarder, least) }
       if !forwarder.hunger.isStarved { room -= least }
     }

@@ -78,7 +78,7 @@ extension Room {
     }
     rest -= voices
     pictures.sort { $0.preference.priority > $1.preference.priority }  // stable
-    wishes += letRest(&pictures, room: rest, at: now)
+    wishes += letRest(&pictures, room: rest, isSilent: member.seat.peer.isSilent, at: now)
     var next = pictures[...]
     while let priority = next.first?.preference.priority {
       let equals = next.prefix { $0.preference.priority == priority }

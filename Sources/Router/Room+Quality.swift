@@ -64,8 +64,8 @@ struct PathMeter {
   /// - Parameters: since the stay began.
   mutating func count(packets: Int, lost: Int) {
     let (came, missed) = (max(packets - self.packets, 0), max(lost - self.lost, 0))
+    guard came + missed > 20 else { return }  // too few to say anything: they are counted with the next
     (self.packets, self.lost) = (packets, lost)
-    guard came + missed > 20 else { return }  // too few to say anything
     loss = Double(missed) / Double(came + missed)
   }
 }
@@ -87,7 +87,7 @@ extension Member {
     let new = PathQualities(
       sending: PathQuality(loss: meter.loss, roundTrip: figures.roundTrip, jitter: jitter),
       receiving: PathQuality(
-        loss: lossOnWayOut, roundTrip: figures.roundTrip,
+        loss: seat.peer.outgoingLoss, roundTrip: figures.roundTrip,
         jitter: figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }))
     defer { quality = new }
     return new != quality

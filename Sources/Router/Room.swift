@@ -293,8 +293,7 @@ final class Room {
         if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
           keyFrameRequested(by: forwarder, at: now)
         }
-      case .estimate(_, let loss):
-        member.lossOnWayOut = loss
+      case .estimate:
         estimated(member.seat.peer.capacity, for: member, at: now)
       case .mediaHold(let hold): apply(hold, to: member, at: now)
       case .frame: break  // the router asks for packets only

@@ -161,6 +161,12 @@ public final class Person: Sendable {
     eyes.sees(name, newerThan: time ?? room.now - .seconds(1))
   }
 
+  /// Whether video of the screen that the participant of this name shares has reached this person, captured after `time`, or
+  /// within the last second. It needs no stamp: an app may share frames of its own.
+  public func seesScreen(of name: String, newerThan time: Tick? = nil) -> Bool {
+    eyes.seesScreen(of: name, newerThan: time ?? room.now - .seconds(1))
+  }
+
   /// The size of the newest picture of somebody that has reached them.
   public func size(of name: String) -> (width: Int, height: Int)? { eyes.size(of: name) }
   public func hears(_ name: String) -> Bool {
@@ -194,6 +200,7 @@ final class Outcome: Sendable {
 private final class Eyes: Sendable {
   private let people: People
   private let cameras = Lock<[Koine.Stream.ID: Camera]>([:])
+  private let screens = Lock<[Koine.Stream.ID: (owner: String, newest: Camera)]>([:])
 
   init(people: People) { self.people = people }
 
@@ -205,13 +212,24 @@ private final class Eyes: Sendable {
         let camera = Camera()
         cameras.withLock { $0[stream.id] = camera }
         session.attach(camera as any VideoSink, to: stream.id)
-      case .streamRemoved(let stream, _): cameras.withLock { $0[stream.id] = nil }
+      case .streamAdded(let stream, let owner) where !owner.isLocal && stream.kind == .screen:
+        let newest = Camera()
+        screens.withLock { $0[stream.id] = (owner.name, newest) }
+        session.attach(newest as any VideoSink, to: stream.id)
+      case .streamRemoved(let stream, _):
+        cameras.withLock { $0[stream.id] = nil }
+        screens.withLock { $0[stream.id] = nil }
       default: break
       }
     }
   }
 
   func sees(_ name: String, newerThan time: Tick) -> Bool { newest(of: name).map { $0.captured > time } ?? false }
+
+  func seesScreen(of name: String, newerThan time: Tick) -> Bool {
+    let newest = screens.withLock { screens in screens.values.filter { $0.owner == name }.map(\.newest) }
+    return newest.contains { $0.captured.map { $0 > time } ?? false }
+  }
 
   func size(of name: String) -> (width: Int, height: Int)? { newest(of: name).map { ($0.width, $0.height) } }
 
@@ -225,6 +243,8 @@ private final class Eyes: Sendable {
     private let newest = Lock((frame: VideoFrame?.none, stamp: Stamp?.none))
 
     func render(_ frame: VideoFrame) { newest.withLock { $0 = (frame, nil) } }
+
+    var captured: Tick? { newest.withLock { $0.frame?.captured } }
 
     func read() -> (stamp: Stamp, width: Int, height: Int)? {
       newest.withLock { newest in

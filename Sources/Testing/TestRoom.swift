@@ -119,8 +119,8 @@ public final class TestRoom: Sendable {
 
   // MARK: Worlds
 
-  /// Where the app of the person of this name lives: with a camera that shows their stamp, a microphone that gives their
-  /// tone, and a loudspeaker that `speaker` listens at. Entry objects that are given a credential find it by themselves.
+  /// Where the app of the person of this name lives: with a front camera (320×180), a back camera (320×240) and a screen
+  /// (640×360) that show their stamp, a microphone that gives their tone, and a loudspeaker that `speaker` listens at. Entry objects that are given a credential find it by themselves.
   public func world(of name: String) -> World { world(ofParticipant: people.entry(named: name).id) }
 
   private func world(ofParticipant id: String) -> World {
@@ -132,7 +132,10 @@ public final class TestRoom: Sendable {
           camera: TestDevices.guarded(.camera, room: number, person: person.id, camera(for: person, .stamp)),
           microphone: TestDevices.guarded(
             .microphone, room: number, person: person.id, microphone(for: person, .tone)),
-          loudspeaker: TestDevices.loudspeaker(room: number, person: person.id)),
+          backCamera: TestDevices.guarded(
+            .camera, room: number, person: person.id, camera(for: person, .stamp(width: 320, height: 240))),
+          loudspeaker: TestDevices.loudspeaker(room: number, person: person.id),
+          screen: camera(for: person, .stamp(width: 640, height: 360))),
         stamps: stamps, effort: .least, journal: journal)
       // As on a telephone, what happens is posted whether or not the app has asked for anything before.
       _ = UIApplication.of(world.machine)

@@ -9,6 +9,12 @@ extension Peer {
   /// What the path out carries, in bit/s. What should be sent now, as `PeerEvent.estimate` tells, may be less for a moment.
   package var capacity: Int { estimator.capacity }
 
+  /// The loss of packets to the other end, 0...1, smoothed over about a second of a stream.
+  package var outgoingLoss: Double { estimator.loss }
+
+  /// No feedback comes: the path may be gone, and its capacity is not known.
+  package var isSilent: Bool { estimator.isSilent }
+
   /// There would be so much to send, in bit/s. Said again and again, as long as it is so: where nothing goes out, because the
   /// path is too narrow for it, no report comes that would let the path be measured anew.
   /// - Returns: whether there is something to be polled.

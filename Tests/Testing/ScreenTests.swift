@@ -1,3 +1,4 @@
+import AmazonIVSBroadcast
 import Foundation
 import KoineTesting
 import Testing
@@ -128,5 +129,21 @@ import Testing
     let two = try await room.join("Participant Two")
     await room.until { one.sees("Participant Two") && two.sees("Participant One") && one.hears("Participant Two") }
     #expect(!one.sees("Participant One"))
+  }
+}
+
+/// The stage's previews draw by their own aspect mode.
+@MainActor @Suite struct PreviewScreenTests {
+  @Test(arguments: [IVSBroadcastConfiguration.AspectMode.none, .fit, .fill])
+  func aStagesPreviewIsSeenInTilesOfAllShapes(_ mode: IVSBroadcastConfiguration.AspectMode) async throws {
+    let room = try await TestRoom()
+    let view = try room.enter(as: "Ana") {
+      let cameras = IVSDeviceDiscovery().listLocalDevices().compactMap { $0 as? any IVSCamera }
+      return try #require(cameras.first).previewView(with: mode)
+    }
+    for (width, height) in [(320, 180), (320, 320), (180, 320), (362, 224)] {
+      view.frame = CGRect(x: 0, y: 0, width: width, height: height)
+      await room.until("seen in \(width)x\(height)") { room.screen(view).names == ["Ana"] }
+    }
   }
 }

@@ -27,16 +27,23 @@ public final class IVSImagePreviewView: VideoView {
   /// On by default for the front camera.
   nonisolated public func setMirrored(_ mirrored: Bool) { self.mirrored.withLock { $0 = mirrored } }
 
-  public override func draw(into canvas: inout Canvas, area: CGRect) {
-    guard let frame = lastFrame else { return }
-    let isMirrored = mirrored.withLock { $0 }
-    let upright = isMirrored ? frame.upright(pool: Self.pool).mirrored(pool: Self.pool) : frame
-    let mode: UIView.ContentMode =
+  /// Follows the aspect mode that the preview was made with. A value set here has no effect, as with the vendor's view, which
+  /// draws into a layer of its own.
+  public override var contentMode: UIView.ContentMode {
+    get {
       switch aspectMode {
       case .none: .scaleToFill
       case .fit: .scaleAspectFit
       case .fill: .scaleAspectFill
       }
-    canvas.draw(upright, in: area, mode: mode)
+    }
+    set {}
+  }
+
+  public override func draw(into canvas: inout Canvas, area: CGRect) {
+    guard let frame = lastFrame else { return }
+    let isMirrored = mirrored.withLock { $0 }
+    let upright = isMirrored ? frame.upright(pool: Self.pool).mirrored(pool: Self.pool) : frame
+    canvas.draw(upright, in: area, mode: contentMode)
   }
 }

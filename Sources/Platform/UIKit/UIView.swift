@@ -10,12 +10,12 @@ open class UIResponder: NSObject {
 open class UIView: UIResponder {
   public enum ContentMode: Int, Sendable { case scaleToFill, scaleAspectFit, scaleAspectFill }
 
-  public var frame: CGRect
+  open var frame: CGRect
   public var isHidden = false
   /// 0...1; below one half nothing is drawn, there is no blending.
   public var alpha: CGFloat = 1
   public var backgroundColor: UIColor?
-  public var contentMode = ContentMode.scaleToFill
+  open var contentMode = ContentMode.scaleToFill
   public var tag = 0
   public private(set) var subviews: [UIView] = []
   public private(set) weak var superview: UIView?

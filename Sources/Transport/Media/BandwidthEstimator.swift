@@ -99,6 +99,9 @@ struct BandwidthEstimator {
 
   private func limited(_ rate: Double) -> Double { min(max(rate, Double(limits.minimum)), 1e12) }
 
+  /// The other end has said nothing for so long that the estimate tells of an outage, not of the path.
+  var isSilent: Bool { silence != nil }
+
   /// 0...1, smoothed over about a second.
   var loss: Double { lossCeiling.loss }
 
@@ -135,6 +138,8 @@ struct BandwidthEstimator {
     silentSince = nil
     guard let (before, _) = silence else { return }
     silence = nil
+    // Packets of an outage are no sign of congestion: counted as lost, they would hold video back for many seconds.
+    sent.skipJudgement()
     // What it carried may have been what it cannot any more: half of that, and the rest is found out.
     delayEstimate = max(delayEstimate, before / 2)
     lastIncrease = now

@@ -1,3 +1,4 @@
+import Glibc
 import KoineBase
 
 /// What loss allows (gcc-02, section 6): above 10 % less, below 2 % soon more, between them slowly more.
@@ -61,7 +62,9 @@ struct LossCeiling {
     since = start
     guard now - start > Self.interval, window.total >= Self.fewest else { return }
     let window = window
-    loss += (window.fraction - loss) * (window.fraction > loss ? 0.5 : 0.3)
+    // By time: a stream of few packets has longer windows.
+    let kept = window.fraction > loss ? 0.5 : 0.7
+    loss = window.fraction + (loss - window.fraction) * pow(kept, (now - start).inSeconds / Self.interval.inSeconds)
     (self.window, since) = (Count(), now)
     if loss < ownLoss { ownLoss = max(loss, ownLoss - 0.02) }
     let excess = loss - ownLoss

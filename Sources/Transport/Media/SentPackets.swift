@@ -61,6 +61,9 @@ struct SentPackets {
     }
   }
 
+  /// Says nothing of the packets so far that have not been judged.
+  mutating func skipJudgement() { settled = next }
+
   private func index(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (slots.count - 1) }
 
   private mutating func grow() {
