@@ -41,6 +41,12 @@ let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket
 /// The settings that apps of the vendors are written with.
 let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
+func referenceApp(_ module: String, in folder: String, over vendor: [Target.Dependency]) -> Target {
+  .target(
+    name: module, dependencies: vendor + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/" + folder,
+    swiftSettings: asAppsAre)
+}
+
 let package = Package(
   name: "koine",
   products: [
@@ -249,6 +255,12 @@ let package = Package(
       ],
       path: "Samples/koine-stage-strategy", swiftSettings: settings),
 
+    // One complete app of each style, as its vendor's guides have apps: nothing of Koine's is imported. No products.
+    referenceApp("CallAgentApp", in: "call-agent", over: ["AzureCommunicationCalling", "AzureCommunicationCommon"]),
+    referenceApp("StageStrategyApp", in: "stage-strategy", over: ["AmazonIVSBroadcast"]),
+    referenceApp("MeetingSessionApp", in: "meeting-session", over: ["AmazonChimeSDK"]),
+    referenceApp("EventListenerApp", in: "event-listener", over: ["VideoSDKRTC", "WebRTC"]),
+
     room("ConformanceKit"),
 
     // Floor 10
@@ -377,6 +389,13 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
+      ], compiled: asAppsAre),
+    tests(
+      "ReferenceApps",
+      of: [
+        "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
+        "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
+        "WebRTC",
       ], compiled: asAppsAre),
     tests(
       "FieldKit",

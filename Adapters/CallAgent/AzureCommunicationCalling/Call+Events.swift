@@ -13,6 +13,7 @@ extension Call {
     case .participantLeft(let participant, let reason): left(participant, reason)
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
       if owner.isLocal {
+        if stream.kind.isVideo { videoStarted(stream, nil) }
         if stream.kind == .microphone, stream.isMuted { mutedByRoom() }
       } else {
         update(stream, of: owner, isThere: true)
@@ -25,8 +26,9 @@ extension Call {
         if let level = levels[remote.id] { remote.setSpeaking(level > Self.speechLevel) }
       }
     case .messageReceived(let message): heard(message)
+    case .publishFailed(let stream, let error): if stream.kind.isVideo { videoStarted(stream, error) }
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
-      .streamPublished, .publishFailed, .entryRequested, .entryRequestEnded:
+      .streamPublished, .entryRequested, .entryRequestEnded:
       break  // for features, or not in this style's vocabulary
     }
     if state != .disconnected { for feature in features { feature.handle(event) } }

@@ -27,28 +27,59 @@ extension Call {
         completionHandler,
         CallingCommunicationErrors.invalidVideoStreamCombination.error("such a stream is sent already"))
     }
-    func refuse(_ failure: any Error) {
-      answer(completionHandler, CallingCommunicationErrors.noVideoPermission.error("\(failure)"))
-    }
-    if let failure = stream.failure { return refuse(failure) }  // before anybody is told of a picture
+    func refuse(_ failure: any Error) { answer(completionHandler, cameraError("\(failure)")) }
+    // In a call the camera is tried at once, perhaps again; before it, an earlier failure is all that is known.
+    let isInCall = !isGated && session.state == .connected
+    if !isInCall, let failure = stream.failure { return refuse(failure) }
     do throws(SessionError) {
       let published = try session.publish(
         camera: stream.makeSource(in: session.world), as: stream.kind, options: publishOptions(of: stream))
-      if let failure = stream.failure {
+      if !isInCall, let failure = stream.failure {
         published.unpublish()
         return refuse(failure)
       }
-      current.withLock { $0.videos.append((stream, published)) }
+      let handler = Handler(completionHandler)
+      let finish: @Sendable (NSError?) -> Void = { [self] error in
+        if let error {
+          current.withLock { $0.videos.removeAll { $0.stream === stream } }
+          return handler(error)
+        }
+        stream.change(to: .started)
+        if isGated { gate.pass { [weak self] in self?.started(stream) } } else { started(stream) }
+        handler(nil)
+      }
+      current.withLock { current in
+        current.videos.append((stream, published))
+        if isInCall { current.startingVideos[published.id.track] = finish }
+      }
+      delivery.deliver { [self] in
+        guard isInCall else { return finish(nil) }
+        // From another thread: the event may have come before its handler was there.
+        let stream = session.localParticipant.streams.first { $0.id.track == published.id.track }
+        if let stream { videoStarted(stream, nil) }
+      }
     } catch {
       return answer(completionHandler, NSError(error))
     }
-    let handler = Handler(completionHandler)
-    delivery.deliver { [self] in
-      stream.change(to: .started)
-      if isGated { gate.pass { [weak self] in self?.started(stream) } } else { started(stream) }
-      handler(nil)
-    }
   }
+
+  /// On the delivery queue: an own video has started, or could not.
+  func videoStarted(_ stream: Koine.Stream, _ error: SessionError?) {
+    let (finish, sent) = current.withLock { current in
+      (
+        current.startingVideos.removeValue(forKey: stream.id.track),
+        current.videos.first { $0.published.id.track == stream.id.track }?.stream
+      )
+    }
+    let failure = error.map { cameraError($0.message) }
+    if let finish { return finish(failure) }
+    guard failure != nil, let sent else { return }
+    current.withLock { $0.videos.removeAll { $0.stream === sent } }
+    stopped(sent)
+  }
+
+  /// The only code for a camera that does not start, whatever the reason.
+  private func cameraError(_ text: String) -> NSError { CallingCommunicationErrors.noVideoPermission.error(text) }
 
   /// On the delivery queue.
   private func started(_ stream: OutgoingVideoStream) {
@@ -105,10 +136,16 @@ extension Call {
 
   /// On the delivery queue: the call is over.
   func silence() {
+    var starting: [@Sendable (NSError?) -> Void] = []
     let streams = current.withLock { current in
       (current.videos, current.microphone, current.keypad) = ([], nil, nil)
+      starting = Array(current.startingVideos.values)
+      current.startingVideos = [:]
       return current.outgoingVideoStreams
     }
+    let over = NSError(
+      domain: CallingCommunicationErrors.domain, code: 0, userInfo: [NSLocalizedDescriptionKey: "the call is over"])
+    for finish in starting { finish(over) }
     for stream in streams { stopped(stream) }
   }
 

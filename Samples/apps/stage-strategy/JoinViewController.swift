@@ -1,0 +1,50 @@
+import Combine
+import UIKit
+
+/// The first screen: a token, and the reason for the end of the last call. A call covers it.
+final class JoinViewController: UIViewController {
+  /// The text that the user has pasted.
+  var tokenText = ""
+  let messageLabel = UILabel()
+  let hintLabel = UILabel()
+  let callScreen: CallViewController
+
+  private let model: StageModel
+  private var subscription: AnyCancellable?
+
+  init(model: StageModel = StageModel()) {
+    self.model = model
+    callScreen = CallViewController(model: model)
+    super.init(nibName: nil, bundle: nil)
+  }
+
+  @available(*, unavailable)
+  required init?(coder: NSCoder) {
+    fatalError("made in code")
+  }
+
+  override func viewDidLoad() {
+    super.viewDidLoad()
+    view.frame = CGRect(x: 0, y: 0, width: 800, height: 640)
+    messageLabel.frame = CGRect(x: 8, y: 40, width: 784, height: 16)
+    hintLabel.frame = CGRect(x: 8, y: 64, width: 784, height: 16)
+    for subview: UIView in [messageLabel, hintLabel, callScreen.view] { view.addSubview(subview) }
+    subscription = model.objectWillChange.receive(on: DispatchQueue.main).sink { [weak self] in self?.render() }
+    render()
+    model.requestAccess()
+  }
+
+  func joinTapped() {
+    model.join(token: tokenText.trimmingCharacters(in: .whitespacesAndNewlines))
+  }
+
+  func rejoinTapped() { model.rejoin() }
+
+  var isInCall: Bool { model.phase.isInCall }
+
+  private func render() {
+    messageLabel.text = model.phase.text
+    hintLabel.text = model.notice
+    callScreen.view.isHidden = !isInCall
+  }
+}

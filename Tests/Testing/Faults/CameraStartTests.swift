@@ -1,0 +1,43 @@
+import AzureCommunicationCalling
+import Foundation
+import KoineTesting
+import Testing
+
+/// `startVideo` of a camera that cannot start fails, with a preview and without.
+@MainActor @Suite struct CameraStartTests {
+  @Test(arguments: [false, true]) func aCameraThatCannotStartIsAnErrorOfStartVideo(isBusy: Bool) async throws {
+    let room = try await TestRoom()
+    let bea = try await room.join("Bea")
+    let credential = try room.credential(.callAgent, for: "Ana")
+    let (call, stream) = try await room.run {
+      try await room.enter(as: "Ana") {
+        let client = CallClient()
+        let agent = try await client.createCallAgent(
+          userCredential: CommunicationTokenCredential(token: credential.token), options: CallAgentOptions())
+        let manager = try await client.getDeviceManager()
+        let call = try await agent.join(with: RoomCallLocator(roomId: credential.roomID), joinCallOptions: nil)
+        let camera = try #require(manager.cameras.first)
+        return (Kept(call, agent, client), Kept(LocalVideoStream(camera: camera), agent, client))
+      }
+    }
+    await room.until("Ana is in the call") { call.value.state == .connected && bea.others.count == 1 }
+    if isBusy { room.occupy(.camera, of: "Ana") } else { room.machine(of: "Ana").setPermission(.denied, .camera) }
+    let refused = await #expect(throws: (any Error).self) {
+      try await room.run { try await call.value.startVideo(stream: stream.value) }
+    }
+    #expect((refused as? NSError)?.code == CallingCommunicationErrors.noVideoPermission.rawValue)
+    #expect(stream.value.state == .available && call.value.outgoingVideoStreams.isEmpty)
+
+    if isBusy { room.release(.camera, of: "Ana") } else { room.machine(of: "Ana").setPermission(.granted, .camera) }
+    try await room.run { try await call.value.startVideo(stream: stream.value) }
+    #expect(stream.value.state == .started && call.value.outgoingVideoStreams.count == 1)
+    await room.until("Bea sees Ana") { bea.sees("Ana") }
+  }
+}
+
+/// The SDK's objects, which the test's one thread uses.
+private struct Kept<Value>: @unchecked Sendable {
+  let value: Value
+  private let owners: [AnyObject]
+  init(_ value: Value, _ owners: AnyObject...) { (self.value, self.owners) = (value, owners) }
+}
