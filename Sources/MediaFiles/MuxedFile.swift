@@ -102,7 +102,11 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     defer { av_dict_free(&options) }
     for (name, value) in settings { av_dict_set(&options, name, value, 0) }
     if status >= 0 { status = avformat_write_header(context, &options) }
-    if status < 0 { fail(status) }
+    if status < 0 { return fail(status) }
+    if container == .webM, pictures != nil {
+      avio_flush(context.pointee.pb)
+      settleHead()
+    }
   }
 
   /// What is written to.
@@ -128,8 +132,10 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
     parameters.pointee.codec_id = pictures.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
     parameters.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-    parameters.pointee.width = Int32(pictures.width)
-    parameters.pointee.height = Int32(pictures.height)
+    // FFmpeg writes numbers below 256 in one byte: then there would be no place for a larger size in the head.
+    let least = container == .webM ? 256 : 0
+    parameters.pointee.width = Int32(max(pictures.width, least))
+    parameters.pointee.height = Int32(max(pictures.height, least))
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     return stream.pointee.index
   }
@@ -248,7 +254,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       let ending = problem == nil ? av_write_trailer(context) : 0
       let closing = free(context)
       if min(ending, closing) < 0 { fail(ending < 0 ? ending : closing) }
-      if problem == nil, container == .webM, isReserved || largest != pictures { settleHead() }
+      // The muxer has written its own head again.
+      if problem == nil, container == .webM, isReserved || pictures != nil { settleHead() }
       if let place { problem = place.end(problem, isPlayable: isReadable) }
     }
     return problem.map { .failure($0) } ?? .success(())

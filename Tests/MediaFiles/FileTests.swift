@@ -438,6 +438,10 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(Set(sizes).contains("320,180") && sizes.last { $0.contains(",") } == "640,360")
     let lines = try await folder.probe("call.webm", "stream=codec_name,width,height")
     #expect(lines.contains("vp8,640,360"))
+    // A size of one byte, as it is while nothing larger has come.
+    let other = try Folder()
+    try await record(other, camera: true, spec: "pattern:160x90@30")
+    #expect(try await other.probe("call.webm", "stream=codec_name,width,height").contains("vp8,160,90"))
   }
 
   @Test func soundWithoutPicturesIsRecordedToo() async throws {
