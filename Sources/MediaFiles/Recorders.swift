@@ -34,7 +34,7 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     }
   }
 
-  /// Reads what has been written, `count` bytes at a time from `offset` on, until `use` returns false or the file ends.
+  /// Reads the file's content, `count` bytes at a time from `offset` on, until `use` returns false or the file ends.
   func read(_ count: Int, from offset: Int, every stride: Int, use: ([UInt8]) -> Bool) {
     guard let handle else { return }
     fflush(handle)
@@ -252,7 +252,7 @@ public final class WAVRecorder: AudioSink, Sendable {
 }
 
 /// Writes the pictures it is given as YUV4MPEG2. All have the size of the largest: when a larger one comes, which happens in
-/// the first seconds of a call, what has been written is scaled to it.
+/// the first seconds of a call, the file so far is scaled to it.
 ///
 /// With a timeline the file begins and ends with it and has as many pictures a second as it says: each is repeated until
 /// the next one comes, and the first one is preceded by black. Without one each picture is written once, in order.

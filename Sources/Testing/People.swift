@@ -17,7 +17,7 @@ final class People: Sendable {
     /// Sessions of participants who have not left, by participant: tests need not keep a `Person`.
     var stays: [Participant.ID: Stay] = [:]
     var endpoints: [String: Endpoint] = [:]
-    /// Persons whose apps were let in by a credential, and persons as whom the room was entered: ids.
+    /// Ids of persons with an app that a credential admitted, and of persons that the room was entered as.
     var apps: Set<String> = []
     var entered: Set<String> = []
     var objectsWithoutContext = 0
@@ -105,7 +105,7 @@ final class People: Sendable {
   func noteEntry(of id: String) { state.withLock { _ = $0.entered.insert(id) } }
   func noteObjectWithoutContext() { state.withLock { $0.objectsWithoutContext += 1 } }
 
-  /// Names of persons whose apps have objects of the process instead of the room's.
+  /// Names of persons with apps that have objects of the process instead of the room's.
   var namesWithObjectsOfProcess: [String] {
     state.withLock { state in
       guard state.objectsWithoutContext > 0 else { return [] }

@@ -4,7 +4,7 @@ import Koine
 import Testing
 import XCTest
 
-/// Lets objects that an app makes belong to the room and the person whose context makes them.
+/// Makes objects of an app belong to the room and the person of the context that makes them.
 ///
 /// `enter(as:)` and callbacks of an SDK set `World.current`, a task-local value: tasks inherit it, closures on dispatch queues
 /// do not by themselves. Here they do. An object made in no context is reported, never given to some room by guess.

@@ -18,7 +18,7 @@ extension TestRoom {
     for id in ids(of: name) { backend.setNetwork(spec, of: id) }
   }
 
-  /// Takes a person's network away for a time, or everybody's: nothing they send arrives, nothing reaches them. A later cut
+  /// Takes the network of one person, or of all, away for a time: nothing they send arrives, nothing reaches them. A later cut
   /// replaces an earlier one.
   ///
   /// The app's SDK reports the loss after 15 to 16 s without a packet, and gives up after 75 s; a shorter cut only freezes
@@ -28,7 +28,7 @@ extension TestRoom {
     for id in ids(of: name) { backend.cutNetwork(of: id, for: duration) }
   }
 
-  /// Ends a cut of a person's network, or of everybody's.
+  /// Ends a cut of one person's network, or of all networks.
   public func restoreNetwork(of name: String? = nil) { cutNetwork(of: name, for: .zero) }
 
   /// A person's machine goes from one network to another, as from a house's to the telephone's.

@@ -47,11 +47,17 @@ struct ConformanceTests {
   @Test func theSameSeedGivesTheSameTrace() async {
     var suite = Suite(styles: ["call-agent", "meeting-session"], grounds: [.virtual()], seed: 11)
     suite.scenarios.removeAll { !["join.four", "speak.in-turn", "share.late"].contains($0.id) }
-    let (first, second) = (await suite.run(), await suite.run())
-    let different = zip(first.outcomes, second.outcomes).lazy
-      .flatMap { zip($0.traces.joined(), $1.traces.joined()) }.first { $0 != $1 }
-    #expect(different == nil, "\(different.map { "\($0.0), then \($0.1)" } ?? "")")
-    #expect(first == second && first.failures.isEmpty)
+    let mixed = suite.cases.filter { $0.first != $0.second }
+    let first = await suite.run(mixed)
+    #expect(first.failures.isEmpty && !first.outcomes.isEmpty)
+    // While other tests keep the main queue and the machine busy.
+    for run in 2...20 {
+      let again = await suite.run(mixed)
+      let different = zip(first.outcomes, again.outcomes).lazy
+        .flatMap { zip($0.traces.joined(), $1.traces.joined()) }.first { $0 != $1 }
+      #expect(different == nil, "run \(run): \(different.map { "\($0.0), then \($0.1)" } ?? "")")
+      #expect(first == again)
+    }
   }
 
   @Test func onALossyLink() async throws {

@@ -3,7 +3,7 @@ import AmazonIVSBroadcast
 import Combine
 import UIKit
 
-/// Shows everybody who is on the stage, and oneself.
+/// Shows all participants on the stage, the local one among them.
 @MainActor
 final class StageScreen: UIViewController {
   let roster = Roster()
