@@ -1,6 +1,6 @@
 import KoineJSONCodec
 public import KoineBase
-public import KoinePorting
+import KoinePorting
 
 /// What `koine check` prints.
 public struct CheckReport: Sendable {

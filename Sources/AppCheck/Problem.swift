@@ -1,5 +1,5 @@
 public import KoineBase
-public import KoinePorting
+import KoinePorting
 
 /// Something of an app that cannot work here.
 public struct Problem: Hashable, Sendable {
