@@ -1,5 +1,4 @@
 public import KoineBase
-import KoinePorting
 
 /// Something of an app that cannot work here.
 public struct Problem: Hashable, Sendable {
