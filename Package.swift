@@ -102,7 +102,7 @@ let package = Package(
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     library("Malloc", apt: "libc6-dev"),
-    // Compiled, because it stands before functions of libdispatch.
+    // Compiled: its functions interpose those of libdispatch.
     .target(name: "CKoineDispatchContext", path: "Sources/CLibraries/CDispatchContext"),
     // Compiled, because it has something to say to the library before anybody else does.
     .target(
@@ -395,7 +395,7 @@ let package = Package(
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
-        "WebRTC",
+        "WebRTC", "UIKit", "Combine",
       ], compiled: asAppsAre),
     tests(
       "FieldKit",

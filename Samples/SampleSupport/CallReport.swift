@@ -25,7 +25,8 @@ public struct DirectionReport: Sendable, Codable {
   /// Why the camera's picture rests now, if it does: `Tile.Pause`.
   public var pause: String?
 
-  /// Figures of the same direction before a restart or another stream, together with those since.
+  /// This stream's figures and those of earlier streams of the same direction: counters are added; of the others the newest
+  /// stands, of video and of audio each.
   func added(to earlier: DirectionReport?) -> DirectionReport {
     guard let earlier else { return self }
     var sum = self
@@ -36,9 +37,11 @@ public struct DirectionReport: Sendable, Codable {
     sum.framesRendered += earlier.framesRendered
     sum.freezes += earlier.freezes
     sum.longestGap = max(longestGap, earlier.longestGap)
-    if width == 0 { (sum.width, sum.height) = (earlier.width, earlier.height) }
-    if framesReceived == 0 { (sum.latencyMedian, sum.latency95) = (earlier.latencyMedian, earlier.latency95) }
-    sum.joinToFirstPicture = earlier.joinToFirstPicture ?? joinToFirstPicture
+    if framesReceived == 0 {
+      (sum.width, sum.height, sum.framesPerSecond) = (earlier.width, earlier.height, earlier.framesPerSecond)
+      (sum.latencyMedian, sum.latency95) = (earlier.latencyMedian, earlier.latency95)
+    }
+    if soundBuffer == 0 { (sum.concealed, sum.soundBuffer) = (earlier.concealed, earlier.soundBuffer) }
     return sum
   }
 

@@ -32,6 +32,10 @@ struct KeyReader {
   private let canSay: Bool
   private var line: [UInt8] = []
   private var isTyping = false
+  /// Inside an escape sequence, such as an arrow key's: its bytes are no text (ECMA-48, 5.4).
+  private var escape = Escape.none
+
+  private enum Escape { case none, began, control }
   /// A command's key that may be the first letter of a line.
   private var pending: (command: Command, byte: UInt8, due: Tick)?
 
@@ -49,12 +53,30 @@ struct KeyReader {
   }
 
   private mutating func handle(_ byte: UInt8, at now: Tick) -> [Action] {
+    switch escape {
+    case .began:
+      escape = byte == UInt8(ascii: "[") || byte == UInt8(ascii: "O") ? .control : .none
+      if escape == .control { return [] }
+      if isTyping {  // the escape key itself, which leaves the line
+        (isTyping, line) = (false, [])
+        return [.echo("\n")] + handle(byte, at: now)
+      }
+    case .control:
+      if (0x40...0x7E).contains(byte) { escape = .none }
+      return []
+    case .none: break
+    }
+    if byte == 27 {
+      escape = .began
+      return []
+    }
     let command = commands.first { $0.key.asciiValue == byte }
     guard canSay else {
       pending = command.map { ($0, byte, now) }
       return handleTimeout(at: now)
     }
     if let pending {
+      if [10, 13].contains(byte) { return handleTimeout(at: pending.due) }
       self.pending = nil
       return beginLine() + type(pending.byte) + type(byte)
     }
@@ -82,9 +104,6 @@ struct KeyReader {
       guard !line.isEmpty else { return [] }
       while let last = line.popLast(), last & 0xC0 == 0x80 {}  // the whole of a UTF-8 character
       return [.echo("\u{8} \u{8}")]
-    case 27:
-      (isTyping, line) = (false, [])
-      return [.echo("\n")]
     case 0..<32: return []
     default:
       line.append(byte)

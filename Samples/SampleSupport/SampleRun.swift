@@ -115,7 +115,8 @@ public final class SampleRun {
     if let problem { note(SampleExit(code: 69, problem)) }
     Task { @MainActor in
       await peers.leave()
-      do { try witness?.close() } catch { note(SampleExit(code: 73, "\(error)")) }
+      let witness = witness
+      do { try await Task.detached { try witness?.close() }.value } catch { note(SampleExit(code: 73, "\(error)")) }
       Foundation.exit(self.problem?.code ?? 0)
     }
   }

@@ -6,14 +6,32 @@ public final class Witness: Sendable {
   private struct State {
     var firstPictures: [Participant.ID: Tick] = [:]
     var lastFrames: [Participant.ID: VideoFrame] = [:]
-    var recorders: [Participant.ID: Recorders] = [:]
+    /// By sender; camera and microphone, and a shared screen with its sound, have files of their own.
+    var recorders: [Participant.ID: (own: Recorders?, screen: Recorders?)] = [:]
     var problem: RecordingError?
-    /// In the order in which they came.
-    var senders: [Participant.ID] = []
-    /// The newest figures of each sender, and those of its earlier stays and streams, which the session forgets.
-    var newest: [Participant.ID: DirectionReport] = [:]
-    var earlier: [Participant.ID: DirectionReport] = [:]
+    /// Figures of each stream, in the order in which the streams came; a session forgets those that are gone.
+    var streams: [StreamFigures] = []
     var sampling: Alarm?
+  }
+
+  /// What came of one stream so far.
+  private struct StreamFigures {
+    let id: Koine.Stream.ID
+    var newest: DirectionReport
+    /// From before a restart of the server, after which the session counts from nothing.
+    var earlier: DirectionReport?
+
+    /// The stream is gone; another one may have its name, in another stay.
+    mutating func end() {
+      earlier = newest.added(to: earlier)
+      newest = DirectionReport(
+        receiver: newest.receiver, sender: newest.sender, video: nil, audio: nil, joinToFirstPicture: nil)
+    }
+
+    mutating func update(_ new: DirectionReport) {
+      if new.packets < newest.packets { earlier = newest.added(to: earlier) }
+      newest = new
+    }
   }
 
   /// The files of one sender.
@@ -52,7 +70,12 @@ public final class Witness: Sendable {
     self.directory = directory
     self.start = start ?? session.world.backend.scheduler.now
     session.observe { [weak self] event in
-      if case .streamAdded(let stream, let owner) = event, !owner.isLocal { self?.follow(stream, of: owner) }
+      switch event {
+      case .streamAdded(let stream, let owner) where !owner.isLocal: self?.follow(stream, of: owner)
+      case .streamRemoved(let stream, let owner) where !owner.isLocal: self?.ended(stream.id)
+      case .participantLeft(let sender, _): self?.stopRecording(sender.id)
+      default: break
+      }
     }
     for owner in session.participants { for stream in owner.streams { follow(stream, of: owner) } }
     sampleRegularly()
@@ -64,24 +87,39 @@ public final class Witness: Sendable {
     if stream.kind.isVideo { session.attach(FrameWatch(self, owner.id) as any VideoSink, to: stream.id) }
     guard let directory else { return }
     do throws(RecordingError) {
-      let path = "\(directory)/\(receiver.asFileName)/\(owner.name.asFileName)"
+      let isScreen = stream.kind == .screen || stream.kind == .screenSound
+      let path = "\(directory)/\(receiver.asFileName)/\(owner.name.asFileName)\(isScreen ? "-screen" : "")"
       let recorders = try state.withLock { state throws(RecordingError) in
-        var recorders = state.recorders[owner.id] ?? Recorders(path, in: session.world)
+        var files = state.recorders[owner.id] ?? (nil, nil)
+        var recorders = (isScreen ? files.screen : files.own) ?? Recorders(path, in: session.world)
         if stream.kind.isVideo, recorders.pictures == nil {
           recorders.pictures = try Y4MRecorder(path + ".y4m", timeline: recorders.timeline)
         }
         if stream.kind.isAudio, recorders.sound == nil {
           recorders.sound = try WAVRecorder(path + ".wav", timeline: recorders.timeline)
         }
-        state.recorders[owner.id] = recorders
+        if isScreen { files.screen = recorders } else { files.own = recorders }
+        state.recorders[owner.id] = files
         return recorders
       }
+      recorders.timeline.resume()
       session.attach(recorders.both.tap, to: stream.id)
       if stream.kind.isVideo, let sink = recorders.pictures { session.attach(sink, to: stream.id) }
       if stream.kind.isAudio, let sink = recorders.sound { session.attach(sink, to: stream.id) }
     } catch {
       state.withLock { $0.problem = $0.problem ?? error }
     }
+  }
+
+  private func ended(_ stream: Koine.Stream.ID) {
+    state.withLock { state in
+      if let index = state.streams.firstIndex(where: { $0.id == stream }) { state.streams[index].end() }
+    }
+  }
+
+  private func stopRecording(_ sender: Participant.ID) {
+    let files = state.withLock { $0.recorders[sender] }
+    for recorders in [files?.own, files?.screen] { recorders?.timeline.stop() }
   }
 
   fileprivate func saw(_ frame: VideoFrame, of sender: Participant.ID) {
@@ -99,8 +137,19 @@ public final class Witness: Sendable {
   /// are a second old at most.
   public func report() async -> [DirectionReport] {
     await sample()
+    let pauses = session.tiles.filter { $0.kind == .camera }.map { ($0.stream.participant, $0.pause) }
     return state.withLock { state in
-      state.senders.compactMap { id in state.newest[id].map { $0.added(to: state.earlier[id]) } }
+      var senders: [Participant.ID] = []
+      for stream in state.streams where !senders.contains(stream.id.participant) {
+        senders.append(stream.id.participant)
+      }
+      return senders.compactMap { sender in
+        let own = state.streams.filter { $0.id.participant == sender }
+        var sum = own.reduce(DirectionReport?.none) { $1.newest.added(to: $1.earlier).added(to: $0) }
+        sum?.pause = pauses.first { $0.0 == sender }?.1?.rawValue
+        sum?.joinToFirstPicture = state.firstPictures[sender].map { ($0 - start).inMilliseconds }
+        return sum
+      }
     }
   }
 
@@ -118,30 +167,28 @@ public final class Witness: Sendable {
   private func sample() async {
     guard !session.state.isEnded else { return }
     let figures = await session.statistics().streams
-    let (participants, tiles) = (session.participants, session.tiles)
+    let participants = session.participants
     state.withLock { state in
       for sender in participants {
-        let own = figures.filter { $0.stream.id.participant == sender.id }
-        let new = DirectionReport(
-          receiver: receiver, sender: sender.name, video: own.first { $0.video != nil },
-          audio: own.first { $0.audio != nil },
-          pause: tiles.first { $0.stream.participant == sender.id && $0.kind == .camera }?.pause,
-          joinToFirstPicture: state.firstPictures[sender.id].map { $0 - start })
-        if !state.senders.contains(sender.id) { state.senders.append(sender.id) }
-        // The session counts from nothing again: after a restart of the server, or for another stay.
-        if let last = state.newest[sender.id], new.packets < last.packets {
-          state.earlier[sender.id] = last.added(to: state.earlier[sender.id])
+        for figure in figures where figure.stream.id.participant == sender.id {
+          let new = DirectionReport(
+            receiver: receiver, sender: sender.name, video: figure.video == nil ? nil : figure,
+            audio: figure.audio == nil ? nil : figure, joinToFirstPicture: nil)
+          if let index = state.streams.firstIndex(where: { $0.id == figure.stream.id }) {
+            state.streams[index].update(new)
+          } else {
+            state.streams.append(StreamFigures(id: figure.stream.id, newest: new))
+          }
         }
-        state.newest[sender.id] = new
       }
     }
   }
 
-  /// Finishes the recordings.
+  /// Finishes the recordings. It may take long: a raw file is filled up to its end. Not for the main thread.
   public func close() throws(RecordingError) {
     let (recorders, problem) = state.withLock { ($0.recorders, $0.problem) }
     var first = problem
-    for recorder in recorders.values {
+    for recorder in recorders.values.flatMap({ [$0.own, $0.screen] }).compactMap({ $0 }) {
       do throws(RecordingError) {
         try recorder.sound?.close()
         try recorder.pictures?.close()

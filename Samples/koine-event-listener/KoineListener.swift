@@ -13,7 +13,7 @@ struct KoineListener: AsyncParsableCommand {
     abstract: "A call in the event-listener style (VideoSDKRTC).",
     discussion: """
       Lines of standard input go to everybody's chat. Keys on a terminal: m mute, v camera, p people, f figures, s share, r raise the \
-      hand, a ask the others for their microphones, t talk, q leave.
+      hand, a ask the others for their microphones, q leave; anything longer, or after t, is a message.
       """)
 
   @OptionGroup var call: CallOptions

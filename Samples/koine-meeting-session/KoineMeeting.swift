@@ -12,7 +12,7 @@ struct KoineMeeting: AsyncParsableCommand {
     abstract: "A call in the meeting-session style (AmazonChimeSDK).",
     discussion: """
       Lines of standard input are said to the others. Keys on a terminal: m mute, v camera, p people, f figures, s share, n next \
-      page, t talk, q leave. Who speaks is marked on the screen.
+      page, q leave; anything longer, or after t, is a message. Who speaks is marked on the screen.
       """)
 
   @OptionGroup var call: CallOptions

@@ -26,6 +26,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private var pictureTrack: Int32?
   /// As the first says that came.
   private var pictures: WebMHead.Pictures?
+  /// A key frame has been written: the frames after it can be decoded.
+  private var hasKey = false
   /// The track was announced before one came.
   private var isReserved = false
   private var waiting: [EncodedFrame] = []
@@ -179,12 +181,16 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private func write(_ frame: EncodedFrame) {
     if hasPictures, !frame.codec.isAudio, pictureTrack == nil, problem == nil { unseen.withLock { $0 += 1 } }
     guard let context, let start, problem == nil, let track = frame.codec.isAudio ? soundTrack : pictureTrack,
-      time(of: frame) >= start, let packet = av_packet_alloc(),
+      timeline != nil || time(of: frame) >= start, let packet = av_packet_alloc(),
       let stream = context.pointee.streams[Int(track)]
     else { return }
     if !frame.codec.isAudio, pictures == nil {
       guard frame.isKey else { return }  // with nothing before it, it cannot be seen
       pictures = Self.pictures(of: frame)
+    }
+    if !frame.codec.isAudio, !hasKey {
+      guard frame.isKey else { return }
+      hasKey = true
     }
     if !frame.codec.isAudio, frame.isKey { noteSize(of: frame) }
     var owned: UnsafeMutablePointer<AVPacket>? = packet
@@ -193,7 +199,8 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       return
     }
     UnsafeMutableRawPointer(packet.pointee.data).copyMemory(from: source, byteCount: frame.data.count)
-    let milliseconds = (time(of: frame) - start).nanoseconds / 1_000_000
+    let position = timeline?.position(of: time(of: frame)) ?? time(of: frame) - start
+    let milliseconds = position.nanoseconds / 1_000_000
     let base = stream.pointee.time_base
     var time = av_rescale_q(milliseconds, AVRational(num: 1, den: 1000), base)
     if let last = lastTimes[track], time <= last { time = last + 1 }  // sound that overtook other sound

@@ -34,39 +34,47 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     }
   }
 
-  /// Reads the file's content, `count` bytes at a time from `offset` on, until `use` returns false or the file ends.
-  func read(_ count: Int, from offset: Int, every stride: Int, use: ([UInt8]) -> Bool) {
-    guard let handle else { return }
+  /// Reads `count` bytes at `offset` and after each `stride` from there, until the file ends.
+  /// - Returns: how often.
+  func read(_ count: Int, from offset: Int, every stride: Int, use: ([UInt8]) -> Void) -> Int {
+    guard let handle else { return 0 }
     fflush(handle)
     let source = open(place.part, O_RDONLY | O_CLOEXEC)
-    guard source >= 0 else {
-      problem = problem ?? place.error()
-      return
-    }
+    guard source >= 0 else { return 0 }
     defer { Foundation.close(source) }
     var bytes = [UInt8](repeating: 0, count: count)
-    var offset = offset
-    while pread(source, &bytes, count, off_t(offset)) == count, use(bytes) { offset += stride }
-  }
-
-  /// A file of its own that may take this one's place; nil, and a problem, where none can be made.
-  func replacement() -> PartFile? {
-    do { return try PartFile(replacing: self) } catch {
-      problem = problem ?? error
-      return nil
+    var times = 0
+    while pread(source, &bytes, count, off_t(offset + times * stride)) == count {
+      use(bytes)
+      times += 1
     }
+    return times
   }
 
-  /// This file's content is gone afterwards.
-  func replace(by new: PartFile) {
-    if let handle { fclose(handle) }
-    handle = nil
-    if new.problem == nil, rename(place.part + "2", place.part) != 0 { new.problem = place.error() }
+  /// A file of its own that may take this one's place; nil where none can be made.
+  func replacement() -> PartFile? { try? PartFile(replacing: self) }
+
+  /// - Parameter isComplete: whether all that belongs into the new file was written to it.
+  /// - Returns: whether `new` has this file's place; this one is closed then. Otherwise the new one is gone.
+  func replace(by new: PartFile, isComplete: Bool) -> Bool {
+    guard let handle, let other = new.handle else { return false }
+    let isWritten = fflush(other) == 0 && isComplete && new.problem == nil && problem == nil
+    guard isWritten, rename(place.part + Self.second, place.part) == 0 else {
+      fclose(other)
+      new.handle = nil
+      unlink(place.part + Self.second)
+      return false
+    }
+    fclose(handle)
+    self.handle = nil
+    return true
   }
+
+  private static let second = "2"
 
   private init(replacing old: PartFile) throws(RecordingError) {
     place = old.place
-    handle = fopen(place.part + "2", "wb")
+    handle = fopen(place.part + Self.second, "wb")
     guard handle != nil else { throw place.error() }
   }
 
@@ -79,11 +87,12 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
   }
 }
 
-/// The time axis that files of one sender share, so that they are in step and as long as the call.
-public struct RecordingTimeline: Sendable {
+/// The time axis that files of one sender share, so that they are in step and as long as the call. Any thread may call it.
+public final class RecordingTimeline: Sendable {
   /// The time at which the files begin.
   let start: Tick
   private let now: @Sendable () -> Tick
+  private let end = Lock<Tick?>(nil)
 
   /// - Parameters:
   ///   - start: the time at which the files begin.
@@ -93,8 +102,13 @@ public struct RecordingTimeline: Sendable {
     now = { scheduler.now }
   }
 
-  /// The present, since the beginning.
-  var elapsed: Duration { max(.zero, now() - start) }
+  /// The sender has left: the files end here, unless it comes back.
+  public func stop() { end.withLock { $0 = $0 ?? now() } }
+  /// The sender is back: the files go on until `stop` or their end.
+  public func resume() { end.withLock { $0 = nil } }
+
+  /// The length of the files so far.
+  var elapsed: Duration { max(.zero, (end.withLock { $0 } ?? now()) - start) }
 
   /// When media were captured, since the beginning. A sender's clock, which the network tells of, cannot lie in the future.
   func position(of captured: Tick) -> Duration { max(.zero, min(captured, now()) - start) }
@@ -260,7 +274,6 @@ public final class WAVRecorder: AudioSink, Sendable {
 /// The file is written on a thread of its own; pictures that come faster than the disk takes them are left out.
 public final class Y4MRecorder: VideoSink, Sendable {
   private final class Writer: @unchecked Sendable {  // touched on the recorder's queue only
-    private let path: String
     private var file: PartFile?
     private var size = Size(width: 0, height: 0)
     private let framesPerSecond: Int
@@ -275,7 +288,7 @@ public final class Y4MRecorder: VideoSink, Sendable {
     }
 
     init(_ path: String, framesPerSecond: Int) throws(RecordingError) {
-      (self.path, self.framesPerSecond) = (path, framesPerSecond)
+      self.framesPerSecond = framesPerSecond
       file = try PartFile(path)
     }
 
@@ -314,32 +327,34 @@ public final class Y4MRecorder: VideoSink, Sendable {
       "YUV4MPEG2 W\(size.width) H\(size.height) F\(framesPerSecond):1 Ip A1:1 C420jpeg\n"
     }
 
+    /// Where the file cannot be written anew, it keeps its size.
     private func grow(to new: Size) {
       guard new.area > size.area else { return }
       let old = size
       size = new
       if written == 0 {
         file?.write(header(new))
-      } else {
-        rescale(from: old)
+      } else if !rescale(from: old) {
+        size = old
       }
     }
 
-    /// Writes the file anew in the present size. It is a raw file: what the old pictures need is known.
-    private func rescale(from old: Size) {
-      guard let small = file, let larger = small.replacement() else { return }
+    /// Writes the file anew in the present size. It is a raw file: its frames are where their number says.
+    /// - Returns: false where that failed; the file is as before then.
+    private func rescale(from old: Size) -> Bool {
+      guard let small = file, let larger = small.replacement() else { return false }
       larger.write(header(size))
       let count = old.area + 2 * ((old.width + 1) / 2) * ((old.height + 1) / 2)
       let skipped = header(old).utf8.count
       let mark = "FRAME\n"
-      small.read(count, from: skipped + mark.utf8.count, every: count + mark.utf8.count) { bytes in
+      let times = small.read(count, from: skipped + mark.utf8.count, every: count + mark.utf8.count) { bytes in
         larger.write(mark)
         let frame = pool.make(i420: bytes, width: old.width, height: old.height)
         fitting(frame).i420().withUnsafeBytes { larger.write($0) }
-        return true
       }
-      small.replace(by: larger)
+      guard small.replace(by: larger, isComplete: times == written) else { return false }
       file = larger
+      return true
     }
 
     func close(at end: Duration?) -> Result<Void, RecordingError> {

@@ -63,8 +63,12 @@ struct PathMeter {
 
   /// - Parameters: since the stay began.
   mutating func count(packets: Int, lost: Int) {
-    let (came, missed) = (max(packets - self.packets, 0), max(lost - self.lost, 0))
-    guard came + missed > 20 else { return }  // too few to say anything: they are counted with the next
+    guard packets >= self.packets, lost >= self.lost else {  // a track was withdrawn with its counts
+      (self.packets, self.lost) = (packets, lost)
+      return
+    }
+    let (came, missed) = (packets - self.packets, lost - self.lost)
+    guard came + missed > 20 else { return }  // too few: they are counted with the next ones
     (self.packets, self.lost) = (packets, lost)
     loss = Double(missed) / Double(came + missed)
   }

@@ -16,9 +16,10 @@ enum RoomContext {
       { World.current.map { UnsafeMutableRawPointer(Unmanaged.passRetained($0).toOpaque()) } },
       { context, body, block in
         guard let context, let body else { return }
-        let world = Unmanaged<World>.fromOpaque(context).takeRetainedValue()
+        let world = Unmanaged<World>.fromOpaque(context).takeUnretainedValue()
         World.$current.withValue(world) { body(block) }
-      })
+      },
+      { context in if let context { Unmanaged<World>.fromOpaque(context).release() } })
     World.withoutContext.withLock { $0 = objectWithoutContext }
   }()
 

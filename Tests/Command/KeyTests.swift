@@ -63,6 +63,15 @@ import Testing
     #expect(effects(actions(reader(), "hello\u{1B}q", slowly: false)) == [.command(.leave)])
   }
 
+  @Test func arrowKeysAreNoText() {
+    #expect(effects(actions(reader(), "\u{1B}[A\u{1B}OBq", slowly: false)) == [.command(.leave)])
+    #expect(effects(actions(reader(), "hel\u{1B}[1;5Dlo\n", slowly: false)) == [.say("hello")])
+  }
+
+  @Test func aKeyAndEnterIsTheCommand() {
+    #expect(effects(actions(reader(), "q\n", slowly: false)) == [.command(.leave)])
+  }
+
   @Test func whereNothingCanBeSaidEveryKeyCountsAtOnce() {
     var reader = reader(canSay: false)
     #expect(effects(reader.handle(Array("xmq".utf8), at: start)) == [.command(.mute), .command(.leave)])

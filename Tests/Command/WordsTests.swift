@@ -96,7 +96,7 @@ import Testing
   @Test func aDemoThatIsInterruptedClosesItsRecordings() async throws {
     let built = URL(fileURLWithPath: Swift.CommandLine.arguments[0]).deletingLastPathComponent().path
     let script = """
-      \(built)/koine demo --styles stage meeting --seconds 600 --record \(folder.path) >/dev/null 2>&1 & demo=$!
+      \(built)/koine demo --styles stage-strategy meeting-session --seconds 600 --record \(folder.path) >/dev/null 2>&1 & demo=$!
       timeout 60 sh -c 'until ls \(folder.path)/*/*.webm.part >/dev/null 2>&1; do sleep 0.1; done'
       kill -INT $demo; wait $demo; echo code $?; ls \(folder.path)/*
       """

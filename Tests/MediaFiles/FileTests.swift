@@ -260,6 +260,31 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
+  /// A folder in the place of the file that would be written anew.
+  @Test func aFileThatCannotGrowKeepsItsSizeAndItsFrames() async throws {
+    let folder = try Folder()
+    let recorder = try Y4MRecorder(folder.file("seen.y4m"))
+    try FileManager.default.createDirectory(
+      atPath: folder.file("seen.y4m.part2"), withIntermediateDirectories: false)
+    for _ in 0..<3 { recorder.render(picture(64, 36)) }
+    for _ in 0..<3 { recorder.render(picture(128, 72)) }
+    try recorder.close()
+    #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["64,36,6"])
+  }
+
+  @Test func filesEndWhereTheirSenderLeft() async throws {
+    let folder = try Folder()
+    let scheduler = Scheduler.virtual()
+    let timeline = RecordingTimeline(start: scheduler.now, scheduler: scheduler)
+    let pictures = try Y4MRecorder(folder.file("a.y4m"), timeline: timeline)
+    pictures.render(picture(64, 36).with(captured: scheduler.now))
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    timeline.stop()
+    scheduler.advance(to: scheduler.now + .seconds(3_600))
+    try pictures.close()
+    #expect(try await folder.probe("a.y4m", "stream=nb_read_packets") == ["60"])
+  }
+
   @Test func filesWithATimelineAreInStepAndAsLongAsTheCall() async throws {
     let folder = try Folder()
     let scheduler = Scheduler.virtual()
@@ -387,7 +412,7 @@ private final class Kept<Value: Sendable>: Sendable {
   /// A call of three seconds, recorded at Ben's.
   private func record(
     _ folder: Folder, camera: Bool, spec: String = "pattern:320x180@30", network: String? = nil, seconds: Double = 3,
-    closing: Bool = true
+    isTimed: Bool = false, closing: Bool = true
   ) async throws {
     let network = try network.map { try NetworkSpec($0) }
     let world = World(
@@ -396,7 +421,10 @@ private final class Kept<Value: Sendable>: Sendable {
     let (ana, ben) = (
       Session(JoinRequest(room: "r", name: "Ana"), in: world), Session(JoinRequest(room: "r", name: "Ben"), in: world)
     )
-    let recorder = WebMRecorder(folder.file("call.webm"))
+    let scheduler = world.backend.scheduler
+    let recorder = WebMRecorder(
+      folder.file("call.webm"),
+      timeline: isTimed ? RecordingTimeline(start: scheduler.now, scheduler: scheduler) : nil)
     ben.observe { [weak ben] event in
       if case .streamAdded(let stream, let owner) = event, !owner.isLocal {
         ben?.attach(recorder.tap, to: stream.id)
@@ -433,11 +461,15 @@ private final class Kept<Value: Sendable>: Sendable {
   @Test func aRecordingsHeadHasThePublishedSize() async throws {
     let folder = try Folder()
     try await record(
-      folder, camera: true, spec: "pattern:640x360@30", network: "rate=250k;1500ms:rate=8000k", seconds: 10)
+      folder, camera: true, spec: "pattern:640x360@30", network: "rate=250k;1500ms:rate=8000k", seconds: 10,
+      isTimed: true)
     let sizes = try await folder.probe("call.webm", "frame=width,height")
     #expect(Set(sizes).contains("320,180") && sizes.last { $0.contains(",") } == "640,360")
     let lines = try await folder.probe("call.webm", "stream=codec_name,width,height")
     #expect(lines.contains("vp8,640,360"))
+    #expect(try await folder.run("ffmpeg -v error -xerror -i @call.webm -f null -").isEmpty)
+    let length = try await folder.probe("call.webm", "format=duration").first.flatMap(Double.init) ?? 0
+    #expect(abs(length - 10) < 0.3)
     // A size of one byte, as it is while nothing larger has come.
     let other = try Folder()
     try await record(other, camera: true, spec: "pattern:160x90@30")

@@ -14,8 +14,61 @@ import Testing
     (try await TestRoom(), try await TestRoom())
   }
 
+  /// A reader-writer lock of an app: closures with flags keep them.
+  @Test(.timeLimit(.minutes(2))) func barriersStayBarriersInARoom() async throws {
+    let room = try await TestRoom()
+    let queue = DispatchQueue(label: "app", attributes: .concurrent)
+    let state = Lock((running: 0, overlaps: 0))
+    await withCheckedContinuation { done in
+      room.enter(as: "Ana") {
+        let group = DispatchGroup()
+        for number in 0..<60 {
+          let work = {
+            let running = state.withLock { state in
+              state.running += 1
+              if state.running > 1 { state.overlaps += 1 }
+              return state.running
+            }
+            if running == 1 { usleep(200) }
+            state.withLock { $0.running -= 1 }
+          }
+          switch number % 3 {
+          case 0: queue.async(group: group, flags: .barrier, execute: work)
+          case 1: queue.async(group: group, execute: DispatchWorkItem(flags: .barrier, block: work))
+          default:
+            group.enter()
+            queue.async(flags: .barrier) {
+              work()
+              group.leave()
+            }
+          }
+        }
+        group.notify(queue: .main) { done.resume() }
+      }
+    }
+    #expect(state.withLock { $0.overlaps } == 0)
+  }
+
+  @Test func aWorkItemRunsInTheRoomItWasMadeIn() async throws {
+    let room = try await TestRoom()
+    let machines = Lock<[Machine]>([])
+    // libdispatch lets a work item be run several times, or waited for, and not both.
+    let (item, other) = room.enter(as: "Ana") {
+      let work: @Sendable () -> Void = { machines.withLock { $0.append(.current) } }
+      return (DispatchWorkItem(block: work), DispatchWorkItem(block: work))
+    }
+    for _ in 0..<2 { other.perform() }
+    await withCheckedContinuation { done in
+      DispatchQueue.global().async(execute: item)
+      item.notify(queue: .main) { done.resume() }
+    }
+    #if !KOINE_THREAD_SANITIZER
+      #expect(machines.withLock { $0.allSatisfy { $0 === room.machine(of: "Ana") } && $0.count == 3 })
+    #endif
+  }
+
   #if !KOINE_THREAD_SANITIZER
-    @Test func dispatchHopsStayInTheEnteredRoom() async throws {
+    @Test(.timeLimit(.minutes(2))) func dispatchHopsStayInTheEnteredRoom() async throws {
       let (room, other) = try await rooms()
       let background = DispatchQueue(label: "app", attributes: .concurrent)
       for (room, name) in [(room, "Ana"), (other, "Ben")] {

@@ -39,43 +39,56 @@ extension Call {
         return refuse(failure)
       }
       let handler = Handler(completionHandler)
-      let finish: @Sendable (NSError?) -> Void = { [self] error in
-        if let error {
-          current.withLock { $0.videos.removeAll { $0.stream === stream } }
-          return handler(error)
-        }
-        stream.change(to: .started)
-        if isGated { gate.pass { [weak self] in self?.started(stream) } } else { started(stream) }
-        handler(nil)
-      }
+      let track = published.id.track
       current.withLock { current in
         current.videos.append((stream, published))
-        if isInCall { current.startingVideos[published.id.track] = finish }
+        if isInCall { current.startingVideos[track] = handler }
       }
       delivery.deliver { [self] in
-        guard isInCall else { return finish(nil) }
-        // From another thread: the event may have come before its handler was there.
-        let stream = session.localParticipant.streams.first { $0.id.track == published.id.track }
-        if let stream { videoStarted(stream, nil) }
+        guard isInCall else {
+          stream.change(to: .started)
+          if isGated { gate.pass { [weak self] in self?.started(stream) } } else { started(stream) }
+          return handler(nil)
+        }
+        // Called on another thread, this method may have stored the handler after the event that should call it.
+        if published.isOver || state == .disconnected {
+          videoStarted(track, over)
+        } else if session.localParticipant.streams.contains(where: { $0.id.track == track }) {
+          videoStarted(track, nil)
+        }
       }
     } catch {
       return answer(completionHandler, NSError(error))
     }
   }
 
-  /// On the delivery queue: an own video has started, or could not.
+  /// On the delivery queue: an own video has started, or could not, or was refused by the room.
   func videoStarted(_ stream: Koine.Stream, _ error: SessionError?) {
-    let (finish, sent) = current.withLock { current in
-      (
-        current.startingVideos.removeValue(forKey: stream.id.track),
-        current.videos.first { $0.published.id.track == stream.id.track }?.stream
-      )
+    videoStarted(stream.id.track, error.map { cameraError($0.message) })
+  }
+
+  private func videoStarted(_ track: String, _ error: NSError?) {
+    let (handler, stream) = current.withLock { current in
+      let stream = current.videos.first { $0.published.id.track == track }?.stream
+      if error != nil { current.videos.removeAll { $0.published.id.track == track } }
+      return (current.startingVideos.removeValue(forKey: track), stream)
     }
-    let failure = error.map { cameraError($0.message) }
-    if let finish { return finish(failure) }
-    guard failure != nil, let sent else { return }
-    current.withLock { $0.videos.removeAll { $0.stream === sent } }
-    stopped(sent)
+    if let error {
+      if let handler { return handler(error) }
+      if let stream { withdraw(stream) }
+    } else if let handler {
+      if let stream {  // else it was stopped while it started
+        stream.change(to: .started)
+        started(stream)
+      }
+      handler(nil)
+    }
+  }
+
+  private func withdraw(_ stream: OutgoingVideoStream) {
+    let wasTold = outgoingVideoStreams.contains { $0 === stream }
+    stopped(stream)
+    if wasTold { tell(removed: stream as? LocalVideoStream) }
   }
 
   /// The only code for a camera that does not start, whatever the reason.
@@ -117,9 +130,8 @@ extension Call {
     published.unpublish()
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
-      let wasTold = outgoingVideoStreams.contains { $0 === stream }
-      stopped(stream)
-      if wasTold { tell(removed: stream as? LocalVideoStream) }
+      current.withLock { $0.startingVideos.removeValue(forKey: published.id.track) }?(nil)
+      withdraw(stream)
       handler(nil)
     }
   }
@@ -136,16 +148,14 @@ extension Call {
 
   /// On the delivery queue: the call is over.
   func silence() {
-    var starting: [@Sendable (NSError?) -> Void] = []
+    var starting: [Handler<(any Error)?>] = []
     let streams = current.withLock { current in
       (current.videos, current.microphone, current.keypad) = ([], nil, nil)
       starting = Array(current.startingVideos.values)
       current.startingVideos = [:]
       return current.outgoingVideoStreams
     }
-    let over = NSError(
-      domain: CallingCommunicationErrors.domain, code: 0, userInfo: [NSLocalizedDescriptionKey: "the call is over"])
-    for finish in starting { finish(over) }
+    for handler in starting { handler(over) }
     for stream in streams { stopped(stream) }
   }
 

@@ -15,8 +15,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var microphone: LocalStream?
     var keypad: Keypad?
     var videos: [(stream: OutgoingVideoStream, published: LocalStream)] = []
-    /// Of videos whose source has not started or failed yet, by track: called once, on the delivery queue.
-    var startingVideos: [String: @Sendable (NSError?) -> Void] = [:]
+    /// Handlers of videos with a source that has neither started nor failed yet, by track.
+    var startingVideos: [String: Handler<(any Error)?>] = [:]
     var outgoingVideoStreams: [OutgoingVideoStream] = []
     var constraints: OutgoingVideoConstraints?
     var isMuted = false

@@ -62,9 +62,13 @@ struct LossCeiling {
     since = start
     guard now - start > Self.interval, window.total >= Self.fewest else { return }
     let window = window
-    // By time: a stream of few packets has longer windows.
-    let kept = window.fraction > loss ? 0.5 : 0.7
-    loss = window.fraction + (loss - window.fraction) * pow(kept, (now - start).inSeconds / Self.interval.inSeconds)
+    if window.fraction > loss {
+      loss += (window.fraction - loss) * 0.5
+    } else {
+      // By time, so that a stream of few packets, with its long windows, recovers as soon as another.
+      let intervals = min(((now - start).inSeconds / Self.interval.inSeconds).rounded(.down), 4)
+      loss = window.fraction + (loss - window.fraction) * pow(0.7, intervals)
+    }
     (self.window, since) = (Count(), now)
     if loss < ownLoss { ownLoss = max(loss, ownLoss - 0.02) }
     let excess = loss - ownLoss

@@ -61,7 +61,7 @@ struct SentPackets {
     }
   }
 
-  /// Says nothing of the packets so far that have not been judged.
+  /// Leaves all packets sent so far that have not been judged out of the loss statistics.
   mutating func skipJudgement() { settled = next }
 
   private func index(_ number: Int64) -> Int { Int(truncatingIfNeeded: number) & (slots.count - 1) }

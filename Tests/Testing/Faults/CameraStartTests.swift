@@ -32,6 +32,15 @@ import Testing
     try await room.run { try await call.value.startVideo(stream: stream.value) }
     #expect(stream.value.state == .started && call.value.outgoingVideoStreams.count == 1)
     await room.until("Bea sees Ana") { bea.sees("Ana") }
+
+    // Stopped while it starts: both handlers are called, and the stop wins.
+    try await room.run { try await call.value.stopVideo(stream: stream.value) }
+    let answers = Lock(0)
+    call.value.startVideo(stream: stream.value) { _ in answers.withLock { $0 += 1 } }
+    call.value.stopVideo(stream: stream.value) { _ in answers.withLock { $0 += 1 } }
+    await room.run(for: .seconds(1))
+    #expect(answers.withLock { $0 } == 2)
+    #expect(stream.value.state == .stopped && call.value.outgoingVideoStreams.isEmpty && !bea.sees("Ana"))
   }
 }
 
