@@ -23,7 +23,7 @@ import Testing
       room.enter(as: "Ana") {
         let group = DispatchGroup()
         for number in 0..<60 {
-          let work = {
+          let work: @Sendable () -> Void = {
             let running = state.withLock { state in
               state.running += 1
               if state.running > 1 { state.overlaps += 1 }
