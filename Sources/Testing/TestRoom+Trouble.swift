@@ -21,7 +21,7 @@ extension TestRoom {
   /// Takes the network of one person, or of all, away for a time: nothing they send arrives, nothing reaches them. A later cut
   /// replaces an earlier one.
   ///
-  /// The app's SDK reports the loss after 15 to 16 s without a packet, and gives up after 75 s; a shorter cut only freezes
+  /// The app's SDK reports the loss after 12 to 16 s without a packet, and gives up after 75 s; a shorter cut only freezes
   /// video.
   public func cutNetwork(of name: String? = nil, for duration: Duration) {
     guard let name else { return backend.cutNetwork(for: duration) }
