@@ -97,8 +97,27 @@ public final class Delivery: Sendable {
     Held.ofThread = held
     let value = body()
     Held.ofThread = outer
-    for (delivery, work) in held.works { delivery.post(work) }
+    post(held.works[...])
     return value
+  }
+
+  /// Puts the deliveries of an instant on their queues, all before the first of them runs. Otherwise a closure that a callback puts
+  /// on the same queue would run before or after the instant's next callback, depending on the threads.
+  private static func post(_ works: ArraySlice<(Delivery, @Sendable () -> Void)>) {
+    var rest = works
+    while let first = rest.first {
+      let group = rest.prefix { $0.0.count === first.0.count }
+      first.0.count.withLock { count in
+        for (delivery, work) in group {
+          count.posted += 1
+          delivery.queue.async { [count = delivery.count] in
+            count.withLock { _ in }  // waits for the end of this loop
+            work()
+          }
+        }
+      }
+      rest = rest.dropFirst(group.count)
+    }
   }
 
   /// Kept by thread and not by task: tasks that are made meanwhile must not inherit it.

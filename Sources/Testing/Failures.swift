@@ -92,7 +92,11 @@ extension TestRoom {
 
 /// Hears of failed tests, so that what was on the screens is saved.
 enum FailureWatch {
-  private struct WeakRoom { weak var room: TestRoom? }
+  private struct WeakRoom {
+    weak var room: TestRoom?
+    /// The test that made it, of Swift Testing.
+    let test: Test.ID?
+  }
   private struct State {
     var rooms: [WeakRoom] = []
     var test: String?
@@ -114,7 +118,7 @@ enum FailureWatch {
     _ = observing
     state.withLock { state in
       state.rooms.removeAll { $0.room == nil }
-      state.rooms.append(WeakRoom(room: room))
+      state.rooms.append(WeakRoom(room: room, test: Test.current?.id))
     }
   }
 
@@ -129,6 +133,12 @@ enum FailureWatch {
   private static func testPath(_ test: Test) -> String {
     let parts = "\(test.id)".split(separator: "/").map(String.init)
     return parts.filter { !$0.hasSuffix(".swift") && !$0.contains(".swift:") }.joined(separator: "/")
+  }
+
+  /// Whether the running test, where there is one, has made a room that is still open.
+  static var testHasRoom: Bool {
+    guard let test = Test.current?.id else { return true }
+    return state.withLock { $0.rooms.contains { $0.room != nil && $0.test == test } }
   }
 
   static var openRooms: [TestRoom] { state.withLock { $0.rooms.compactMap(\.room) } }

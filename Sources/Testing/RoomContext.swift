@@ -25,7 +25,9 @@ enum RoomContext {
 
   /// An object or a list of devices of the process: in a test with one room probably a mistake, which explains a failure;
   /// beside several rooms an error at once, because the result depends on the tests that happen to run.
+  /// A test that has made no room means the process's world.
   @Sendable private static func objectWithoutContext() {
+    guard FailureWatch.testHasRoom else { return }
     let rooms = FailureWatch.openRooms
     if rooms.count == 1 { return rooms[0].people.noteObjectWithoutContext() }
     guard rooms.count > 1 else { return }

@@ -19,7 +19,8 @@ import Testing
   @Test func routesAndInterruptionsArePosted() async throws {
     let session = World.$current.withValue(world) { AVAudioSession.sharedInstance() }
     #expect(session === World.$current.withValue(world) { AVAudioSession.sharedInstance() })
-    #expect(session !== AVAudioSession.sharedInstance(), "another machine")
+    let other = World(backend: world.backend)
+    #expect(session !== World.$current.withValue(other) { AVAudioSession.sharedInstance() }, "another machine")
     let told = Lock<[String]>([])
     let route = hear(AVAudioSession.routeChangeNotification) { note in
       guard note.object as? AVAudioSession === session else { return }
