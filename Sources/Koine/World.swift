@@ -14,6 +14,8 @@ public final class World: Sendable {
   public let effort: EncoderEffort
   /// Of tests.
   package let journal: EventJournal?
+  /// Of tests: the participant's id where the app gives none.
+  package let participantID: Participant.ID?
 
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
   public convenience init(
@@ -27,9 +29,9 @@ public final class World: Sendable {
 
   package init(
     backend: any Backend, delivery: Delivery, devices: DefaultDevices, machine: Machine? = nil, stamps: StampedMedia?,
-    effort: EncoderEffort, journal: EventJournal?
+    effort: EncoderEffort, journal: EventJournal?, participantID: Participant.ID? = nil
   ) {
-    self.journal = journal
+    (self.journal, self.participantID) = (journal, participantID)
     self.backend = backend
     // Several worlds of tests share a queue: an app's callback has to make objects of the world that called back.
     let delivery = journal == nil ? delivery : Delivery(sharing: delivery)

@@ -6,6 +6,7 @@ import Foundation
 import Koine
 @testable import KoineTesting
 import Testing
+import VideoSDKRTC
 
 /// Objects that an app makes live in the room of the code that makes them.
 @MainActor @Suite struct ContextTests {
@@ -188,5 +189,20 @@ private final class Renderer: NSObject, @preconcurrency IVSStageRenderer, @preco
     }
     isOver.withLock { $0 = true }
     #expect(room.strayCalls.isReported)
+  }
+}
+
+/// The vendor's guide makes a meeting without a participant's id.
+@MainActor @Suite struct MeetingWithoutIDTests {
+  @Test(.room(as: "Ana")) func aMeetingWithoutAnIDIsThePersonsThatEnteredTheRoom() async throws {
+    let room = TestRoom.current
+    let bea = try await room.join("Bea")
+    let meeting = VideoSDK.initMeeting(
+      meetingId: room.id, participantName: "Ana Maria", micEnabled: true, webcamEnabled: true)
+    meeting.join(cameraPosition: .front)
+    await room.until("Bea sees and hears Ana") { bea.sees("Ana") && bea.hears("Ana") }
+    #expect(bea.others == ["Ana Maria"])
+    room.remove("Ana")
+    await room.until("Ana is removed") { bea.others.isEmpty }
   }
 }

@@ -39,13 +39,15 @@ public final class VideoSDK {
     webcamEnabled: Bool = true, customCameraVideoStream: CustomRTCMediaStream? = nil, multiStream: Bool?,
     mode: Mode? = .CONFERENCE
   ) -> Meeting {
-    Meeting(
-      world: Result { () throws(BackendAddressError) in
-        try Backends.world(room: meetingId, participant: participantId)
-      },
+    let world = Result { () throws(BackendAddressError) in
+      try Backends.world(room: meetingId, participant: participantId.isEmpty ? nil : participantId)
+    }
+    let ownID = (try? world.get())?.participantID ?? UUID().uuidString.lowercased()
+    return Meeting(
+      world: world,
       join: JoinRequest(
         room: meetingId, credential: token.withLock { $0 },
-        participantID: participantId.isEmpty ? UUID().uuidString.lowercased() : participantId, name: participantName,
+        participantID: participantId.isEmpty ? ownID : participantId, name: participantName,
         attributes: mode.map { $0 == .CONFERENCE ? [:] : [RoomWord.mode: $0.rawValue] } ?? [:]),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
       isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)

@@ -1,7 +1,7 @@
 public import Foundation
 import Koine
 
-/// The process's audio settings. Kept and readable; there is no audio session on this system that they could change, but
+/// The machine's audio settings. Kept and readable; there is no audio session on this system that they could change, but
 /// for echo cancellation: once an app sets it here, or by a preset, microphones that were not told otherwise are published
 /// with it from then on.
 public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock
@@ -39,12 +39,14 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
     var isSet = false
   }
 
-  private static let shared = IVSStageAudioManager()
   private let state = Lock(State())
 
   private override init() { super.init() }
 
-  public class func sharedInstance() -> IVSStageAudioManager { shared }
+  /// One for each machine: apps of tests that run side by side do not change each other's audio.
+  public class func sharedInstance() -> IVSStageAudioManager { of(.current) }
+
+  class func of(_ machine: Machine) -> IVSStageAudioManager { machine.face { IVSStageAudioManager() } }
 
   public func setPreset(_ preset: UseCasePreset) {
     state.withLock { state in

@@ -167,7 +167,7 @@ public final class MicrophoneDevice: AudioDevice, IVSMultiSourceDevice, Publisha
   func makeAudioSource() -> any AudioSource { microphone.makeSource() }
 
   public var isEchoCancellationEnabled: Bool {
-    get { settings.withLock { $0.cancelsEcho } ?? IVSStageAudioManager.sharedInstance().echoCancellationOfMicrophones }
+    get { settings.withLock { $0.cancelsEcho } ?? IVSStageAudioManager.of(world.machine).echoCancellationOfMicrophones }
     set {
       let streams = settings.withLock { settings in
         settings.cancelsEcho = newValue
