@@ -138,6 +138,48 @@ final class CallAgentDriver: NSObject, KoineDriver {
     recorder.calling { call.hangUp(options: HangUpOptions()) { answer($0) } }
   }
 
+  func endCallbacks(of end: CallEnd) -> [Set<String>] { [["disconnecting"], ["disconnected"], ["didUpdateCalls"]] }
+
+  /// The delegate is the driver's own; the closures of a call and its agent are a second observer.
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    let (call, agent) = (call, agent)
+    call?.events.onStateChanged = { [weak call] _ in
+      MainActor.assumeIsolated {
+        if call?.state == .disconnecting || call?.state == .disconnected, let call { handler("\(call.state)") }
+      }
+    }
+    agent?.events.onCallsUpdated = { args in
+      MainActor.assumeIsolated { if !args.removedCalls.isEmpty { handler("didUpdateCalls") } }
+    }
+    return { [weak call, weak agent] in
+      call?.events.onStateChanged = nil
+      agent?.events.onCallsUpdated = nil
+    }
+  }
+
+  var readings: [String: String] {
+    guard let call else { return [:] }
+    var all = [
+      "state": "\(call.state)", "end": "\(call.callEndReason.code)", "start": "\(call.startTime)",
+      "count": "\(call.totalParticipantCount)", "muted": "\(call.isMuted)",
+      "incoming audio muted": "\(call.isIncomingAudioMuted)", "own video": "\(call.localVideoStreams.count)",
+      "participants": call.remoteParticipants.map(\.id).sorted().joined(separator: " "),
+    ]
+    for remote in call.remoteParticipants {
+      let name = "participant \(remote.id)"
+      all[name + " state"] = "\(remote.state)"
+      all[name + " muted"] = "\(remote.isMuted)"
+      all[name + " name"] = remote.displayName
+      all[name + " speaking"] = "\(remote.isSpeaking)"
+      all[name + " videos"] = remote.incomingVideoStreams.map { "\($0.id)" }.sorted().joined(separator: " ")
+    }
+    return all
+  }
+
+  private func callback(_ remote: RemoteParticipant, _ property: String) {
+    recorder.callback("\(property) of \(remote.id)", changes: ["participant \(remote.id) \(property)"])
+  }
+
   func forget() {
     client = nil
     agent = nil
@@ -258,6 +300,8 @@ final class CallAgentDriver: NSObject, KoineDriver {
 extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency IncomingCallDelegate {
   func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {
     guard let ended = args.removedCalls.first, call == nil || ended === call else { return }
+    recorder.callback("didUpdateCalls")
+    recorder.endCallback("didUpdateCalls")
     isOver = true
     sightings.clear()
     recorder.told(.ended, of: nil, "\(ended.callEndReason.code)", agrees: !callAgent.calls.contains { $0 === ended })
@@ -279,10 +323,34 @@ extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency In
 
 extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteParticipantDelegate {
   func call(_ call: Call, didChangeState args: PropertyChangedEventArgs) {
+    // The reason is known from the first of the two ending states on.
+    recorder.callback("\(call.state)", changes: call.state == .disconnecting ? ["state", "end"] : ["state", "start"])
+    if call.state == .disconnecting || call.state == .disconnected { recorder.endCallback("\(call.state)") }
     if call.state == .connected { recorder.told(.connected) }
   }
 
+  func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs) {
+    recorder.callback("start", changes: ["start", "state"])
+  }
+  func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs) {
+    recorder.callback("count", changes: ["count"])
+  }
+  func call(_ call: Call, didUpdateOutgoingAudioState args: PropertyChangedEventArgs) {
+    recorder.callback("muted", changes: ["muted"])
+  }
+  func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {
+    recorder.callback("muted", changes: ["muted"])
+  }
+  func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs) {
+    recorder.callback("incoming audio", changes: ["incoming audio muted"])
+  }
+  func call(_ call: Call, didUpdateLocalVideoStreams args: LocalVideoStreamsUpdatedEventArgs) {
+    recorder.callback("own video", changes: ["own video"])
+  }
+
   func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
+    let changed = (args.addedParticipants + args.removedParticipants).map { "participant \($0.id)" }
+    recorder.callback("participants", changes: ["participants"] + changed)
     for participant in args.addedParticipants {
       let agrees = call.remoteParticipants.contains { $0 === participant }
       participant.delegate = self
@@ -297,6 +365,7 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs) {
+    callback(participant, "videos")
     for stream in args.addedRemoteVideoStreams { show(stream, of: participant) }
     for stream in args.removedRemoteVideoStreams {
       renderers.removeValue(forKey: stream.id)?.dispose()
@@ -310,10 +379,20 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs) {
+    callback(participant, "muted")
     sightings.muted(participant.id, participant.isMuted)
   }
 
   func remoteParticipant(_ participant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs) {
+    callback(participant, "speaking")
     if participant.isSpeaking { sightings.spoke(participant.id) }
+  }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeState args: PropertyChangedEventArgs) {
+    callback(participant, "state")
+  }
+
+  func remoteParticipant(_ participant: RemoteParticipant, didChangeDisplayName args: PropertyChangedEventArgs) {
+    callback(participant, "name")
   }
 }

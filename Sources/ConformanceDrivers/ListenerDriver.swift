@@ -100,11 +100,47 @@ final class ListenerDriver: KoineDriver {
   var largestMessage: Int { 65_536 }
 
   func setPicturePaused(_ isPaused: Bool, of id: String) { want(isPaused ? .sound : .everything, from: id) }
+
+  func endCallbacks(of end: CallEnd) -> [Set<String>] {
+    switch end {
+    case .left: [["CLOSING"], ["CLOSED"], ["onMeetingLeft"]]
+    case .replaced: [["onError"], ["CLOSED"], ["onMeetingLeft"]]
+    case .connectionLost: [["onSocketError"], ["CLOSED"], ["onMeetingLeft"]]
+    }
+  }
+
+  let endReachesRemovedObservers = true
+
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    let listener = EndListener(handler)
+    meeting?.removeEventListener(self)
+    meeting?.addEventListener(listener)
+    meeting?.addEventListener(self)
+    return { [weak meeting] in meeting?.removeEventListener(listener) }
+  }
+
+  var readings: [String: String] {
+    guard let meeting else { return [:] }
+    var all = [
+      "participants": meeting.participants.keys.sorted().joined(separator: " "),
+      "presenter": meeting.activePresenterId ?? "none",
+    ]
+    for participant in meeting.participants.values {
+      let name = "participant \(participant.id)"
+      all[name + " streams"] = participant.streams.values.map { "\($0.kind)" }.sorted().joined(separator: " ")
+      all[name + " name"] = participant.displayName
+      all[name + " pin"] = "\(participant.pinState)"
+      all[name + " mode"] = "\(participant.mode)"
+    }
+    return all
+  }
+
   func forget() { meeting = nil }
 }
 
 extension ListenerDriver: @preconcurrency MeetingEventListener {
   func onMeetingJoined() {
+    recorder.callback("onMeetingJoined")
     isConnected = true
     recorder.told(.connected)
     meeting?.pubsub.subscribe(topic: Self.topic, forListener: self)
@@ -112,22 +148,39 @@ extension ListenerDriver: @preconcurrency MeetingEventListener {
   }
 
   func onParticipantJoined(_ participant: VideoSDKRTC.Participant) {
+    recorder.callback("onParticipantJoined", changes: ["participants", "participant \(participant.id)"])
     let agrees = meeting?.participants[participant.id] == participant
     sightings.joined(participant.id, name: participant.displayName, isMuted: true, agrees: agrees)
     participant.addEventListener(self)
   }
 
   func onParticipantLeft(_ participant: VideoSDKRTC.Participant) {
+    recorder.callback("onParticipantLeft", changes: ["participants", "participant \(participant.id)"])
     sightings.left(participant.id, agrees: meeting?.participants[participant.id] == nil)
   }
 
   func onSpeakerChanged(participantId: String?) {
+    recorder.callback("onSpeakerChanged")
     if let participantId, sightings.contains(participantId) { sightings.spoke(participantId) }
   }
 
-  func onMeetingLeft() { sightings.clear() }
+  func onPresenterChanged(activePresenterId: String?) {
+    // One event with the callback of the share's stream: both find what both announce.
+    let streams = meeting?.participants.keys.map { "participant \($0) streams" } ?? []
+    recorder.callback("onPresenterChanged", changes: ["presenter"] + streams)
+  }
+
+  func onMeetingLeft() {
+    recorder.endCallback("onMeetingLeft")
+    sightings.clear()
+  }
+
+  func onError(error: VideoSDKError) { if isConnected { recorder.endCallback("onError") } }
+  func onSocketError(message: String) { recorder.endCallback("onSocketError") }
 
   func onMeetingStateChanged(meetingState: MeetingState) {
+    recorder.callback("\(meetingState)")
+    if meetingState == .CLOSING || meetingState == .CLOSED { recorder.endCallback("\(meetingState)") }
     guard meetingState == .CLOSED else { return }
     isConnected = false
     isOver = true
@@ -138,6 +191,7 @@ extension ListenerDriver: @preconcurrency MeetingEventListener {
 
 extension ListenerDriver: @preconcurrency ParticipantEventListener {
   func onStreamEnabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    recorder.callback("onStreamEnabled", changes: ["participant \(participant.id) streams"])
     let agrees = participant.streams[stream.id] == stream
     switch stream.kind {
     case .state(value: .video):
@@ -156,6 +210,7 @@ extension ListenerDriver: @preconcurrency ParticipantEventListener {
   }
 
   func onStreamDisabled(_ stream: MediaStream, forParticipant participant: VideoSDKRTC.Participant) {
+    recorder.callback("onStreamDisabled", changes: ["participant \(participant.id) streams"])
     guard !participant.isLocal else { return }
     let agrees = participant.streams[stream.id] == nil
     switch stream.kind {
@@ -168,9 +223,26 @@ extension ListenerDriver: @preconcurrency ParticipantEventListener {
 
 extension ListenerDriver: @preconcurrency PubSubMessageListener {
   func onMessageReceived(_ message: PubSubMessage) {
+    recorder.callback("onMessageReceived")
     guard message.senderId != id else { return }  // one hears oneself in this style
     let agrees = meeting?.pubsub.getMessagesForTopic(Self.topic).contains { $0.id == message.id }
     recorder.told(.message, of: message.senderId, message.message, agrees: agrees)
     told.append(message)
   }
+}
+
+/// A further listener, for the callbacks of the end.
+@MainActor
+private final class EndListener {
+  private let handler: @MainActor (String) -> Void
+  init(_ handler: @escaping @MainActor (String) -> Void) { self.handler = handler }
+}
+
+extension EndListener: @preconcurrency MeetingEventListener {
+  func onMeetingStateChanged(meetingState: MeetingState) {
+    if meetingState == .CLOSING || meetingState == .CLOSED { handler("\(meetingState)") }
+  }
+  func onError(error: VideoSDKError) { handler("onError") }
+  func onSocketError(message: String) { handler("onSocketError") }
+  func onMeetingLeft() { handler("onMeetingLeft") }
 }

@@ -21,6 +21,7 @@ final class MeetingDriver: KoineDriver {
   private var meeting: DefaultMeetingSession?
   private let sightings: Sightings
   private var tiles: [Int: String] = [:]
+  private var tileStates: [VideoTileState] = []
   private var sources: [String: RemoteVideoSource] = [:]
   private var screen: InAppScreenCaptureSource?
   private let ownView = DefaultVideoRenderView()
@@ -158,33 +159,76 @@ final class MeetingDriver: KoineDriver {
     }
   }
 
+  func endCallbacks(of end: CallEnd) -> [Set<String>] {
+    switch end {
+    case .left: [["audioSessionDidStop", "videoSessionDidStop"]]  // the two sides know nothing of each other
+    case .replaced: [["audioSessionDidStop"]]
+    case .connectionLost: [["audioSessionDidCancelReconnect"], ["audioSessionDidStop", "videoSessionDidStop"]]
+    }
+  }
+
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    let observer = EndObserver(handler)
+    audioVideo?.removeAudioVideoObserver(observer: self)
+    audioVideo?.addAudioVideoObserver(observer: observer)
+    audioVideo?.addAudioVideoObserver(observer: self)
+    return { [weak self] in self?.audioVideo?.removeAudioVideoObserver(observer: observer) }
+  }
+
+  var readings: [String: String] {
+    guard let audioVideo else { return [:] }
+    var all = ["device": audioVideo.getActiveAudioDevice()?.label ?? "none"]
+    for tile in tileStates {
+      all["tile \(tile.tileId) size"] = "\(tile.videoStreamContentWidth)x\(tile.videoStreamContentHeight)"
+      all["tile \(tile.tileId) pause"] = "\(tile.pauseState)"
+    }
+    return all
+  }
+
   func forget() {
     meeting = nil
+    tileStates = []
     screen = nil
   }
 }
 
 extension MeetingDriver: @preconcurrency AudioVideoObserver {
-  func audioSessionDidStartConnecting(reconnecting: Bool) { if reconnecting { recorder.told(.reconnecting) } }
+  func audioSessionDidStartConnecting(reconnecting: Bool) {
+    recorder.callback("audioSessionDidStartConnecting")
+    if reconnecting { recorder.told(.reconnecting) }
+  }
   func audioSessionDidStart(reconnecting: Bool) {
+    recorder.callback("audioSessionDidStart", changes: ["device"])
     isConnected = true
     recorder.told(reconnecting ? .reconnected : .connected)
   }
-  func audioSessionDidDrop() { recorder.told(.reconnecting) }
+  func audioSessionDidDrop() {
+    recorder.callback("audioSessionDidDrop")
+    recorder.told(.reconnecting)
+  }
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
+    recorder.callback("audioSessionDidStop", changes: ["device"])
+    recorder.endCallback("audioSessionDidStop")
     isConnected = false
     isOver = true
     sightings.clear()
     recorder.told(.ended, of: nil, "\(sessionStatus.statusCode)")
   }
-  func audioSessionDidCancelReconnect() {}
-  func connectionDidRecover() {}
-  func connectionDidBecomePoor() {}
-  func videoSessionDidStartConnecting() {}
-  func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {}
-  func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {}
+  func audioSessionDidCancelReconnect() {
+    recorder.callback("audioSessionDidCancelReconnect")
+    recorder.endCallback("audioSessionDidCancelReconnect")
+  }
+  func connectionDidRecover() { recorder.callback("connectionDidRecover") }
+  func connectionDidBecomePoor() { recorder.callback("connectionDidBecomePoor") }
+  func videoSessionDidStartConnecting() { recorder.callback("videoSessionDidStartConnecting") }
+  func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) { recorder.callback("videoSessionDidStart") }
+  func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
+    recorder.callback("videoSessionDidStop")
+    recorder.endCallback("videoSessionDidStop")
+  }
 
   func remoteVideoSourcesDidBecomeAvailable(sources: [RemoteVideoSource]) {
+    recorder.callback("remoteVideoSourcesDidBecomeAvailable")
     for source in sources { self.sources[source.attendeeId] = source }
   }
 }
@@ -203,30 +247,37 @@ extension MeetingDriver: @preconcurrency RealtimeObserver {
   }
 
   func attendeesDidJoin(attendeeInfo: [AttendeeInfo]) {
+    recorder.callback("attendeesDidJoin")
     for attendee in people(attendeeInfo) {
       sightings.joined(attendee.attendeeId, name: attendee.externalUserId, isMuted: false)
     }
   }
 
   func attendeesDidLeave(attendeeInfo: [AttendeeInfo]) {
+    recorder.callback("attendeesDidLeave")
     for attendee in people(attendeeInfo) { sightings.left(attendee.attendeeId) }
   }
 
   func attendeesDidDrop(attendeeInfo: [AttendeeInfo]) {
+    recorder.callback("attendeesDidDrop")
     for attendee in people(attendeeInfo) { sightings.left(attendee.attendeeId) }
   }
 
   func attendeesDidMute(attendeeInfo: [AttendeeInfo]) {
+    recorder.callback("attendeesDidMute")
     for attendee in people(attendeeInfo) { sightings.muted(attendee.attendeeId, true) }
   }
 
   func attendeesDidUnmute(attendeeInfo: [AttendeeInfo]) {
+    recorder.callback("attendeesDidUnmute")
     for attendee in people(attendeeInfo) { sightings.muted(attendee.attendeeId, false) }
   }
 }
 
 extension MeetingDriver: @preconcurrency VideoTileObserver {
   func videoTileDidAdd(tileState: VideoTileState) {
+    tileStates.append(tileState)
+    recorder.callback("videoTileDidAdd", changes: ["tile \(tileState.tileId)"])
     if tileState.isLocalTile {
       audioVideo?.bindVideoView(videoView: ownView, tileId: tileState.tileId)
       return
@@ -243,6 +294,8 @@ extension MeetingDriver: @preconcurrency VideoTileObserver {
   }
 
   func videoTileDidRemove(tileState: VideoTileState) {
+    tileStates.removeAll { $0 === tileState }
+    recorder.callback("videoTileDidRemove", changes: ["tile \(tileState.tileId)"])
     audioVideo?.unbindVideoView(tileId: tileState.tileId)
     if tileState.isLocalTile { return }
     if tileState.isContent { return sightings.shareOff(owner(of: tileState)) }
@@ -254,15 +307,42 @@ extension MeetingDriver: @preconcurrency VideoTileObserver {
     String(tile.attendeeId.prefix { $0 != "#" })
   }
 
-  func videoTileDidPause(tileState: VideoTileState) {}
-  func videoTileDidResume(tileState: VideoTileState) {}
-  func videoTileSizeDidChange(tileState: VideoTileState) {}
+  func videoTileDidPause(tileState: VideoTileState) {
+    recorder.callback("videoTileDidPause", changes: ["tile \(tileState.tileId) pause"])
+  }
+  func videoTileDidResume(tileState: VideoTileState) {
+    recorder.callback("videoTileDidResume", changes: ["tile \(tileState.tileId) pause"])
+  }
+  func videoTileSizeDidChange(tileState: VideoTileState) {
+    recorder.callback("videoTileSizeDidChange", changes: ["tile \(tileState.tileId) size"])
+  }
 }
 
 extension MeetingDriver: @preconcurrency DataMessageObserver {
   func dataMessageDidReceived(dataMessage: AmazonChimeSDK.DataMessage) {
+    recorder.callback("dataMessageDidReceived")
     let text = dataMessage.text() ?? ""
     recorder.told(.message, of: dataMessage.senderAttendeeId, text)
     heard.append(Heard(sender: dataMessage.senderAttendeeId, text: text))
   }
+}
+
+/// A further observer, for the callbacks of the end.
+@MainActor
+private final class EndObserver {
+  private let handler: @MainActor (String) -> Void
+  init(_ handler: @escaping @MainActor (String) -> Void) { self.handler = handler }
+}
+
+extension EndObserver: @preconcurrency AudioVideoObserver {
+  func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) { handler("audioSessionDidStop") }
+  func videoSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) { handler("videoSessionDidStop") }
+  func audioSessionDidCancelReconnect() { handler("audioSessionDidCancelReconnect") }
+  func audioSessionDidStartConnecting(reconnecting: Bool) {}
+  func audioSessionDidStart(reconnecting: Bool) {}
+  func audioSessionDidDrop() {}
+  func connectionDidRecover() {}
+  func connectionDidBecomePoor() {}
+  func videoSessionDidStartConnecting() {}
+  func videoSessionDidStartWithStatus(sessionStatus: MeetingSessionStatus) {}
 }

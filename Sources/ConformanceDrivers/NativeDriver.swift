@@ -147,6 +147,31 @@ final class NativeDriver: KoineDriver {
     recorder.calling { isPaused ? own.pause(stream.id) : own.resume(stream.id) }
   }
 
+  func endCallbacks(of end: CallEnd) -> [Set<String>] { [["ended"]] }
+
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    let observation = own?.observe { event in
+      if case .stateChanged(.ended) = event { MainActor.assumeIsolated { handler("ended") } }
+    }
+    return { observation?.cancel() }
+  }
+
+  var readings: [String: String] {
+    guard let own else { return [:] }
+    var all = [
+      "state": "\(own.state)", "dominant speaker": own.dominantSpeaker ?? "none", "tiles": "\(own.tiles)",
+      "participants": own.participants.map(\.id).sorted().joined(separator: " "),
+    ]
+    for participant in own.participants {
+      all["participant \(participant.id) name"] = participant.name
+      all["participant \(participant.id) attributes"] = "\(participant.attributes.sorted { $0.key < $1.key })"
+      for stream in participant.streams {
+        all["participant \(participant.id) stream \(stream.id)"] = stream.isMuted ? "muted" : "on"
+      }
+    }
+    return all
+  }
+
   func forget() {
     own = nil
     endpoint = nil
@@ -158,6 +183,7 @@ final class NativeDriver: KoineDriver {
   // MARK: What the session tells
 
   private func handle(_ event: SessionEvent, of session: Session) {
+    recorder.callback("\(event)".prefix { $0 != "(" }.description, changes: Self.changes(of: event))
     switch event {
     case .stateChanged(let state): changed(to: state, agrees: session.state == state)
     case .participantJoined(let other):
@@ -185,6 +211,21 @@ final class NativeDriver: KoineDriver {
     }
   }
 
+  /// The properties of `readings` that an event announces.
+  private static func changes(of event: SessionEvent) -> [String] {
+    switch event {
+    case .stateChanged: ["state"]
+    case .participantJoined(let other), .participantLeft(let other, _): ["participants", "participant \(other.id)"]
+    case .streamAdded(let stream, let owner), .streamRemoved(let stream, let owner),
+      .streamMuted(let stream, let owner):
+      ["participant \(owner.id) stream \(stream.id)"]
+    case .attributesChanged(let other): ["participant \(other.id) attributes"]
+    case .dominantSpeakerChanged: ["dominant speaker"]
+    case .tileAdded, .tileChanged, .tileRemoved: ["tiles"]
+    default: []
+    }
+  }
+
   private func changed(to state: SessionState, agrees: Bool) {
     switch state {
     case .connected: recorder.told(isBack ? .reconnected : .connected, agrees: agrees)
@@ -192,6 +233,7 @@ final class NativeDriver: KoineDriver {
     case .ended(let reason):
       isOver = true
       sightings.clear()
+      recorder.endCallback("ended")
       recorder.told(.ended, of: nil, "\(reason)", agrees: agrees)
     case .idle, .connecting: break
     }

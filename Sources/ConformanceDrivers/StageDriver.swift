@@ -28,6 +28,8 @@ final class StageDriver: NSObject, KoineDriver {
   private var interests: [String: Interest] = [:]
   /// Each participant's camera: whatever other pictures there are beside it, are a screen.
   private var cameras: [String: String] = [:]
+  private var participants: [IVSParticipantInfo] = []
+  private var remoteStreams: [IVSStageStream] = []
   private let sightings: Sightings
   private(set) var mirror: VideoView?
   private(set) var isConnected = false
@@ -92,8 +94,34 @@ final class StageDriver: NSObject, KoineDriver {
     recorder.calling { stage?.refreshStrategy() }
   }
 
+  func endCallbacks(of end: CallEnd) -> [Set<String>] { [["participantDidLeave"], ["disconnected"]] }
+
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    let renderer = EndRenderer(handler)
+    stage?.remove(self)
+    stage?.addRenderer(renderer)
+    stage?.addRenderer(self)
+    return { [weak stage] in stage?.remove(renderer) }
+  }
+
+  var readings: [String: String] {
+    var all: [String: String] = [:]
+    for participant in participants {
+      all["participant \(participant.participantId) user"] = participant.userId
+      all["participant \(participant.participantId) attributes"] =
+        "\(participant.attributes.sorted { $0.key < $1.key })"
+    }
+    for stream in remoteStreams { all["stream \(stream.device.descriptor().urn) muted"] = "\(stream.isMuted)" }
+    return all
+  }
+
+  private func callback(_ name: String, of streams: [IVSStageStream]) {
+    recorder.callback(name, changes: streams.map { "stream \($0.device.descriptor().urn)" })
+  }
+
   func forget() {
     stage = nil
+    (participants, remoteStreams) = ([], [])
     streams = []
     mirror = nil
   }
@@ -119,12 +147,14 @@ extension StageDriver: @preconcurrency IVSStageStrategy {
 
 extension StageDriver: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?) {
+    recorder.callback("connection")
     switch connectionState {
     case .connected:
       let isBack = isConnected
       isConnected = true
       recorder.told(isBack ? .reconnected : .connected)
     case .disconnected:
+      recorder.endCallback("disconnected")
       isConnected = false
       isOver = true
       sightings.clear()
@@ -135,17 +165,27 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   }
 
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {
+    participants.append(participant)
+    recorder.callback("participantDidJoin", changes: ["participant \(participant.participantId)"])
     guard !participant.isLocal else { return }
     let name = participant.attributes["name"] ?? participant.userId
     sightings.joined(participant.participantId, name: name, isMuted: true, attributes: participant.attributes)
   }
 
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
-    guard !participant.isLocal else { return }
+    participants.removeAll { $0.participantId == participant.participantId }
+    recorder.callback("participantDidLeave", changes: ["participant \(participant.participantId)"])
+    guard !participant.isLocal else { return recorder.endCallback("participantDidLeave") }
     sightings.left(participant.participantId)
   }
 
+  func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {
+    recorder.callback("participantMetadataDidUpdate", changes: ["participant \(participant.participantId)"])
+  }
+
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didAdd streams: [IVSStageStream]) {
+    remoteStreams += streams
+    callback("didAdd", of: streams)
     guard !participant.isLocal else { return }
     let id = participant.participantId
     for stream in streams where !isOver {  // what is told of the first may have been the moment to leave
@@ -167,6 +207,8 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   }
 
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didRemove streams: [IVSStageStream]) {
+    remoteStreams.removeAll { stream in streams.contains { $0 === stream } }
+    callback("didRemove", of: streams)
     guard !participant.isLocal else { return }
     let id = participant.participantId
     for stream in streams {
@@ -182,6 +224,7 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
   }
 
   func stage(_ stage: IVSStage, participant: IVSParticipantInfo, didChangeMutedStreams streams: [IVSStageStream]) {
+    callback("didChangeMutedStreams", of: streams)
     guard !participant.isLocal else { return }
     for stream in streams {
       if let image = stream.device as? any IVSImageDevice {
@@ -194,5 +237,21 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
         sightings.muted(participant.participantId, stream.isMuted)
       }
     }
+  }
+}
+
+/// A further renderer, for the callbacks of the end.
+@MainActor
+private final class EndRenderer: NSObject {
+  private let handler: @MainActor (String) -> Void
+  init(_ handler: @escaping @MainActor (String) -> Void) { self.handler = handler }
+}
+
+extension EndRenderer: @preconcurrency IVSStageRenderer {
+  func stage(_ stage: IVSStage, didChange connectionState: IVSStageConnectionState, withError error: (any Error)?) {
+    if connectionState == .disconnected { handler("disconnected") }
+  }
+  func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo) {
+    if participant.isLocal { handler("participantDidLeave") }
   }
 }

@@ -20,6 +20,10 @@ enum Defect: String, CaseIterable, Sendable {
   case namelessPeople
   case stuckPicture
   case strangers
+  /// The end is reported once more, under the name of its first callback.
+  case endTwice
+  /// A property changes without a callback.
+  case staleReading
 }
 
 /// A driver with a defect.
@@ -58,6 +62,16 @@ final class DefectiveDriver: Driver {
   func ring(_ ids: [String]) { driver.ring(ids) }
   func answer(_ isAccepted: Bool) { driver.answer(isAccepted) }
   func cancel() { driver.cancel() }
+  func endCallbacks(of end: CallEnd) -> [Set<String>] { driver.endCallbacks(of: end) }
+  var endReachesRemovedObservers: Bool { driver.endReachesRemovedObservers }
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    driver.observeEnd(handler)
+  }
+  var readings: [String: String] {
+    var readings = driver.readings
+    if defect == .staleReading { readings["pictures"] = "\(driver.others.map(\.pictures))" }
+    return readings
+  }
   func forget() { driver.forget() }
   var isConnected: Bool { driver.isConnected }
   var isOver: Bool { driver.isOver }
@@ -98,6 +112,9 @@ final class DefectiveDriver: Driver {
     let entries = driver.recorder.entries[read...]
     read = driver.recorder.entries.count
     for entry in entries { spoil(entry) }
+    own.readingMonitor = driver.recorder.readingMonitor
+    let ends = driver.recorder.endCallbacks
+    own.endCallbacks = defect == .endTwice ? ends + ends.prefix(1) : ends
     return own
   }
 

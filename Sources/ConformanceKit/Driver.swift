@@ -46,6 +46,19 @@ public protocol Driver: AnyObject {
   func answer(_ isAccepted: Bool)
   /// Gives up the own call that rings. Needs `.ringing`.
   func cancel()
+  /// The callbacks that report the end of a call, by name, in the order that the style documents. Those of one set come in
+  /// any order. The driver notes each with `Recorder.endCallback`. Needs `.endObservers`.
+  func endCallbacks(of end: CallEnd) -> [Set<String>]
+  /// Whether an observer that is removed inside a callback of the end still receives the remaining ones.
+  var endReachesRemovedObservers: Bool { get }
+  /// Registers a further observer of the end, before the driver's own where the style has a list of observers. Needs
+  /// `.endObservers`.
+  /// - Parameter handler: called with the name of each callback of the end.
+  /// - Returns: removes that observer.
+  func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void
+  /// The properties that the app can read now from the style's objects, by name. Values of one participant begin with
+  /// `participant ID `. The driver calls `Recorder.callback` at the beginning of each callback. Needs `.readings`.
+  var readings: [String: String] { get }
   /// Lets go of every object of the style's, without a word. The driver is not asked anything afterwards.
   func forget()
 
@@ -97,6 +110,20 @@ public enum Ability: String, CaseIterable, Codable, Sendable {
   case tokenRoom
   /// To be refused because the token is none.
   case tokenForm
+  /// To observe the end with more than one observer, and to remove one of them.
+  case endObservers
+  /// To read properties between callbacks.
+  case readings
+}
+
+/// How a call ends for an app.
+public enum CallEnd: String, Codable, Sendable {
+  /// The app left.
+  case left
+  /// The same participant has joined from elsewhere.
+  case replaced
+  /// The connection did not come back in time.
+  case connectionLost
 }
 
 /// What one wants of somebody else.
@@ -170,6 +197,16 @@ extension Driver {
   public func ring(_ ids: [String]) { recorder.failed(Speechless(.ringing, style)) }
   public func answer(_ isAccepted: Bool) { recorder.failed(Speechless(.ringing, style)) }
   public func cancel() { recorder.failed(Speechless(.ringing, style)) }
+  public func endCallbacks(of end: CallEnd) -> [Set<String>] { [] }
+  public var endReachesRemovedObservers: Bool { false }
+  public func observeEnd(_ handler: @escaping @MainActor (String) -> Void) -> @MainActor () -> Void {
+    recorder.failed(Speechless(.endObservers, style))
+    return {}
+  }
+  public var readings: [String: String] {
+    recorder.failed(Speechless(.readings, style))
+    return [:]
+  }
   public var isReachable: Bool { false }
   public var isRung: Bool { false }
   public var heard: [Heard] { [] }

@@ -44,7 +44,7 @@ public struct Scenario: Sendable, Identifiable {
   /// All that the kit has, in the order of a call's life.
   public static let all =
     joining + pictures + layers + muting + speaking + interests + messages + shares + ringing + network
-    + leaving + misuse + reentrance
+    + leaving + ending + misuse + reentrance
 }
 
 /// What became of one scenario, between two styles, at one place.

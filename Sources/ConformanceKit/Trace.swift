@@ -80,6 +80,10 @@ public final class Recorder {
   public private(set) var entries: [TraceEntry] = []
   /// Callbacks that the style's vendor documents as coming from inside a call.
   public var mayComeInside: Set<Told> = []
+  /// The callbacks that reported the end of a call, by name, in the order of their arrival.
+  public internal(set) var endCallbacks: [String] = []
+  /// Compares properties from callback to callback.
+  var readingMonitor = ReadingMonitor()
   /// What the app does inside each callback.
   var whenTold: (Told) -> Void = { _ in }
   private let clock: @MainActor () -> Int
@@ -100,6 +104,14 @@ public final class Recorder {
         at: clock(), who: who, told: told, whom: whom, detail: detail, agrees: agrees, isInsideCall: isInsideCall))
     whenTold(told)
   }
+
+  /// Notes a callback that reports the end of a call.
+  public func endCallback(_ name: String) { endCallbacks.append(name) }
+
+  /// A callback of the style begins. To be called before the app reads or changes anything in it.
+  /// - Parameter changes: the properties of `Driver.readings` that the callback announces; `participant ID` announces all
+  ///   properties of that participant.
+  public func callback(_ name: String, changes: [String] = []) { readingMonitor.compare(in: name, changes: changes) }
 
   /// Takes an entry over from elsewhere.
   func take(_ entry: TraceEntry, _ change: (inout TraceEntry) -> Void = { _ in }) {

@@ -12,7 +12,7 @@ struct DefectTests {
     (.lostAnswer, "join.first"), (.doubleAnswer, "join.first"), (.wrongMute, "mute.seen"), (.staleMute, "mute.seen"),
     (.lostLeave, "leave.seen"), (.lostMessage, "message.order"), (.swappedMessages, "message.order"),
     (.repeatedMessage, "message.heard"), (.namelessPeople, "join.second"), (.stuckPicture, "picture.goes-on"),
-    (.strangers, "join.second"),
+    (.strangers, "join.second"), (.endTwice, "end.left"), (.staleReading, "read.between"),
   ]
 
   @Test(arguments: catchers)

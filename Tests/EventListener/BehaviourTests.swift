@@ -85,8 +85,8 @@ import WebRTC
     #expect(second.told == ["CONNECTING"])
   }
 
-  /// Apps remove their listeners in either of the two.
-  @Test(arguments: ["CLOSED", "out"])
+  /// Apps remove their listeners in any of the three.
+  @Test(arguments: ["CLOSING", "CLOSED", "out"])
   func allListenersOfAMeetingAreToldItsEndThoughOneRemovesThem(atLine: String) async {
     let (ana, told) = place.meeting("Ana")
     let second = Recorder()

@@ -100,6 +100,14 @@ struct Listeners<Listener> {
     if !entries.contains(where: { $0.object === object }) { entries.append(Entry(object: object, value: nil)) }
   }
 
+  /// Adds the listeners of an earlier state of this list that have been removed since, in front. Removed values stay away.
+  mutating func restore(_ earlier: Listeners) {
+    let removed = earlier.entries.filter { entry in
+      entry.object != nil && !entries.contains { $0.object === entry.object }
+    }
+    entries = removed + entries
+  }
+
   mutating func remove(_ listener: Listener) {
     guard type(of: listener as Any) is AnyClass else { return }
     entries.removeAll { $0.object === (listener as AnyObject) }

@@ -13,6 +13,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var listeners = Listeners<any MeetingEventListener>()
     var hasJoined = false
     var isLeaving = false
+    /// The listeners that were called with `CLOSING`.
+    var listenersAtEnd = Listeners<any MeetingEventListener>()
     var isOver = false
     /// Keeps the meeting from `leave()` to its end: an app that releases it at once is still told of the end.
     var untilItsEnd: Alarm?
@@ -134,7 +136,11 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     guard let session else { return }  // not joined, or on the way out already
     session.world.delivery.deliver { [self] in
       guard !state.withLock({ $0.isOver }) else { return }
-      tell { $0.onMeetingStateChanged(meetingState: .CLOSING) }
+      let listeners = state.withLock { state in
+        state.listenersAtEnd = state.listeners
+        return state.listeners.all
+      }
+      for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSING) }
     }
     session.leave {}
   }
@@ -250,8 +256,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
   }
 
-  /// The end is told to every listener that was registered when it began, even if it is removed in one of these callbacks:
-  /// apps remove their listener in `onMeetingLeft`, and others in the state `CLOSED`.
+  /// The end is told to every listener that was registered when it began, with `CLOSING` where the app leaves, even if it is
+  /// removed in one of these callbacks: apps remove their listener in `onMeetingLeft`, and others in the state `CLOSED`.
   private func ended(_ reason: EndReason) {
     let (hadJoined, others, listeners) = state.withLock { state in
       state.isOver = true
@@ -260,7 +266,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       state.microphone = nil
       (state.camera, state.screen, state.sharedMicrophone, state.sharedCamera) = (nil, nil, nil, nil)
       defer { state.participants = [:] }
-      return (state.hasJoined, state.participants, state.listeners.all)
+      var listeners = state.listeners
+      listeners.restore(state.listenersAtEnd)
+      return (state.hasJoined, state.participants, listeners.all)
     }
     endOutputs()
     for participant in others.values { participant.close() }
