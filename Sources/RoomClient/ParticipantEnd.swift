@@ -168,6 +168,7 @@ package final class ParticipantEnd: ClientEnd {
 
   override func resumed(at now: Tick) {
     isReachable = true
+    media.peer.confirmPath(at: now)
     if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnected) }
   }
 

@@ -111,6 +111,9 @@ package final class Peer {
     handleTimeout(at: now)
   }
 
+  /// Checks the path at once if its last checks were not answered: the other end has been reached by signalling again.
+  package func confirmPath(at now: Tick) { ice.confirmSelected(at: now) }
+
   package var localDescription: PeerDescription {
     PeerDescription(
       ice: localCredentials, candidates: localAddresses.map { ICECandidate(host: $0) },

@@ -1,4 +1,5 @@
 import AmazonChimeSDK
+import Koine
 import KoineTesting
 import Testing
 
@@ -15,6 +16,28 @@ import Testing
     await room.until("Bea sees Cleo", within: .seconds(2)) { bea.sees("Cleo", newerThan: back) }
     await room.until("Cleo sees Bea", within: .seconds(2)) { cleo.sees("Bea", newerThan: back) }
     await room.until("they hear each other", within: .seconds(2)) { bea.hears("Cleo") && cleo.hears("Bea") }
+  }
+
+  /// A cut is one interruption: a participant that has been connected again stays so.
+  @Test(arguments: [23_000, 24_000, 25_000, 26_000, 29_000, 29_900, 30_000, 30_100, 31_000, 35_000])
+  func aCutIsReportedOnce(_ milliseconds: Int) async throws {
+    let room = try await TestRoom(clock: .virtual(seed: 1))
+    try await room.join("Bea")
+    let credential = try room.credential(.eventListener, for: "Ana")
+    let session = Session(
+      JoinRequest(room: room.id, credential: credential.token, participantID: "ana", name: "Ana"),
+      in: room.world(of: "Ana"))
+    let states = Lock<[String]>([])
+    let observation = session.observe { event in
+      if case .stateChanged(let state) = event { states.withLock { $0.append("\(state)") } }
+    }
+    session.join { _ in }
+    await room.run(for: .seconds(3))
+    states.withLock { $0 = [] }
+    room.cutNetwork(of: "Ana", for: .milliseconds(milliseconds))
+    await room.run(for: .milliseconds(milliseconds + 60_000))
+    #expect(states.withLock { $0 } == ["reconnecting", "connected"])
+    observation.cancel()
   }
 
   @Test func aCutEndsEarlyWhereTheNetworkIsRestored() async throws {

@@ -46,6 +46,27 @@ struct ICEConsentTests {
     #expect(pair.isConnected)
   }
 
+  /// An interruption that ends between the last two regular checks before consent expires.
+  @Test(arguments: [ICEAgent.Role.lite, controlled])
+  func pathConfirmedAfterAnInterruptionKeepsItsConsent(_ role: ICEAgent.Role) throws {
+    let pair = ICEPair.connected(full, role)
+    pair.run(for: .seconds(20))
+    let answered = try #require(pair.requests(fromOne: true).last).letter.sent
+    pair.path = { _ in [] }
+    pair.run(for: answered + .seconds(29) - pair.now)
+    pair.path = { [$0] }
+    let sent = pair.letters.count
+    pair.one.agent.confirmSelected(at: pair.now)
+    pair.other.agent.confirmSelected(at: pair.now)
+    pair.run(for: .milliseconds(500))
+    #expect(pair.letters.count - sent <= 4, "one check and its answer for each end")
+    pair.one.agent.confirmSelected(at: pair.now)
+    pair.run(for: .milliseconds(500))
+    #expect(pair.letters.count - sent <= 4, "an answered path needs no further check")
+    pair.run(for: .seconds(60))
+    #expect(pair.isConnected)
+  }
+
   /// What one end hears is no consent of the other's: only answers are.
   @Test func onlyAnswersAreConsent() {
     let pair = ICEPair.connected(full, controlled)

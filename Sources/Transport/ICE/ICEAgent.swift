@@ -93,6 +93,15 @@ package struct ICEAgent {
     patienceEnds = nil
   }
 
+  /// After an interruption the other end has been reached on another connection. A path whose last checks were not answered
+  /// is checked at once: until the next regular check, up to 6 s later, consent could expire although the path works again.
+  /// RFC 7675, 5.1, limits the rate of regular checks; this is one transaction for an interruption.
+  package mutating func confirmSelected(at now: Tick) {
+    self.now = now
+    guard role != .lite, !isOver, selected != nil, !consentChecks.isEmpty else { return }
+    if isControlling { nomination = makeCheck(nominating: true) } else { nextConsentCheck = now }
+  }
+
   package mutating func setRemote(_ credentials: ICECredentials) { remote = credentials }
 
   package mutating func addRemote(_ candidate: ICECandidate) {
