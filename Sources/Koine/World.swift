@@ -76,6 +76,8 @@ public final class World: Sendable {
   /// world's own work, so that the order of events does not depend on threads.
   public func run(for duration: Duration) async {
     let limit = backend.scheduler.now + duration
+    // What calls of the app had delivered before must not run beside the work below.
+    if delivery.hasNews { await delivery.fence() }
     while true {
       finishInstant()
       if delivery.hasNews, await delivery.fence() { continue }
@@ -97,6 +99,7 @@ public final class World: Sendable {
   /// run until what it is given is true.
   package func run(for duration: Duration, serve: (_ isDone: @escaping @Sendable () -> Bool) -> Void) {
     let limit = backend.scheduler.now + duration
+    if delivery.hasNews { _ = delivery.fence(serve) }
     while true {
       finishInstant()
       if delivery.hasNews, delivery.fence(serve) { continue }

@@ -22,4 +22,19 @@ import Testing
       #expect(order.withLock { $0 } == Array(0..<20) + Array(100..<120))
     }
   }
+
+  /// What calls of an app had delivered before time moves runs before the world's work of that instant, not beside it.
+  @MainActor @Test func deliveriesMadeBeforeARunPrecedeItsWork() async {
+    for _ in 0..<200 {
+      let world = World(backend: EmbeddedBackend(virtual: 1))
+      let order = Lock<[Int]>([])
+      let lane = world.backend.scheduler.lane("work")
+      for number in 0..<20 {
+        world.delivery.deliver { order.withLock { $0.append(number) } }
+        lane.post { order.withLock { $0.append(100 + number) } }
+      }
+      await world.run(for: .milliseconds(1))
+      #expect(order.withLock { $0 } == Array(0..<20) + Array(100..<120))
+    }
+  }
 }
