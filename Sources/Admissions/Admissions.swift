@@ -1,5 +1,5 @@
 package import KoineRouter
-import KoineSignaling
+package import KoineSignaling
 package import KoineTokens
 
 // What the vendors' tokens let their bearers do in a room. What a token does not grant is not done.
@@ -9,11 +9,20 @@ extension Authorization {
   /// holds is believed, and none is needed.
   package static let embedded = tokens(trusting: .anybody)
 
+  /// The same, but a credential that is no token gets this answer; elsewhere it counts as no credential.
+  package static func embedded(refusingMalformed answer: Failure) -> Authorization {
+    tokens(trusting: .anybody, refusingMalformed: answer)
+  }
+
   /// - Parameter trust: whose tokens are believed; with keys, nobody enters without a token that one of them has signed.
   package static func tokens(trusting trust: Trust) -> Authorization {
+    tokens(trusting: trust, refusingMalformed: nil)
+  }
+
+  private static func tokens(trusting trust: Trust, refusingMalformed malformed: Failure?) -> Authorization {
     Authorization(
       check: { join in
-        read(join.credential, trusting: trust).flatMap { credential in
+        read(join.credential, trusting: trust, malformed).flatMap { credential in
           guard let credential else { return .success(.open) }
           let admission = credential.admission
           guard credential.opens(join.room) else {
@@ -34,7 +43,7 @@ extension Authorization {
         }
       },
       checkIdentity: { register in
-        read(register.credential, trusting: trust).flatMap { credential in
+        read(register.credential, trusting: trust, malformed).flatMap { credential in
           // Inside one process an identity is believed without a token.
           let own = trust.isAnybody ? credential?.admission.identity ?? register.identity : credential?.ownIdentity
           return own == register.identity
@@ -47,7 +56,9 @@ extension Authorization {
   private static let share = "#content"
 
   /// - Returns: nil for no credential, and for one that says nothing about rooms, where anybody is trusted.
-  private static func read(_ text: String?, trusting trust: Trust) -> Result<Credential?, Failure> {
+  private static func read(
+    _ text: String?, trusting trust: Trust, _ malformed: Failure?
+  ) -> Result<Credential?, Failure> {
     guard let text, !text.isEmpty else {
       return trust.isAnybody ? .success(nil) : .failure(Failure(.unauthorized, "a token is needed here"))
     }
@@ -63,6 +74,7 @@ extension Authorization {
       return .success(credential)
     } catch {
       if case .expired = error { return .failure(Failure(.unauthorized, "the token has expired")) }
+      if case .malformed = error, let malformed { return .failure(malformed) }
       return trust.isAnybody
         ? .success(nil) : .failure(Failure(.unauthorized, "the token is not one that this server's keys have signed"))
     }

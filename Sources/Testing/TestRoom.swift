@@ -83,8 +83,10 @@ public final class TestRoom: Sendable {
     recorder = recordsTrace ? Recorder() : nil
     let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.note(end, bytes) } }
     switch clock {
-    case .real: backend = EmbeddedBackend(network: spec, trace: trace)
-    case .virtual(let seed): backend = EmbeddedBackend(virtual: seed, network: spec, trace: trace)
+    case .real: backend = EmbeddedBackend(network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken)
+    case .virtual(let seed):
+      backend = EmbeddedBackend(
+        virtual: seed, network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken)
     }
     self.media = media
     stamps = media == .stamps ? StampedMedia() : nil
@@ -114,6 +116,11 @@ public final class TestRoom: Sendable {
       return world(ofParticipant: participant)
     }
   }
+
+  private static let malformedToken = """
+    the credential is no token of any style; in a test room the style's credential is made by \
+    room.credential(.callAgent, for: "Ana"), .stageStrategy, .meetingSession or .eventListener
+    """
 
   deinit {
     World.unregister(room: id)

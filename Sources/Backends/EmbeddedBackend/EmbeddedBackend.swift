@@ -1,6 +1,9 @@
+import KoineAdmissions
 public import Koine
 import KoineBase
 import KoineRoomClient
+import KoineRouter
+import KoineSignaling
 public import KoineSimulatedNetwork
 
 /// Rooms inside the process: a router of one's own, reached over loopback UDP, or through a simulated network on a virtual
@@ -23,16 +26,40 @@ public final class EmbeddedBackend: Backend {
 
   /// Over loopback UDP, in real time.
   /// - Parameter network: what each participant's link does to datagrams, in each direction, from the moment of joining.
-  public init(network: NetworkSpec? = nil, trace: Trace? = nil) {
+  public convenience init(network: NetworkSpec? = nil, trace: Trace? = nil) {
+    self.init(network: network, trace: trace, malformedTokenRefusal: nil)
+  }
+
+  /// Over loopback UDP, in real time.
+  /// - Parameter malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential
+  ///   counts as none.
+  package init(network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
     scheduler = .real
-    hub = Hub(network: network, random: .system(), trace: trace) { LoopbackLoop(hub: $0) }
+    hub = Hub(
+      network: network, random: .system(), trace: trace, authorization: Self.authorization(malformedTokenRefusal)
+    ) { LoopbackLoop(hub: $0) }
+  }
+
+  private static func authorization(_ malformedTokenRefusal: String?) -> Authorization {
+    guard let malformedTokenRefusal else { return .embedded }
+    return .embedded(refusingMalformed: Failure(.unauthorized, malformedTokenRefusal))
   }
 
   /// In memory, in virtual time: repeats from its seed. Advance it with `World.run`.
-  public init(virtual seed: UInt64, network: NetworkSpec? = nil, trace: Trace? = nil) {
+  public convenience init(virtual seed: UInt64, network: NetworkSpec? = nil, trace: Trace? = nil) {
+    self.init(virtual: seed, network: network, trace: trace, malformedTokenRefusal: nil)
+  }
+
+  /// In memory, in virtual time.
+  /// - Parameter malformedTokenRefusal: the text of the error for a credential that is no token; nil: such a credential
+  ///   counts as none.
+  package init(virtual seed: UInt64, network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
     let scheduler = Scheduler.virtual()
     self.scheduler = scheduler
-    hub = Hub(network: network, random: SeededRandom(seed: seed), trace: trace) {
+    hub = Hub(
+      network: network, random: SeededRandom(seed: seed), trace: trace,
+      authorization: Self.authorization(malformedTokenRefusal)
+    ) {
       VirtualLoop(scheduler: scheduler, hub: $0)
     }
   }

@@ -18,6 +18,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   var network: NetworkSpec?
   var participantLimit: Int?
   let refusals = Refusals()
+  private let authorization: Authorization
   let attendant = Lock<Attendant?>(nil)
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
@@ -36,12 +37,13 @@ final class Hub: LinkHost, @unchecked Sendable {
   private let nextNumber = Lock(0)
 
   init(
-    network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?,
+    network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?, authorization: Authorization,
     makeLoop: (@escaping @Sendable () -> Hub?) -> any NetworkLoop
   ) {
     self.network = network
     self.random = random
     self.trace = trace
+    self.authorization = authorization
     let this = Lock<WeakHub>(WeakHub())
     loop = makeLoop { this.withLock { $0.hub } }
     this.withLock { $0.hub = self }
@@ -175,7 +177,7 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   func makeRouter(at now: Tick) throws -> Router {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
-    configuration.authorization = refusals.before(.embedded)
+    configuration.authorization = refusals.before(authorization)
     configuration.attendant = attendant.withLock { $0 }
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
