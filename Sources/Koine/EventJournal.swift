@@ -9,26 +9,34 @@ package final class EventJournal: Sendable {
 
   private let limit: Int
   private let kept = Lock<[Entry]>([])
-  /// Names of participants with a connected session, by room.
-  private let present = Lock<[String: Set<String>]>([:])
+  /// Names of participants with a connected session, by room and id.
+  private let present = Lock<[String: [Participant.ID: String]]>([:])
 
   package init(limit: Int = 12) { self.limit = limit }
 
   package var entries: [Entry] { kept.withLock { $0 } }
 
-  package func people(in room: String) -> [String] { present.withLock { $0[room] ?? [] }.sorted() }
+  /// Names of the participants with a connected session, by id.
+  package func people(in room: String) -> [Participant.ID: String] { present.withLock { $0[room] ?? [:] } }
+
+  /// The rooms with a connected session, sorted.
+  package var rooms: [String] { present.withLock { $0.filter { !$0.value.isEmpty }.keys.sorted() } }
+
+  /// Adds an event that no session tells, such as a network cut.
+  package func note(_ text: String, of teller: String, at time: Tick) {
+    kept.withLock { kept in
+      if kept.count == limit { kept.removeFirst() }
+      kept.append(Entry(time: time, teller: teller, text: text))
+    }
+  }
 
   func note(_ event: SessionEvent, of teller: Participant, in room: String, at time: Tick) {
     switch event {
-    case .stateChanged(.connected): _ = present.withLock { $0[room, default: []].insert(teller.name) }
-    case .stateChanged(.ended): _ = present.withLock { $0[room]?.remove(teller.name) }
+    case .stateChanged(.connected): present.withLock { $0[room, default: [:]][teller.id] = teller.name }
+    case .stateChanged(.ended): present.withLock { $0[room]?[teller.id] = nil }
     default: break
     }
-    guard let text = event.headline else { return }
-    kept.withLock { kept in
-      if kept.count == limit { kept.removeFirst() }
-      kept.append(Entry(time: time, teller: teller.name, text: text))
-    }
+    if let text = event.headline { note(text, of: teller.name, at: time) }
   }
 }
 

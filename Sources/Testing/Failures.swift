@@ -34,17 +34,16 @@ extension TestRoom {
   @MainActor
   var situation: String {
     var parts: [String] = []
-    for (index, view) in screens.views.enumerated() {
-      let screen = TestScreen(view: view, room: self)
-      let sightings = screen.sightings.map { "\($0.name) (\(describe($0)))" }
-      let cut = screen.cut.map {
-        "\($0.name)'s picture is there, but cut: only \(Int($0.visible * 100)) % of it is visible"
-      }
-      let all = sightings + cut
-      parts.append("Screen \(index + 1) shows \(all.isEmpty ? "no picture" : all.joined(separator: ", ")).")
+    let views = screens.views
+    let owners = views.map { TestScreen(view: $0, room: self).owner }
+    for (index, view) in views.enumerated() {
+      let content = TestScreen(view: view, room: self).content
+      parts.append("\(Self.title(of: index, owners)) shows \(content).")
     }
     parts.append("Heard: \(list(speaker.heard)).")
-    parts.append("In the room: \(list(Set(people.namesInRoom + journal.people(in: id)).sorted())).")
+    let present = people.inRoom.merging(journal.people(in: id)) { $1 }
+    parts.append("In the room: \(list(Set(present.map { named($0.value, id: $0.key) }).sorted())).")
+    parts += elsewhere
     for name in people.namesWithObjectsOfProcess {
       parts.append(
         "\(name)'s app has the process's camera, not the room's: make it inside `room.enter(as: \"\(name)\") { … }`.")
@@ -56,9 +55,38 @@ extension TestRoom {
     return parts.joined(separator: " ")
   }
 
+  /// `Ana's screen`, `Ana's screen 2`, or `Screen 3` where no person's app made the view.
+  private static func title(of index: Int, _ owners: [String?]) -> String {
+    guard let owner = owners[index] else { return "Screen \(index + 1)" }
+    let number = owners[...index].count { $0 == owner }
+    return owners.count { $0 == owner } == 1 ? "\(owner)'s screen" : "\(owner)'s screen \(number)"
+  }
+
+  /// A participant's name, with the name in its stamp and of its tone where the app calls it otherwise.
+  private func named(_ name: String, id participant: String) -> String {
+    let user = "8:acs:\(id)_"
+    let own = participant.hasPrefix(user) ? String(participant.dropFirst(user.count)) : participant
+    guard let known = people.name(ofID: own), known != own, known != name else { return name }
+    return "\(name) (whose stamp and tone are \(known)'s)"
+  }
+
+  /// Apps that are in other rooms than this one: by another name here, or in other test rooms of the same test.
+  @MainActor
+  private var elsewhere: [String] {
+    let here = journal.rooms.filter { $0 != id }.map { room in
+      "\(list(journal.people(in: room).values.sorted())) in the room “\(room)”, while this room is “\(id)”."
+    }
+    let others = FailureWatch.roomsOfTest.filter { $0 !== self }.flatMap { other in
+      other.people.appsInRoom(other.journal.people(in: other.id)).map { name in
+        "\(name)'s app is in another test room, “\(other.id)”, while this room is “\(id)”."
+      }
+    }
+    return here.map { "Elsewhere: \($0)" } + others
+  }
+
   private func list(_ words: [String]) -> String { words.isEmpty ? "nobody" : words.joined(separator: ", ") }
 
-  private func describe(_ sighting: TestScreen.Sighting) -> String {
+  func describe(_ sighting: TestScreen.Sighting) -> String {
     let age = (now - sighting.captured).inSeconds
     return "#\(sighting.number), \(String(format: "%.1f", age)) s old, \(sighting.width)x\(sighting.height)"
   }
@@ -139,6 +167,12 @@ enum FailureWatch {
   static var testHasRoom: Bool {
     guard let test = Test.current?.id else { return true }
     return state.withLock { $0.rooms.contains { $0.room != nil && $0.test == test } }
+  }
+
+  /// Open rooms that the running test has made.
+  static var roomsOfTest: [TestRoom] {
+    let test = Test.current?.id
+    return state.withLock { $0.rooms.filter { $0.test == test }.compactMap(\.room) }
   }
 
   static var openRooms: [TestRoom] { state.withLock { $0.rooms.compactMap(\.room) } }

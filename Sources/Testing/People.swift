@@ -50,6 +50,9 @@ final class People: Sendable {
     state.withLock { $0.entries.first { $0.label == label } }?.name ?? label
   }
 
+  /// The person whose app is known by this id.
+  func name(ofID id: String) -> String? { state.withLock { $0.entries.first { $0.id == id } }?.name }
+
   func setTone(_ tone: Double, of id: String) {
     state.withLock { state in
       if let index = state.entries.firstIndex(where: { $0.id == id }) { state.entries[index].tone = tone }
@@ -92,14 +95,19 @@ final class People: Sendable {
     withExtendedLifetime(former) {}
   }
 
-  /// Participants that joined by `join`, and the remote participants of their sessions.
-  var namesInRoom: [String] {
+  /// Names of participants that joined by `join`, and of the remote participants of their sessions, by id.
+  var inRoom: [Participant.ID: String] {
     let sessions = state.withLock { $0.stays.values.map(\.session) }.filter { $0.state == .connected }
-    let names = sessions.flatMap { session in ([session.localParticipant] + session.participants).map(\.name) }
-    return Set(names).sorted()
+    let all = sessions.flatMap { [$0.localParticipant] + $0.participants }
+    return Dictionary(all.map { ($0.id, $0.name) }) { first, _ in first }
   }
 
   // MARK: Contexts
+
+  /// Names of those of the present participants that are an app's and not a `Person`.
+  func appsInRoom(_ present: [Participant.ID: String]) -> [String] {
+    state.withLock { state in present.filter { state.stays[$0.key] == nil }.values.sorted() }
+  }
 
   func noteApp(of id: String) { state.withLock { _ = $0.apps.insert(id) } }
   func noteEntry(of id: String) { state.withLock { _ = $0.entered.insert(id) } }

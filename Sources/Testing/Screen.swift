@@ -44,6 +44,20 @@ public struct TestScreen {
   /// Pictures of which too little is drawn, and how much that is, 0...1.
   var cut: [(name: String, visible: Double)] { findings.cut }
 
+  /// What is drawn, in words: stamps that can be read, and frames without one.
+  var content: String {
+    let readable = sightings.map { "\($0.name) (\(room.describe($0)))" }
+    let cut = cut.map { "\($0.name)'s picture is there, but cut: only \(Int($0.visible * 100)) % of it is visible" }
+    let parts = readable + cut + findings.unreadable
+    return parts.isEmpty ? "no picture" : parts.joined(separator: ", ")
+  }
+
+  /// The name of the person whose app made the view, or one in it.
+  var owner: String? {
+    func appID(_ view: UIView) -> String? { view.appID ?? view.subviews.lazy.compactMap(appID).first }
+    return appID(view).flatMap(room.people.name(ofID:))
+  }
+
   private var findings: Findings {
     let places = PicturePlace.all(in: view)
     let key = ViewKey(view)
@@ -52,7 +66,11 @@ public struct TestScreen {
     var found = Findings()
     for place in places {
       switch StampOnCanvas.read(canvas, place) {
-      case .none: continue
+      case .hidden: continue
+      case .tooSmall: found.unreadable.append("a frame that is drawn too small for a stamp")
+      case .unstamped: found.unreadable.append("a frame of \(place.frame.width)x\(place.frame.height) without a stamp")
+      case .covered(let stamp):
+        found.unreadable.append("\(room.people.name(ofLabel: stamp.name))'s picture is there, but covered")
       case .cut(let stamp, let visible): found.cut.append((room.people.name(ofLabel: stamp.name), visible))
       case .readable(let stamp):
         found.sightings.append(
@@ -68,6 +86,8 @@ public struct TestScreen {
   struct Findings: Sendable {
     var sightings: [Sighting] = []
     var cut: [(name: String, visible: Double)] = []
+    /// Frames without a readable stamp, in words.
+    var unreadable: [String] = []
   }
 
   /// - Throws: when the file cannot be written.
@@ -76,7 +96,7 @@ public struct TestScreen {
 
 extension TestScreen: @preconcurrency CustomTestStringConvertible {
   public var testDescription: String {
-    "a screen that shows \(names.isEmpty ? "no picture" : names.joined(separator: ", "))"
+    "\(owner.map { "\($0)'s" } ?? "a") screen that shows \(content)"
   }
 }
 
@@ -203,7 +223,13 @@ private struct PicturePlace {
 @MainActor
 private enum StampOnCanvas {
   enum Reading {
-    case none
+    /// Nothing of it is inside its view.
+    case hidden
+    case tooSmall
+    /// The frame itself has no stamp: the app draws frames of its own.
+    case unstamped
+    /// The frame has a stamp that other views cover.
+    case covered(Stamp)
     case readable(Stamp)
     /// It is drawn, and too little of it is visible, 0...1.
     case cut(Stamp, Double)
@@ -213,7 +239,8 @@ private enum StampOnCanvas {
   private static let leastBlocks = 40
 
   static func read(_ canvas: Canvas, _ place: PicturePlace) -> Reading {
-    guard place.area.width >= 32, place.area.height >= 24 else { return .none }
+    guard !place.visible.isEmpty else { return .hidden }
+    guard place.area.width >= 32, place.area.height >= 24 else { return .tooSmall }
     let blocks = (0..<Stamp.rows).map { row in
       (0..<Stamp.columns).map { isBright(canvas, place, $0, row) }
     }
@@ -225,11 +252,11 @@ private enum StampOnCanvas {
       return .readable(stamp)
     }
     // A cut stamp cannot be decoded: its visible blocks are compared with the frame that the view has been given.
-    guard let stamp = StampReader.read(place.frame.upright(pool: FramePool(limit: 0))) else { return .none }
+    guard let stamp = StampReader.read(place.frame.upright(pool: FramePool(limit: 0))) else { return .unstamped }
     let mirrored = stamp.bits.indices.map { index in
       stamp.bits[index / Stamp.columns * Stamp.columns + Stamp.columns - 1 - index % Stamp.columns]
     }
-    guard agrees(seen, stamp.bits) || agrees(seen, mirrored) else { return .none }
+    guard agrees(seen, stamp.bits) || agrees(seen, mirrored) else { return .covered(stamp) }
     return whole.count >= leastBlocks ? .readable(stamp) : .cut(stamp, Double(whole.count) / Double(seen.count))
   }
 

@@ -8,12 +8,16 @@ extension TestRoom {
   /// The ids that somebody of this name has in this room, whatever their style.
   private func ids(of name: String) -> [String] { [people.entry(named: name).id, identity(of: name)] }
 
+  /// For messages about tests that fail.
+  private func note(_ text: String, of name: String? = nil) { journal.note(text, of: name ?? "everybody", at: now) }
+
   // MARK: The network
 
   /// Everybody's link, or one person's, becomes another: `rate=300k`, `loss=20%;10s:loss=0%`. Times begin now.
   /// - Throws: what makes no sense in it.
   public func setNetwork(_ network: String, of name: String? = nil) throws {
     let spec = try NetworkSpec(network)
+    note("network becomes “\(network)”", of: name)
     guard let name else { return backend.setNetwork(spec) }
     for id in ids(of: name) { backend.setNetwork(spec, of: id) }
   }
@@ -24,6 +28,7 @@ extension TestRoom {
   /// The app's SDK reports the loss after 12 to 16 s without a packet, and gives up after 75 s; a shorter cut only freezes
   /// video.
   public func cutNetwork(of name: String? = nil, for duration: Duration) {
+    note(duration > .zero ? "network cut for \(duration)" : "network restored", of: name)
     guard let name else { return backend.cutNetwork(for: duration) }
     for id in ids(of: name) { backend.cutNetwork(of: id, for: duration) }
   }
@@ -32,12 +37,18 @@ extension TestRoom {
   public func restoreNetwork(of name: String? = nil) { cutNetwork(of: name, for: .zero) }
 
   /// A person's machine goes from one network to another, as from a house's to the telephone's.
-  public func changeNetwork(of name: String) { for id in ids(of: name) { backend.changeAddress(of: id) } }
+  public func changeNetwork(of name: String) {
+    note("network address changed", of: name)
+    for id in ids(of: name) { backend.changeAddress(of: id) }
+  }
 
   // MARK: The server
 
   /// The room's server goes down without a word and comes up again at once, knowing nothing.
-  public func restartServer() { backend.restartRouter() }
+  public func restartServer() {
+    note("server restarted")
+    backend.restartRouter()
+  }
 
   /// Does not let somebody in from now on.
   /// - Parameter refusal: nil: lets them in again.

@@ -1,5 +1,6 @@
 import AmazonIVSBroadcast
 import Foundation
+import Koine
 import KoineTesting
 import Testing
 
@@ -99,6 +100,83 @@ import Testing
     #expect(path.contains("ScreenTests-aFailureSaysWhatWasThereAndSavesIt"), "\(path)")
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(data.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+  }
+
+  /// The text of an expectation that fails now.
+  private func failure(in room: TestRoom) async throws -> String {
+    let messages = Lock<[String]>([])
+    await withKnownIssue {
+      await room.until("what never is", within: .milliseconds(10)) { false }
+    } matching: { issue in
+      messages.withLock { $0 += issue.comments.map(\.rawValue) }
+      return true
+    }
+    return try #require(messages.withLock { $0.first })
+  }
+
+  @Test func failureNamesScreensByTheirAppsAndFramesWithoutStamps() async throws {
+    let room = try await TestRoom()
+    let (view, other) = room.enter(as: "Ana") {
+      (
+        VideoView(frame: CGRect(x: 0, y: 0, width: 320, height: 180)),
+        UIView(frame: CGRect(x: 0, y: 0, width: 9, height: 9))
+      )
+    }
+    let camera = try Devices.camera("pattern:64x48@30")
+    try camera.start(on: Scheduler.real.lane("camera")) { view.render($0) }
+    while view.lastFrame == nil { await Task.yield() }
+    camera.stop()
+    #expect(room.screen(view).names.isEmpty)
+    var message = try await failure(in: room)
+    #expect(message.contains("Ana's screen shows a frame of 64x48 without a stamp."), "\(message)")
+    #expect("\(room.screen(view).testDescription)" == "Ana's screen that shows a frame of 64x48 without a stamp")
+    #expect(room.screen(other).count == 0)
+    message = try await failure(in: room)
+    #expect(message.contains("Ana's screen 2 shows no picture."), "\(message)")
+  }
+
+  @Test func failureNamesTheRoomWhereAnAppIsInstead() async throws {
+    let (room, second) = (try await TestRoom(), try await TestRoom())
+    let session = Session(JoinRequest(room: "tea", participantID: "ana", name: "Ana"), in: room.world(of: "Ana"))
+    session.join { _ in }
+    let lost = Session(JoinRequest(room: second.id, participantID: "cleo", name: "Cleo"), in: second.world(of: "Cleo"))
+    lost.join { _ in }
+    try await second.join("Dan")
+    await room.until { session.state == .connected && lost.state == .connected }
+    let message = try await failure(in: room)
+    for words in [
+      "In the room: nobody.", "Elsewhere: Ana in the room “tea”, while this room is “\(room.id)”.",
+      "Cleo's app is in another test room, “\(second.id)”",
+    ] { #expect(message.contains(words), "\(message)") }
+    #expect(!message.contains("Dan"), "a participant of the test's own is meant to be there")
+  }
+
+  @Test func failureTellsWhatTheTestDidToNetworksAndServer() async throws {
+    let room = try await TestRoom()
+    try await room.join("Bea")
+    room.cutNetwork(of: "Bea", for: .seconds(3))
+    await room.run(for: .seconds(4))
+    room.restoreNetwork()
+    try room.setNetwork("loss=1%", of: "Bea")
+    room.changeNetwork(of: "Bea")
+    room.restartServer()
+    let message = try await failure(in: room)
+    for words in [
+      "Bea: network cut for 3.0 seconds", "everybody: network restored", "Bea: network becomes “loss=1%”",
+      "Bea: network address changed", "everybody: server restarted",
+    ] { #expect(message.contains(words), "\(message)") }
+  }
+
+  @Test func failureSaysWhoseStampADisplayNameHas() async throws {
+    let room = try await TestRoom()
+    try await room.join("Bea")
+    _ = room.world(of: "Ana")
+    let session = Session(
+      JoinRequest(room: room.id, participantID: "ana", name: "Dr. Smith"), in: room.world(of: "Ana"))
+    session.join { _ in }
+    await room.until { session.state == .connected }
+    let message = try await failure(in: room)
+    #expect(message.contains("In the room: Bea, Dr. Smith (whose stamp and tone are Ana's)."), "\(message)")
   }
 
   @Test func aTestThatCannotGoOnThrows() async throws {

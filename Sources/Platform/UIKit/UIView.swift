@@ -1,4 +1,5 @@
 public import Foundation
+import Koine
 
 @preconcurrency @MainActor
 open class UIResponder: NSObject {
@@ -19,9 +20,12 @@ open class UIView: UIResponder {
   public var tag = 0
   public private(set) var subviews: [UIView] = []
   public private(set) weak var superview: UIView?
+  /// The participant whose app made the view, where a test has entered a room.
+  nonisolated package let appID: String?
 
   nonisolated public init(frame: CGRect) {
     self.frame = frame
+    appID = World.current?.participantID
     super.init()
   }
 
