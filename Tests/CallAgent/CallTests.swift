@@ -95,7 +95,8 @@ struct CallTests {
     ana.startCall(participants: [identity("ben")], options: nil) { anaHears.take($0, $1) }
     await telephone.run(.seconds(90))
     #expect(anaHears.call?.callEndReason.code == 408)
-    #expect(benHears.words.last == "didEnd 481")
+    #expect(benHears.words.last == "didEnd 487")
+    #expect(benHears.incoming?.callEndReason?.subcode == 10_004)
   }
 
   @Test func pictureAndMuteAreSeenByTheOther() async throws {
@@ -189,7 +190,7 @@ struct CallTests {
     #expect(eva.state == .connected && benHears.call?.remoteParticipants.count == 2)
     anaHears.call?.remove(participant: eva) { _ in }
     await telephone.run(.milliseconds(500))
-    #expect(evaHears.call?.state == .disconnected && evaHears.call?.callEndReason.subcode == 5000)
+    #expect(evaHears.call?.state == .disconnected && evaHears.call?.callEndReason.subcode == 5300)
     #expect(benHears.call?.state == .connected && anaHears.call?.remoteParticipants.count == 1)
   }
 

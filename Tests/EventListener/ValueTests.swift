@@ -12,6 +12,12 @@ struct ValueTests {
     #expect(view.videoContentMode == .scaleAspectFill && view.isHidden && !view.isEnabled)
   }
 
+  @Test func anErrorSaysItsNumberNameAndMeaning() {
+    let error = VideoSDKError.INVALID_TOKEN
+    #expect(error.localizedDescription == "4002 INVALID_TOKEN: the token is empty, malformed or expired")
+    #expect(VideoSDKError.HLS_FAILED.message == "5003 HLS_FAILED: the HLS stream has failed")
+  }
+
   @Test func valuesHaveTheVendorsNumbers() {
     let codes: [(VideoSDKError, Int)] = [
       (.UNKNOWN_ERROR, 4000), (.INVALID_TOKEN, 4002), (.DUPLICATE_PARTICIPANT, 4005), (.INVALID_PERMISSIONS, 4008),

@@ -95,8 +95,8 @@ extension CallEndReason {
   convenience init(_ reason: EndReason) {
     switch reason {
     case .left, .roomClosed: self.init()
-    case .removed: self.init(subcode: 5000)
-    case .duplicate: self.init(code: 0, subcode: 5300)
+    case .removed: self.init(subcode: 5300)  // by another participant
+    case .duplicate: self.init(subcode: 5000)  // by the service
     case .lost: self.init(code: 490)
     case .expired: self.init(code: 401)
     case .refused(let error):

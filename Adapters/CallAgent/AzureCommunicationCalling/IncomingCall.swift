@@ -82,7 +82,8 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   func ended(_ answer: Invitation.Answer) {
     let reason: CallEndReason =
       switch answer {
-      case .unanswered, .unreachable: .notHandled
+      case .unanswered: .unanswered
+      case .unreachable: .notHandled
       case .handledElsewhere: .normal
       case .ringing, .accepted, .declined, .busy, .cancelled: .cancelled
       }

@@ -97,13 +97,16 @@ public final class CallEndReason: NSObject, Sendable {
   }
 
   static let normal = CallEndReason()
-  static let removed = CallEndReason(subcode: 5000)
+  /// Removed by another participant.
+  static let removed = CallEndReason(subcode: 5300)
   static let unauthorized = CallEndReason(code: 401)
   static let forbidden = CallEndReason(code: 403)
   static let calleeUnregistered = CallEndReason(code: 480)
   static let notHandled = CallEndReason(code: 481)
   static let busy = CallEndReason(code: 486)
   static let cancelled = CallEndReason(code: 487)
+  /// Of an incoming call that the callee let ring.
+  static let unanswered = CallEndReason(code: 487, subcode: 10004)
   static let networkTrouble = CallEndReason(code: 490)
   static let serviceFailure = CallEndReason(code: 500)
   static let timedOut = CallEndReason(code: 408)

@@ -68,6 +68,45 @@ public enum VideoSDKError: Int, Sendable {
 }
 
 extension VideoSDKError {
+  /// The vendor's number and name of the error, and what it means, such as `4002 INVALID_TOKEN: the token is empty, malformed or
+  /// expired`. Newer versions of the vendor's SDK have it; older ones have the number only.
+  public var message: String { "\(rawValue) \(self): \(meaning)" }
+
+  /// The same as `message`, so that code for errors of Foundation says something useful. The vendor's type is no `Error`.
+  public var localizedDescription: String { message }
+
+  private var meaning: String {
+    switch self {
+    case .UNKNOWN_ERROR: "an error without a number of its own"
+    case .INVALID_API_KEY: "the API key in the token is empty or unknown"
+    case .INVALID_TOKEN: "the token is empty, malformed or expired"
+    case .INVALID_MEETING_ID: "the meeting id is empty or unknown"
+    case .INVALID_PARTICIPANT_ID: "the participant id is empty or has whitespace in it"
+    case .DUPLICATE_PARTICIPANT: "the same participant id has joined from elsewhere"
+    case .ACCOUNT_DEACTIVATED: "the account is deactivated"
+    case .ACCOUNT_DISCONTINUED: "the account is discontinued"
+    case .INVALID_PERMISSIONS: "the token's permissions do not allow it"
+    case .MAX_PARTCIPANT_REACHED: "the meeting is full"
+    case .MAX_SPEAKER_REACHED: "the meeting has as many speakers as it may have"
+    case .START_RECORDING_FAILED: "the recording could not be started"
+    case .STOP_RECORDING_FAILED: "the recording could not be stopped"
+    case .START_LIVESTREAM_FAILED: "the live stream could not be started"
+    case .STOP_LIVESTREAM_FAILED: "the live stream could not be stopped"
+    case .INVALID_LIVESTREAM_CONFIG: "the live stream's outputs are not valid"
+    case .START_HLS_FAILED: "the HLS stream could not be started"
+    case .STOP_HLS_FAILED: "the HLS stream could not be stopped"
+    case .RECORDING_FAILED: "the recording has failed"
+    case .LIVESTREAM_FAILED: "the live stream has failed"
+    case .HLS_FAILED: "the HLS stream has failed"
+    case .ERROR_GET_VIDEO_MEDIA: "the camera could not be opened"
+    case .ERROR_GET_AUDIO_MEDIA: "the microphone could not be opened"
+    case .ERROR_GET_DISPLAY_MEDIA: "the screen could not be captured"
+    case .ERROR_GET_VIDEO_MEDIA_PERMISSION_DENIED: "the app has no permission for the camera"
+    case .ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED: "the app has no permission for the microphone"
+    case .ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED: "the app has no permission to capture the screen"
+    }
+  }
+
   /// Of a stream that could not be published.
   init(_ error: SessionError, of kind: Koine.Stream.Kind) {
     self =

@@ -45,7 +45,7 @@ enum CallText {
     case (401, _): "The sign-in data is not accepted. Please sign in again."
     case (403, _): "The call is full, or you are not allowed to join it."
     case (404, _): "There is no such call."
-    case (408, _), (481, _): "The call was not answered."
+    case (408, _), (481, _), (487, 10_004): "The call was not answered."
     case (480, _): "The person you call is not available."
     case (486, _): "The person you call is busy."
     case (487, _): "The call was cancelled."

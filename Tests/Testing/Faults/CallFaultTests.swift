@@ -50,7 +50,7 @@ import Testing
     case .sentOut, .roomClosed, .networkLost:
       await room.until("the call has ended", within: .seconds(300)) { app.states.last == .disconnected }
       let reason = app.call?.callEndReason
-      let (codes, subcodes) = ([Fault.networkLost: 490], [Fault.sentOut: 5000])
+      let (codes, subcodes) = ([Fault.networkLost: 490], [Fault.sentOut: 5300])
       #expect(reason?.code == Int32(codes[fault] ?? 0) && reason?.subcode == Int32(subcodes[fault] ?? 0))
     case .serverRestart:
       await room.showPicturesAgain(on: app.view, and: bea)
