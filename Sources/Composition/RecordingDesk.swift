@@ -51,16 +51,14 @@ public final class RecordingDesk: Sendable {
     var starts: [String: [Tick]] = [:]
     /// When a live stream failed, by room.
     var failures: [String: Tick] = [:]
-    /// Refused recordings of all rooms, and when the first of them was.
-    var refusals: (count: Int, since: Tick?) = (0, nil)
+    /// Refused recordings of all rooms.
+    var refusals = LogThrottle(interval: .seconds(60))
     /// Words that wait for `queue`.
     var waiting = 0
   }
 
   /// Words that wait for the desk at most, when they come by `hearLater`. Beyond it they are dropped.
   static let waitingLimit = 1_024
-  /// Of so long, the first, tenth, hundredth … refusal is logged.
-  private static let refusalInterval = Duration.seconds(60)
   /// After a live stream has failed, the room's next one is refused for so long: failures tell which servers answer.
   static let pauseAfterFailure = Duration.seconds(10)
 
@@ -154,14 +152,7 @@ public final class RecordingDesk: Sendable {
   /// - Returns: how many there have been within a minute, where that is to be logged.
   private func countRefusal() -> Int? {
     guard let now else { return 1 }
-    let count = state.withLock { state in
-      if state.refusals.since.map({ now - $0 >= Self.refusalInterval }) ?? true { state.refusals = (0, now) }
-      state.refusals.count += 1
-      return state.refusals.count
-    }
-    var tens = 1
-    while tens < count { tens *= 10 }
-    return tens == count ? count : nil
+    return state.withLock { $0.refusals.countEvent(at: now) }
   }
 
   private var now: Tick? { world()?.backend.scheduler.now }

@@ -24,11 +24,6 @@ final class DoorKeeper: Sendable {
     let giveUp: @Sendable () -> Void
   }
 
-  private struct Refusals {
-    var count = 0
-    var since = NIODeadline.uptimeNanoseconds(0)
-  }
-
   private struct Account {
     var connections = 0
     /// The longest lost first.
@@ -40,7 +35,8 @@ final class DoorKeeper: Sendable {
     var bytes: ByteBudget
     /// Bytes of the answers to joins.
     var answers: ByteBudget
-    var refusals = Refusals()
+    /// Refused joins of the network, of which the first, tenth, hundredth … of a minute is logged.
+    var refusals = LogThrottle(interval: .seconds(60))
 
     var isIdle: Bool { connections == 0 && lost.isEmpty && rooms == 0 }
 
@@ -66,8 +62,6 @@ final class DoorKeeper: Sendable {
   private static let answerBurst = 32.0 * 1024 * 1024
   private static let answersPerSecond = 4.0 * 1024 * 1024
   private static let sweepInterval = TimeAmount.seconds(10)
-  /// Refused joins of a network are counted for so long, and their first, tenth, hundredth … are logged.
-  private static let refusalInterval = TimeAmount.minutes(1)
 
   private let limits: ServerLimits
   /// Whether it counts the clients of a listener that only this machine reaches.
@@ -295,14 +289,8 @@ final class DoorKeeper: Sendable {
   private func countRefusal(_ networks: [Network], at now: NIODeadline) -> Int? {
     guard let network = networks.first else { return nil }
     return state.withLock { state in
-      guard var refusals = state.accounts[network]?.refusals else { return 1 }
-      if now - refusals.since >= Self.refusalInterval { refusals = Refusals(since: now) }
-      refusals.count += 1
-      state.accounts[network]?.refusals = refusals
-      let count = refusals.count
-      var tens = 1
-      while tens < count { tens *= 10 }
-      return tens == count ? count : nil
+      guard state.accounts[network] != nil else { return 1 }
+      return state.accounts[network]?.refusals.countEvent(at: now.tick)
     }
   }
 

@@ -366,7 +366,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private func note(_ message: ClientMessage, on connection: ConnectionID) {
     switch message {
     // A further join is refused, and must not rename the stay.
-    case .join(let join) where !stays.hasJoined(connection):
+    case .join(let join) where !stays.isExpected(connection):
       stays.begin(
         logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
     case .resumeConversation(let key, _): stays.move(key, to: connection)
@@ -378,12 +378,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     switch message {
     case .resumable(let key, _): stays.setKey(key, on: connection)
     case .resumed: stays[connection]?.info("connection taken up again")
+    case .waiting: stays.expect(connection)
     case .joined(let joined):
-      stays.joined(connection)
+      stays.expect(connection)
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure) where failure.code != .unknownConversation:
-      // A registration or a second join may be refused while the participant stays in its room.
-      let stay = stays.hasJoined(connection) ? stays[connection] : stays.end(on: connection)
+      // A registration or a second join may be refused while the participant stays in its room, or waits to be admitted.
+      let stay = stays.isExpected(connection) ? stays[connection] : stays.end(on: connection)
       let logger = stay ?? logger.with(["connection": "\(connection.value)"])
       let pass = lines[browsers[connection]?.line ?? connection]?.pass
       // The first, the tenth, the hundredth … of an address within a minute.

@@ -7,8 +7,8 @@ import Logging
 struct Stays {
   private struct Stay {
     let logger: Logger
-    /// Whether the router has let it in.
-    var hasJoined = false
+    /// The router has admitted it, or has it wait to be admitted.
+    var isExpected = false
     /// By which the conversation can be taken up on another line.
     var key: String?
     /// When the line broke.
@@ -35,9 +35,10 @@ struct Stays {
     return stay.logger
   }
 
-  mutating func joined(_ line: ConnectionID) { stays[line]?.hasJoined = true }
+  /// The router has admitted it, or has it wait to be admitted: what it asks for besides may be refused without an end.
+  mutating func expect(_ line: ConnectionID) { stays[line]?.isExpected = true }
 
-  func hasJoined(_ line: ConnectionID) -> Bool { stays[line]?.hasJoined ?? false }
+  func isExpected(_ line: ConnectionID) -> Bool { stays[line]?.isExpected ?? false }
 
   mutating func setKey(_ key: String, on line: ConnectionID) {
     guard stays[line] != nil else { return }

@@ -25,6 +25,11 @@ import Testing
     var refusal: Failure.Code? {
       told.withLock { $0.lazy.compactMap { if case .refused(let failure) = $0 { failure.code } else { nil } }.last }
     }
+    var knock: (id: String, number: Int?)? {
+      told.withLock {
+        $0.lazy.compactMap { if case .knock(let guest, let number) = $0 { (guest.id, number) } else { nil } }.last
+      }
+    }
     var isResumed: Bool { told.withLock { $0.contains { if case .resumed = $0 { true } else { false } } } }
   }
 
@@ -179,6 +184,35 @@ import Testing
     _ = try await settle()
     #expect(
       logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
+    await host.stop()
+  }
+
+  @Test func refusedRegistrationOfAWaitingGuestLeavesItsJoinInTheLog() async throws {
+    _ = try await host.start()
+    let joins = Lock(0)
+    host.authorization = Authorization(
+      check: { _ in
+        var grants = Grants.open
+        // The first participant admits the second.
+        grants.mustAsk = joins.withLock { joins in
+          joins += 1
+          return joins > 1
+        }
+        grants.canAdmit = !grants.mustAsk
+        return .success(grants)
+      }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+    let ear = Ear()
+    let (owner, _) = try await join(ear, room: "tea")
+    let (guest, _) = try await join(Ear(), room: "tea")
+    let knock = try #require(ear.knock)
+    host.take(.success(.register(Register(identity: "ben", name: "Ben", credential: "a.b.c"))), on: guest)
+    _ = try await settle()
+    host.take(.success(.answerKnock(participant: knock.id, admitted: true, number: knock.number)), on: owner)
+    _ = try await settle()
+    host.take(.success(.leave(reason: nil)), on: guest)
+    _ = try await settle()
+    let lines = logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") }
+    #expect(lines == ["joined tea", "joined tea", "left tea"])
     await host.stop()
   }
 
