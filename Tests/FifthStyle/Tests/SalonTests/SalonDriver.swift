@@ -9,9 +9,8 @@ final class SalonDriver: Driver {
   let id, name: String
   let recorder: Recorder
   let inexpressible: [Ability: String] = [
-    .ringing: "a salon has a door and no bell", .tokens: "nobody is asked for papers",
-    .tokenForm: "nobody is asked for papers", .tokenRoom: "nobody is asked for papers",
-    .endObservers: "a salon has one ear",
+    .ringing: "a salon has a door and no bell", .tokens: "nobody is asked for papers", .readings: "left out here",
+    .tokenForm: "nobody is asked for papers", .tokenRoom: "nobody is asked for papers", .endObservers: "one ear",
   ]
   private var salon: Salon?
   private(set) var heard: [Heard] = []
@@ -43,29 +42,6 @@ final class SalonDriver: Driver {
   }
   func forget() { salon = nil }
 
-  var readings: [String: String] {
-    guard let scene = salon?.scene else { return [:] }
-    var all = ["scene": "\(scene.isEntered) \(scene.isOver)", "guests": "\(scene.guests.map(\.id))"]
-    for guest in scene.guests {
-      all["participant \(guest.id) silent"] = "\(guest.isSilent)"
-      all["participant \(guest.id) picture"] = "\(guest.hasPicture)"
-      all["participant \(guest.id) screen"] = "\(guest.hasScreen)"
-    }
-    return all
-  }
-
-  /// The properties of `readings` that a notice announces.
-  private static func changes(of notice: Salon.Notice) -> [String] {
-    switch notice {
-    case .entered, .over: ["scene"]
-    case .arrived(let id), .departed(let id): ["guests", "participant \(id)"]
-    case .silence(let id, _): ["participant \(id) silent"]
-    case .picture(let id, _): ["participant \(id) picture"]
-    case .screen(let id, _): ["participant \(id) screen"]
-    case .lost, .found, .voice, .words: []
-    }
-  }
-
   var isConnected: Bool { salon?.scene.isEntered ?? false }
   var isOver: Bool { salon?.scene.isOver ?? false }
   var others: [Seen] {
@@ -80,7 +56,6 @@ final class SalonDriver: Driver {
 
   private func hear(_ notice: Salon.Notice) {
     let scene = salon?.scene
-    recorder.callback("\(notice)", changes: Self.changes(of: notice))
     switch notice {
     case .entered: recorder.told(.connected, agrees: scene?.isEntered)
     case .lost: recorder.told(.reconnecting)
