@@ -309,7 +309,7 @@ let package = Package(
     tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs", "KoineTestSupport"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
-    tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"]),
+    tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
     tests(

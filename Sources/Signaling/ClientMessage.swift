@@ -136,6 +136,9 @@ extension ClientMessage: Codable {
     }
   }
 
+  /// The `type` of every message of a client.
+  public static var types: [String] { Kind.allCases.map(\.rawValue) }
+
   var kind: Kind {
     switch self {
     case .join: .join

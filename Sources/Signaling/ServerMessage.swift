@@ -230,6 +230,9 @@ extension ServerMessage: Codable {
     }
   }
 
+  /// The `type` of every message of the router.
+  public static var types: [String] { Kind.allCases.map(\.rawValue) }
+
   /// Whether a `history` message follows this one.
   public var hasMoreHistory: Bool {
     switch self {

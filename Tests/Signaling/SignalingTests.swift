@@ -44,6 +44,26 @@ enum Examples {
     .bye, .answerKnock(participant: "eva", admitted: true),
     .answerKnock(participant: "eva", admitted: false, number: 7),
     .muteOther(TrackReference(participant: "ben", track: "mic")), .renew(credential: "newer"),
+    .answerRing(id: "r1", .accepted), .answerRing(id: "r1", .declined),
+    .data(DataMessage(topic: "t", payload: [0xFF], isPersistent: true, id: "2")),
+    .publish(
+      Publish(
+        request: 2,
+        tracks: [
+          Track(
+            id: "mic", kind: .microphone,
+            media: Media(
+              mid: "1", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [Media.Encoding(ssrc: 7)])),
+          Track(
+            id: "screen", kind: .screen,
+            media: Media(
+              mid: "2", codec: "VP9", payloadType: 98, rtxPayloadType: 99,
+              encodings: [Media.Encoding(ssrc: 8, rtxSSRC: 9, maxBitrate: 2_000_000, maxHeight: 1080)])),
+        ])),
+    .restartMedia(
+      Description(
+        ufrag: "u", password: "p", fingerprint: Description.Fingerprint(value: "AA"), lite: false, setup: .active,
+        redPayloadType: 63)),
   ]
   static let server: [ServerMessage] = [
     .joined(Joined(local: participant, description: description, participants: [participant], history: [data])),
@@ -76,7 +96,26 @@ enum Examples {
     .knockEnded(participant: "eva", admitted: true), .starved(.init(participant: "ana", track: "cam"), true),
     .ended(.expired),
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
+    .wanted(trackID: "cam", layers: [0, 2]), .attributes(participant: "ana", [:]), .speakers(Speakers(levels: [:])),
+    .participantLeft(id: "ana", reason: .left), .participantLeft(id: "ana", reason: .removed),
+    .ended(.left), .ended(.dropped), .ended(.removed), .ended(.closed),
+    .ringProgress(RingProgress(id: "r1", identity: "ben", state: .accepted)),
+    .ringProgress(RingProgress(id: "r1", identity: "ben", state: .declined)),
+    .ringProgress(RingProgress(id: "r1", identity: "ben", state: .busy)),
+    .ringProgress(RingProgress(id: "r1", identity: "ben", state: .unanswered)),
+    .ringProgress(RingProgress(id: "r1", identity: "ben", state: .unreachable)), .ringEnded(id: "r1", .cancelled),
+    .published(
+      participant: "ana",
+      tracks: [Track(id: "s", kind: .screen), Track(id: "a", kind: .screenSound), Track(id: "m", kind: .microphone)]),
+    .joined(Joined(local: participant, description: description, epoch: "e1", attendants: ["koine.recording"])),
+    .joined(longHistory),
   ]
+
+  private static var longHistory: Joined {
+    var joined = Joined(local: participant, description: description, history: [data], epoch: "e2")
+    joined.hasMoreHistory = true
+    return joined
+  }
 }
 
 struct SignalingTests {
