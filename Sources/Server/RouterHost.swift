@@ -384,7 +384,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure) where failure.code != .unknownConversation:
       // A registration or a second join may be refused while the participant stays in its room, or waits to be admitted.
-      let stay = stays.isExpected(connection) ? stays[connection] : stays.end(on: connection)
+      // `denied` answers a knock only, and ends the waiting: the connection may join another room.
+      let isStaying = failure.code != .denied && stays.isExpected(connection)
+      let stay = isStaying ? stays[connection] : stays.end(on: connection)
       let logger = stay ?? logger.with(["connection": "\(connection.value)"])
       let pass = lines[browsers[connection]?.line ?? connection]?.pass
       // The first, the tenth, the hundredth … of an address within a minute.

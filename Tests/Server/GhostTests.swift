@@ -216,6 +216,34 @@ import Testing
     await host.stop()
   }
 
+  @Test func deniedGuestThatJoinsAnotherRoomIsLoggedThere() async throws {
+    _ = try await host.start()
+    let joins = Lock(0)
+    host.authorization = Authorization(
+      check: { _ in
+        var grants = Grants.open
+        // The first participant decides on the second's first join; the second join needs no decision.
+        grants.mustAsk = joins.withLock { joins in
+          joins += 1
+          return joins == 2
+        }
+        grants.canAdmit = !grants.mustAsk
+        return .success(grants)
+      }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+    let ear = Ear()
+    let (owner, _) = try await join(ear, room: "tea")
+    let guestEar = Ear()
+    let (guest, _) = try await join(guestEar, room: "tea")
+    let knock = try #require(ear.knock)
+    host.take(.success(.answerKnock(participant: knock.id, admitted: false, number: knock.number)), on: owner)
+    _ = try await settle()
+    #expect(guestEar.refusal == .denied)
+    host.take(.success(.join(Self.join("coffee"))), on: guest)
+    _ = try await settle()
+    #expect(logs.lines.filter { $0.hasPrefix("joined") } == ["joined tea", "joined coffee"])
+    await host.stop()
+  }
+
   @Test func refusalsOfOneAddressAreLoggedByPowersOfTen() async throws {
     _ = try await host.start()
     for _ in 0..<2 { _ = try await join(Ear(), room: "a", from: "192.0.2.9") }
