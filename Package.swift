@@ -50,7 +50,7 @@ func referenceApp(_ module: String, in folder: String, over vendor: [Target.Depe
 let package = Package(
   name: "koine",
   products: [
-    .library(name: "Koine", targets: ["Koine"]),
+    .library(name: "Koine", targets: ["Koine", "RoomModel"]),
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
@@ -122,12 +122,13 @@ let package = Package(
     room("JSONCodec", leansOn: ["CKoineJSON"]),
 
     // Floor 2
+    .target(name: "RoomModel", dependencies: ["KoineBase"], path: "Sources/RoomModel", swiftSettings: settings),
     room("RTP", leansOn: ["KoineBase"]),
     room("Codecs", leansOn: ["KoineBase", "CKoineOpus", "CKoineVPX", "CKoineYUV", "CKoineSpeexDSP"]),
     room("AudioProcessing", leansOn: ["CKoineAudioProcessing"]),
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
-    room("Signaling", leansOn: ["KoineBase", "KoineJSONCodec"]),
+    room("Signaling", leansOn: ["RoomModel", "KoineBase", "KoineJSONCodec"]),
     room("Porting", leansOn: ["KoineBase", "KoineJSONCodec"]),
     room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
     room("Tokens", leansOn: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
@@ -143,7 +144,8 @@ let package = Package(
     .target(
       name: "Koine",
       dependencies: [
-        "KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport", "KoineMediaEngine", "KoineSignaling",
+        "RoomModel", "KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport", "KoineMediaEngine",
+        "KoineSignaling",
       ],
       path: "Sources/Koine", swiftSettings: settings),
 

@@ -99,7 +99,7 @@ private final class Tiles: Sendable {
 
   var count: Int { attached.withLock { $0 } }
 
-  private func attach(_ stream: Koine.Stream, of owner: Participant) {
+  private func attach(_ stream: Track, of owner: Participant) {
     let number = Double(owner.id.last?.wholeNumberValue ?? 0)
     let (x, y) = (number.truncatingRemainder(dividingBy: 2) * 640, (number / 2).rounded(.down) * 360)
     composition.add(Slot(owner.id, x: x, y: y, width: 640, height: 360))

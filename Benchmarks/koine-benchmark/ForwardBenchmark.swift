@@ -193,8 +193,7 @@ final class ForwardBenchmark {
       switch message {
       case .joined(let joined): client.peer.setRemote(PeerDescription(joined.description), at: now)
       case .published(let participant, let tracks) where isWatching(connection.value, participant):
-        let references = tracks.map { TrackReference(participant: participant, track: $0.id) }
-        router.handle(.subscribe(Subscribe(request: 1, tracks: references)), on: connection, at: now)
+        router.handle(.subscribe(Subscribe(request: 1, tracks: tracks.map(\.id))), on: connection, at: now)
       case .subscribed(let subscribed):
         for track in subscribed.tracks {
           guard let parameters = StreamParameters(track.media) else { continue }
@@ -220,7 +219,7 @@ final class ForwardBenchmark {
   private func publish() throws {
     let parameters = StreamParameters(
       mid: "camera", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
-    let track = Track(id: "camera", kind: .camera, media: Media(parameters))
+    let track = TrackOffer(id: "camera", kind: .camera, media: Media(parameters))
     for index in 0..<settings.publishers {
       router.handle(.publish(Publish(request: 1, tracks: [track])), on: clients[index].connection, at: now)
       clients[index].camera = clients[index].peer.addSender(parameters)

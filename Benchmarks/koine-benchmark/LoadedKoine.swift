@@ -78,7 +78,7 @@ final class LoadedKoine: LoadedServer {
 
   override func addPublisher() throws {
     let (end, line) = try join("publisher")
-    let track = Track(id: "camera", kind: .camera, media: Media(Self.published))
+    let track = TrackOffer(id: "camera", kind: .camera, media: Media(Self.published))
     try send(.publish(Publish(request: 1, tracks: [track])), on: line)
     try answer("publishing", on: line) { if case .accepted = $0 { () } else { nil } }
     end.publish(Self.published)
@@ -86,7 +86,7 @@ final class LoadedKoine: LoadedServer {
 
   override func addReceiver() throws {
     let (end, line) = try join("receiver \(ends.count)")
-    let reference = TrackReference(participant: "publisher", track: "camera")
+    let reference = Track.ID(participant: "publisher", track: "camera")
     try send(.subscribe(Subscribe(request: 1, tracks: [reference])), on: line)
     let subscribed = try answer("subscribing", on: line) {
       if case .subscribed(let subscribed) = $0 { subscribed } else { nil }

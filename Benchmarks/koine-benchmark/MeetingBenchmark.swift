@@ -127,9 +127,9 @@ private final class Publisher: LinkReceiver, @unchecked Sendable {  // `link` is
     switch event {
     case .joined(let local, _):
       lane.post { [self] in
-        for (handle, kind) in [(1, Koine.Stream.Kind.camera), (2, .microphone)] {
+        for (handle, kind) in [(1, Track.Kind.camera), (2, .microphone)] {
           link?.publish(
-            Koine.Stream(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
+            Track(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
             options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
         }
         let now = backend.scheduler.now + .milliseconds(number)
@@ -238,14 +238,14 @@ private final class Receiver: LinkReceiver, @unchecked Sendable {  // `link` is 
   func linkDidChange(_ event: LinkEvent) {
     switch event {
     case .joined(_, let others):
-      let streams = others.flatMap(\.streams)
+      let streams = others.flatMap(\.tracks)
       lane.post { [self] in for stream in streams { subscribe(stream) } }
     case .streamAdded(let stream): lane.post { [self] in subscribe(stream) }
     default: break
     }
   }
 
-  private func subscribe(_ stream: Koine.Stream) {
+  private func subscribe(_ stream: Track) {
     guard let publisher = Int(stream.id.participant.dropFirst("publisher".count)) else { return }
     let distance =
       (publisher - number * MeetingBenchmark.tiles % MeetingBenchmark.publishers + MeetingBenchmark.publishers)

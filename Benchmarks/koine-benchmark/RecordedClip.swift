@@ -91,10 +91,10 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
       let soon = backend.scheduler.now + .milliseconds(100)
       let whole = Tick(nanoseconds: (soon.nanoseconds / 1_000_000_000 + 1) * 1_000_000_000)
       let start = shift.map { whole + $0 } ?? soon
-      for (handle, kind, frames) in [(1, Koine.Stream.Kind.camera, clip.pictures), (2, .microphone, clip.sound)]
+      for (handle, kind, frames) in [(1, Track.Kind.camera, clip.pictures), (2, .microphone, clip.sound)]
       where !frames.isEmpty {
         link?.publish(
-          Koine.Stream(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
+          Track(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
           options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
         send(0, of: frames, as: handle, round: 0, since: start)
       }

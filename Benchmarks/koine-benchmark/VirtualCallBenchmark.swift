@@ -53,12 +53,12 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
     case .joined(let local, let others):
       let id = local.id
       self.id = id
-      for (handle, kind) in [(1, Stream.Kind.camera), (2, .microphone)] {
+      for (handle, kind) in [(1, Track.Kind.camera), (2, .microphone)] {
         link?.publish(
-          Stream(id: .init(participant: id, track: kind.rawValue), kind: kind), as: handle,
+          Track(id: .init(participant: id, track: kind.rawValue), kind: kind), as: handle,
           options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
       }
-      for other in others { for stream in other.streams { subscribe(stream) } }
+      for other in others { for stream in other.tracks { subscribe(stream) } }
       tickPictures()
       tickSound()
     case .streamAdded(let stream): subscribe(stream)
@@ -66,7 +66,7 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
     }
   }
 
-  private func subscribe(_ stream: Stream) {
+  private func subscribe(_ stream: Track) {
     nextHandle += 1
     link?.subscribe(to: stream, as: nextHandle)
   }

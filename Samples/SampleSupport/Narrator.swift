@@ -48,7 +48,7 @@ final class Narrator: Sendable {
   }
 }
 
-extension Stream.Kind {
+extension Track.Kind {
   fileprivate var title: String {
     switch self {
     case .microphone: "microphone"

@@ -23,7 +23,7 @@ public final class Peers: Sendable {
       session.join { outcome in
         guard case .failure(let error) = outcome else { return }
         let advice =
-          error.code == .invalidCredential || error.code == .notPermitted
+          error.code == .unauthorized || error.code == .forbidden
           ? "; peers have no tokens: come without them (--peers 0) and with a token of `koine token`" : ""
         print(
           LogText.line("\(session.request.name) (of --peers) was not let in: \(error.message)\(advice)"),

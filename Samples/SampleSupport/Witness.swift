@@ -16,7 +16,7 @@ public final class Witness: Sendable {
 
   /// What came of one stream so far.
   private struct StreamFigures {
-    let id: Koine.Stream.ID
+    let id: Track.ID
     var newest: DirectionReport
     /// From before a restart of the server, after which the session counts from nothing.
     var earlier: DirectionReport?
@@ -77,13 +77,13 @@ public final class Witness: Sendable {
       default: break
       }
     }
-    for owner in session.participants { for stream in owner.streams { follow(stream, of: owner) } }
+    for owner in session.participants { for stream in owner.tracks { follow(stream, of: owner) } }
     sampleRegularly()
   }
 
   deinit { state.withLock { $0.sampling }?.cancel() }
 
-  private func follow(_ stream: Stream, of owner: Participant) {
+  private func follow(_ stream: Track, of owner: Participant) {
     if stream.kind.isVideo { session.attach(FrameWatch(self, owner.id) as any VideoSink, to: stream.id) }
     guard let directory else { return }
     do throws(RecordingError) {
@@ -111,7 +111,7 @@ public final class Witness: Sendable {
     }
   }
 
-  private func ended(_ stream: Koine.Stream.ID) {
+  private func ended(_ stream: Track.ID) {
     state.withLock { state in
       if let index = state.streams.firstIndex(where: { $0.id == stream }) { state.streams[index].end() }
     }

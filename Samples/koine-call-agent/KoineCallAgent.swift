@@ -80,7 +80,7 @@ struct KoineCallAgent: AsyncParsableCommand {
       await run.follow(screen, joiningPeers: telephones.isEmpty && !answer && callees.isEmpty)
     } catch let error as SampleExit {
       error.leave(command: "koine-call-agent")
-    } catch let error as SessionError {
+    } catch let error as Failure {
       SampleExit(code: 69, error.description).leave(command: "koine-call-agent")
     }
   }
@@ -105,7 +105,7 @@ private final class Telephone: Sendable {
     enter(room)
   }
 
-  func register() async throws(SessionError) { try await endpoint.register() }
+  func register() async throws(Failure) { try await endpoint.register() }
 
   private func enter(_ room: String) {
     let world = endpoint.world

@@ -76,8 +76,8 @@ struct Stage: Sendable {
   }
 
   /// Somebody's stream of a kind, as another sees it.
-  func stream(_ kind: Koine.Stream.Kind, of name: String, seenBy session: Session) throws -> Koine.Stream.ID {
-    let streams = session.participants.first { $0.id == name }?.streams
+  func stream(_ kind: Track.Kind, of name: String, seenBy session: Session) throws -> Track.ID {
+    let streams = session.participants.first { $0.id == name }?.tracks
     guard let stream = streams?.first(where: { $0.kind == kind }) else {
       throw SampleExit(code: 69, "\(self.name): nobody sees \(name)'s \(kind.rawValue)")
     }

@@ -45,9 +45,9 @@ extension Acts {
     ben.attach(viewer as any VideoSink, to: stream)
     await stage.run(1)
     for (wish, words, size) in [
-      (ReceivePreference(layer: 0), "the smallest layer", "160x90"),
-      (ReceivePreference(maximumHeight: 180), "no more rows than its 180", "320x180"),
-      (ReceivePreference(), "the best there is", "640x360"),
+      (LayerPreference(layer: 0), "the smallest layer", "160x90"),
+      (LayerPreference(maximumHeight: 180), "no more rows than its 180", "320x180"),
+      (LayerPreference(), "the best there is", "640x360"),
     ] {
       let asked = stage.world.backend.scheduler.now
       ben.setPreference(wish, for: stream)

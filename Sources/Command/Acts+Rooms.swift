@@ -10,7 +10,7 @@ extension Acts {
     let ana = Endpoint(identity: "ana", name: "Ana", in: stage.world)
     let devices = ["telephone", "desk"].map { ($0, Endpoint(identity: "ben", name: "Ben", in: stage.world)) }
     for endpoint in [ana] + devices.map(\.1) { endpoint.register { _ in } }
-    let answers = Lock<[Invitation.ID: Invitation.Answer]>([:])
+    let answers = Lock<[Ring.ID: Ring.State]>([:])
     ana.observe { event in
       guard case .answered(let invitation, let callee, let answer) = event else { return }
       answers.withLock { $0[invitation.id] = answer }
@@ -27,14 +27,12 @@ extension Acts {
     }
     await stage.run(1)
     let desk = devices[1].1
-    func call(_ callee: String, patience: Duration = .seconds(30), _ then: (Invitation) -> Void) async -> Invitation
-      .Answer?
-    {
-      let invitation = ana.invite([callee], patience: patience)
+    func call(_ callee: String, patience: Duration = .seconds(30), _ then: (Ring) -> Void) async -> Ring.State? {
+      let ring = ana.invite([callee], patience: patience)
       await stage.run(1)
-      then(invitation)
+      then(ring)
       await stage.run(3)
-      return answers.withLock { $0[invitation.id] }
+      return answers.withLock { $0[ring.id] }
     }
     try stage.expect(await call("ben") { desk.reply(.accept, to: $0.id) } == .accepted, "Ben could not accept")
     try stage.expect(await call("ben") { desk.reply(.busy, to: $0.id) } == .busy, "Ben could not be busy")

@@ -107,7 +107,7 @@ struct Conformance: AsyncParsableCommand {
   private func reach(_ address: String) async throws {
     let world = try MediaOptions.parse([]).makeWorld(backend: address)
     let session = Session(JoinRequest(room: "conformance-\(UUID().uuidString.lowercased())", name: "Nobody"), in: world)
-    do throws(SessionError) { try await session.join() } catch {
+    do throws(Failure) { try await session.join() } catch {
       // Whoever answers, even with no, is there: the scenarios bring papers of their own.
       if error.code == .unreachable { throw SampleExit(code: 69, error.message) }
     }

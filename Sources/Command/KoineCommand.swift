@@ -4,6 +4,6 @@ import ArgumentParser
 @main
 struct KoineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "koine", abstract: "Real-time calls in four vendors' words.",
+    commandName: "koine", abstract: "Real-time calls in four vendors' words.", version: "0.1.0",
     subcommands: [Demo.self, Conformance.self, Serve.self, Record.self, Token.self, Map.self, Check.self])
 }

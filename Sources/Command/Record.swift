@@ -103,7 +103,7 @@ struct Record: AsyncParsableCommand {
         throw SampleExit(code: 69, "\(error)")
       }
       await wait(for: recording)
-      do { try await recording.stop() } catch let error as SessionError {
+      do { try await recording.stop() } catch let error as Failure {
         throw SampleExit(code: 69, "\(error.message); what came before is recorded")
       } catch {
         throw SampleExit(code: 73, "\(error)")

@@ -45,10 +45,10 @@ public struct ComposingRecorder: RoomRecorder {
 final class ComposedRoom: RoomRecording, Sendable {
   private struct State {
     /// In the order in which they came.
-    var pictures: [Koine.Stream] = []
+    var pictures: [Track] = []
     /// Of those, which are shown.
-    var shown: [Koine.Stream.ID] = []
-    var heard: [Koine.Stream.ID] = []
+    var shown: [Track.ID] = []
+    var heard: [Track.ID] = []
     var observation: Observation?
     var leader: Participant.ID?
     var broadcasts: [Broadcast] = []
@@ -93,7 +93,7 @@ final class ComposedRoom: RoomRecording, Sendable {
       state.leader = session.dominantSpeaker
     }
     for participant in session.participants {
-      for stream in participant.streams { handle(.streamAdded(stream, participant)) }
+      for stream in participant.tracks { handle(.streamAdded(stream, participant)) }
     }
     if session.state == .reconnecting { interrupted() }
   }
@@ -207,7 +207,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   /// On the lane.
   private func giveUp() {
     let seconds = Int(patience.inSeconds.rounded())
-    let reason = SessionError(.unreachable, "the room was lost, and could not be reached again within \(seconds) s")
+    let reason = Failure(.unreachable, "the room was lost, and could not be reached again within \(seconds) s")
     if end(if: { $0.isInterrupted && !$0.isOver }, for: reason) { onFailure() }
   }
 
@@ -226,13 +226,13 @@ final class ComposedRoom: RoomRecording, Sendable {
       state.withLock { $0.leader = leader }
       layOut()
     case .stateChanged(.ended(let reason)):
-      if reason == .lost { note(SessionError(.unreachable, "the connection to the room was lost")) }
+      if reason == .lost { note(Failure(.unreachable, "the connection to the room was lost")) }
       end()
     default: break
     }
   }
 
-  private func hear(_ stream: Koine.Stream) {
+  private func hear(_ stream: Track) {
     let name = stream.id.description
     guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
     inlet.source = stream.id.participant
@@ -240,18 +240,18 @@ final class ComposedRoom: RoomRecording, Sendable {
     session.attach(inlet as any AudioSink, to: stream.id)
   }
 
-  private func fallSilent(_ id: Koine.Stream.ID) {
+  private func fallSilent(_ id: Track.ID) {
     state.withLock { $0.heard.removeAll { $0 == id } }
     if let inlet = composition.soundInput(id.description) { session.detach(inlet as any AudioSink, from: id) }
     composition.remove(id.description)
   }
 
-  private func hide(_ id: Koine.Stream.ID) {
+  private func hide(_ id: Track.ID) {
     if let inlet = composition.pictureInput(id.description) { session.detach(inlet as any VideoSink, from: id) }
     composition.remove(id.description)
   }
 
-  private func show(_ stream: Koine.Stream, _ isThere: Bool) {
+  private func show(_ stream: Track, _ isThere: Bool) {
     state.withLock { state in
       if !isThere {
         state.pictures.removeAll { $0.id == stream.id }

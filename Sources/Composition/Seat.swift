@@ -9,8 +9,8 @@ final class Seat: Sendable {
     var users = 1
     var isAsked = false
     /// Whether the room has let it in.
-    var outcome: Result<Void, SessionError>?
-    var waiting: [@Sendable (Result<Void, SessionError>) -> Void] = []
+    var outcome: Result<Void, Failure>?
+    var waiting: [@Sendable (Result<Void, Failure>) -> Void] = []
   }
 
   let world: World
@@ -39,7 +39,7 @@ final class Seat: Sendable {
 
   /// On the delivery queue.
   /// - Parameter completion: called on it; at once where it is known already.
-  func enter(_ completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+  func enter(_ completion: @escaping @Sendable (Result<Void, Failure>) -> Void) {
     let (outcome, isFirst) = state.withLock { state in
       defer { state.isAsked = true }
       if state.outcome == nil { state.waiting.append(completion) }
@@ -48,7 +48,7 @@ final class Seat: Sendable {
     if let outcome {
       // It may have ended since it was shared, and who comes now would not hear of it.
       guard case .success = outcome, session.state.isEnded else { return completion(outcome) }
-      return completion(.failure(SessionError(.ended, "the room has ended")))
+      return completion(.failure(Failure(.ended, "the room has ended")))
     }
     guard isFirst else { return }
     session.join { [weak self] outcome in

@@ -24,7 +24,7 @@ final class NativeDriver: KoineDriver {
   // Calls.
   private var endpoint: Endpoint?
   /// Somebody's that rings here, and one's own.
-  private var incoming, outgoing: Invitation?
+  private var incoming, outgoing: Ring?
 
   init(_ casting: Casting) throws {
     name = casting.name
@@ -121,15 +121,15 @@ final class NativeDriver: KoineDriver {
   }
 
   func want(_ interest: Interest, from id: String) {
-    for stream in own?.participants.first(where: { $0.id == id })?.streams ?? [] {
+    for stream in own?.participants.first(where: { $0.id == id })?.tracks ?? [] {
       let isWanted = interest == .everything || interest == .sound && stream.kind.isAudio
       recorder.calling { isWanted ? own?.subscribe(to: stream.id) : own?.unsubscribe(from: stream.id) }
     }
   }
 
   func want(rows: Int?, of id: String) {
-    for stream in own?.participants.first(where: { $0.id == id })?.streams ?? [] where stream.kind == .camera {
-      recorder.calling { own?.setPreference(ReceivePreference(maximumHeight: rows), for: stream.id) }
+    for stream in own?.participants.first(where: { $0.id == id })?.tracks ?? [] where stream.kind == .camera {
+      recorder.calling { own?.setPreference(LayerPreference(maximumHeight: rows), for: stream.id) }
     }
   }
 
@@ -142,7 +142,7 @@ final class NativeDriver: KoineDriver {
 
   func setPicturePaused(_ isPaused: Bool, of id: String) {
     guard let own,
-      let stream = own.participants.first(where: { $0.id == id })?.streams.first(where: { $0.kind == .camera })
+      let stream = own.participants.first(where: { $0.id == id })?.tracks.first(where: { $0.kind == .camera })
     else { return }
     recorder.calling { isPaused ? own.pause(stream.id) : own.resume(stream.id) }
   }
@@ -165,7 +165,7 @@ final class NativeDriver: KoineDriver {
     for participant in own.participants {
       all["participant \(participant.id) name"] = participant.name
       all["participant \(participant.id) attributes"] = "\(participant.attributes.sorted { $0.key < $1.key })"
-      for stream in participant.streams {
+      for stream in participant.tracks {
         all["participant \(participant.id) stream \(stream.id)"] = stream.isMuted ? "muted" : "on"
       }
     }
@@ -193,11 +193,11 @@ final class NativeDriver: KoineDriver {
       sightings.left(other.id, agrees: !session.participants.contains { $0.id == other.id })
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
       guard !owner.isLocal else { return }
-      let known = session.participants.first { $0.id == owner.id }?.streams.first { $0.id == stream.id }
+      let known = session.participants.first { $0.id == owner.id }?.tracks.first { $0.id == stream.id }
       update(stream, of: owner, in: session, agrees: known?.isMuted == stream.isMuted)
     case .streamRemoved(let stream, let owner):
       guard !owner.isLocal else { return }
-      let isKnown = session.participants.first { $0.id == owner.id }?.streams.contains { $0.id == stream.id } ?? false
+      let isKnown = session.participants.first { $0.id == owner.id }?.tracks.contains { $0.id == stream.id } ?? false
       withdraw(stream, of: owner, agrees: !isKnown)
     case .levelsChanged(let levels):
       for (id, level) in levels.sorted(by: { $0.key < $1.key }) where level > -45 && sightings.contains(id) {
@@ -241,7 +241,7 @@ final class NativeDriver: KoineDriver {
 
   private var isBack: Bool { recorder.entries.contains { $0.told == .connected } }
 
-  private func update(_ stream: Koine.Stream, of owner: Koine.Participant, in session: Session, agrees: Bool) {
+  private func update(_ stream: Track, of owner: Koine.Participant, in session: Session, agrees: Bool) {
     switch stream.kind {
     case .microphone: sightings.muted(owner.id, stream.isMuted, agrees: agrees)
     case .camera:
@@ -257,7 +257,7 @@ final class NativeDriver: KoineDriver {
     }
   }
 
-  private func withdraw(_ stream: Koine.Stream, of owner: Koine.Participant, agrees: Bool) {
+  private func withdraw(_ stream: Track, of owner: Koine.Participant, agrees: Bool) {
     switch stream.kind {
     case .microphone: sightings.muted(owner.id, true, agrees: agrees)
     case .camera: if !stream.isMuted { sightings.pictureOff(owner.id, agrees: agrees) }

@@ -53,23 +53,23 @@ public typealias MediaHandle = Int
 
 /// One participant's connection to one room. All calls return at once, from any thread.
 public protocol Link: AnyObject, Sendable {
-  func publish(_ stream: Stream, as handle: MediaHandle, options: PublishOptions)
+  func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions)
   func unpublish(_ handle: MediaHandle)
   func setMuted(_ muted: Bool, _ handle: MediaHandle)
   /// Sends one frame of a published stream. Frames sent before the media path stands are dropped.
   func send(_ frame: EncodedFrame, of handle: MediaHandle)
 
-  func subscribe(to stream: Stream, as handle: MediaHandle)
+  func subscribe(to stream: Track, as handle: MediaHandle)
   func unsubscribe(from handle: MediaHandle)
   func requestKeyFrame(of handle: MediaHandle)
   /// Paused: nothing of it is forwarded; the subscription stays.
   func setPaused(_ paused: Bool, _ handle: MediaHandle)
-  func setPreference(_ preference: ReceivePreference, of handle: MediaHandle)
+  func setPreference(_ preference: LayerPreference, of handle: MediaHandle)
 
   func send(_ message: DataMessage)
   func setAttributes(_ attributes: [String: String])
   /// Mutes somebody's stream, for everybody.
-  func mute(_ stream: Stream.ID)
+  func mute(_ stream: Track.ID)
   /// Puts somebody out of the room.
   func remove(_ participant: Participant.ID)
   /// Lets somebody in who waits, or does not.
@@ -134,21 +134,21 @@ public enum LinkEvent: Sendable {
   case knockEnded(Participant.ID, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
-  case streamAdded(Stream)
-  case streamRemoved(Stream.ID)
+  case streamAdded(Track)
+  case streamRemoved(Track.ID)
   /// Own ones too: somebody who may has muted it.
-  case streamMuted(Stream.ID, Bool)
+  case streamMuted(Track.ID, Bool)
   /// The room has taken what was published; comes again when it is published anew after `rejoined`.
   case published(MediaHandle)
   /// The room has not taken it: on this link it is published no longer.
-  case publishFailed(MediaHandle, SessionError)
+  case publishFailed(MediaHandle, Failure)
   /// A subscribed stream does not come for now, because our path does not even carry its least; or does again.
-  case streamStarved(Stream.ID, Bool)
+  case streamStarved(Track.ID, Bool)
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)
   /// Of those whose path has become better or worse.
-  case quality([Participant.ID: PathQuality])
+  case quality([Participant.ID: ConnectionQuality])
   /// The media path stands, for the first time or again: what is sent from now on arrives.
   case mediaConnected
   /// The room or its media cannot be reached for now; whatever is asked for meanwhile is done later.
@@ -162,56 +162,7 @@ public enum LinkEvent: Sendable {
   /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
   case estimate(bitrate: Int, loss: Double)
   /// Something asked for could not be done; the link stands.
-  case failed(SessionError)
+  case failed(Failure)
   /// Over. Nothing follows.
   case ended(EndReason)
-}
-
-/// Who speaks, batched by the room.
-public struct Speakers: Sendable, Hashable {
-  /// In dBov, −127...0, of those who are heard.
-  public var levels: [Participant.ID: Int]
-  public var dominant: Participant.ID?
-
-  public init(levels: [Participant.ID: Int], dominant: Participant.ID?) {
-    self.levels = levels
-    self.dominant = dominant
-  }
-}
-
-/// How well somebody's path carries, as the room measures it.
-public enum SignalQuality: Int, Sendable, Hashable, Codable {
-  /// Hardly: more than a fifth is lost, or a round trip takes over a second.
-  case none
-  /// Poorly: more than a twentieth is lost, or a round trip takes over 400 ms.
-  case low
-  case high
-}
-
-/// How well both ways of somebody's path carry.
-public struct PathQuality: Sendable, Hashable {
-  /// From them to the room, and from the room to them. A round trip takes both ways, and counts for both.
-  public var sending, receiving: SignalQuality
-
-  public var worse: SignalQuality { sending.rawValue < receiving.rawValue ? sending : receiving }
-
-  public init(sending: SignalQuality = .high, receiving: SignalQuality = .high) {
-    (self.sending, self.receiving) = (sending, receiving)
-  }
-}
-
-/// What a receiver would like of one stream.
-public struct ReceivePreference: Sendable, Hashable {
-  /// Pins a simulcast layer, 0 the smallest; nil: the best that the path carries.
-  public var layer: Int?
-  /// In pixels: no larger layer than is needed to fill so many rows.
-  public var maximumHeight: Int?
-  /// Where the path cannot carry all, higher ones are served first.
-  public var priority: Int
-
-  public init(layer: Int? = nil, maximumHeight: Int? = nil, priority: Int = 0) {
-    self.layer = layer
-    self.maximumHeight = maximumHeight
-    self.priority = priority
-  }
 }

@@ -3,19 +3,19 @@ import KoineSignaling
 // What the room can read. A message that it could not would be answered by nobody, and kept to be said again for good.
 
 extension DataMessage {
-  func check() throws(SessionError) {
+  func check() throws(Failure) {
     guard payload.count <= SignalingLimits.payload else {
-      throw SessionError(.tooLarge, "a message carries at most 65,536 bytes, not \(payload.count)")
+      throw Failure(.tooLarge, "a message carries at most 65,536 bytes, not \(payload.count)")
     }
     guard topic.utf8.count <= SignalingLimits.topic else {
-      throw SessionError(.tooLarge, "a topic has at most \(SignalingLimits.topic) bytes, not \(topic.utf8.count)")
+      throw Failure(.tooLarge, "a topic has at most \(SignalingLimits.topic) bytes, not \(topic.utf8.count)")
     }
     let recipients = recipients ?? []
     guard recipients.count <= SignalingLimits.recipients else {
-      throw SessionError(.tooLarge, "a message has at most \(SignalingLimits.recipients) recipients")
+      throw Failure(.tooLarge, "a message has at most \(SignalingLimits.recipients) recipients")
     }
     guard recipients.allSatisfy({ $0.utf8.count <= SignalingLimits.name }) else {
-      throw SessionError(.tooLarge, "a participant's id has at most \(SignalingLimits.name) bytes")
+      throw Failure(.tooLarge, "a participant's id has at most \(SignalingLimits.name) bytes")
     }
   }
 }

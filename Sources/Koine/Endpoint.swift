@@ -26,7 +26,7 @@ public final class Endpoint: Sendable {
 
   public var state: EndpointState { core.visible.withLock { $0.state } }
   /// Those under way, own ones and others', in the order in which they began.
-  public var invitations: [Invitation] { core.visible.withLock { $0.invitations } }
+  public var invitations: [Ring] { core.visible.withLock { $0.invitations } }
 
   /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
   @discardableResult
@@ -47,13 +47,13 @@ public final class Endpoint: Sendable {
 
   /// Signs in.
   /// - Throws: why it was refused; `.alreadyJoined` when called twice.
-  public func register() async throws(SessionError) {
+  public func register() async throws(Failure) {
     let outcome = await withCheckedContinuation { done in core.register { done.resume(returning: $0) } }
     try outcome.get()
   }
 
   /// Signs in; `completion` is called once, on the delivery queue.
-  public func register(completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+  public func register(completion: @escaping @Sendable (Result<Void, Failure>) -> Void) {
     core.register(completion)
   }
 
@@ -67,8 +67,8 @@ public final class Endpoint: Sendable {
   ///   - patience: nobody is rung for longer.
   public func invite(
     _ identities: [String], to room: String? = nil, hasVideo: Bool = false, patience: Duration = .seconds(85)
-  ) -> Invitation {
-    let invitation = Invitation(
+  ) -> Ring {
+    let invitation = Ring(
       id: UUID().uuidString.lowercased(), room: room ?? "call-" + UUID().uuidString.lowercased(), caller: identity,
       callerName: name, callees: identities, hasVideo: hasVideo, isIncoming: false)
     core.invite(invitation, patience: patience)
@@ -76,10 +76,10 @@ public final class Endpoint: Sendable {
   }
 
   /// Gives up an own call, for those who have not answered.
-  public func cancel(_ invitation: Invitation.ID) { core.cancel(invitation) }
+  public func cancel(_ invitation: Ring.ID) { core.cancel(invitation) }
 
   /// Answers somebody's call. Nothing happens if it is over.
-  public func reply(_ reply: InvitationReply, to invitation: Invitation.ID) { core.reply(reply, to: invitation) }
+  public func reply(_ reply: RingReply, to invitation: Ring.ID) { core.reply(reply, to: invitation) }
 }
 
 /// The one owner of an endpoint's truth, as `SessionCore` is of a session's. What the app sees advances on the delivery
@@ -87,7 +87,7 @@ public final class Endpoint: Sendable {
 final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable state is touched on `lane` only
   struct Visible {
     var state = EndpointState.idle
-    var invitations: [Invitation] = []
+    var invitations: [Ring] = []
     fileprivate var observers: [(number: Int, handler: @Sendable (EndpointEvent) -> Void)] = []
     fileprivate var nextObserver = 0
   }
@@ -100,8 +100,8 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
   private let lane: Lane
   private var state = EndpointState.idle
   private var link: (any EndpointLink)?
-  private var invitations: [Invitation] = []
-  private var registerCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
+  private var invitations: [Ring] = []
+  private var registerCompletion: (@Sendable (Result<Void, Failure>) -> Void)?
   private var endCompletions: [@Sendable () -> Void] = []
 
   init(_ request: EndpointRequest, world: World) {
@@ -113,13 +113,13 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
 
   // MARK: What the app asks for
 
-  func register(_ completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+  func register(_ completion: @escaping @Sendable (Result<Void, Failure>) -> Void) {
     lane.post { [self] in
       guard state == .idle else {
         let error =
           state.isEnded
-          ? SessionError(.ended, "this endpoint is over; make a new one")
-          : SessionError(.alreadyJoined, "the endpoint is already registered or on its way")
+          ? Failure(.ended, "this endpoint is over; make a new one")
+          : Failure(.alreadyJoined, "the endpoint is already registered or on its way")
         return delivery.deliver { completion(.failure(error)) }
       }
       registerCompletion = completion
@@ -137,10 +137,10 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     }
   }
 
-  func invite(_ invitation: Invitation, patience: Duration) {
+  func invite(_ invitation: Ring, patience: Duration) {
     lane.post { [self] in
       guard state == .registered, let link else {
-        tell(.failed(SessionError(.notConnected, "an endpoint rings once it is registered")))
+        tell(.failed(Failure(.notConnected, "an endpoint rings once it is registered")))
         return
       }
       invitations.append(invitation)
@@ -149,9 +149,9 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     }
   }
 
-  func cancel(_ id: Invitation.ID) { lane.post { [self] in link?.cancel(id) } }
+  func cancel(_ id: Ring.ID) { lane.post { [self] in link?.cancel(id) } }
 
-  func reply(_ reply: InvitationReply, to id: Invitation.ID) {
+  func reply(_ reply: RingReply, to id: Ring.ID) {
     lane.post { [self] in
       guard invitations.contains(where: { $0.id == id && $0.isIncoming }) else { return }
       link?.reply(reply, to: id)
@@ -182,7 +182,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     }
   }
 
-  private func answered(_ id: Invitation.ID, _ callee: String, _ answer: Invitation.Answer) {
+  private func answered(_ id: Ring.ID, _ callee: String, _ answer: Ring.State) {
     guard let index = invitations.firstIndex(where: { $0.id == id }), invitations[index].answers[callee] != answer
     else {
       return
@@ -208,7 +208,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     if let registerCompletion {
       let error =
         if case .refused(let error) = reason { error } else {
-          SessionError(.ended, "the endpoint ended before it was registered")
+          Failure(.ended, "the endpoint ended before it was registered")
         }
       delivery.deliver { registerCompletion(.failure(error)) }
     }

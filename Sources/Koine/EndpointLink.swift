@@ -14,9 +14,9 @@ public struct EndpointRequest: Sendable {
 
 /// One identity's registration. All calls return at once, from any thread.
 public protocol EndpointLink: AnyObject, Sendable {
-  func ring(_ invitation: Invitation, patience: Duration)
-  func cancel(_ invitation: Invitation.ID)
-  func reply(_ reply: InvitationReply, to invitation: Invitation.ID)
+  func ring(_ invitation: Ring, patience: Duration)
+  func cancel(_ invitation: Ring.ID)
+  func reply(_ reply: RingReply, to invitation: Ring.ID)
   /// Signs out. `ended` follows, and nothing after it.
   func unregister()
 }
@@ -28,10 +28,10 @@ public protocol EndpointReceiver: AnyObject, Sendable {
 
 public enum EndpointLinkEvent: Sendable {
   case registered
-  case invited(Invitation)
+  case invited(Ring)
   /// `callee` is nil for an incoming invitation that is over for this endpoint.
-  case answered(Invitation.ID, callee: String?, Invitation.Answer)
-  case failed(SessionError)
+  case answered(Ring.ID, callee: String?, Ring.State)
+  case failed(Failure)
   /// Over. Nothing follows.
   case ended(EndReason)
 }

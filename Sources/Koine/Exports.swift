@@ -4,3 +4,4 @@
 @_exported public import KoineCodecs
 @_exported public import KoineMediaEngine
 @_exported public import KoineTransport
+@_exported public import RoomModel

@@ -5,7 +5,7 @@ final class OwnStream: @unchecked Sendable {
     case audio(AudioSendPipeline)
   }
 
-  var stream: Stream
+  var stream: Track
   let handle: MediaHandle
   let pipeline: Pipeline
   let options: PublishOptions
@@ -17,7 +17,7 @@ final class OwnStream: @unchecked Sendable {
   var isTaken = false
 
   init(
-    stream: Stream, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
+    stream: Track, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
     visiblyMuted: Lock<Muting>, ending: Ending
   ) {
     self.stream = stream

@@ -5,7 +5,7 @@ final class ReceivedStream: @unchecked Sendable {
     case audio(AudioReceivePipeline)
   }
 
-  var stream: Stream
+  var stream: Track
   let handle: MediaHandle
   let pipeline: Pipeline
   private let taps = Lock<[any EncodedFrameSink]>([])
@@ -13,7 +13,7 @@ final class ReceivedStream: @unchecked Sendable {
   /// What the app attached; it outlives an `unsubscribe`.
   private(set) var sinks = StreamSinks()
 
-  init(stream: Stream, handle: MediaHandle, pipeline: Pipeline) {
+  init(stream: Track, handle: MediaHandle, pipeline: Pipeline) {
     self.stream = stream
     self.handle = handle
     self.pipeline = pipeline

@@ -36,7 +36,7 @@ public protocol RoomRecording: AnyObject, Sendable {
   /// Whether the room is out of reach for now.
   var isInterrupted: Bool { get }
   /// Finishes the file, and leaves the room.
-  /// - Throws: when what was to be written could not be; `SessionError` when the connection to the room was lost.
+  /// - Throws: when what was to be written could not be; `Failure` when the connection to the room was lost.
   func stop() async throws
 }
 
@@ -55,7 +55,7 @@ public enum RoomRecorders {
   public static func use(_ recorder: any RoomRecorder) { chosen.withLock { $0 = recorder } }
 
   /// Records a room into whatever the URL names (`BroadcastOutputs`).
-  /// - Throws: `NoRecorder`; `BroadcastOutputError` where nobody writes there; `SessionError` where the room does not let
+  /// - Throws: `NoRecorder`; `BroadcastOutputError` where nobody writes there; `Failure` where the room does not let
   ///   it in.
   public static func record(_ request: RecordingRequest, to url: URL, in world: World) async throws
     -> any RoomRecording

@@ -6,7 +6,7 @@ extension Session {
   ///     for await frame in session.frames(of: stream.id) { … frame.bytes(.nv12) … }
   ///
   /// - Parameter capacity: how many wait for a slow reader; the oldest gives way.
-  public func frames(of stream: Stream.ID, capacity: Int = 1) -> AsyncStream<VideoFrame> {
+  public func frames(of stream: Track.ID, capacity: Int = 1) -> AsyncStream<VideoFrame> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { continuation in
       let sink = YieldingVideo(continuation)
       attach(sink, to: stream)
@@ -20,7 +20,7 @@ extension Session {
 
   /// One talker's sound as it comes, until the stream ends or nobody iterates any more.
   /// - Parameter capacity: how many blocks of 10 ms wait for a slow reader; the oldest gives way.
-  public func sound(of stream: Stream.ID, capacity: Int = 50) -> AsyncStream<AudioBlock> {
+  public func sound(of stream: Track.ID, capacity: Int = 50) -> AsyncStream<AudioBlock> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { continuation in
       let sink = YieldingSound(continuation)
       attach(sink, to: stream)
@@ -32,7 +32,7 @@ extension Session {
     }
   }
 
-  private func whenOver(_ stream: Stream.ID, _ done: @escaping @Sendable () -> Void) -> Observation {
+  private func whenOver(_ stream: Track.ID, _ done: @escaping @Sendable () -> Void) -> Observation {
     let observation = observe { [request] event in
       switch event {
       case .streamRemoved(let gone, let owner) where gone.id.track == stream.track:

@@ -36,7 +36,7 @@ public final class Session: Sendable {
   package var recorderWords: [String: String] { visible.recorderWords }
   public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
   /// How well both ways of somebody's path carry, one's own too.
-  public func pathQuality(of participant: Participant.ID) -> PathQuality { visible.pathQuality(of: participant) }
+  public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }
 
   /// What happens from now on. Ends after the session has ended, at once if that has been.
   public func events() -> AsyncStream<SessionEvent> {
@@ -59,7 +59,7 @@ public final class Session: Sendable {
 
   /// Enters the room.
   /// - Throws: why it did not let us in; `.alreadyJoined` when called twice.
-  public func join() async throws(SessionError) {
+  public func join() async throws(Failure) {
     let outcome = await withCheckedContinuation { done in
       core.join { outcome in done.resume(returning: outcome) }
     }
@@ -67,7 +67,7 @@ public final class Session: Sendable {
   }
 
   /// Enters the room; `completion` is called once, on the delivery queue.
-  public func join(completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) { core.join(completion) }
+  public func join(completion: @escaping @Sendable (Result<Void, Failure>) -> Void) { core.join(completion) }
 
   /// Leaves; returns once the end has been told. Harmless when already ended.
   public func leave() async {
@@ -83,9 +83,9 @@ public final class Session: Sendable {
   /// Publishes pictures. May be called before joining; they go out once the room is entered.
   @discardableResult
   public func publish(
-    camera source: any VideoSource, as kind: Stream.Kind = .camera, options: VideoPublishOptions = .init()
+    camera source: any VideoSource, as kind: Track.Kind = .camera, options: VideoPublishOptions = .init()
   )
-    throws(SessionError) -> LocalStream
+    throws(Failure) -> LocalStream
   {
     try core.publish(source, kind: kind, options: options)
   }
@@ -93,37 +93,37 @@ public final class Session: Sendable {
   /// Publishes sound.
   @discardableResult
   public func publish(
-    microphone source: any AudioSource, as kind: Stream.Kind = .microphone, options: AudioPublishOptions = .init()
-  ) throws(SessionError) -> LocalStream {
+    microphone source: any AudioSource, as kind: Track.Kind = .microphone, options: AudioPublishOptions = .init()
+  ) throws(Failure) -> LocalStream {
     try core.publish(source, kind: kind, options: options)
   }
 
   // MARK: Receiving
 
   /// Asks for a stream again that was unsubscribed, or that `SessionOptions.subscribesToEverything` left aside.
-  public func subscribe(to stream: Stream.ID) { core.subscribe(to: stream) }
-  public func unsubscribe(from stream: Stream.ID) { core.unsubscribe(from: stream) }
+  public func subscribe(to stream: Track.ID) { core.subscribe(to: stream) }
+  public func unsubscribe(from stream: Track.ID) { core.unsubscribe(from: stream) }
   /// The room stops forwarding a stream; subscription, sinks and tile stay.
-  public func pause(_ stream: Stream.ID) { core.setPaused(true, stream) }
-  public func resume(_ stream: Stream.ID) { core.setPaused(false, stream) }
+  public func pause(_ stream: Track.ID) { core.setPaused(true, stream) }
+  public func resume(_ stream: Track.ID) { core.setPaused(false, stream) }
   /// Holds for as long as the stream is there, also over `unsubscribe` and `subscribe`.
-  public func setPreference(_ preference: ReceivePreference, for stream: Stream.ID) {
+  public func setPreference(_ preference: LayerPreference, for stream: Track.ID) {
     core.setPreference(preference, stream)
   }
 
   /// How loud others' sound is played; what is attached to it gets it as it was sent. Holds as `setPreference` does.
   /// - Parameter gain: 0, silent, to 2, twice as loud; 1 unless said otherwise.
-  public func setGain(_ gain: Double, of stream: Stream.ID) { core.setGain(Float(gain), stream) }
+  public func setGain(_ gain: Double, of stream: Track.ID) { core.setGain(Float(gain), stream) }
 
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
-  public func attach(_ sink: any VideoSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
-  public func detach(_ sink: any VideoSink, from stream: Stream.ID) { core.detach(sink, from: stream) }
+  public func attach(_ sink: any VideoSink, to stream: Track.ID) { core.attach(sink, to: stream) }
+  public func detach(_ sink: any VideoSink, from stream: Track.ID) { core.detach(sink, from: stream) }
   /// Hands one talker's own sound to `sink`, besides the loudspeaker.
-  public func attach(_ sink: any AudioSink, to stream: Stream.ID) { core.attach(sink, to: stream) }
-  public func detach(_ sink: any AudioSink, from stream: Stream.ID) { core.detach(sink, from: stream) }
+  public func attach(_ sink: any AudioSink, to stream: Track.ID) { core.attach(sink, to: stream) }
+  public func detach(_ sink: any AudioSink, from stream: Track.ID) { core.detach(sink, from: stream) }
   /// Hands a received stream's coded frames to `tap`, as they arrive.
-  public func attach(_ tap: any EncodedFrameSink, to stream: Stream.ID) { core.attach(tap, to: stream) }
-  public func detach(_ tap: any EncodedFrameSink, from stream: Stream.ID) { core.detach(tap, from: stream) }
+  public func attach(_ tap: any EncodedFrameSink, to stream: Track.ID) { core.attach(tap, to: stream) }
+  public func detach(_ tap: any EncodedFrameSink, from stream: Track.ID) { core.detach(tap, from: stream) }
 
   // MARK: The rest of the room
 
@@ -133,12 +133,12 @@ public final class Session: Sendable {
   /// is not passed on, and `.failed` with `.tooMany` is told. For those who come later it keeps the newest 1,024 messages
   /// (and of persistent ones as many), 2 MiB of either.
   /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
-  public func send(_ message: DataMessage) throws(SessionError) { try core.send(message) }
+  public func send(_ message: DataMessage) throws(Failure) { try core.send(message) }
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
   /// Mutes somebody else's stream: nothing of it goes to anybody until its owner unmutes it. Where the room does not let us,
-  /// `.failed` with `.notPermitted` is told.
-  public func mute(_ stream: Stream.ID) { core.mute(stream) }
-  /// Puts somebody out. Where the room does not let us, `.failed` with `.notPermitted` is told.
+  /// `.failed` with `.forbidden` is told.
+  public func mute(_ stream: Track.ID) { core.mute(stream) }
+  /// Puts somebody out. Where the room does not let us, `.failed` with `.forbidden` is told.
   public func remove(_ participant: Participant.ID) { core.remove(participant) }
   /// Those who wait to be let in, where we may decide.
   public var entryRequests: [Participant] { visible.entryRequests }
@@ -242,14 +242,14 @@ enum Muting { case off, on, byOther }
 
 /// A stream of one's own, while it is published.
 public final class LocalStream: Sendable {
-  public let id: Stream.ID
-  public let kind: Stream.Kind
+  public let id: Track.ID
+  public let kind: Track.Kind
   private let core: SessionCore
   private let muted: Lock<Muting>
   private let ending: Ending
 
   /// - Parameter muted: is set by the session, too, when somebody else has muted the stream.
-  init(id: Stream.ID, kind: Stream.Kind, muted: Lock<Muting>, ending: Ending, core: SessionCore) {
+  init(id: Track.ID, kind: Track.Kind, muted: Lock<Muting>, ending: Ending, core: SessionCore) {
     self.id = id
     self.kind = kind
     self.muted = muted

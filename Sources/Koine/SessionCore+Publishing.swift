@@ -1,7 +1,7 @@
 // What the session gives to the room.
 
 extension SessionCore {
-  func publish(_ source: any VideoSource, kind: Stream.Kind, options: VideoPublishOptions) throws(SessionError)
+  func publish(_ source: any VideoSource, kind: Track.Kind, options: VideoPublishOptions) throws(Failure)
     -> LocalStream
   {
     try checkPublishing(kind, is: \.isVideo)
@@ -33,13 +33,13 @@ extension SessionCore {
       output: output, startsMuted: options.startsMuted)
   }
 
-  func publish(_ source: any AudioSource, kind: Stream.Kind, options: AudioPublishOptions) throws(SessionError)
+  func publish(_ source: any AudioSource, kind: Track.Kind, options: AudioPublishOptions) throws(Failure)
     -> LocalStream
   {
     try checkPublishing(kind, is: \.isAudio)
     try options.check()
     guard (1...2).contains(source.channels) else {
-      throw SessionError(.device, "sound has one or two channels, not \(source.channels)")
+      throw Failure(.device, "sound has one or two channels, not \(source.channels)")
     }
     let output = LinkOutput()
     var settings = AudioSendSettings()
@@ -57,23 +57,23 @@ extension SessionCore {
       output: output, startsMuted: options.startsMuted)
   }
 
-  private func checkPublishing(_ kind: Stream.Kind, is right: (Stream.Kind) -> Bool) throws(SessionError) {
+  private func checkPublishing(_ kind: Track.Kind, is right: (Track.Kind) -> Bool) throws(Failure) {
     guard right(kind) else {
-      throw SessionError(.device, "a source of another kind cannot be published as \(kind.rawValue)")
+      throw Failure(.device, "a source of another kind cannot be published as \(kind.rawValue)")
     }
-    guard !visible.state.isEnded else { throw SessionError(.ended, "the session is over") }
+    guard !visible.state.isEnded else { throw Failure(.ended, "the session is over") }
   }
 
   /// The stream has its name at once; the source starts, and the room hears of it, on the lane.
   private func start(
-    _ pipeline: OwnStream.Pipeline, kind: Stream.Kind, options: PublishOptions, output: LinkOutput,
+    _ pipeline: OwnStream.Pipeline, kind: Track.Kind, options: PublishOptions, output: LinkOutput,
     startsMuted: Bool
   ) -> LocalStream {
     let track = makeTrackName(kind)
     let (muted, ending) = (Lock(startsMuted ? Muting.on : .off), Ending())
     lane.post { [self] in
       guard !state.isEnded else { return ending.come() }
-      let stream = Stream(id: .init(participant: local.id, track: track), kind: kind)
+      let stream = Track(id: .init(participant: local.id, track: track), kind: kind)
       let entry = OwnStream(
         stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output,
         visiblyMuted: muted, ending: ending)
@@ -85,11 +85,11 @@ extension SessionCore {
         }
       } catch {
         ending.come()
-        let reason = SessionError(.device, "the \(kind.rawValue) did not start: \(error)")
+        let reason = Failure(.device, "the \(kind.rawValue) did not start: \(error)")
         return visible.tell(.publishFailed(stream, reason))
       }
       own.append(entry)
-      local.streams.append(entry.stream)
+      local.tracks.append(entry.stream)
       if state == .connected || state == .reconnecting { announce(entry) }
     }
     return LocalStream(
@@ -99,7 +99,7 @@ extension SessionCore {
   /// Tells the room and the app of an own stream, and lets its frames out.
   func announce(_ entry: OwnStream) {
     guard let link else { return }
-    entry.stream = Stream(
+    entry.stream = Track(
       id: .init(participant: local.id, track: entry.stream.id.track), kind: entry.stream.kind,
       isMuted: entry.stream.isMuted)
     entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
@@ -121,11 +121,11 @@ extension SessionCore {
   }
 
   /// The room has refused it.
-  func withdraw(_ entry: OwnStream, because error: SessionError) {
+  func withdraw(_ entry: OwnStream, because error: Failure) {
     let stream = entry.stream
     own.removeAll { $0 === entry }
     entry.stop()
-    local.streams.removeAll { $0.id.track == stream.id.track }
+    local.tracks.removeAll { $0.id.track == stream.id.track }
     visible.tell(.publishFailed(stream, error))
     removeTile(of: stream.id)
     waitingSinks[stream.id] = nil
@@ -137,7 +137,7 @@ extension SessionCore {
       guard let entry = own.first(where: { $0.stream.id.track == track }), entry.stream.isMuted != muted else { return }
       entry.setMuted(muted)
       link?.setMuted(muted, entry.handle)
-      if let index = local.streams.firstIndex(where: { $0.id.track == track }) { local.streams[index].isMuted = muted }
+      if let index = local.tracks.firstIndex(where: { $0.id.track == track }) { local.tracks[index].isMuted = muted }
       guard state == .connected || state == .reconnecting else { return }
       visible.tell(.streamMuted(entry.stream, local), local: local)
       changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
@@ -148,7 +148,7 @@ extension SessionCore {
   func mutedByOther(_ track: String) {
     guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
     entry.setMuted(true)
-    if let index = local.streams.firstIndex(where: { $0.id.track == track }) { local.streams[index].isMuted = true }
+    if let index = local.tracks.firstIndex(where: { $0.id.track == track }) { local.tracks[index].isMuted = true }
     visible.tell { entry.visiblyMuted.withLock { $0 = .byOther } }
     visible.tell(.streamMuted(entry.stream, local), local: local)
     changeTile(of: entry.stream.id) { $0.pause = .muted }
@@ -167,7 +167,7 @@ extension SessionCore {
       guard let index = own.firstIndex(where: { $0.stream.id.track == track }) else { return }
       let entry = own.remove(at: index)
       entry.stop()
-      local.streams.removeAll { $0.id.track == track }
+      local.tracks.removeAll { $0.id.track == track }
       guard state == .connected || state == .reconnecting else { return }
       link?.unpublish(entry.handle)
       removeTile(of: entry.stream.id)

@@ -1,10 +1,10 @@
 // What the session takes from the room, and who sees and hears what.
 
 extension SessionCore {
-  func subscribe(to id: Stream.ID) {
+  func subscribe(to id: Track.ID) {
     lane.post { [self] in
       guard !state.isEnded, received[id] == nil,
-        let stream = others[id.participant]?.streams.first(where: { $0.id == id })
+        let stream = others[id.participant]?.tracks.first(where: { $0.id == id })
       else {
         return
       }
@@ -13,7 +13,7 @@ extension SessionCore {
     }
   }
 
-  func unsubscribe(from id: Stream.ID) {
+  func unsubscribe(from id: Track.ID) {
     lane.post { [self] in
       guard !state.isEnded else { return }
       if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
@@ -23,9 +23,9 @@ extension SessionCore {
     }
   }
 
-  func setPaused(_ isPaused: Bool, _ id: Stream.ID) {
+  func setPaused(_ isPaused: Bool, _ id: Track.ID) {
     lane.post { [self] in
-      guard !state.isEnded, let stream = others[id.participant]?.streams.first(where: { $0.id == id }),
+      guard !state.isEnded, let stream = others[id.participant]?.tracks.first(where: { $0.id == id }),
         paused.contains(id) != isPaused
       else { return }
       if isPaused { paused.insert(id) } else { paused.remove(id) }
@@ -35,7 +35,7 @@ extension SessionCore {
     }
   }
 
-  func setPreference(_ preference: ReceivePreference, _ id: Stream.ID) {
+  func setPreference(_ preference: LayerPreference, _ id: Track.ID) {
     lane.post { [self] in
       guard !state.isEnded else { return }
       preferences[id] = preference
@@ -43,7 +43,7 @@ extension SessionCore {
     }
   }
 
-  func setGain(_ gain: Float, _ id: Stream.ID) {
+  func setGain(_ gain: Float, _ id: Track.ID) {
     lane.post { [self] in
       guard !state.isEnded, !gain.isNaN else { return }
       gains[id] = gain
@@ -51,7 +51,7 @@ extension SessionCore {
     }
   }
 
-  func receive(_ stream: Stream) {
+  func receive(_ stream: Track) {
     guard received[stream.id] == nil, let link else { return }
     let handle = makeHandle()
     let sync = syncs[stream.id.participant] ?? StreamSync()
@@ -78,7 +78,7 @@ extension SessionCore {
     if paused.contains(stream.id) { link.setPaused(true, handle) }
   }
 
-  func stopReceiving(_ id: Stream.ID) {
+  func stopReceiving(_ id: Track.ID) {
     guard let entry = received.removeValue(forKey: id) else { return }
     routes.withLock { $0[entry.handle] = nil }
     starving.remove(id)
@@ -86,7 +86,7 @@ extension SessionCore {
     entry.stop(mixer)
   }
 
-  func sizeWatch(of id: Stream.ID) -> SizeWatch {
+  func sizeWatch(of id: Track.ID) -> SizeWatch {
     SizeWatch { [weak self] width, height in
       guard let self else { return }
       self.lane.post {
@@ -100,18 +100,18 @@ extension SessionCore {
 
   // MARK: Sinks
 
-  func attach(_ sink: any VideoSink, to id: Stream.ID) { attach(StreamSinks(video: [sink]), to: id) }
-  func attach(_ sink: any AudioSink, to id: Stream.ID) { attach(StreamSinks(audio: [sink]), to: id) }
-  func attach(_ tap: any EncodedFrameSink, to id: Stream.ID) { attach(StreamSinks(taps: [tap]), to: id) }
-  func detach(_ sink: any VideoSink, from id: Stream.ID) { detach(StreamSinks(video: [sink]), from: id) }
-  func detach(_ sink: any AudioSink, from id: Stream.ID) { detach(StreamSinks(audio: [sink]), from: id) }
-  func detach(_ tap: any EncodedFrameSink, from id: Stream.ID) { detach(StreamSinks(taps: [tap]), from: id) }
+  func attach(_ sink: any VideoSink, to id: Track.ID) { attach(StreamSinks(video: [sink]), to: id) }
+  func attach(_ sink: any AudioSink, to id: Track.ID) { attach(StreamSinks(audio: [sink]), to: id) }
+  func attach(_ tap: any EncodedFrameSink, to id: Track.ID) { attach(StreamSinks(taps: [tap]), to: id) }
+  func detach(_ sink: any VideoSink, from id: Track.ID) { detach(StreamSinks(video: [sink]), from: id) }
+  func detach(_ sink: any AudioSink, from id: Track.ID) { detach(StreamSinks(audio: [sink]), from: id) }
+  func detach(_ tap: any EncodedFrameSink, from id: Track.ID) { detach(StreamSinks(taps: [tap]), from: id) }
 
-  private func attach(_ sinks: StreamSinks, to id: Stream.ID) {
+  private func attach(_ sinks: StreamSinks, to id: Track.ID) {
     lane.post { [self] in if !state.isEnded { attachNow(sinks, to: id) } }
   }
 
-  func attachNow(_ sinks: StreamSinks, to id: Stream.ID) {
+  func attachNow(_ sinks: StreamSinks, to id: Track.ID) {
     if let entry = received[id] {
       entry.attach(sinks)
     } else if let entry = ownStream(id), case .video(let video) = entry.pipeline {
@@ -121,7 +121,7 @@ extension SessionCore {
     }
   }
 
-  private func detach(_ sinks: StreamSinks, from id: Stream.ID) {
+  private func detach(_ sinks: StreamSinks, from id: Track.ID) {
     lane.post { [self] in
       received[id]?.detach(sinks)
       if let entry = ownStream(id), case .video(let video) = entry.pipeline {
@@ -131,7 +131,7 @@ extension SessionCore {
     }
   }
 
-  private func ownStream(_ id: Stream.ID) -> OwnStream? {
+  private func ownStream(_ id: Track.ID) -> OwnStream? {
     own.first {
       $0.stream.id.track == id.track
         && (id.participant == local.id || id.participant == $0.stream.id.participant || request.hadName(id.participant))

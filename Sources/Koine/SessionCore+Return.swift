@@ -22,7 +22,7 @@ extension SessionCore {
   }
 
   /// The stream is not received any more, but may be again soon; what is attached to it waits.
-  private func suspend(_ id: Stream.ID) {
+  private func suspend(_ id: Track.ID) {
     if let sinks = received[id]?.sinks, !sinks.isEmpty { waitingSinks[id, default: StreamSinks()].add(sinks) }
     stopReceiving(id)
     suspended.insert(id)
@@ -33,7 +33,7 @@ extension SessionCore {
     awaited[id] = later { core in core.left(id, .dropped) }
   }
 
-  private func waitFor(_ id: Stream.ID) {
+  private func waitFor(_ id: Track.ID) {
     guard awaitedStreams[id] == nil else { return }
     awaitedStreams[id] = later { core in core.removed(id) }
   }
@@ -46,21 +46,21 @@ extension SessionCore {
   }
 
   /// Whether it was there before the room forgot us, and has not been seen since.
-  func isAwaited(_ id: Stream.ID) -> Bool { awaited[id.participant] != nil || awaitedStreams[id] != nil }
+  func isAwaited(_ id: Track.ID) -> Bool { awaited[id.participant] != nil || awaitedStreams[id] != nil }
 
   /// Somebody who is known is in the room again, or still: tells only what has changed. Streams may follow in a moment.
   func isBack(_ participant: Participant) {
     awaited.removeValue(forKey: participant.id)?.cancel()
     guard let known = others[participant.id] else { return }
     if known.attributes != participant.attributes { attributesChanged(participant.id, participant.attributes) }
-    for stream in known.streams { waitFor(stream.id) }
-    for stream in participant.streams { isBack(stream) }
+    for stream in known.tracks { waitFor(stream.id) }
+    for stream in participant.tracks { isBack(stream) }
   }
 
   /// A stream that is known is there again, or a new one has come.
-  func isBack(_ stream: Stream) {
+  func isBack(_ stream: Track) {
     awaitedStreams.removeValue(forKey: stream.id)?.cancel()
-    guard others[stream.id.participant]?.streams.contains(where: { $0.id == stream.id }) == true else {
+    guard others[stream.id.participant]?.tracks.contains(where: { $0.id == stream.id }) == true else {
       return added(stream)
     }
     muted(stream.id, stream.isMuted)

@@ -51,29 +51,29 @@ extension SessionCore: LinkReceiver {
     guard others[participant.id] == nil else { return isBack(participant) }
     others[participant.id] = participant
     visible.tell(.participantJoined(participant))
-    for stream in participant.streams { added(stream) }
+    for stream in participant.tracks { added(stream) }
   }
 
   func left(_ id: Participant.ID, _ reason: DepartureReason) {
     awaited.removeValue(forKey: id)?.cancel()
     guard let participant = others[id] else { return }
-    for stream in participant.streams { removed(stream.id) }
+    for stream in participant.tracks { removed(stream.id) }
     syncs[id] = nil
     guard let last = others.removeValue(forKey: id) else { return }
     visible.tell(.participantLeft(last, reason))
   }
 
-  func added(_ stream: Stream) {
+  func added(_ stream: Track) {
     guard var owner = others[stream.id.participant] else { return }
-    if !owner.streams.contains(where: { $0.id == stream.id }) { owner.streams.append(stream) }
+    if !owner.tracks.contains(where: { $0.id == stream.id }) { owner.tracks.append(stream) }
     others[owner.id] = owner
     visible.tell(.streamAdded(stream, owner))
     if stream.kind.isVideo { addTile(for: stream, isLocal: false) }
     if options.subscribesToEverything { receive(stream) }
   }
 
-  func removed(_ id: Stream.ID) {
-    guard var owner = others[id.participant], let stream = owner.streams.first(where: { $0.id == id }) else { return }
+  func removed(_ id: Track.ID) {
+    guard var owner = others[id.participant], let stream = owner.tracks.first(where: { $0.id == id }) else { return }
     stopReceiving(id)
     awaitedStreams.removeValue(forKey: id)?.cancel()
     suspended.remove(id)
@@ -82,21 +82,21 @@ extension SessionCore: LinkReceiver {
     gains[id] = nil
     paused.remove(id)
     removeTile(of: id)
-    owner.streams.removeAll { $0.id == id }
+    owner.tracks.removeAll { $0.id == id }
     others[owner.id] = owner
     visible.tell(.streamRemoved(stream, owner))
   }
 
-  func muted(_ id: Stream.ID, _ isMuted: Bool) {
+  func muted(_ id: Track.ID, _ isMuted: Bool) {
     if id.participant == local.id, isMuted { return mutedByOther(id.track) }
-    guard var owner = others[id.participant], let index = owner.streams.firstIndex(where: { $0.id == id }),
-      owner.streams[index].isMuted != isMuted
+    guard var owner = others[id.participant], let index = owner.tracks.firstIndex(where: { $0.id == id }),
+      owner.tracks[index].isMuted != isMuted
     else { return }
-    owner.streams[index].isMuted = isMuted
+    owner.tracks[index].isMuted = isMuted
     others[owner.id] = owner
-    received[id]?.stream = owner.streams[index]
-    visible.tell(.streamMuted(owner.streams[index], owner))
-    changeTile(of: id) { $0.pause = pause(of: owner.streams[index]) }
+    received[id]?.stream = owner.tracks[index]
+    visible.tell(.streamMuted(owner.tracks[index], owner))
+    changeTile(of: id) { $0.pause = pause(of: owner.tracks[index]) }
   }
 
   func attributesChanged(_ id: Participant.ID, _ attributes: [String: String]) {
@@ -106,13 +106,13 @@ extension SessionCore: LinkReceiver {
   }
 
   /// Why a subscribed stream's pictures stand still, if they do.
-  func pause(of stream: Stream) -> Tile.Pause? {
+  func pause(of stream: Track) -> Tile.Pause? {
     if paused.contains(stream.id) { return .requested }
     if stream.isMuted { return .muted }
     return starving.contains(stream.id) ? .poorPath : nil
   }
 
-  private func starved(_ id: Stream.ID, _ isStarved: Bool) {
+  private func starved(_ id: Track.ID, _ isStarved: Bool) {
     guard let entry = received[id] else { return }
     if isStarved { starving.insert(id) } else { starving.remove(id) }
     changeTile(of: id) { $0.pause = pause(of: entry.stream) }
@@ -127,7 +127,7 @@ extension SessionCore: LinkReceiver {
 
   // MARK: Tiles
 
-  func addTile(for stream: Stream, isLocal: Bool) {
+  func addTile(for stream: Track, isLocal: Bool) {
     guard tiles[stream.id] == nil else { return }
     let pause: Tile.Pause? =
       stream.isMuted ? .muted : (isLocal || options.subscribesToEverything ? nil : .notSubscribed)
@@ -136,7 +136,7 @@ extension SessionCore: LinkReceiver {
     visible.tell(.tileAdded(tile))
   }
 
-  func changeTile(of id: Stream.ID, _ change: (inout Tile) -> Void) {
+  func changeTile(of id: Track.ID, _ change: (inout Tile) -> Void) {
     guard var tile = tiles[id] else { return }
     change(&tile)
     guard tile != tiles[id] else { return }
@@ -144,7 +144,7 @@ extension SessionCore: LinkReceiver {
     visible.tell(.tileChanged(tile))
   }
 
-  func removeTile(of id: Stream.ID) {
+  func removeTile(of id: Track.ID) {
     if let tile = tiles.removeValue(forKey: id) { visible.tell(.tileRemoved(tile)) }
   }
 }

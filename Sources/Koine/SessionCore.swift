@@ -20,27 +20,27 @@ final class SessionCore: @unchecked Sendable {
   var others: [Participant.ID: Participant] = [:]
   /// In the order of publishing.
   var own: [OwnStream] = []
-  var received: [Stream.ID: ReceivedStream] = [:]
+  var received: [Track.ID: ReceivedStream] = [:]
   /// Sinks of streams that are not received, for when they are.
-  var waitingSinks: [Stream.ID: StreamSinks] = [:]
-  var preferences: [Stream.ID: ReceivePreference] = [:]
-  var gains: [Stream.ID: Float] = [:]
-  var paused: Set<Stream.ID> = []
+  var waitingSinks: [Track.ID: StreamSinks] = [:]
+  var preferences: [Track.ID: LayerPreference] = [:]
+  var gains: [Track.ID: Float] = [:]
+  var paused: Set<Track.ID> = []
   /// What the room holds back because our path carries too little.
-  var starving: Set<Stream.ID> = []
-  var tiles: [Stream.ID: Tile] = [:]
+  var starving: Set<Track.ID> = []
+  var tiles: [Track.ID: Tile] = [:]
   var dominantSpeaker: Participant.ID?
   var syncs: [Participant.ID: StreamSync] = [:]
   private let loudspeakerProblem: DeviceError?
   /// Those who were in the room before it forgot us, until they are seen again or have been waited for long enough.
   var awaited: [Participant.ID: Alarm] = [:]
   /// The same with streams of those who are there again.
-  var awaitedStreams: [Stream.ID: Alarm] = [:]
+  var awaitedStreams: [Track.ID: Alarm] = [:]
   /// Streams that are to be received once they are there again.
-  var suspended: Set<Stream.ID> = []
+  var suspended: Set<Track.ID> = []
   /// Those who wait to be let in.
   var knocks: [Participant.ID: Participant] = [:]
-  private var joinCompletion: (@Sendable (Result<Void, SessionError>) -> Void)?
+  private var joinCompletion: (@Sendable (Result<Void, Failure>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
   /// Of `leaveCompletions`, so many that the end of the program waits for.
   private var farewells = 0
@@ -76,19 +76,19 @@ final class SessionCore: @unchecked Sendable {
 
   // MARK: Coming and going
 
-  func join(_ completion: @escaping @Sendable (Result<Void, SessionError>) -> Void) {
+  func join(_ completion: @escaping @Sendable (Result<Void, Failure>) -> Void) {
     lane.post { [self] in
       guard state == .idle else {
         let error =
           state.isEnded
-          ? SessionError(.ended, "this session is over; make a new one")
-          : SessionError(.alreadyJoined, "the session is already in the room or on its way")
+          ? Failure(.ended, "this session is over; make a new one")
+          : Failure(.alreadyJoined, "the session is already in the room or on its way")
         return visible.tell { completion(.failure(error)) }
       }
       joinCompletion = completion
       guard let world else { return end(.left) }  // the app has let go of both
       change(to: .connecting)
-      if let problem = loudspeakerProblem { visible.tell(.failed(SessionError(.device, problem.description))) }
+      if let problem = loudspeakerProblem { visible.tell(.failed(Failure(.device, problem.description))) }
       link = world.backend.connect(request, receiver: self)
     }
   }
@@ -124,7 +124,7 @@ final class SessionCore: @unchecked Sendable {
     if let joinCompletion {
       let error =
         if case .refused(let error) = reason { error } else {
-          SessionError(.ended, "the session ended before it was joined")
+          Failure(.ended, "the session ended before it was joined")
         }
       visible.tell { joinCompletion(.failure(error)) }
     }
@@ -155,8 +155,8 @@ final class SessionCore: @unchecked Sendable {
   func entered(as known: Participant, others present: [Participant]) {
     local = Participant(
       id: known.id, name: known.name, externalUserID: known.externalUserID, attributes: known.attributes, isLocal: true,
-      streams: local.streams.map {
-        Stream(id: .init(participant: known.id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
+      tracks: local.tracks.map {
+        Track(id: .init(participant: known.id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
       })
     state = .connected
     let completion = joinCompletion
@@ -165,9 +165,9 @@ final class SessionCore: @unchecked Sendable {
     for stream in own { announce(stream) }
     for participant in present {
       var newcomer = participant
-      newcomer.streams = []
+      newcomer.tracks = []
       joined(newcomer)
-      for stream in participant.streams { added(stream) }
+      for stream in participant.tracks { added(stream) }
     }
   }
 
@@ -179,7 +179,7 @@ final class SessionCore: @unchecked Sendable {
   }
 
   /// From any thread: a published stream has its name at once.
-  func makeTrackName(_ kind: Stream.Kind) -> String {
+  func makeTrackName(_ kind: Track.Kind) -> String {
     let number = nextTrack.withLock { number in
       number += 1
       return number
@@ -194,10 +194,10 @@ final class SessionCore: @unchecked Sendable {
 
   // MARK: The rest of the room
 
-  func send(_ message: DataMessage) throws(SessionError) {
+  func send(_ message: DataMessage) throws(Failure) {
     try message.check()
     guard visible.state == .connected || visible.state == .reconnecting else {
-      throw SessionError(.notConnected, "messages can be sent once the room is entered")
+      throw Failure(.notConnected, "messages can be sent once the room is entered")
     }
     lane.post { [self] in link?.send(message) }
   }
@@ -211,7 +211,7 @@ final class SessionCore: @unchecked Sendable {
     }
   }
 
-  func mute(_ stream: Stream.ID) { lane.post { [self] in link?.mute(stream) } }
+  func mute(_ stream: Track.ID) { lane.post { [self] in link?.mute(stream) } }
   func renew(_ credential: String) { lane.post { [self] in link?.renew(credential: credential) } }
   func remove(_ participant: Participant.ID) { lane.post { [self] in link?.remove(participant) } }
   func answerKnock(of participant: Participant.ID, admitting: Bool) {

@@ -51,7 +51,7 @@ public struct LinkStatistics: Sendable, Hashable {
 
 /// One stream's figures, from the wire to the screen or loudspeaker.
 public struct StreamStatistics: Sendable, Hashable {
-  public var stream: Stream
+  public var stream: Track
   /// What it is coded in; nil before the first of another's pictures has come.
   public var codec: Codec?
   /// Set for own streams.

@@ -11,8 +11,8 @@ public struct Tile: Sendable, Hashable, Identifiable {
   }
 
   public let id: Int
-  public let stream: Stream.ID
-  public let kind: Stream.Kind
+  public let stream: Track.ID
+  public let kind: Track.Kind
   public let isLocal: Bool
   /// Of the pictures that arrive, in pixels; zero before the first.
   public var width = 0

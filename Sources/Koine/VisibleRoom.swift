@@ -10,7 +10,7 @@ final class VisibleRoom: Sendable {
     var attendants: [String] = []
     var recorderWords: [String: String] = [:]
     var entryRequests: [Participant] = []
-    var qualities: [Participant.ID: PathQuality] = [:]
+    var qualities: [Participant.ID: ConnectionQuality] = [:]
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
     var nextObserver = 0
   }
@@ -39,7 +39,9 @@ final class VisibleRoom: Sendable {
   var attendants: [String] { room.withLock { $0.attendants } }
   func setAttendants(_ names: [String]) { room.withLock { $0.attendants = names } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
-  func pathQuality(of id: Participant.ID) -> PathQuality { room.withLock { $0.qualities[id] ?? PathQuality() } }
+  func pathQuality(of id: Participant.ID) -> ConnectionQuality {
+    room.withLock { $0.qualities[id] ?? ConnectionQuality() }
+  }
 
   /// - Parameter ifOver: called instead where the end has been told: nothing follows.
   func observe(
@@ -69,7 +71,7 @@ final class VisibleRoom: Sendable {
   /// Queues an event; `local` is the local participant as it is after the event, `qualities` are those that it tells of.
   /// `then` runs right after the observers.
   func tell(
-    _ event: SessionEvent, local: Participant? = nil, qualities: [Participant.ID: PathQuality] = [:],
+    _ event: SessionEvent, local: Participant? = nil, qualities: [Participant.ID: ConnectionQuality] = [:],
     then: (@Sendable () -> Void)? = nil
   ) {
     delivery.deliver { [self] in

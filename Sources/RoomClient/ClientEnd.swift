@@ -30,7 +30,7 @@ package class ClientEnd {
   package private(set) var isOver = false
   /// Goes by itself at this time, whether the router has answered or not.
   private var leaveLimit: Tick?
-  private var leaveReason = Koine.EndReason.left
+  private var leaveReason = EndReason.left
 
   init(random: SeededRandom) { self.random = random }
 
@@ -47,8 +47,8 @@ package class ClientEnd {
   package func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {}
   package func carryOutOrders(at now: Tick) {}
   /// Tells whoever this end belongs to; called once.
-  func tellEnd(_ reason: Koine.EndReason) {}
-  func tell(_ failure: SessionError) {}
+  func tellEnd(_ reason: EndReason) {}
+  func tell(_ failure: Failure) {}
   /// The router cannot be reached for now.
   func interrupted() {}
   /// It is reached again, and nothing is missing.
@@ -70,7 +70,7 @@ package class ClientEnd {
       _ = try json.withUnsafeBytes { try ClientMessage(json: $0) }
       conversation.say(message)
     } catch {
-      let failure = SessionError(.tooLarge, "cannot be said to the room: \(error)")
+      let failure = Failure(.tooLarge, "cannot be said to the room: \(error)")
       if case .join = message { end(.refused(failure)) } else { tell(failure) }
     }
   }
@@ -147,14 +147,14 @@ package class ClientEnd {
 
   /// Waits for the router's goodbye, but not for long.
   /// - Parameter reason: of the end if none comes.
-  func expectEnd(_ reason: Koine.EndReason = .left, at now: Tick) {
+  func expectEnd(_ reason: EndReason = .left, at now: Tick) {
     guard leaveLimit == nil else { return }
     leaveLimit = now + .seconds(2)
     leaveReason = reason
   }
 
   /// Tells the end once; nothing follows.
-  package func end(_ reason: Koine.EndReason) {
+  package func end(_ reason: EndReason) {
     guard !isOver else { return }
     isOver = true
     conversation.say(.bye)
@@ -172,7 +172,7 @@ package class ClientEnd {
 
   private func attemptTimedOut(at now: Tick) {
     guard hasBegun || leaveLimit != nil else {
-      return end(.refused(SessionError(.unreachable, "no answer within \(Self.entryLimit.components.seconds) s")))
+      return end(.refused(Failure(.unreachable, "no answer within \(Self.entryLimit.components.seconds) s")))
     }
     connectionLost(at: now)
   }

@@ -8,7 +8,7 @@ import KoineSignaling
 /// it again. So what was acknowledged a moment ago is still kept, and whoever has had a message knows it by sender and id.
 struct DataMemory {
   private struct Sent {
-    let message: DataMessage
+    let message: SendData
     var acknowledgedAt: Tick?
   }
 
@@ -23,7 +23,7 @@ struct DataMemory {
   /// The oldest first, in two halves of which the older is dropped as a whole.
   private var older: Set<String> = []
 
-  mutating func say(_ message: DataMessage) { sent.append(Sent(message: message)) }
+  mutating func say(_ message: SendData) { sent.append(Sent(message: message)) }
 
   mutating func acknowledge(_ receipt: DataReceipt, at now: Tick) {
     guard let index = sent.firstIndex(where: { $0.message.id == receipt.id && $0.acknowledgedAt == nil }) else {
@@ -44,7 +44,7 @@ struct DataMemory {
   }
 
   /// What the router may not have, or may have forgotten, in order.
-  mutating func unheard(isRouterNew: Bool) -> [DataMessage] {
+  mutating func unheard(isRouterNew: Bool) -> [SendData] {
     if !isRouterNew { sent.removeAll { $0.acknowledgedAt != nil } }
     for index in sent.indices { sent[index].acknowledgedAt = nil }
     acknowledged = 0
@@ -52,8 +52,8 @@ struct DataMemory {
   }
 
   /// - Returns: whether it is the first time.
-  mutating func hear(_ data: ReceivedData) -> Bool {
-    let name = "\(data.from)\n\(data.id)"
+  mutating func hear(_ data: ReceivedMessage) -> Bool {
+    let name = "\(data.sender)\n\(data.id)"
     guard !heard.contains(name), !older.contains(name) else { return false }
     heard.insert(name)
     if heard.count >= Self.heardLimit / 2 { (older, heard) = (heard, []) }

@@ -12,18 +12,18 @@ package final class RoomEndpointLink: EndpointLink, Sendable {
     self.host = host
   }
 
-  package func ring(_ invitation: Invitation, patience: Duration) {
+  package func ring(_ invitation: Ring, patience: Duration) {
     host.say(
       .ring(
-        Ring(
+        RingRequest(
           id: invitation.id, room: invitation.room, to: invitation.callees, hasVideo: invitation.hasVideo,
           timeoutSeconds: patience.inSeconds)), from: number)
   }
 
-  package func cancel(_ invitation: Invitation.ID) { host.say(.cancelRing(id: invitation), from: number) }
+  package func cancel(_ invitation: Ring.ID) { host.say(.cancelRing(id: invitation), from: number) }
 
-  package func reply(_ reply: InvitationReply, to invitation: Invitation.ID) {
-    let answer: RingState =
+  package func reply(_ reply: RingReply, to invitation: Ring.ID) {
+    let answer: Ring.State =
       switch reply {
       case .accept: .accepted
       case .decline: .declined
@@ -40,7 +40,7 @@ package final class RoomEndpointLink: EndpointLink, Sendable {
 /// Calls that ring survive the router: its own are rung again, others' are waited for, with the answer that was on its way.
 package final class EndpointEnd: ClientEnd {
   private struct OwnRing {
-    var ring: Ring
+    var ring: RingRequest
     let endsAt: Tick
     var open: Set<String>
   }
@@ -53,7 +53,7 @@ package final class EndpointEnd: ClientEnd {
   private var hasRegistered = false
   private var own: [String: OwnRing] = [:]
   /// Others' calls, with our answer once it is given.
-  private var incoming: [String: RingState?] = [:]
+  private var incoming: [String: Ring.State?] = [:]
   /// Those of `incoming` that a new router has not announced again.
   private var awaited: Set<String> = []
   private var awaitedUntil: Tick?
@@ -69,8 +69,8 @@ package final class EndpointEnd: ClientEnd {
     send(.register(Register(identity: request.identity, name: request.name, credential: request.credential)))
   }
 
-  package override func tell(_ failure: SessionError) { receiver.endpointDidChange(.failed(failure)) }
-  package override func tellEnd(_ reason: Koine.EndReason) { receiver.endpointDidChange(.ended(reason)) }
+  package override func tell(_ failure: Failure) { receiver.endpointDidChange(.failed(failure)) }
+  package override func tellEnd(_ reason: EndReason) { receiver.endpointDidChange(.ended(reason)) }
 
   // MARK: What the endpoint asks for
 
@@ -118,20 +118,20 @@ package final class EndpointEnd: ClientEnd {
       guard !hasRegistered else { break }
       hasRegistered = true
       receiver.endpointDidChange(.registered)
-    case .refused(let failure): end(.refused(SessionError(failure)))
+    case .refused(let failure): end(.refused(failure))
     case .incomingRing(let ring): rung(by: ring)
     case .ringEnded(let id, let state): over(id, state)
     case .ringProgress(let progress):
       if progress.state.isOver { own[progress.id]?.open.remove(progress.identity) }
       if own[progress.id]?.open.isEmpty == true { own[progress.id] = nil }
       receiver.endpointDidChange(
-        .answered(progress.id, callee: progress.identity, Invitation.Answer(progress.state)))
-    case .failed(_, let failure): receiver.endpointDidChange(.failed(SessionError(failure)))
+        .answered(progress.id, callee: progress.identity, progress.state))
+    case .failed(_, let failure): receiver.endpointDidChange(.failed(failure))
     default: break  // of rooms
     }
   }
 
-  private func rung(by ring: IncomingRing) {
+  private func rung(by ring: Ring) {
     if let known = incoming[ring.id] {
       awaited.remove(ring.id)
       if let answer = known { send(.answerRing(id: ring.id, answer)) }
@@ -139,30 +139,12 @@ package final class EndpointEnd: ClientEnd {
     }
     incoming[ring.id] = .some(nil)
     receiver.endpointDidChange(
-      .invited(
-        Invitation(
-          id: ring.id, room: ring.room, caller: ring.from, callerName: ring.fromName, callees: ring.to,
-          hasVideo: ring.hasVideo, isIncoming: true)))
+      .invited(ring))
   }
 
-  private func over(_ id: String, _ state: RingState) {
+  private func over(_ id: String, _ state: Ring.State) {
     incoming[id] = nil
     awaited.remove(id)
-    receiver.endpointDidChange(.answered(id, callee: nil, Invitation.Answer(state)))
-  }
-}
-
-extension Invitation.Answer {
-  init(_ state: RingState) {
-    switch state {
-    case .ringing: self = .ringing
-    case .accepted: self = .accepted
-    case .declined: self = .declined
-    case .busy: self = .busy
-    case .unanswered: self = .unanswered
-    case .unreachable: self = .unreachable
-    case .cancelled: self = .cancelled
-    case .handledElsewhere: self = .handledElsewhere
-    }
+    receiver.endpointDidChange(.answered(id, callee: nil, state))
   }
 }

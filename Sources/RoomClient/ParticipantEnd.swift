@@ -22,7 +22,7 @@ package final class ParticipantEnd: ClientEnd {
   private var spareOrders: [RoomLink.Order] = []
 
   // For coming back.
-  private var local: KoineSignaling.Participant?
+  private var local: Participant?
   private var attributes: [String: String]
   private var epoch: String?
   private var memory = DataMemory()
@@ -100,27 +100,20 @@ package final class ParticipantEnd: ClientEnd {
       if let track = media.track(handle) { send(.mute(trackID: track, muted: muted)) }
     case .frame(let frame, let handle): media.send(frame, of: handle, at: now)
     case .subscribe(let stream, let handle):
-      let reference = TrackReference(participant: stream.id.participant, track: stream.id.track)
-      media.subscribe(to: reference, as: handle)
-      send(.subscribe(Subscribe(request: takeRequest(), tracks: [reference])))
+      media.subscribe(to: stream.id, as: handle)
+      send(.subscribe(Subscribe(request: takeRequest(), tracks: [stream.id])))
     case .unsubscribe(let handle):
       if let reference = media.unsubscribe(handle) { send(.unsubscribe([reference])) }
     case .keyFrame(let handle): media.requestKeyFrame(of: handle, at: now)
     case .pause(let handle, let paused):
       if let reference = media.reference(handle) { send(paused ? .pause([reference]) : .resume([reference])) }
-    case .prefer(let handle, let wish):
-      guard let reference = media.reference(handle) else { return }
-      send(
-        .prefer([
-          LayerPreference(
-            reference: reference, layer: wish.layer, maxHeight: wish.maximumHeight, priority: wish.priority)
-        ]))
+    case .prefer(let handle, let preference):
+      if let track = media.reference(handle) { send(.prefer([TrackPreference(preference, of: track)])) }
     case .message(let message): send(message)
     case .attributes(let attributes):
       self.attributes = attributes
       send(.attributes(attributes))
-    case .muteOther(let stream):
-      send(.muteOther(TrackReference(participant: stream.participant, track: stream.track)))
+    case .muteOther(let track): send(.muteOther(track))
     case .remove(let participant): send(.remove(participant: participant))
     case .renew(let credential):
       request.credential = credential  // on coming back it is what lets us in
@@ -135,20 +128,17 @@ package final class ParticipantEnd: ClientEnd {
     }
   }
 
-  private func publish(_ stream: Stream, as handle: MediaHandle, _ options: PublishOptions) {
-    let track = Track(
-      id: stream.id.track, kind: Track.Kind(stream.kind), muted: stream.isMuted,
+  private func publish(_ stream: Track, as handle: MediaHandle, _ options: PublishOptions) {
+    let offer = TrackOffer(
+      id: stream.id.track, kind: stream.kind, isMuted: stream.isMuted,
       media: media.publish(stream.id.track, as: handle, options))
     let request = takeRequest()
     unanswered[request] = handle
-    send(.publish(Publish(request: request, tracks: [track])))
+    send(.publish(Publish(request: request, tracks: [offer])))
   }
 
-  private func send(_ message: Koine.DataMessage) {
-    let data = KoineSignaling.DataMessage(
-      topic: message.topic, payload: message.payload, to: message.recipients,
-      lifetimeSeconds: message.lifetime?.inSeconds, isPersistent: message.isPersistent,
-      id: "\(idPrefix)-\(nextMessage)")
+  private func send(_ message: DataMessage) {
+    let data = SendData(message, id: "\(idPrefix)-\(nextMessage)")
     nextMessage += 1
     memory.say(data)
     if !isReturning { send(.data(data)) }
@@ -198,8 +188,7 @@ package final class ParticipantEnd: ClientEnd {
     local = joined.local
     epoch = joined.epoch
     media.peer.setRemote(PeerDescription(joined.description), at: now)
-    let known = Koine.Participant(joined.local)
-    let others = joined.participants.map { Koine.Participant($0) }
+    let (known, others) = (joined.local, joined.participants)
     isReachable = true
     setAttendants(joined.attendants ?? [])
     receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
@@ -211,9 +200,9 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   /// A part of what the room has kept for us. After the last, it is said what the room has not heard.
-  private func take(_ history: [ReceivedData], hasMore: Bool) {
+  private func take(_ history: [ReceivedMessage], hasMore: Bool) {
     guard let heard = entry?.heard else { return }
-    entry?.senders.formUnion(history.map(\.from))
+    entry?.senders.formUnion(history.map(\.sender))
     for data in history where data.order > heard || heard == 0 { take(data, isHistory: true) }
     guard !hasMore, let entry else { return }
     self.entry = nil
@@ -233,14 +222,15 @@ package final class ParticipantEnd: ClientEnd {
   /// No room counts so far; a larger number is nobody's, and what carries it is not believed.
   private static let orderLimit = UInt64(1) << 53
 
-  private func take(_ data: ReceivedData, isHistory: Bool) {
+  private func take(_ data: ReceivedMessage, isHistory: Bool) {
     guard data.order <= Self.orderLimit, memory.hear(data) else { return }
-    var message = ReceivedMessage(data, isHistory: isHistory)
+    var message = data
+    message.isHistory = isHistory
     let (order, isBeyond) = message.order.addingReportingOverflow(orderBase)
     guard !isBeyond else { return }
     message.order = order
     lastOrder = max(lastOrder, message.order)
-    if attendants.contains(data.from), !data.isDirected { outspoken.insert(data.from) }
+    if attendants.contains(data.sender), !data.isDirected { outspoken.insert(data.sender) }
     receiver.linkDidChange(.message(message))
   }
 
@@ -302,8 +292,8 @@ package final class ParticipantEnd: ClientEnd {
     media.peer.poll(into: out, at: now)
   }
 
-  package override func tell(_ failure: SessionError) { receiver.linkDidChange(.failed(failure)) }
-  package override func tellEnd(_ reason: Koine.EndReason) {
+  package override func tell(_ failure: Failure) { receiver.linkDidChange(.failed(failure)) }
+  package override func tellEnd(_ reason: EndReason) {
     if reason != .lost { media.peer.close() }
     receiver.linkDidChange(.ended(reason))
     link.close()
@@ -330,23 +320,20 @@ package final class ParticipantEnd: ClientEnd {
   package override func hear(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined): enter(joined, at: now)
-    case .refused(let failure): end(.refused(SessionError(failure)))
+    case .refused(let failure): end(.refused(failure))
     case .waiting: receiver.linkDidChange(.waiting)
     case .knock(let participant, let number):
       knocks[participant.id] = number
-      receiver.linkDidChange(.knock(Koine.Participant(participant)))
+      receiver.linkDidChange(.knock(participant))
     case .knockEnded(let id, let admitted, _):
       knocks[id] = nil
       receiver.linkDidChange(.knockEnded(id, admitted: admitted))
-    case .starved(let reference, let isPaused):
-      receiver.linkDidChange(
-        .streamStarved(.init(participant: reference.participant, track: reference.track), isPaused))
-    case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(Koine.Participant(participant)))
+    case .starved(let track, let isPaused): receiver.linkDidChange(.streamStarved(track, isPaused))
+    case .participantJoined(let participant): receiver.linkDidChange(.participantJoined(participant))
     case .participantLeft(let id, let reason):
       levels[id] = nil
-      receiver.linkDidChange(.participantLeft(id, DepartureReason(reason)))
-    case .published(let participant, let tracks):
-      for track in tracks { receiver.linkDidChange(.streamAdded(Stream(track, of: participant))) }
+      receiver.linkDidChange(.participantLeft(id, reason))
+    case .published(_, let tracks): for track in tracks { receiver.linkDidChange(.streamAdded(track)) }
     case .withdrawn(let participant, let tracks):
       for track in tracks { receiver.linkDidChange(.streamRemoved(.init(participant: participant, track: track))) }
     case .muted(let participant, let track, let muted):
@@ -355,14 +342,13 @@ package final class ParticipantEnd: ClientEnd {
     case .data(let data): take(data, isHistory: false)
     case .dataReceipt(let receipt):
       memory.acknowledge(receipt, at: now)
-      if let failure = receipt.failure { receiver.linkDidChange(.failed(SessionError(failure))) }
+      if let failure = receipt.failure { receiver.linkDidChange(.failed(failure)) }
     case .attributes(let participant, let attributes):
       receiver.linkDidChange(.attributesChanged(participant, attributes))
     case .speakers(let speakers):
-      for (id, level) in speakers.levels { levels[id] = Int(level) }
-      receiver.linkDidChange(.speakers(Koine.Speakers(levels: levels, dominant: speakers.dominant)))
-    case .quality(let changes):
-      receiver.linkDidChange(.quality(changes.mapValues { PathQuality($0) }))
+      levels.merge(speakers.levels) { _, new in new }
+      receiver.linkDidChange(.speakers(Speakers(levels: levels, dominant: speakers.dominant)))
+    case .quality(let changes): receiver.linkDidChange(.quality(changes))
     case .wanted(let track, let layers):
       if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
     case .mediaRestarted(let description): media.restarted(description, at: now)
@@ -375,9 +361,9 @@ package final class ParticipantEnd: ClientEnd {
     case .failed(let request?, let failure) where unanswered[request] != nil:
       guard let handle = unanswered.removeValue(forKey: request) else { return }
       _ = media.unpublish(handle)
-      receiver.linkDidChange(.publishFailed(handle, SessionError(failure)))
-    case .failed(_, let failure): receiver.linkDidChange(.failed(SessionError(failure)))
-    case .ended(let reason): end(Koine.EndReason(reason))
+      receiver.linkDidChange(.publishFailed(handle, failure))
+    case .failed(_, let failure): receiver.linkDidChange(.failed(failure))
+    case .ended(let reason): end(reason)
     case .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
       .heard:
       break

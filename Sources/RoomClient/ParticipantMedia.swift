@@ -20,7 +20,7 @@ final class ParticipantMedia {
   }
 
   private struct Subscribed {
-    let reference: TrackReference
+    let reference: Track.ID
     var parameters: StreamParameters?
     var receiver: ReceiverID?
   }
@@ -146,14 +146,14 @@ final class ParticipantMedia {
 
   // MARK: Receiving
 
-  func subscribe(to reference: TrackReference, as handle: MediaHandle) {
+  func subscribe(to reference: Track.ID, as handle: MediaHandle) {
     subscribed[handle] = Subscribed(reference: reference)
   }
 
-  func reference(_ handle: MediaHandle) -> TrackReference? { subscribed[handle]?.reference }
+  func reference(_ handle: MediaHandle) -> Track.ID? { subscribed[handle]?.reference }
 
   /// - Returns: what it was, if it is subscribed.
-  func unsubscribe(_ handle: MediaHandle) -> TrackReference? {
+  func unsubscribe(_ handle: MediaHandle) -> Track.ID? {
     guard let entry = subscribed.removeValue(forKey: handle) else { return nil }
     if let receiver = entry.receiver {
       handles[receiver] = nil

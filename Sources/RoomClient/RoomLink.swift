@@ -4,18 +4,18 @@ import KoineBase
 /// A session's side of a participant's end: remembers what was asked, in order, and hands it to the loop in one go.
 package final class RoomLink: Link, Sendable {
   enum Order: Sendable {
-    case publish(Stream, MediaHandle, PublishOptions)
+    case publish(Track, MediaHandle, PublishOptions)
     case unpublish(MediaHandle)
     case mute(MediaHandle, Bool)
     case frame(EncodedFrame, MediaHandle)
-    case subscribe(Stream, MediaHandle)
+    case subscribe(Track, MediaHandle)
     case unsubscribe(MediaHandle)
     case keyFrame(MediaHandle)
     case pause(MediaHandle, Bool)
-    case prefer(MediaHandle, ReceivePreference)
+    case prefer(MediaHandle, LayerPreference)
     case message(DataMessage)
     case attributes([String: String])
-    case muteOther(Stream.ID)
+    case muteOther(Track.ID)
     case remove(Participant.ID)
     case renew(credential: String)
     case answerKnock(Participant.ID, admitted: Bool)
@@ -41,22 +41,22 @@ package final class RoomLink: Link, Sendable {
     self.host = host
   }
 
-  package func publish(_ stream: Stream, as handle: MediaHandle, options: PublishOptions) {
+  package func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions) {
     add(.publish(stream, handle, options))
   }
   package func unpublish(_ handle: MediaHandle) { add(.unpublish(handle)) }
   package func setMuted(_ muted: Bool, _ handle: MediaHandle) { add(.mute(handle, muted)) }
   package func send(_ frame: EncodedFrame, of handle: MediaHandle) { add(.frame(frame, handle)) }
-  package func subscribe(to stream: Stream, as handle: MediaHandle) { add(.subscribe(stream, handle)) }
+  package func subscribe(to stream: Track, as handle: MediaHandle) { add(.subscribe(stream, handle)) }
   package func unsubscribe(from handle: MediaHandle) { add(.unsubscribe(handle)) }
   package func requestKeyFrame(of handle: MediaHandle) { add(.keyFrame(handle)) }
   package func setPaused(_ paused: Bool, _ handle: MediaHandle) { add(.pause(handle, paused)) }
-  package func setPreference(_ preference: ReceivePreference, of handle: MediaHandle) {
+  package func setPreference(_ preference: LayerPreference, of handle: MediaHandle) {
     add(.prefer(handle, preference))
   }
   package func send(_ message: DataMessage) { add(.message(message)) }
   package func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
-  package func mute(_ stream: Stream.ID) { add(.muteOther(stream)) }
+  package func mute(_ stream: Track.ID) { add(.muteOther(stream)) }
   package func renew(credential: String) { add(.renew(credential: credential)) }
   package func remove(_ participant: Participant.ID) { add(.remove(participant)) }
   package func answerKnock(of participant: Participant.ID, admitting: Bool) {

@@ -33,7 +33,7 @@ struct DataHistory {
     let size: Int
 
     init(
-      _ message: ReceivedData, received: Tick, expires: Tick? = nil, recipients: [Addressee]? = nil,
+      _ message: ReceivedMessage, received: Tick, expires: Tick? = nil, recipients: [Addressee]? = nil,
       isForReturning: Bool = false
     ) {
       data = KeptData(message)
@@ -61,7 +61,7 @@ struct DataHistory {
         let isAddressed = recipients.contains { $0.id == id && ($0.kind ?? kind) == kind }
         guard isAddressed, item.order > directedAfter ?? 0 else { return false }
       }
-      return isReturning ? item.data.message.from != id : !item.isForReturning
+      return isReturning ? item.data.message.sender != id : !item.isForReturning
     }
   }
 
@@ -123,7 +123,8 @@ struct DataHistory {
   ///   - lifetime: in seconds, any number is taken; nil: as long as there is the room.
   ///   - recipients: nil for everybody.
   mutating func keep(
-    _ message: ReceivedData, lifetime: Double? = nil, for recipients: [Addressee]? = nil, isForReturning: Bool = false,
+    _ message: ReceivedMessage, lifetime: Double? = nil, for recipients: [Addressee]? = nil,
+    isForReturning: Bool = false,
     at now: Tick
   ) {
     let age = lifetime.map { min($0, limits.lifetime.inSeconds) }

@@ -9,12 +9,6 @@ import KoineTransport
 ///        ↑                                                                  │           too many, another layer
 ///        └──────────────────────────────────────────────────────────────────┘
 final class Forwarder {
-  struct Preference: Hashable {
-    var layer: Int?
-    var maxHeight: Int?
-    var priority = 0
-  }
-
   unowned let track: PublishedTrack
   unowned let receiver: Member
   /// The receiver's.
@@ -38,7 +32,7 @@ final class Forwarder {
   /// How often and until when the estimate keeps it from going up: it went up before and had to come down.
   var caution = LayerCaution()
   /// What the receiver would like.
-  var preference = Preference()
+  var preference = LayerPreference()
   private var stretch: UInt64 = 0
   /// A layer that makes no pictures for so long has probably been given up.
   private static let pause = Duration.milliseconds(400)
@@ -66,7 +60,7 @@ final class Forwarder {
   /// needs by itself, for another layer or after a mute, are free.
   func mayRequestKeyFrame(at now: Tick) -> Bool {
     guard let receiversWish else { return true }
-    guard receiver.keyFrameWishes.take(receiversWish, of: track.reference, at: now) else { return false }
+    guard receiver.keyFrameWishes.take(receiversWish, of: track.id, at: now) else { return false }
     self.receiversWish = nil
     return true
   }

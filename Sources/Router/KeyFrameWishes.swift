@@ -18,10 +18,10 @@ struct KeyFrameWishes {
   }
 
   private static let limit = 512
-  private var budgets: [TrackReference: Budget] = [:]
+  private var budgets: [Track.ID: Budget] = [:]
 
   /// - Returns: false if the receiver has caused too many of late.
-  mutating func take(_ kind: Kind, of track: TrackReference, at now: Tick) -> Bool {
+  mutating func take(_ kind: Kind, of track: Track.ID, at now: Tick) -> Bool {
     if budgets.count > Self.limit { budgets = budgets.filter { !$0.value.isFull(at: now) } }
     return budgets[track, default: Budget(burst: 6, perSecond: 1.2, now: now)].take(kind.cost, at: now)
   }

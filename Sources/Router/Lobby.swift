@@ -53,7 +53,7 @@ extension Participant {
   /// As it will be with what it is granted.
   init(_ join: Join, id: String, _ grants: Grants) {
     self.init(
-      id: id, name: grants.name ?? join.name, externalID: grants.externalID(instead: join.externalID),
+      id: id, name: grants.name ?? join.name, externalUserID: grants.externalID(instead: join.externalID),
       attributes: grants.attributes ?? join.attributes)
   }
 }

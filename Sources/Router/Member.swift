@@ -44,7 +44,7 @@ final class Member {
   /// The path's estimate in bit/s.
   var bitrate: Int?
   var meter = PathMeter()
-  var quality = PathQualities()
+  var quality = ConnectionQuality()
   /// From this participant's clock to ours, as its sender reports show.
   var clock = SenderClockOffset()
   private var nextMid = 0
@@ -93,11 +93,11 @@ final class Member {
   /// As the others see it.
   var participant: Participant {
     Participant(
-      id: id, name: name, externalID: externalID, attributes: attributes, tracks: tracks.map(\.announced),
+      id: id, name: name, externalUserID: externalID, attributes: attributes, tracks: tracks.map(\.track),
       joinedOrder: order)
   }
 
-  func track(_ id: String) -> PublishedTrack? { tracks.first { $0.track.id == id } }
+  func track(_ id: String) -> PublishedTrack? { tracks.first { $0.id.track == id } }
 
   /// SSRCs of one peer differ in both directions (RFC 3550 section 8).
   func takeSource(_ random: inout SeededRandom) -> UInt32 {

@@ -130,16 +130,16 @@ final class PublishedTrack {
   /// Whether the room looks after its key frame requests.
   var isListed = false
 
-  init(_ track: Track, media: Media, codec: Codec, receiver: ReceiverID, voice: SpeakerBoard.Voice?, owner: Member) {
-    (self.track, self.media, self.codec, self.receiver) = (track, media, codec, receiver)
+  init(
+    _ offer: TrackOffer, media: Media, codec: Codec, receiver: ReceiverID, voice: SpeakerBoard.Voice?, owner: Member
+  ) {
+    track = Track(id: Track.ID(participant: owner.id, track: offer.id), kind: offer.kind, isMuted: offer.isMuted)
+    (self.media, self.codec, self.receiver) = (media, codec, receiver)
     (self.voice, self.owner) = (voice, owner)
     layers = media.encodings.map { _ in Layer() }
-    self.track.media = nil
   }
 
-  var reference: TrackReference { TrackReference(participant: owner.id, track: track.id) }
-  /// As others are told of it: how it is sent they learn when they subscribe.
-  var announced: Track { track }
+  var id: Track.ID { track.id }
   var sources: [UInt32] { media.encodings.flatMap { [$0.ssrc] + ($0.rtxSSRC.map { [$0] } ?? []) } }
 
   /// Rows of a layer's frames: as its publisher has announced, else as its key frames have shown, else reckoned from another

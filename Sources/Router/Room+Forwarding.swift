@@ -15,7 +15,7 @@ extension Room {
 
   private func forward(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) {
     let isResumed = track.layers[packet.layer].packetArrived(at: now)
-    guard !track.track.muted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
+    guard !track.track.isMuted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     if isResumed { layerResumed(packet.layer, of: track, at: now) }
     var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
@@ -96,7 +96,7 @@ extension Room {
   /// Whether the publisher can make a key frame of the layer: it is there, and sends that layer, or sends none at the moment.
   /// A layer of an unknown source has never been sent, and begins with a key frame.
   private func canAnswer(_ track: PublishedTrack, _ layer: Int, at now: Tick) -> Bool {
-    guard track.owner.isConnected, !track.track.muted, track.layers.indices.contains(layer),
+    guard track.owner.isConnected, !track.track.isMuted, track.layers.indices.contains(layer),
       track.owner.seat.peer.knowsSource(of: track.receiver, layer: layer),
       track.owner.seat.peer.silence(at: now) < Self.publisherSilence
     else { return false }

@@ -61,7 +61,7 @@ extension Room {
     var room = room
     var last: (forwarder: Forwarder, least: Double)?
     for forwarder in pictures {
-      let least = forwarder.track.track.muted ? 0 : self.least(of: forwarder, at: now)
+      let least = forwarder.track.track.isMuted ? 0 : self.least(of: forwarder, at: now)
       let hasRoom = forwarder.hunger.need(least) <= room || isSilent && !forwarder.hunger.isStarved
       let isDue = forwarder.hunger.note(room, hasRoom: hasRoom, at: now)
       if isDue, forwarder.hunger.isStarved { goOn(forwarder) } else if isDue { last = (forwarder, least) }
@@ -88,6 +88,6 @@ extension Room {
 
   private func tellStarved(_ forwarder: Forwarder) {
     outbox.post(
-      .starved(forwarder.track.reference, forwarder.hunger.isStarved), to: forwarder.receiver.connection)
+      .starved(forwarder.track.id, forwarder.hunger.isStarved), to: forwarder.receiver.connection)
   }
 }

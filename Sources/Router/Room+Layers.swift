@@ -40,12 +40,12 @@ extension Room {
     for member in members { for track in member.tracks { tellWanted(of: track, at: now) } }
   }
 
-  func prefer(_ preferences: [LayerPreference], of member: Member, at now: Tick) {
+  func prefer(_ preferences: [TrackPreference], of member: Member, at now: Tick) {
     let forwarders = Dictionary(
-      member.subscriptions.map { ($0.track.reference, $0) }, uniquingKeysWith: { first, _ in first })
+      member.subscriptions.map { ($0.track.id, $0) }, uniquingKeysWith: { first, _ in first })
     for wish in preferences {
-      guard let forwarder = forwarders[wish.reference] else { continue }
-      forwarder.preference = .init(layer: wish.layer, maxHeight: wish.maxHeight, priority: wish.priority)
+      guard let forwarder = forwarders[wish.track] else { continue }
+      forwarder.preference = wish.preference
       forwarder.receiverWishesKeyFrame(.layer)
       forwarder.caution.forget()
     }
@@ -201,7 +201,7 @@ extension Room {
 
   private func wanted(_ layers: [Int], by forwarder: Forwarder) -> [Int] {
     if let pinned = forwarder.preference.layer { return layers.filter { $0 == pinned }.isEmpty ? layers : [pinned] }
-    guard let rows = forwarder.preference.maxHeight else { return layers }
+    guard let rows = forwarder.preference.maximumHeight else { return layers }
     // The smallest layer that fills the rows, and those below it for poorer paths.
     let enough = layers.first { forwarder.track.height(of: $0) ?? 0 >= rows }
     return enough.map { enough in layers.filter { $0 <= enough } } ?? layers
@@ -212,7 +212,7 @@ extension Room {
   /// Tells the publisher which layers anybody wants, when that changes: at once when more are wanted, after a while when
   /// fewer are.
   func tellWanted(of track: PublishedTrack, at now: Tick) {
-    guard track.layers.count > 1, !track.track.muted else { return }
+    guard track.layers.count > 1, !track.track.isMuted else { return }
     var hasChanged = false
     for layer in track.layers.indices {
       let isWanted = track.forwarders.contains { $0.wants(layer) }
@@ -221,7 +221,7 @@ extension Room {
     }
     guard hasChanged else { return }
     outbox.post(
-      .wanted(trackID: track.track.id, layers: track.layers.indices.filter { track.layers[$0].isOn }),
+      .wanted(trackID: track.id.track, layers: track.layers.indices.filter { track.layers[$0].isOn }),
       to: track.owner.connection)
   }
 }

@@ -8,7 +8,7 @@ extension Room {
     var streams: [StreamParameters] = []
     do throws(Failure) {
       streams = try check(publish.tracks, of: member)
-      let size = publish.tracks.reduce(0) { $0 + $1.writtenSize }
+      let size = publish.tracks.reduce(0) { $0 + $1.announcedSize }
       guard rosterBytes + size <= limits.rosterBytes else {
         throw Failure(.tooMany, "the room holds \(limits.rosterBytes) bytes of names and attributes")
       }
@@ -16,13 +16,13 @@ extension Room {
     } catch {
       return outbox.post(.failed(request: publish.request, error), to: member.connection)
     }
-    let tracks = zip(publish.tracks, streams).map { track, stream in
-      let voice = track.kind == .microphone ? speakers.add() : nil
+    let tracks = zip(publish.tracks, streams).map { offer, stream in
+      let voice = offer.kind == .microphone ? speakers.add() : nil
       let published = PublishedTrack(
-        track, media: track.media ?? Media(stream), codec: stream.codec,
+        offer, media: offer.media ?? Media(stream), codec: stream.codec,
         receiver: member.seat.peer.addReceiver(stream, mode: .packets), voice: voice, owner: member)
       if let voice { seat(published, at: voice) }
-      if track.muted { silence(published, at: now) }
+      if offer.isMuted { silence(published, at: now) }
       return published
     }
     member.tracks += tracks
@@ -31,7 +31,7 @@ extension Room {
     peers.touch(member.seat)
     outbox.post(.accepted(request: publish.request), to: member.connection)
     guard !tracks.isEmpty else { return }
-    tellOthers(.published(participant: member.id, tracks: tracks.map(\.announced)), than: member)
+    tellOthers(.published(participant: member.id, tracks: tracks.map(\.track)), than: member)
   }
 
   private func seat(_ track: PublishedTrack, at voice: SpeakerBoard.Voice) {
@@ -40,9 +40,9 @@ extension Room {
   }
 
   func unpublish(_ trackIDs: [String], of member: Member, at now: Tick) {
-    let tracks = member.tracks.filter { trackIDs.contains($0.track.id) }
+    let tracks = member.tracks.filter { trackIDs.contains($0.id.track) }
     withdraw(tracks, of: member, at: now)
-    for id in trackIDs where !tracks.contains(where: { $0.track.id == id }) { tellUnknown(id, to: member) }
+    for id in trackIDs where !tracks.contains(where: { $0.id.track == id }) { tellUnknown(id, to: member) }
   }
 
   /// Ends the tracks, for all who get them.
@@ -65,13 +65,13 @@ extension Room {
     }
     member.tracks.removeAll { track in tracks.contains { $0 === track } }
     weigh(member)
-    tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.track.id)), than: member)
+    tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.id.track)), than: member)
   }
 
   func mute(_ trackID: String, _ muted: Bool, of member: Member, at now: Tick) {
     guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
-    guard track.track.muted != muted else { return }
-    track.track.muted = muted
+    guard track.track.isMuted != muted else { return }
+    track.track.isMuted = muted
     if muted {
       silence(track, at: now)
     } else {
@@ -88,11 +88,11 @@ extension Room {
   }
 
   /// Nothing of the track goes to anybody until its owner unmutes it, who is told as everybody is.
-  func muteOther(_ reference: TrackReference, by member: Member, at now: Tick) {
+  func muteOther(_ reference: Track.ID, by member: Member, at now: Tick) {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
-    guard !track.track.muted else { return }
-    track.track.muted = true
+    guard !track.track.isMuted else { return }
+    track.track.isMuted = true
     silence(track, at: now)
     tellOthers(.muted(participant: reference.participant, trackID: reference.track, muted: true), than: nil)
   }
@@ -112,12 +112,12 @@ extension Room {
 
   // MARK: What may be published
 
-  private func check(_ tracks: [Track], of member: Member) throws(Failure) -> [StreamParameters] {
+  private func check(_ tracks: [TrackOffer], of member: Member) throws(Failure) -> [StreamParameters] {
     guard member.tracks.count + tracks.count <= limits.tracks else {
       throw Failure(.tooMany, "a participant publishes at most \(limits.tracks) tracks")
     }
     guard !member.grants.isHidden else { throw Failure(.forbidden, "who is hidden publishes nothing") }
-    var ids = Set(member.tracks.map(\.track.id))
+    var ids = Set(member.tracks.map(\.id.track))
     var mids = Set(member.tracks.map(\.media.mid))
     var sources = Set(member.tracks.flatMap(\.sources))
     for forwarder in member.subscriptions {
@@ -145,7 +145,7 @@ extension Room {
     return streams
   }
 
-  private func check(_ media: Media, _ stream: StreamParameters, of track: Track) throws(Failure) {
+  private func check(_ media: Media, _ stream: StreamParameters, of track: TrackOffer) throws(Failure) {
     guard stream.codec.isAudio == track.kind.isAudio else {
       throw Failure(.badMedia, "\(media.codec) is not for a \(track.kind.rawValue)")
     }

@@ -10,9 +10,9 @@ extension Room {
   func checkQuality(at now: Tick) {
     guard let due = nextQualityCheck, due <= now else { return }
     nextQualityCheck = members.isEmpty ? nil : now + Self.qualityInterval
-    var changes: [String: PathReport] = [:]
+    var changes: [String: ConnectionQuality] = [:]
     for member in members where member.measureQuality(at: now) && !member.grants.isHidden {
-      changes[member.id] = member.quality.report
+      changes[member.id] = member.quality
     }
     guard !changes.isEmpty else { return }
     tellOthers(.quality(changes), than: nil)
@@ -20,17 +20,14 @@ extension Room {
 
   /// Who comes later learns whose path is poor.
   func tellQuality(to member: Member) {
-    let poor = members.filter { $0.quality != PathQualities() && $0 !== member && !$0.grants.isHidden }
+    let poor = members.filter { $0.quality != ConnectionQuality() && $0 !== member && !$0.grants.isHidden }
     guard !poor.isEmpty else { return }
     outbox.post(
-      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality.report) })), to: member.connection)
+      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality) })), to: member.connection)
   }
 }
 
-/// Steps between which people hear a difference.
-enum PathQuality: Int {
-  case bad, poor, good
-
+extension ConnectionQuality.Level {
   /// - Parameters:
   ///   - loss: 0...1.
   ///   - roundTrip: nil before the first measurement.
@@ -38,21 +35,13 @@ enum PathQuality: Int {
   init(loss: Double, roundTrip: Duration?, jitter: Double = 0) {
     let wait = roundTrip ?? .zero
     if loss > 0.2 || wait > .seconds(1) || jitter > 200 {
-      self = .bad
+      self = .none
     } else if loss > 0.05 || wait > .milliseconds(400) || jitter > 60 {
-      self = .poor
+      self = .low
     } else {
-      self = .good
+      self = .high
     }
   }
-}
-
-/// Of a participant's way to the room, and of its way from there. A round trip takes both, and counts for both.
-struct PathQualities: Equatable {
-  var sending = PathQuality.good
-  var receiving = PathQuality.good
-
-  var report: PathReport { PathReport(sending: sending.rawValue, receiving: receiving.rawValue) }
 }
 
 /// A second's worth of counting on a participant's way in, and what became of it.
@@ -88,9 +77,9 @@ extension Member {
       lost += stream.lost + stream.recovered
     }
     meter.count(packets: packets, lost: lost)
-    let new = PathQualities(
-      sending: PathQuality(loss: meter.loss, roundTrip: figures.roundTrip, jitter: jitter),
-      receiving: PathQuality(
+    let new = ConnectionQuality(
+      sending: ConnectionQuality.Level(loss: meter.loss, roundTrip: figures.roundTrip, jitter: jitter),
+      receiving: ConnectionQuality.Level(
         loss: seat.peer.outgoingLoss, roundTrip: figures.roundTrip,
         jitter: figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }))
     defer { quality = new }

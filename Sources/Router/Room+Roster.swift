@@ -78,7 +78,7 @@ extension Room {
     for member in members {
       for track in member.tracks where track.owesMute {
         track.owesMute = false
-        tellOthers(.muted(participant: member.id, trackID: track.track.id, muted: track.track.muted), than: member)
+        tellOthers(.muted(participant: member.id, trackID: track.id.track, muted: track.track.isMuted), than: member)
       }
       if member.owesAttributes { tellAttributes(of: member, at: now) }
     }

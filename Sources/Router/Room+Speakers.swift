@@ -17,11 +17,11 @@ extension Room {
   }
 
   /// By participant: the loudest voice counts.
-  private func levels(_ voices: [(voice: SpeakerBoard.Voice, level: Int8)]) -> [String: Int8] {
-    var levels: [String: Int8] = [:]
+  private func levels(_ voices: [(voice: SpeakerBoard.Voice, level: Int8)]) -> [String: Int] {
+    var levels: [String: Int] = [:]
     for (voice, level) in voices {
       guard let owner = owner(of: voice) else { continue }
-      levels[owner] = max(levels[owner] ?? -127, level)
+      levels[owner] = max(levels[owner] ?? -127, Int(level))
     }
     return levels
   }

@@ -14,7 +14,7 @@ extension Room {
       return fail(subscribe, Failure(.forbidden, "nobody gets tracks of their own"), member)
     }
     var forwarders = Dictionary(
-      member.subscriptions.map { ($0.track.reference, $0) }, uniquingKeysWith: { first, _ in first })
+      member.subscriptions.map { ($0.track.id, $0) }, uniquingKeysWith: { first, _ in first })
     var hasNewPictures = false
     var answer = Subscribed(request: subscribe.request, tracks: [])
     for reference in subscribe.tracks {
@@ -72,10 +72,10 @@ extension Room {
       ])
   }
 
-  func unsubscribe(_ tracks: [TrackReference], of member: Member, at now: Tick) {
+  func unsubscribe(_ tracks: [Track.ID], of member: Member, at now: Tick) {
     let given = Set(tracks)
-    let gone = member.subscriptions.filter { given.contains($0.track.reference) }
-    member.subscriptions.removeAll { given.contains($0.track.reference) }
+    let gone = member.subscriptions.filter { given.contains($0.track.id) }
+    member.subscriptions.removeAll { given.contains($0.track.id) }
     for forwarder in gone { detach(forwarder) }
     outbox.post(.unsubscribed(tracks), to: member.connection)
   }
@@ -89,7 +89,7 @@ extension Room {
     cancelIdleRequests(of: track)
   }
 
-  func pause(_ tracks: [TrackReference], of member: Member, at now: Tick) {
+  func pause(_ tracks: [Track.ID], of member: Member, at now: Tick) {
     for forwarder in subscriptions(tracks, of: member) where !forwarder.isPaused {
       goOn(forwarder)
       forwarder.pause()
@@ -98,7 +98,7 @@ extension Room {
     allocate(to: member, at: now)
   }
 
-  func resume(_ tracks: [TrackReference], of member: Member, at now: Tick) {
+  func resume(_ tracks: [Track.ID], of member: Member, at now: Tick) {
     for forwarder in subscriptions(tracks, of: member) where forwarder.isPaused {
       forwarder.resume()
     }
@@ -107,8 +107,8 @@ extension Room {
     for forwarder in subscriptions(tracks, of: member) { requestKeyFrame(for: forwarder, at: now) }
   }
 
-  private func subscriptions(_ tracks: [TrackReference], of member: Member) -> [Forwarder] {
+  private func subscriptions(_ tracks: [Track.ID], of member: Member) -> [Forwarder] {
     let wanted = Set(tracks)
-    return member.subscriptions.filter { wanted.contains($0.track.reference) }
+    return member.subscriptions.filter { wanted.contains($0.track.id) }
   }
 }

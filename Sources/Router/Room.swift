@@ -69,7 +69,7 @@ final class Room {
 
   func member(_ id: String) -> Member? { membersByID[id] }
 
-  func track(_ reference: TrackReference) -> PublishedTrack? { member(reference.participant)?.track(reference.track) }
+  func track(_ reference: Track.ID) -> PublishedTrack? { member(reference.participant)?.track(reference.track) }
 
   func tellOthers(_ message: ServerMessage, than member: Member?) {
     for other in members where other !== member { outbox.post(message, to: other.connection) }
@@ -147,7 +147,7 @@ final class Room {
 
   /// Its media path is gone: if it can come back, it has the longer grace for it.
   private func losesPath(_ member: Member, at now: Tick) {
-    guard member.isResumable else { return remove(member, told: .dropped, others: .dropped, at: now) }
+    guard member.isResumable else { return remove(member, told: .lost, others: .dropped, at: now) }
     member.seat.isConnected = false
     member.deadline = now + limits.resumeGrace
     watch(member)
@@ -171,7 +171,7 @@ final class Room {
     outbox.post(.mediaRestarted(Description(seat.peer.localDescription)), to: member.connection)
   }
 
-  func remove(_ member: Member, told: EndReason, others: LeaveReason, at now: Tick) {
+  func remove(_ member: Member, told: EndReason, others: DepartureReason, at now: Tick) {
     guard membersByID[member.id] === member else { return }
     withdraw(member.tracks, of: member, at: now)
     for forwarder in member.subscriptions { detach(forwarder) }
@@ -262,7 +262,7 @@ final class Room {
     nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
     withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
     if !grants.canSubscribe {
-      let references = member.subscriptions.map(\.track.reference)
+      let references = member.subscriptions.map(\.track.id)
       if !references.isEmpty { unsubscribe(references, of: member, at: now) }
     }
     needsSettling = true
@@ -285,7 +285,7 @@ final class Room {
       switch event {
       case .connected: connected(member, at: now)
       case .failed: losesPath(member, at: now)
-      case .closed: remove(member, told: .dropped, others: .dropped, at: now)
+      case .closed: remove(member, told: .lost, others: .dropped, at: now)
       case .packet(let receiver, let packet): take(packet, of: receiver, from: member, at: now)
       case .senderReport(let receiver, let layer, let report):
         take(report, of: receiver, layer: layer, from: member, at: now)
@@ -370,7 +370,7 @@ final class Room {
     tellOwed(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }
-      remove(member, told: .dropped, others: .dropped, at: now)
+      remove(member, told: .lost, others: .dropped, at: now)
     }
   }
 }

@@ -57,7 +57,7 @@ package struct Outgoing: Sendable {
 /// What has been forwarded of one stream to one receiver.
 package struct ForwardingStatistics: Hashable, Sendable {
   package let receiver: String
-  package let stream: TrackReference
+  package let stream: Track.ID
   package let packets: Int
   /// Of simulcast layers the one that is forwarded, 0 the smallest; nil while nothing is.
   package let layer: Int?
@@ -130,7 +130,7 @@ package final class Router {
   /// Puts everybody out of a room.
   package func close(room name: String, at now: Tick) {
     guard let room = rooms[name] else { return }
-    room.close(told: .closed)
+    room.close(told: .roomClosed)
     settle(room, at: now)
   }
 
@@ -293,7 +293,7 @@ package final class Router {
       member.tracks.flatMap { track in
         track.forwarders.map { way in
           ForwardingStatistics(
-            receiver: way.receiver.id, stream: track.reference, packets: way.packets,
+            receiver: way.receiver.id, stream: track.id, packets: way.packets,
             layer: way.rests ? nil : way.current)
         }
       }

@@ -31,17 +31,17 @@ struct Switchboard {
   }
 
   private struct Call {
-    let ring: Ring
+    let ring: RingRequest
     /// Counts the calls in the order in which they began.
     let number: Int
     let caller: Device
     let deadline: Tick
     var callees: [Callee]
 
-    var notice: IncomingRing {
-      IncomingRing(
-        id: ring.id, room: ring.room, from: caller.identity, fromName: caller.name, to: ring.to,
-        hasVideo: ring.hasVideo)
+    var notice: Ring {
+      Ring(
+        id: ring.id, room: ring.room, caller: caller.identity, callerName: caller.name, callees: ring.to,
+        hasVideo: ring.hasVideo, isIncoming: true)
     }
   }
 
@@ -99,7 +99,7 @@ struct Switchboard {
 
   // MARK: Rings
 
-  mutating func ring(_ ring: Ring, from connection: ConnectionID, at now: Tick) -> Failure? {
+  mutating func ring(_ ring: RingRequest, from connection: ConnectionID, at now: Tick) -> Failure? {
     guard let caller = devices[connection] else { return Failure(.wrongState, "register before ringing") }
     guard !ring.to.isEmpty, !ring.id.isEmpty, !ring.room.isEmpty else {
       return Failure(.malformed, "a ring names itself, a room and somebody")
@@ -137,7 +137,7 @@ struct Switchboard {
   }
 
   /// A late or foreign answer is told that it is over.
-  mutating func answer(_ id: String, _ answer: RingState, by connection: ConnectionID) {
+  mutating func answer(_ id: String, _ answer: Ring.State, by connection: ConnectionID) {
     guard [.accepted, .declined, .busy].contains(answer) else { return }
     guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.ringing.contains(connection) }) else {
       return outbox.post(.ringEnded(id: id, .cancelled), to: connection)
@@ -170,12 +170,12 @@ struct Switchboard {
 
   // MARK: Ends
 
-  private mutating func end(_ id: String, as state: RingState) {
+  private mutating func end(_ id: String, as state: Ring.State) {
     for callee in calls[id]?.callees.indices ?? 0..<0 { finish(callee, of: id, as: state) }
     forgetIfOver(id)
   }
 
-  private mutating func finish(_ callee: Int, of id: String, as state: RingState) {
+  private mutating func finish(_ callee: Int, of id: String, as state: Ring.State) {
     guard let call = calls[id], !call.callees[callee].isOver else { return }
     for connection in call.callees[callee].ringing { outbox.post(.ringEnded(id: id, state), to: connection) }
     calls[id]?.callees[callee].ringing = []
@@ -183,7 +183,7 @@ struct Switchboard {
     tell(call.callees[callee].identity, of: call, state)
   }
 
-  private func tell(_ identity: String, of call: Call, _ state: RingState) {
+  private func tell(_ identity: String, of call: Call, _ state: Ring.State) {
     outbox.post(
       .ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: call.caller.connection)
   }

@@ -25,7 +25,7 @@ final class BrowserEnd {
   }
 
   private struct Wanted {
-    let reference: TrackReference
+    let reference: Track.ID
     var media: Media?
   }
 
@@ -139,7 +139,7 @@ final class BrowserEnd {
       let number = takeRequest()
       exchange.open[number] = mid
       sent[mid] = Sent(id: track.id, media: offered)
-      let published = Track(id: track.id, kind: track.kind, muted: track.muted ?? false, media: offered)
+      let published = TrackOffer(id: track.id, kind: track.kind, isMuted: track.muted ?? false, media: offered)
       actions.append(.route(.publish(Publish(request: number, tracks: [published]))))
     }
     return actions

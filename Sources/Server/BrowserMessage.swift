@@ -79,7 +79,7 @@ struct BrowserOffer: Decodable, Sendable {
     /// It begins with `resume`: for who cannot tell packets apart before the answer is set.
     var paused: Bool?
 
-    var reference: TrackReference { TrackReference(participant: participant, track: track) }
+    var reference: Track.ID { Track.ID(participant: participant, track: track) }
   }
 
   /// Chosen by the browser; the answer repeats it.

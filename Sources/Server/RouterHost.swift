@@ -397,7 +397,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
           "reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))", "count": "\(count)",
         ])
     case .ended(let reason):
-      stays.end(on: connection)?.info("left", metadata: ["reason": "\(reason.rawValue)"])
+      stays.end(on: connection)?.info("left", metadata: ["reason": "\(reason)"])
     default: break
     }
   }

@@ -27,6 +27,27 @@ extension KeyedDecodingContainer {
     return result
   }
 
+  /// A value of the room's model within its limits.
+  func sized<Value: Decodable & SizeLimited>(_ key: Key) throws -> Value {
+    let value = try decode(Value.self, forKey: key)
+    try value.checkSize(key.stringValue)
+    return value
+  }
+
+  /// A list of such values that may be missing, which means empty.
+  func sizedList<Element: Decodable & SizeLimited>(_ key: Key, limit: Int) throws -> [Element] {
+    let values: [Element] = try list(key, limit: limit)
+    for value in values { try value.checkSize(key.stringValue) }
+    return values
+  }
+
+  /// The tracks of a participant, which may be missing.
+  func tracks(_ key: Key, of participant: Participant.ID) throws -> [Track] {
+    let tracks = try decodeIfPresent(OwnedTracks.self, forKey: key)?.tracks(of: participant) ?? []
+    try checkSize(of: tracks, key.stringValue)
+    return tracks
+  }
+
   func names(_ key: Key, limit: Int) throws -> [String] {
     let names: [String] = try list(key, limit: limit)
     for name in names { _ = try bounded(name, key, SignalingLimits.name) }
@@ -49,19 +70,6 @@ extension KeyedDecodingContainer {
         try bounded(value, key, SignalingLimits.attributeValue)
     }
     return attributes
-  }
-
-  /// Bytes written as base64 text (RFC 4648 section 4).
-  func bytes(_ key: Key, limit: Int) throws -> [UInt8] {
-    let text = try decode(String.self, forKey: key)
-    guard text.utf8.count <= (limit + 2) / 3 * 4 else {
-      throw SignalingError.tooLarge(field: key.stringValue, limit: limit)
-    }
-    guard let bytes = Base64.decode(text.utf8) else {
-      throw SignalingError.malformed("“\(key.stringValue)” is not base64")
-    }
-    guard bytes.count <= limit else { throw SignalingError.tooLarge(field: key.stringValue, limit: limit) }
-    return bytes
   }
 
   /// Read first, so that a message of another version is refused as such whatever else it holds.

@@ -2,27 +2,27 @@
 public enum ClientMessage: Hashable, Sendable {
   case join(Join)
   case register(Register)
-  case ring(Ring)
+  case ring(RingRequest)
   /// Gives up a ring of one's own, for those who have not answered.
   case cancelRing(id: String)
   /// Answers somebody's ring: `accepted`, `declined` or `busy`.
-  case answerRing(id: String, RingState)
+  case answerRing(id: String, Ring.State)
   case publish(Publish)
   case unpublish(trackIDs: [String])
   case mute(trackID: String, muted: Bool)
   case subscribe(Subscribe)
-  case unsubscribe([TrackReference])
+  case unsubscribe([Track.ID])
   /// Stops the packets of subscribed tracks until `resume`; the subscription stays.
-  case pause([TrackReference])
-  case resume([TrackReference])
+  case pause([Track.ID])
+  case resume([Track.ID])
   /// Which layer of a subscribed track this receiver would like.
-  case prefer([LayerPreference])
-  case data(DataMessage)
+  case prefer([TrackPreference])
+  case data(SendData)
   /// The participant's whole new set of attributes.
   case attributes([String: String])
   case leave(reason: String?)
   /// Mutes another participant's track, whatever its owner says: nothing of it goes to anybody until its owner unmutes it.
-  case muteOther(TrackReference)
+  case muteOther(Track.ID)
   /// Puts another participant out.
   case remove(participant: String)
   /// Puts everybody out.
@@ -65,23 +65,23 @@ extension ClientMessage: Codable {
     switch kind {
     case .join: self = .join(try Join(from: decoder))
     case .register: self = .register(try Register(from: decoder))
-    case .ring: self = .ring(try Ring(from: decoder))
+    case .ring: self = .ring(try RingRequest(from: decoder))
     case .cancelRing: self = .cancelRing(id: try fields.text(.id))
     case .answerRing:
-      self = .answerRing(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .answer))
+      self = .answerRing(id: try fields.text(.id), try fields.decode(Ring.State.self, forKey: .answer))
     case .publish: self = .publish(try Publish(from: decoder))
     case .unpublish: self = .unpublish(trackIDs: try fields.names(.tracks, limit: SignalingLimits.tracks))
     case .mute: self = .mute(trackID: try fields.text(.track), muted: try fields.decode(Bool.self, forKey: .muted))
     case .subscribe: self = .subscribe(try Subscribe(from: decoder))
-    case .unsubscribe: self = .unsubscribe(try fields.list(.tracks, limit: SignalingLimits.references))
-    case .pause: self = .pause(try fields.list(.tracks, limit: SignalingLimits.references))
-    case .resume: self = .resume(try fields.list(.tracks, limit: SignalingLimits.references))
+    case .unsubscribe: self = .unsubscribe(try fields.sizedList(.tracks, limit: SignalingLimits.references))
+    case .pause: self = .pause(try fields.sizedList(.tracks, limit: SignalingLimits.references))
+    case .resume: self = .resume(try fields.sizedList(.tracks, limit: SignalingLimits.references))
     case .prefer: self = .prefer(try fields.list(.tracks, limit: SignalingLimits.references))
-    case .data: self = .data(try DataMessage(from: decoder))
+    case .data: self = .data(try SendData(from: decoder))
     case .attributes: self = .attributes(try fields.attributes(.attributes))
     case .leave: self = .leave(reason: try fields.textIfPresent(.reason))
     case .remove: self = .remove(participant: try fields.text(.participant))
-    case .muteOther: self = .muteOther(try fields.decode(TrackReference.self, forKey: .reference))
+    case .muteOther: self = .muteOther(try fields.sized(.reference))
     case .renew: self = .renew(credential: try fields.text(.credential, limit: SignalingLimits.credential))
     case .close: self = .close
     case .answerKnock:

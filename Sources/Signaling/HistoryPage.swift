@@ -4,18 +4,24 @@ import KoineJSONCodec
 /// A data message that a room keeps for participants who join later. Its JSON is written once, by the thread that first
 /// needs it, however many participants join.
 public final class KeptData: Sendable {
-  public let message: ReceivedData
+  public let message: ReceivedMessage
   private let written = Lock<[UInt8]?>(nil)
 
-  public init(_ message: ReceivedData) { self.message = message }
+  public init(_ message: ReceivedMessage) { self.message = message }
 
   /// Without the closing brace and the age, which differs from join to join.
   fileprivate func openJSON() throws -> [UInt8] {
     if let json = written.withLock({ $0 }) { return json }
-    let json = try JSONCodec.encode(ReceivedData.Ageless(data: message)).dropLast()
+    let json = try JSONCodec.encode(Ageless(message: message)).dropLast()
     written.withLock { $0 = Array(json) }
     return Array(json)
   }
+}
+
+private struct Ageless: Encodable {
+  let message: ReceivedMessage
+
+  func encode(to encoder: any Encoder) throws { try message.encodeWithoutAge(to: encoder) }
 }
 
 /// A part of the data messages that a room keeps for participants who join later, oldest first. `joined` carries the first
@@ -29,9 +35,9 @@ public struct HistoryPage: Sendable {
       (self.kept, self.ageMilliseconds) = (kept, ageMilliseconds)
     }
 
-    public var message: ReceivedData {
+    public var message: ReceivedMessage {
       var message = kept.message
-      message.ageMilliseconds = ageMilliseconds
+      message.age = .milliseconds(ageMilliseconds)
       return message
     }
   }
@@ -42,11 +48,11 @@ public struct HistoryPage: Sendable {
 
   public init(_ entries: [Entry], hasMore: Bool) { (self.entries, self.hasMore) = (entries, hasMore) }
 
-  public init(messages: [ReceivedData], hasMore: Bool) {
-    self.init(messages.map { Entry(KeptData($0), ageMilliseconds: $0.ageMilliseconds) }, hasMore: hasMore)
+  public init(messages: [ReceivedMessage], hasMore: Bool) {
+    self.init(messages.map { Entry(KeptData($0), ageMilliseconds: Int64($0.age.inMilliseconds)) }, hasMore: hasMore)
   }
 
-  public var messages: [ReceivedData] { entries.map(\.message) }
+  public var messages: [ReceivedMessage] { entries.map(\.message) }
 
   /// Put together from the JSON that was written of each message before.
   func json(limit: Int) throws -> [UInt8] {
@@ -79,7 +85,7 @@ extension HistoryPage: Codable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
-      messages: try fields.list(.messages, limit: SignalingLimits.history),
+      messages: try fields.sizedList(.messages, limit: SignalingLimits.history),
       hasMore: try fields.decodeIfPresent(Bool.self, forKey: .hasMore) ?? false)
   }
 

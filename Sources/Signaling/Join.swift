@@ -56,7 +56,7 @@ public struct Joined: Hashable, Sendable {
   /// The others, in the order in which they joined.
   public var participants: [Participant]
   /// Data messages kept for late joiners, oldest first.
-  public var history: [ReceivedData]
+  public var history: [ReceivedMessage]
   /// True where more of them follow, in `history` messages. Nil: no.
   public var hasMoreHistory: Bool?
   /// Tells this room from one of the same name before or after it: with another epoch, everything the router knew is gone.
@@ -68,7 +68,7 @@ public struct Joined: Hashable, Sendable {
 
   public init(
     version: Int = SignalingVersion.current, local: Participant, description: Description,
-    participants: [Participant] = [], history: [ReceivedData] = [], epoch: String = "", attendants: [String]? = nil
+    participants: [Participant] = [], history: [ReceivedMessage] = [], epoch: String = "", attendants: [String]? = nil
   ) {
     (self.version, self.local, self.description) = (version, local, description)
     (self.participants, self.history, self.epoch) = (participants, history, epoch)
@@ -84,10 +84,10 @@ extension Joined: Codable {
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
-      version: try fields.version(.version), local: try fields.decode(Participant.self, forKey: .local),
+      version: try fields.version(.version), local: try fields.sized(.local),
       description: try fields.decode(Description.self, forKey: .description),
-      participants: try fields.list(.participants, limit: SignalingLimits.participants),
-      history: try fields.list(.history, limit: SignalingLimits.history),
+      participants: try fields.sizedList(.participants, limit: SignalingLimits.participants),
+      history: try fields.sizedList(.history, limit: SignalingLimits.history),
       epoch: try fields.textIfPresent(.epoch) ?? "",
       attendants: try fields.contains(.attendants) && !fields.decodeNil(forKey: .attendants)
         ? fields.names(.attendants, limit: SignalingLimits.attendants) : nil)

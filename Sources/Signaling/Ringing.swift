@@ -27,8 +27,8 @@ extension Register: Codable {
   }
 }
 
-/// Asks others into a room. Each of them is answered for by a `ring` message.
-public struct Ring: Hashable, Sendable {
+/// Asks other identities into a room. A `ringProgress` message answers for each of them.
+public struct RingRequest: Hashable, Sendable {
   /// Chosen by the caller, unique in the router.
   public var id: String
   /// Where those who accept are to go.
@@ -51,7 +51,7 @@ public struct Ring: Hashable, Sendable {
   }
 }
 
-extension Ring: Codable {
+extension RingRequest: Codable {
   private enum CodingKeys: String, CodingKey { case id, room, to, hasVideo, timeoutSeconds, isRepeated }
 
   public init(from decoder: any Decoder) throws {
@@ -65,33 +65,13 @@ extension Ring: Codable {
   }
 }
 
-/// What a ring has come to, for one who is rung.
-public enum RingState: String, Hashable, Sendable, Codable {
-  /// At least one of the identity's devices rings.
-  case ringing
-  case accepted
-  case declined
-  /// Declined, because of another call.
-  case busy
-  /// Nobody answered in time.
-  case unanswered
-  /// The identity is registered nowhere.
-  case unreachable
-  /// The caller gave up, or was lost.
-  case cancelled
-  /// Another device of the identity accepted or declined it.
-  case handledElsewhere
-
-  public var isOver: Bool { self != .ringing }
-}
-
 /// Tells the caller how one of those it rings has answered.
 public struct RingProgress: Hashable, Sendable {
   public var id: String
   public var identity: String
-  public var state: RingState
+  public var state: Ring.State
 
-  public init(id: String, identity: String, state: RingState) {
+  public init(id: String, identity: String, state: Ring.State) {
     (self.id, self.identity, self.state) = (id, identity, state)
   }
 }
@@ -103,35 +83,6 @@ extension RingProgress: Codable {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       id: try fields.text(.id), identity: try fields.text(.identity),
-      state: try fields.decode(RingState.self, forKey: .state))
-  }
-}
-
-/// Somebody rings.
-public struct IncomingRing: Hashable, Sendable {
-  public var id: String
-  public var room: String
-  /// The caller's identity.
-  public var from: String
-  public var fromName: String
-  /// All who are rung.
-  public var to: [String]
-  public var hasVideo: Bool
-
-  public init(id: String, room: String, from: String, fromName: String, to: [String], hasVideo: Bool) {
-    (self.id, self.room, self.from) = (id, room, from)
-    (self.fromName, self.to, self.hasVideo) = (fromName, to, hasVideo)
-  }
-}
-
-extension IncomingRing: Codable {
-  private enum CodingKeys: String, CodingKey { case id, room, from, fromName, to, hasVideo }
-
-  public init(from decoder: any Decoder) throws {
-    let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      id: try fields.text(.id), room: try fields.text(.room), from: try fields.text(.from),
-      fromName: try fields.text(.fromName), to: try fields.names(.to, limit: SignalingLimits.recipients),
-      hasVideo: try fields.decode(Bool.self, forKey: .hasVideo))
+      state: try fields.decode(Ring.State.self, forKey: .state))
   }
 }

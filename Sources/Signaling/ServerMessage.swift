@@ -7,9 +7,9 @@ public enum ServerMessage: Hashable, Sendable {
   case refused(Failure)
   /// The answer to a `register` that was granted, with the identity as the credential gives it.
   case registered(identity: String)
-  case incomingRing(IncomingRing)
+  case incomingRing(Ring)
   /// Somebody's ring has come to its end for this connection.
-  case ringEnded(id: String, RingState)
+  case ringEnded(id: String, Ring.State)
   /// One's own ring has got on.
   case ringProgress(RingProgress)
   /// The answer to a join that somebody in the room has to decide on; `joined` or `refused` follows.
@@ -20,7 +20,7 @@ public enum ServerMessage: Hashable, Sendable {
   /// No decision is needed any more. `admitted` is the decision; nil: the participant has gone.
   case knockEnded(participant: String, admitted: Bool?, number: Int? = nil)
   case participantJoined(Participant)
-  case participantLeft(id: String, reason: LeaveReason)
+  case participantLeft(id: String, reason: DepartureReason)
   /// The answer to a `publish` that was done.
   case accepted(request: Int)
   /// Others' tracks, without their `media`.
@@ -31,16 +31,16 @@ public enum ServerMessage: Hashable, Sendable {
   case muted(participant: String, trackID: String, muted: Bool)
   case subscribed(Subscribed)
   /// The answer to `unsubscribe`: no packets of these tracks follow, save those already under way.
-  case unsubscribed([TrackReference])
-  case data(ReceivedData)
+  case unsubscribed([Track.ID])
+  case data(ReceivedMessage)
   case dataReceipt(DataReceipt)
   case attributes(participant: String, [String: String])
   case speakers(Speakers)
   /// A subscribed track is not forwarded for now, because the receiver's path does not even carry its smallest layer; or
   /// is again.
-  case starved(TrackReference, Bool)
+  case starved(Track.ID, Bool)
   /// How well the paths of those who changed carry. The receiver's own among them.
-  case quality([String: PathReport])
+  case quality([String: ConnectionQuality])
   /// Which simulcast layers of one's own track anybody wants, 0 the smallest; others need not be sent. Before the first such
   /// message all are wanted.
   case wanted(trackID: String, layers: [Int])
@@ -61,16 +61,6 @@ public enum ServerMessage: Hashable, Sendable {
   case history(HistoryPage)
   /// The names of the services beside the router from now on, in place of those that `joined` named.
   case attendants([String])
-}
-
-/// How well both ways of a participant's path carry: 0 hardly, 1 poorly, 2 well.
-public struct PathReport: Hashable, Sendable {
-  /// From the participant to the room, and from the room to the participant.
-  public var sending, receiving: Int
-
-  public var worse: Int { min(sending, receiving) }
-
-  public init(sending: Int, receiving: Int) { (self.sending, self.receiving) = (sending, receiving) }
 }
 
 extension ServerMessage: Codable {
@@ -95,13 +85,13 @@ extension ServerMessage: Codable {
     case .joined: self = .joined(try Joined(from: decoder))
     case .refused: self = .refused(try fields.decode(Failure.self, forKey: .failure))
     case .registered: self = .registered(identity: try fields.text(.identity))
-    case .incomingRing: self = .incomingRing(try IncomingRing(from: decoder))
-    case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(RingState.self, forKey: .state))
+    case .incomingRing: self = .incomingRing(try Ring(from: decoder).sized())
+    case .ringEnded: self = .ringEnded(id: try fields.text(.id), try fields.decode(Ring.State.self, forKey: .state))
     case .ringProgress: self = .ringProgress(try RingProgress(from: decoder))
     case .waiting: self = .waiting
     case .knock:
       self = .knock(
-        try fields.decode(Participant.self, forKey: .participant),
+        try fields.sized(.participant),
         number: try fields.decodeIfPresent(Int.self, forKey: .number))
     case .knockEnded:
       self = .knockEnded(
@@ -109,16 +99,17 @@ extension ServerMessage: Codable {
         number: try fields.decodeIfPresent(Int.self, forKey: .number))
     case .starved:
       self = .starved(
-        TrackReference(participant: try fields.text(.participant), track: try fields.text(.track)),
+        Track.ID(participant: try fields.text(.participant), track: try fields.text(.track)),
         try fields.decode(Bool.self, forKey: .paused))
-    case .participantJoined: self = .participantJoined(try fields.decode(Participant.self, forKey: .participant))
+    case .participantJoined: self = .participantJoined(try fields.sized(.participant))
     case .participantLeft:
       self = .participantLeft(
-        id: try fields.text(.participant), reason: try fields.decode(LeaveReason.self, forKey: .reason))
+        id: try fields.text(.participant), reason: try fields.decode(DepartureReason.self, forKey: .reason))
     case .accepted: self = .accepted(request: try fields.decode(Int.self, forKey: .request))
     case .published:
       self = .published(
-        participant: try fields.text(.participant), tracks: try fields.list(.tracks, limit: SignalingLimits.tracks))
+        participant: try fields.text(.participant),
+        tracks: try fields.tracks(.tracks, of: try fields.text(.participant)))
     case .withdrawn:
       self = .withdrawn(
         participant: try fields.text(.participant), trackIDs: try fields.names(.tracks, limit: SignalingLimits.tracks))
@@ -127,20 +118,25 @@ extension ServerMessage: Codable {
         participant: try fields.text(.participant), trackID: try fields.text(.track),
         muted: try fields.decode(Bool.self, forKey: .muted))
     case .subscribed: self = .subscribed(try Subscribed(from: decoder))
-    case .unsubscribed: self = .unsubscribed(try fields.list(.tracks, limit: SignalingLimits.references))
-    case .data: self = .data(try ReceivedData(from: decoder))
+    case .unsubscribed: self = .unsubscribed(try fields.sizedList(.tracks, limit: SignalingLimits.references))
+    case .data: self = .data(try ReceivedMessage(from: decoder).sized())
     case .dataReceipt: self = .dataReceipt(try DataReceipt(from: decoder))
     case .attributes:
       self = .attributes(participant: try fields.text(.participant), try fields.attributes(.attributes))
-    case .speakers: self = .speakers(try Speakers(from: decoder))
+    case .speakers: self = .speakers(try Speakers(from: decoder).sized())
     case .quality:
-      let worse = try fields.decode([String: Int].self, forKey: .participants)
-      let sending = try fields.decodeIfPresent([String: Int].self, forKey: .sending) ?? worse
-      let receiving = try fields.decodeIfPresent([String: Int].self, forKey: .receiving) ?? worse
+      // Older servers send the worse direction only. A level that this version does not know counts as the nearest.
+      func levels(_ key: CodingKeys) throws -> [String: ConnectionQuality.Level]? {
+        try fields.decodeIfPresent([String: Int].self, forKey: key)?.mapValues {
+          $0 <= 0 ? .none : $0 == 1 ? .low : .high
+        }
+      }
+      guard let worse = try levels(.participants) else { throw SignalingError.malformed("“participants” is missing") }
+      let (sending, receiving) = (try levels(.sending) ?? worse, try levels(.receiving) ?? worse)
       self = .quality(
         Dictionary(
           uniqueKeysWithValues: worse.map { id, both in
-            (id, PathReport(sending: sending[id] ?? both, receiving: receiving[id] ?? both))
+            (id, ConnectionQuality(sending: sending[id] ?? both, receiving: receiving[id] ?? both))
           }))
     case .wanted:
       self = .wanted(
@@ -192,7 +188,7 @@ extension ServerMessage: Codable {
     case .accepted(let request): try fields.encode(request, forKey: .request)
     case .published(let participant, let tracks):
       try fields.encode(participant, forKey: .participant)
-      try fields.encode(tracks, forKey: .tracks)
+      try fields.encode(OwnedTracks(tracks), forKey: .tracks)
     case .withdrawn(let participant, let trackIDs):
       try fields.encode(participant, forKey: .participant)
       try fields.encode(trackIDs, forKey: .tracks)

@@ -15,19 +15,22 @@ enum Measure {
     texts.reduce(0) { $0 + text($1.key) + text($1.value) + (self == .kept ? 48 : 2) }
   }
 
-  func tracks(_ tracks: [Track]) -> Int {
+  func tracks(_ tracks: [Track]) -> Int { tracks.reduce(0) { $0 + text($1.id.track) + 64 } }
+
+  func offers(_ tracks: [TrackOffer]) -> Int {
     tracks.reduce(0) { sum, track in
       let media = track.media.map { 128 + text($0.mid) + text($0.codec) + $0.encodings.count * 128 }
       return sum + text(track.id) + 64 + (media ?? 0)
     }
   }
 
-  func references(_ references: [TrackReference]) -> Int {
+  func references(_ references: [Track.ID]) -> Int {
     references.reduce(0) { $0 + text($1.participant) + text($1.track) + 32 }
   }
 
   func participant(_ participant: Participant) -> Int {
-    128 + text(participant.id) + text(participant.name) + text(participant.externalID) + texts(participant.attributes)
+    128 + text(participant.id) + text(participant.name) + text(participant.externalUserID)
+      + texts(participant.attributes)
       + tracks(participant.tracks)
   }
 
@@ -39,9 +42,9 @@ enum Measure {
       + description.candidates.reduce(0) { $0 + text($1.host) + text($1.kind) + text($1.foundation) + 96 }
   }
 
-  func data(_ data: ReceivedData) -> Int {
+  func data(_ data: ReceivedMessage) -> Int {
     let payload = self == .kept ? data.payload.count : (data.payload.count + 2) / 3 * 4
-    return 192 + payload + text(data.from) + text(data.topic) + text(data.id)
+    return 192 + payload + text(data.sender) + text(data.topic) + text(data.id)
   }
 }
 
@@ -52,21 +55,22 @@ extension Participant {
   public static func writtenSize(of attributes: [String: String]) -> Int { Measure.written.texts(attributes) }
 }
 
-extension Ring {
+extension RingRequest {
   /// At most, in bytes of JSON.
   public var writtenSize: Int { Measure.written.texts(to + [id, room]) + 192 }
 }
 
 extension Track {
-  /// At most, in bytes of JSON, as others are told of it.
-  public var writtenSize: Int {
-    var announced = self
-    announced.media = nil
-    return Measure.written.tracks([announced])
-  }
+  /// At most, in bytes of JSON, beside its participant.
+  public var writtenSize: Int { Measure.written.tracks([self]) }
 }
 
-extension ReceivedData {
+extension TrackOffer {
+  /// At most, in bytes of JSON, as the other participants are told of the track.
+  public var announcedSize: Int { Measure.written.text(id) + 64 }
+}
+
+extension ReceivedMessage {
   /// At most, in bytes of JSON.
   public var writtenSize: Int { Measure.written.data(self) }
 }
@@ -88,12 +92,14 @@ extension ClientMessage: CountedMessage {
           + kept.texts(join.attributes) + kept.description(join.description)
       case .register(let register): kept.texts([register.identity, register.name, register.credential ?? ""])
       case .ring(let ring): kept.texts(ring.to + [ring.id, ring.room])
-      case .publish(let publish): kept.tracks(publish.tracks)
+      case .publish(let publish): kept.offers(publish.tracks)
       case .unpublish(let ids): kept.texts(ids)
       case .subscribe(let subscribe): kept.references(subscribe.tracks)
       case .unsubscribe(let tracks), .pause(let tracks), .resume(let tracks): kept.references(tracks)
-      case .prefer(let preferences): kept.references(preferences.map(\.reference)) + preferences.count * 32
-      case .data(let data): data.payload.count + kept.texts([data.topic, data.id]) + kept.texts(data.to ?? [])
+      case .prefer(let preferences): kept.references(preferences.map(\.track)) + preferences.count * 32
+      case .data(let data):
+        data.message.payload.count + kept.texts([data.message.topic, data.id])
+          + kept.texts(data.message.recipients ?? [])
       case .attributes(let attributes): kept.texts(attributes)
       case .renew(let credential): kept.text(credential)
       case .restartMedia(let description): kept.description(description)
@@ -132,7 +138,7 @@ extension ServerMessage: CountedMessage {
       case .attributes(_, let attributes): kept.texts(attributes)
       case .speakers(let speakers): speakers.levels.reduce(0) { $0 + kept.text($1.key) + 32 }
       case .quality(let reports): reports.reduce(0) { $0 + kept.text($1.key) + 48 }
-      case .incomingRing(let ring): kept.texts(ring.to + [ring.id, ring.room, ring.from, ring.fromName])
+      case .incomingRing(let ring): kept.texts(ring.callees + [ring.id, ring.room, ring.caller, ring.callerName])
       case .mediaRestarted(let description): kept.description(description)
       case .attendants(let names): kept.texts(names)
       case .history(let page): page.entries.reduce(0) { $0 + kept.data($1.kept.message) }

@@ -1,11 +1,39 @@
+/// A track that a participant begins to send, and how it sends it.
+public struct TrackOffer: Hashable, Sendable {
+  /// Given by the publisher, unique among its tracks.
+  public var id: String
+  public var kind: Track.Kind
+  public var isMuted: Bool
+  /// An offer without media is refused by the router.
+  public var media: Media?
+
+  public init(id: String, kind: Track.Kind, isMuted: Bool = false, media: Media? = nil) {
+    (self.id, self.kind, self.isMuted, self.media) = (id, kind, isMuted, media)
+  }
+}
+
+extension TrackOffer: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case id, kind, media
+    case isMuted = "muted"
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: try fields.text(.id), kind: try fields.decode(Track.Kind.self, forKey: .kind),
+      isMuted: try fields.decodeIfPresent(Bool.self, forKey: .isMuted) ?? false,
+      media: try fields.decodeIfPresent(Media.self, forKey: .media))
+  }
+}
+
 /// Tracks a participant begins to send. Answered by `accepted` or `failed` with the same request number; all or none.
 public struct Publish: Hashable, Sendable {
   /// Chosen by the client; the answer repeats it.
   public var request: Int
-  /// Each with its `media`.
-  public var tracks: [Track]
+  public var tracks: [TrackOffer]
 
-  public init(request: Int, tracks: [Track]) {
+  public init(request: Int, tracks: [TrackOffer]) {
     (self.request, self.tracks) = (request, tracks)
   }
 }
@@ -24,11 +52,11 @@ extension Publish: Codable {
 /// Asks for the packets of others' tracks. Answered by `subscribed` with the same request number.
 public struct Subscribe: Hashable, Sendable {
   public var request: Int
-  public var tracks: [TrackReference]
+  public var tracks: [Track.ID]
   /// Whether new subscriptions begin paused; nil: no. No packet is sent, and no key frame asked for, before `resume`.
   public var paused: Bool?
 
-  public init(request: Int, tracks: [TrackReference], paused: Bool? = nil) {
+  public init(request: Int, tracks: [Track.ID], paused: Bool? = nil) {
     (self.request, self.tracks, self.paused) = (request, tracks, paused)
   }
 }
@@ -40,18 +68,18 @@ extension Subscribe: Codable {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       request: try fields.decode(Int.self, forKey: .request),
-      tracks: try fields.list(.tracks, limit: SignalingLimits.references),
+      tracks: try fields.sizedList(.tracks, limit: SignalingLimits.references),
       paused: try fields.decodeIfPresent(Bool.self, forKey: .paused))
   }
 }
 
 /// One of others' tracks and how the router sends it to this receiver.
 public struct ForwardedTrack: Hashable, Sendable, Codable {
-  public var reference: TrackReference
+  public var reference: Track.ID
   /// One encoding: the router chooses among the publisher's layers.
   public var media: Media
 
-  public init(reference: TrackReference, media: Media) {
+  public init(reference: Track.ID, media: Media) {
     (self.reference, self.media) = (reference, media)
   }
 }
@@ -61,9 +89,9 @@ public struct Subscribed: Hashable, Sendable {
   public var request: Int
   public var tracks: [ForwardedTrack]
   /// Those of the request that do not exist, or no longer.
-  public var missing: [TrackReference]
+  public var missing: [Track.ID]
 
-  public init(request: Int, tracks: [ForwardedTrack], missing: [TrackReference] = []) {
+  public init(request: Int, tracks: [ForwardedTrack], missing: [Track.ID] = []) {
     (self.request, self.tracks, self.missing) = (request, tracks, missing)
   }
 }
@@ -76,34 +104,30 @@ extension Subscribed: Codable {
     self.init(
       request: try fields.decode(Int.self, forKey: .request),
       tracks: try fields.list(.tracks, limit: SignalingLimits.references),
-      missing: try fields.list(.missing, limit: SignalingLimits.references))
+      missing: try fields.sizedList(.missing, limit: SignalingLimits.references))
   }
 }
 
-/// What a receiver would like of one subscribed track. Replaces what it said before.
-public struct LayerPreference: Hashable, Sendable {
-  public var reference: TrackReference
-  /// Pins a simulcast layer, 0 the smallest; nil: the best that the path carries.
-  public var layer: Int?
-  /// In pixels: no larger layer than is needed to fill so many rows.
-  public var maxHeight: Int?
-  /// Where the path cannot carry all, higher ones are served first.
-  public var priority: Int
+/// Which part of one subscribed track the receiver wants.
+public struct TrackPreference: Hashable, Sendable {
+  public var track: Track.ID
+  public var preference: LayerPreference
 
-  public init(reference: TrackReference, layer: Int? = nil, maxHeight: Int? = nil, priority: Int = 0) {
-    (self.reference, self.layer, self.maxHeight, self.priority) = (reference, layer, maxHeight, priority)
-  }
+  public init(_ preference: LayerPreference, of track: Track.ID) { (self.track, self.preference) = (track, preference) }
 }
 
-extension LayerPreference: Codable {
-  private enum CodingKeys: String, CodingKey { case reference, layer, maxHeight, priority }
+extension TrackPreference: Codable {
+  private enum CodingKeys: String, CodingKey { case reference }
 
   public init(from decoder: any Decoder) throws {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      reference: try fields.decode(TrackReference.self, forKey: .reference),
-      layer: try fields.decodeIfPresent(Int.self, forKey: .layer),
-      maxHeight: try fields.decodeIfPresent(Int.self, forKey: .maxHeight),
-      priority: try fields.decodeIfPresent(Int.self, forKey: .priority) ?? 0)
+    self.init(try LayerPreference(from: decoder), of: try fields.decode(Track.ID.self, forKey: .reference))
+    try checkSize("reference")
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(track, forKey: .reference)
+    try preference.encode(to: encoder)
   }
 }

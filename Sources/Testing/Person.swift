@@ -127,8 +127,8 @@ public final class Person: Sendable {
   /// Shares a screen.
   /// - Throws: `.device` if they share already; `.notConnected` outside of the room.
   public func share(_ picture: TestCamera = .stamp(width: 640, height: 360)) throws {
-    guard let session else { throw SessionError(.notConnected, "\(name) is not in the room") }
-    guard state.withLock({ $0.share == nil }) else { throw SessionError(.device, "\(name) shares already") }
+    guard let session else { throw Failure(.notConnected, "\(name) is not in the room") }
+    guard state.withLock({ $0.share == nil }) else { throw Failure(.device, "\(name) shares already") }
     let source = try Devices.camera(room.camera(for: room.people.entry(named: name), picture))
     let stream = try session.publish(camera: source, as: .screen)
     state.withLock { $0.share = stream }
@@ -145,7 +145,7 @@ public final class Person: Sendable {
   /// Sends a message to everybody.
   /// - Parameter lifetime: how long those who come later still get it.
   public func send(_ text: String, topic: String = "chat", lifetime: Duration? = nil) throws {
-    guard let session else { throw SessionError(.notConnected, "\(name) is not in the room") }
+    guard let session else { throw Failure(.notConnected, "\(name) is not in the room") }
     try session.send(DataMessage(topic: topic, payload: Array(text.utf8), lifetime: lifetime))
   }
 
@@ -189,18 +189,18 @@ public final class Person: Sendable {
 
 /// How something ends that takes time.
 final class Outcome: Sendable {
-  private let result = Lock<Result<Void, SessionError>?>(nil)
+  private let result = Lock<Result<Void, Failure>?>(nil)
 
   var isKnown: Bool { result.withLock { $0 != nil } }
-  func set(_ new: Result<Void, SessionError>) { result.withLock { $0 = new } }
+  func set(_ new: Result<Void, Failure>) { result.withLock { $0 = new } }
   func get() throws { try result.withLock { $0 }?.get() }
 }
 
 /// Keeps the newest picture of every camera in the room; its stamp is read when somebody asks.
 private final class Eyes: Sendable {
   private let people: People
-  private let cameras = Lock<[Koine.Stream.ID: Camera]>([:])
-  private let screens = Lock<[Koine.Stream.ID: (owner: String, newest: Camera)]>([:])
+  private let cameras = Lock<[Track.ID: Camera]>([:])
+  private let screens = Lock<[Track.ID: (owner: String, newest: Camera)]>([:])
 
   init(people: People) { self.people = people }
 

@@ -49,9 +49,9 @@ extension TestRoom {
   public func identity(of name: String) -> String { "8:acs:\(id)_\(people.entry(named: name).id)" }
 
   /// The room would throw the first one out.
-  private func refuseSecond(_ name: String, _ id: Participant.ID?) throws(SessionError) {
+  private func refuseSecond(_ name: String, _ id: Participant.ID?) throws(Failure) {
     guard people.isIn(id ?? People.id(of: name)) else { return }
-    throw SessionError(.alreadyJoined, "\(name) is in the room already; a second join would send the first one out")
+    throw Failure(.alreadyJoined, "\(name) is in the room already; a second join would send the first one out")
   }
 
   private func meet(
@@ -91,7 +91,7 @@ extension Person {
   }
 
   /// Calls that ring at them, in the order in which they began.
-  public var incomingCalls: [Invitation] { endpoint?.invitations.filter(\.isIncoming) ?? [] }
+  public var incomingCalls: [Ring] { endpoint?.invitations.filter(\.isIncoming) ?? [] }
   public var isRung: Bool { !incomingCalls.isEmpty }
 
   /// Rings somebody, goes to where they are to meet, and returns once there. Signs in first if need be.
@@ -121,9 +121,9 @@ extension Person {
     for invitation in endpoint?.invitations ?? [] where !invitation.isIncoming { endpoint?.cancel(invitation.id) }
   }
 
-  private func ringing() throws -> (Endpoint, Invitation) {
+  private func ringing() throws -> (Endpoint, Ring) {
     guard let endpoint, let invitation = incomingCalls.first else {
-      throw SessionError(.notConnected, "nothing rings at \(name)")
+      throw Failure(.notConnected, "nothing rings at \(name)")
     }
     return (endpoint, invitation)
   }

@@ -166,7 +166,7 @@ struct FeatureTests {
     call.muteAllRemoteParticipants { _ in }
     await telephone.run(.milliseconds(300))
     #expect(voice.isMutedByOther && call.remoteParticipants.first?.isMuted == true)
-    func own() -> Koine.Stream? { native.participants.first?.streams.first { $0.kind == .microphone } }
+    func own() -> Track? { native.participants.first?.tracks.first { $0.kind == .microphone } }
     native.mute(try #require(own()).id)
     await telephone.run(.milliseconds(300))
     #expect(call.isMuted && recorder.words.contains("muted by others"))

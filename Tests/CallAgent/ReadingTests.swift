@@ -125,7 +125,7 @@ struct ReadingTests {
       case 6: one.camera.unpublish()
       default:
         for participant in one.session.participants where participant.id == "8:acs:ana" {
-          for stream in participant.streams { one.session.mute(stream.id) }
+          for stream in participant.tracks { one.session.mute(stream.id) }
         }
       }
     }

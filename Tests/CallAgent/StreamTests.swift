@@ -129,7 +129,7 @@ struct StreamTests {
   @Test func keysAreHeardAsTheirTwoTones() async throws {
     let pair = try await pair()
     let heard = Ear()
-    let sound = try #require(pair.benCall.session.participants.first?.streams.first { $0.kind == .microphone })
+    let sound = try #require(pair.benCall.session.participants.first?.tracks.first { $0.kind == .microphone })
     pair.benCall.session.attach(heard, to: sound.id)
     await pair.run(.milliseconds(300))
     #expect(heard.power(at: 770) < heard.power(at: 440) / 50, "before the key there is only the microphone's tone")
@@ -151,7 +151,7 @@ struct StreamTests {
     }
     #expect(pair.benCall.isIncomingAudioMuted)
     let heard = Ear()
-    let sound = try #require(pair.benCall.session.participants.first?.streams.first { $0.kind == .microphone })
+    let sound = try #require(pair.benCall.session.participants.first?.tracks.first { $0.kind == .microphone })
     pair.benCall.session.attach(heard, to: sound.id)
     await pair.run(.milliseconds(500))
     heard.forget()

@@ -191,7 +191,7 @@ import Testing
     let ana = await enter("tea")
     let credential = try ComposingRecorder.pass(for: "tea")
     let seat = Seat(RecordingRequest(room: "tea", credential: credential), in: world) { _ in }
-    let outcomes = Lock<[Result<Void, SessionError>]>([])
+    let outcomes = Lock<[Result<Void, Failure>]>([])
     func enterSeat() async {
       world.delivery.deliver { seat.enter { outcome in outcomes.withLock { $0.append(outcome) } } }
       await world.run(for: .seconds(1))
@@ -201,7 +201,7 @@ import Testing
     ana.closeRoom()
     await world.run(for: .seconds(1))
     await enterSeat()
-    let errors = outcomes.withLock { $0 }.map { outcome -> SessionError.Code? in
+    let errors = outcomes.withLock { $0 }.map { outcome -> Failure.Code? in
       if case .failure(let error) = outcome { error.code } else { nil }
     }
     #expect(errors == [nil, .ended])

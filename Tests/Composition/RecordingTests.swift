@@ -214,7 +214,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     } else {
       #expect(!recording.isRunning && (29.9...30.2).contains(waited), "given up after \(waited) s")
       #expect(folder.names == ["room.webm"], "what came before is a whole file")
-      let error = await #expect(throws: SessionError.self) { try await stop().get() }
+      let error = await #expect(throws: Failure.self) { try await stop().get() }
       #expect(error?.code == .unreachable && error?.message.contains("within 30 s") == true)
     }
     #expect(try await errors(in: "room.webm") == "")
@@ -225,7 +225,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
 
   @Test func roomsThatDoNotLetItInAndPlacesNobodyWritesTo() async throws {
     let world = world
-    await #expect(throws: SessionError.self) {
+    await #expect(throws: Failure.self) {
       let now = NumericDate.ofSystemClock()
       let pass = RoomPass(rights: [.subscribe, .hidden], issued: now + -900, expires: now + -600)
       let credential = try pass.signed(with: SigningKey(generating: .p256))

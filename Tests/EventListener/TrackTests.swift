@@ -154,7 +154,7 @@ import WebRTC
       await place.run()
       return [ear.isLoud, wire.isLoud]
     }
-    let stream = try #require(ben.session?.participants.first { $0.id == "ana" }?.streams.first)
+    let stream = try #require(ben.session?.participants.first { $0.id == "ana" }?.tracks.first)
     ben.session?.attach(wire as any AudioSink, to: stream.id)
     #expect(await heard() == [true, true])
     let remote = try #require(others.streams.compactMap { $0.track as? RTCAudioTrack }.last)

@@ -42,7 +42,7 @@ private final class BrowserWorld {
       mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1, rtxSSRC: 2)])
     for message in [
       ClientMessage.join(Join(room: "tea", participantID: "ben", name: "Ben", description: description)),
-      .publish(Publish(request: 1, tracks: [Track(id: "camera", kind: .camera, media: media)])),
+      .publish(Publish(request: 1, tracks: [TrackOffer(id: "camera", kind: .camera, media: media)])),
     ] { router.handle(message, on: Self.ben, at: now) }
     settle()
   }

@@ -123,7 +123,7 @@ private final class ClientWorld {
   private let link: RoomLink
   private let base: EndWorld<ParticipantEnd>
   private let router: Peer
-  private var streams: [(stream: Stream, handle: MediaHandle)] = []
+  private var streams: [(stream: Track, handle: MediaHandle)] = []
 
   init?() {
     let now = Tick(nanoseconds: 1_000_000_000)
@@ -150,7 +150,9 @@ private final class ClientWorld {
     case 12, 13: base.say(.joined(joined(&input)))
     case 14: base.say(.participantJoined(participant(&input)))
     case 15: base.say(.participantLeft(id: name(&input), reason: .left))
-    case 16: base.say(.published(participant: name(&input), tracks: [track(&input)]))
+    case 16:
+      let id = name(&input)
+      base.say(.published(participant: id, tracks: [track(of: id, &input)]))
     case 17: base.say(.withdrawn(participant: name(&input), trackIDs: [Self.tracks[input.number(below: 3)]]))
     case 18: base.say(.subscribed(Subscribed(request: input.number(below: 8), tracks: [forwarded(&input)])))
     case 19: base.say(.data(data(&input)))
@@ -173,17 +175,17 @@ private final class ClientWorld {
   /// What a session asks for.
   private func ask(_ input: inout Input) {
     let id = Self.tracks[input.number(below: 3)]
-    let kind: Stream.Kind = id == "microphone" ? .microphone : .camera
+    let kind: Track.Kind = id == "microphone" ? .microphone : .camera
     switch input.number(below: 9) {
     case 0:
-      let stream = Stream(id: Stream.ID(participant: "eva", track: id), kind: kind)
+      let stream = Track(id: Track.ID(participant: "eva", track: id), kind: kind)
       let layers = (0...input.number(below: 3)).map { PublishOptions.LayerLimits(maximumBitrate: 100_000 << $0) }
       streams.append((stream, streams.count))
       link.publish(
         stream, as: streams.count, options: PublishOptions(codec: kind == .camera ? .vp8 : .opus, layers: layers))
     case 1: link.unpublish(input.number(below: 8))
     case 2:
-      streams.append((Stream(id: Stream.ID(participant: name(&input), track: id), kind: kind), streams.count))
+      streams.append((Track(id: Track.ID(participant: name(&input), track: id), kind: kind), streams.count))
       if let last = streams.last { link.subscribe(to: last.stream, as: streams.count) }
     case 3: link.unsubscribe(from: input.number(below: 8))
     case 4: link.setMuted(input.flag(), input.number(below: 8))
@@ -201,7 +203,7 @@ private final class ClientWorld {
 
   private func joined(_ input: inout Input) -> Joined {
     var joined = Joined(
-      local: KoineSignaling.Participant(id: "eva", name: "Eva"), description: Description(router.localDescription),
+      local: Participant(id: "eva", name: "Eva"), description: Description(router.localDescription),
       participants: (0..<input.number(below: 3)).map { _ in participant(&input) },
       history: (0..<input.number(below: 3)).map { _ in data(&input) }, epoch: "e\(input.number(below: 2))",
       attendants: input.flag() ? ["koine.recording"] : nil)
@@ -209,22 +211,25 @@ private final class ClientWorld {
     return joined
   }
 
-  private func participant(_ input: inout Input) -> KoineSignaling.Participant {
-    KoineSignaling.Participant(
-      id: name(&input), name: "n", tracks: (0..<input.number(below: 3)).map { _ in track(&input) },
+  private func participant(_ input: inout Input) -> Participant {
+    let id = name(&input)
+    return Participant(
+      id: id, name: "n", tracks: (0..<input.number(below: 3)).map { _ in track(of: id, &input) },
       joinedOrder: input.flag() ? .max : UInt64(input.byte()))
   }
 
-  private func track(_ input: inout Input) -> KoineSignaling.Track {
+  private func track(of participant: Participant.ID, _ input: inout Input) -> Track {
     let id = Self.tracks[input.number(below: 3)]
-    return KoineSignaling.Track(id: id, kind: id == "microphone" ? .microphone : .camera, muted: input.flag())
+    return Track(
+      id: Track.ID(participant: participant, track: id), kind: id == "microphone" ? .microphone : .camera,
+      isMuted: input.flag())
   }
 
-  private func data(_ input: inout Input) -> ReceivedData {
+  private func data(_ input: inout Input) -> ReceivedMessage {
     let number = input.byte()
-    return ReceivedData(
-      from: name(&input), topic: "t", payload: Array(input.part(4)), id: "d\(number)",
-      order: number > 250 ? .max - UInt64(number) : UInt64(number), ageMilliseconds: number == 7 ? .max : 5)
+    return ReceivedMessage(
+      sender: name(&input), topic: "t", payload: Array(input.part(4)), id: "d\(number)",
+      order: number > 250 ? .max - UInt64(number) : UInt64(number), age: .milliseconds(number == 7 ? Int64.max : 5))
   }
 
   private func forwarded(_ input: inout Input) -> ForwardedTrack {
@@ -234,12 +239,12 @@ private final class ClientWorld {
       mid: "m\(number % 4)", codec: ["VP8", "opus", "VP9", "?"][Int(number) % 4],
       payloadType: id == "microphone" ? 111 : 96, rtxPayloadType: input.flag() ? 97 : nil,
       encodings: (0..<input.number(below: 3)).map { Media.Encoding(ssrc: UInt32(number) + UInt32($0), rtxSSRC: nil) })
-    return ForwardedTrack(reference: TrackReference(participant: name(&input), track: id), media: media)
+    return ForwardedTrack(reference: Track.ID(participant: name(&input), track: id), media: media)
   }
 }
 
 private final class EndpointWorld {
-  private static let states: [RingState] = [
+  private static let states: [Ring.State] = [
     .ringing, .accepted, .declined, .busy, .unanswered, .unreachable, .cancelled, .handledElsewhere,
   ]
 
@@ -260,7 +265,9 @@ private final class EndpointWorld {
     switch choice {
     case 12, 13: base.say(.registered(identity: "ana"))
     case 14:
-      base.say(.incomingRing(IncomingRing(id: id, room: "x", from: "ben", fromName: "", to: [], hasVideo: false)))
+      base.say(
+        .incomingRing(
+          Ring(id: id, room: "x", caller: "ben", callerName: "", callees: [], hasVideo: false, isIncoming: true)))
     case 15: base.say(.ringEnded(id: id, state))
     case 16: base.say(.ringProgress(RingProgress(id: id, identity: "ben", state: state)))
     case 17: ask(.ring(Ring(id: id, room: "x", to: ["ben", "cem"], timeoutSeconds: seconds)))

@@ -75,17 +75,19 @@ private final class RoomWorld {
     case 13: send(input.flag() ? .pause(references(&input)) : .resume(references(&input)), from: client)
     case 14:
       let rows = input.number(below: 3) * 180
-      send(.prefer(references(&input).map { LayerPreference(reference: $0, maxHeight: rows) }), from: client)
+      send(
+        .prefer(references(&input).map { TrackPreference(LayerPreference(maximumHeight: rows), of: $0) }), from: client)
     case 15: send(.mute(trackID: track(&input), muted: input.flag()), from: client)
     case 16:
-      let message = DataMessage(
-        topic: "t", payload: Array(input.part(input.number(below: 64))), isPersistent: true, id: "d")
+      let message = SendData(
+        DataMessage(topic: "t", payload: Array(input.part(input.number(below: 64))), isPersistent: true), id: "d")
       send(.data(message), from: client)
     case 17: send(.leave(reason: nil), from: client)
     case 18: send(.answerKnock(participant: name(&input), admitted: input.flag()), from: client)
     case 19: send(input.flag() ? .remove(participant: name(&input)) : .close, from: client)
     case 20: send(.register(Register(identity: name(&input), name: "n")), from: client)
-    case 21: send(.ring(Ring(id: "r\(input.number(below: 4))", room: room(&input), to: [name(&input)])), from: client)
+    case 21:
+      send(.ring(RingRequest(id: "r\(input.number(below: 4))", room: room(&input), to: [name(&input)])), from: client)
     case 22: send(.answerRing(id: "r\(input.number(below: 4))", .accepted), from: client)
     case 23: send(.restartMedia(description(input.byte())), from: client)
     case 24:  // any message at all
@@ -154,8 +156,8 @@ private final class RoomWorld {
   private func name(_ input: inout Input) -> String { Self.names[input.number(below: Self.names.count)] }
   private func track(_ input: inout Input) -> String { Self.tracks[input.number(below: Self.tracks.count)] }
 
-  private func references(_ input: inout Input) -> [TrackReference] {
-    (0...input.number(below: 3)).map { _ in TrackReference(participant: name(&input), track: track(&input)) }
+  private func references(_ input: inout Input) -> [Track.ID] {
+    (0...input.number(below: 3)).map { _ in Track.ID(participant: name(&input), track: track(&input)) }
   }
 
   private func join(_ input: inout Input) -> Join {
@@ -190,7 +192,7 @@ private final class RoomWorld {
           rid: layers > 1 ? "\($0)" : nil, ssrc: isNamed ? first + UInt32($0) : 0, rtxSSRC: isAudio ? nil : 0)
       })
     let kind: Track.Kind = isAudio ? .microphone : id == "screen" ? .screen : .camera
-    return Publish(request: 1, tracks: [Track(id: id, kind: kind, muted: input.flag(), media: media)])
+    return Publish(request: 1, tracks: [TrackOffer(id: id, kind: kind, isMuted: input.flag(), media: media)])
   }
 
   /// A good connectivity check, as only a member can send it.

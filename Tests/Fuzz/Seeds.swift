@@ -171,22 +171,24 @@ private func signalingSeeds() -> [[UInt8]] {
   let media = Media(
     mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97,
     encodings: [Media.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maxBitrate: 150_000)])
-  let track = Track(id: "cam", kind: .camera, muted: true, media: media)
-  let reference = TrackReference(participant: "ana", track: "cam")
+  let track = TrackOffer(id: "cam", kind: .camera, isMuted: true, media: media)
+  let reference = Track.ID(participant: "ana", track: "cam")
   let ana = Participant(
-    id: "ana", name: "Ana 日本", externalID: "u1", attributes: ["hand": "up"], tracks: [track], joinedOrder: 3)
-  let data = ReceivedData(
-    from: "ana", topic: "chat", payload: [0, 255], id: "m1", order: 9, ageMilliseconds: 12, isDirected: true)
+    id: "ana", name: "Ana 日本", externalUserID: "u1", attributes: ["hand": "up"],
+    tracks: [Track(id: reference, kind: .camera, isMuted: true)], joinedOrder: 3)
+  let data = ReceivedMessage(
+    sender: "ana", topic: "chat", payload: [0, 255], id: "m1", order: 9, age: .milliseconds(12), isDirected: true)
   let client: [ClientMessage] = [
     .join(Join(room: "r", credential: "c", name: "Ana", attributes: ["a": "b"], description: description)),
     .publish(Publish(request: 1, tracks: [track])), .unpublish(trackIDs: ["cam"]), .mute(trackID: "cam", muted: true),
     .subscribe(Subscribe(request: 2, tracks: [reference])), .pause([reference]), .attributes(["a": "b"]),
-    .data(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetimeSeconds: 1.5, id: "1", echo: true)),
+    .data(
+      SendData(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetime: .seconds(1.5)), id: "1", echo: true)),
     .leave(reason: "bye"), .ping(-1),
   ]
   let server: [ServerMessage] = [
     .joined(Joined(local: ana, description: description, participants: [ana], history: [data])),
-    .refused(Failure(.roomFull, "full")), .participantLeft(id: "ana", reason: .dropped),
+    .refused(Failure(.roomFull, "full")), .participantLeft(id: "ana", reason: .lost),
     .subscribed(
       Subscribed(request: 2, tracks: [ForwardedTrack(reference: reference, media: media)], missing: [reference])),
     .data(data), .dataReceipt(DataReceipt(id: "1", failure: Failure(.tooMany, "slow down"))),

@@ -33,7 +33,7 @@ struct AdmissionTests {
     let ana = await enter(try stageToken(publish: false, subscribe: true), in: world)
     let ben = Session(JoinRequest(room: "stage-1", participantID: "ben", name: "Ben"), in: world)
     ben.join { _ in }
-    let failures = Lock<[SessionError.Code]>([])
+    let failures = Lock<[Failure.Code]>([])
     let told = Lock<[String]>([])
     ana.observe { event in
       told.withLock { $0.append(Watcher.words(event)) }
@@ -44,10 +44,10 @@ struct AdmissionTests {
     await world.run(for: .seconds(1))
     let story = told.withLock { $0.filter { $0.contains("microphone") } }
     #expect(story.count == 3 && story.first == "added Ana microphone" && story.last == "removed Ana microphone")
-    #expect(story[1].hasPrefix("failed microphone") && story[1].hasSuffix("(not-permitted)"))
-    #expect(microphone.isOver && ana.localParticipant.streams.isEmpty)
-    #expect(ben.participants.first?.streams.isEmpty == true && ben.state == .connected)
-    #expect(failures.withLock { $0 } == [.notPermitted])
+    #expect(story[1].hasPrefix("failed microphone") && story[1].hasSuffix("(forbidden)"))
+    #expect(microphone.isOver && ana.localParticipant.tracks.isEmpty)
+    #expect(ben.participants.first?.tracks.isEmpty == true && ben.state == .connected)
+    #expect(failures.withLock { $0 } == [.forbidden])
   }
 
   @Test func whatDoesNotStartIsToldOnceAndWithdrawn() async throws {
@@ -64,7 +64,7 @@ struct AdmissionTests {
     let microphone = try ana.publish(microphone: BrokenMicrophone())
     ana.join { _ in }
     await world.run(for: .seconds(1))
-    #expect(microphone.isOver && ana.localParticipant.streams.isEmpty)
+    #expect(microphone.isOver && ana.localParticipant.tracks.isEmpty)
     #expect(watcher.now.events.count { $0.contains("microphone") } == 1)
     #expect(watcher.now.events.first?.hasPrefix("failed microphone") == true)
     try ana.publish(microphone: Devices.microphone("tone"))
@@ -82,13 +82,13 @@ struct AdmissionTests {
       Issue.record("an expired token let in: \(late.state)")
       return
     }
-    #expect(error.code == .invalidCredential)
+    #expect(error.code == .unauthorized)
     let elsewhere = await enter(try stageToken(), room: "another", in: world)
     guard case .ended(.refused(let error)) = elsewhere.state else {
       Issue.record("a foreign token let in: \(elsewhere.state)")
       return
     }
-    #expect(error.code == .notPermitted)
+    #expect(error.code == .forbidden)
   }
 
   @Test func nobodySignsInWithSomebodyElsesToken() async throws {

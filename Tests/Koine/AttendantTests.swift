@@ -64,7 +64,7 @@ import Testing
     try ana.send(DataMessage(topic: RoomWord.recording, payload: []))
     await world.run(for: .milliseconds(500))
     #expect(heard.withLock { $0 } == ["tea ana koine.recording"], "what is said to all is not said to it")
-    #expect(told.withLock { $0 }.contains { $0.contains("not-permitted") })
+    #expect(told.withLock { $0 }.contains { $0.contains("forbidden") })
     let (other, _) = try await enter(RoomWord.playlist)
     #expect(other.state.isEnded, "nobody is called as a service is")
     #expect(ana.attendants == [RoomWord.recording, RoomWord.playlist], "told of services that came after the join")

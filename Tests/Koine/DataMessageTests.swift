@@ -12,7 +12,7 @@ struct DataMessageTests {
   private struct Person {
     let session: Session
     let heard = Lock<[ReceivedMessage]>([])
-    let failures = Lock<[SessionError.Code]>([])
+    let failures = Lock<[Failure.Code]>([])
 
     init(_ name: String, in world: World) {
       session = Session(JoinRequest(room: "tea", participantID: name, name: name), in: world)

@@ -63,7 +63,7 @@ import Testing
     default: request.attributes = ["a": String(repeating: "a", count: 5_000)]
     }
     let session = Session(request, in: world)
-    let answer = Lock<SessionError.Code?>(nil)
+    let answer = Lock<Failure.Code?>(nil)
     session.join { if case .failure(let error) = $0 { answer.withLock { $0 = error.code } } }
     await world.run(for: .seconds(1))
     #expect(answer.withLock { $0 } == .tooLarge)
@@ -84,7 +84,7 @@ import Testing
     for (topic, recipients) in [
       (long, nil), ("t", [long]), ("t", (0..<257).map { "\($0)" }),
     ] as [(String, [String]?)] {
-      let error = #expect(throws: SessionError.self) {
+      let error = #expect(throws: Failure.self) {
         try ana.send(DataMessage(topic: topic, payload: [], to: recipients))
       }
       #expect(error?.code == .tooLarge)
@@ -97,12 +97,12 @@ import Testing
 
 /// Options that make no sense are told, and stop nothing else.
 @Suite struct InvalidOptionsTests {
-  private func problem(_ change: (inout VideoPublishOptions) -> Void) throws -> SessionError? {
+  private func problem(_ change: (inout VideoPublishOptions) -> Void) throws -> Failure? {
     let world = try virtualWorld()
     var options = VideoPublishOptions()
     change(&options)
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
-    do throws(SessionError) {
+    do throws(Failure) {
       _ = try session.publish(camera: Devices.silentCamera, options: options)
       return nil
     } catch {
@@ -133,12 +133,12 @@ import Testing
   @Test func soundThatCannotBe() throws {
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: try virtualWorld())
     for bitrate in [Int.min, 0, .max] {
-      #expect(throws: SessionError.self) {
+      #expect(throws: Failure.self) {
         try session.publish(microphone: Devices.microphone("silence"), options: AudioPublishOptions(bitrate: bitrate))
       }
     }
-    #expect(throws: SessionError.self) { try session.publish(microphone: OddMicrophone(channels: 0)) }
-    #expect(throws: SessionError.self) { try session.publish(microphone: OddMicrophone(channels: 3)) }
+    #expect(throws: Failure.self) { try session.publish(microphone: OddMicrophone(channels: 0)) }
+    #expect(throws: Failure.self) { try session.publish(microphone: OddMicrophone(channels: 3)) }
   }
 
   /// Blocks with too few samples are left out; so is nothing else.

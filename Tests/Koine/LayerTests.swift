@@ -10,7 +10,7 @@ struct LayerTests {
     let ana, ben: Session
     let seen: Sizes
 
-    func stream() throws -> Stream.ID { try #require(ben.participants.first?.streams.first?.id) }
+    func stream() throws -> Track.ID { try #require(ben.participants.first?.tracks.first?.id) }
 
     func bytes() async -> Int {
       await world.run { await ben.statistics().streams.compactMap(\.incoming).reduce(0) { $0 + $1.bytes } }
@@ -45,11 +45,11 @@ struct LayerTests {
   @Test func aReceiverPinsALayerAndGoesBack() async throws {
     let call = try await call()
     let stream = try call.stream()
-    call.ben.setPreference(ReceivePreference(layer: 0), for: stream)
+    call.ben.setPreference(LayerPreference(layer: 0), for: stream)
     await call.world.run(for: .seconds(1))
     #expect(call.seen.last == 180)
     #expect(call.ben.tiles.first { $0.stream == stream }?.height == 180)
-    call.ben.setPreference(ReceivePreference(), for: stream)
+    call.ben.setPreference(LayerPreference(), for: stream)
     await call.world.run(for: .seconds(2))
     #expect(call.seen.last == 360)
     let numbers = call.seen.numbers
@@ -58,7 +58,7 @@ struct LayerTests {
 
   @Test func aSmallViewGetsTheSmallLayer() async throws {
     let call = try await call()
-    call.ben.setPreference(ReceivePreference(maximumHeight: 120), for: try call.stream())
+    call.ben.setPreference(LayerPreference(maximumHeight: 120), for: try call.stream())
     await call.world.run(for: .seconds(1))
     #expect(call.seen.last == 180)
   }
@@ -81,7 +81,7 @@ struct LayerTests {
 
   @Test func aPoorPathIsToldToAll() async throws {
     let call = try await call(network: "delay=10ms;5s:loss=15%")
-    let told = Lock<[SignalQuality]>([])
+    let told = Lock<[ConnectionQuality.Level]>([])
     call.ben.observe { event in
       if case .qualityChanged(let changes) = event, let quality = changes["ana"] {
         told.withLock { $0.append(quality) }
@@ -129,7 +129,7 @@ struct LayerTests {
     #expect(call.seen.last == 360)
     let stream = try call.stream()
     for (layer, height) in [(1, 180), (0, 90), (2, 360), (0, 90), (1, 180)] {
-      call.ben.setPreference(ReceivePreference(layer: layer), for: stream)
+      call.ben.setPreference(LayerPreference(layer: layer), for: stream)
       await call.world.run(for: .milliseconds(700))
       #expect(call.seen.last == height)
     }
@@ -141,7 +141,7 @@ struct LayerTests {
   @Test func layersThatNobodyWantsAreNotEncoded() async throws {
     let call = try await call()
     let stream = try call.stream()
-    call.ben.setPreference(ReceivePreference(layer: 0), for: stream)
+    call.ben.setPreference(LayerPreference(layer: 0), for: stream)
     await call.world.run(for: .seconds(4))
     func sent() async -> Int {
       await call.world.run { await call.ana.statistics().streams.compactMap(\.outgoing).reduce(0) { $0 + $1.bytes } }
@@ -149,7 +149,7 @@ struct LayerTests {
     let before = await sent()
     await call.world.run(for: .seconds(4))
     #expect(await sent() - before < 150_000 * 5 / 8, "no more than the small layer takes")
-    call.ben.setPreference(ReceivePreference(), for: stream)
+    call.ben.setPreference(LayerPreference(), for: stream)
     await call.world.run(for: .milliseconds(500))
     #expect(call.seen.last == 360)
     call.ben.unsubscribe(from: stream)

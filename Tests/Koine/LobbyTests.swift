@@ -71,7 +71,7 @@ struct LobbyTests {
     #expect(
       hostSees.now.events.contains("added guest microphone") && !hostSees.now.events.contains("added guest camera"))
     #expect(!hostSees.now.events.contains("message t") && host.state == .connected)
-    #expect(guestSees.now.events.count { $0.hasPrefix("failed") && $0.hasSuffix("(not-permitted)") } == 3)
+    #expect(guestSees.now.events.count { $0.hasPrefix("failed") && $0.hasSuffix("(forbidden)") } == 3)
     #expect(host.participants.map(\.id) == ["guest"])
   }
 
@@ -90,16 +90,16 @@ struct LobbyTests {
     }
     host.mute(voice.id)
     await world.run(for: .milliseconds(500))
-    #expect(seen.withLock { $0 } == [true] && guest.localParticipant.streams.map(\.isMuted) == [true])
-    #expect(host.participants.first?.streams.first?.isMuted == true)
+    #expect(seen.withLock { $0 } == [true] && guest.localParticipant.tracks.map(\.isMuted) == [true])
+    #expect(host.participants.first?.tracks.first?.isMuted == true)
     voice.setMuted(false)
     #expect(!voice.isMuted && !voice.isMutedByOther)
     await world.run(for: .milliseconds(500))
-    #expect(host.participants.first?.streams.first?.isMuted == false)
-    let other = try #require(guest.participants.first?.streams.first?.id)
+    #expect(host.participants.first?.tracks.first?.isMuted == false)
+    let other = try #require(guest.participants.first?.tracks.first?.id)
     guest.mute(other)
     await world.run(for: .milliseconds(500))
-    #expect(guestSees.now.events.last?.hasSuffix("(not-permitted)") == true)
+    #expect(guestSees.now.events.last?.hasSuffix("(forbidden)") == true)
     #expect(hostSees.now.events.contains { $0.hasPrefix("failed") } == false)
   }
 

@@ -92,7 +92,7 @@ import Testing
     #expect(await peak() < 100)
     machine.plugIn(Self.headset("tone:300"))
     #expect(await peak() > 4_000)
-    #expect(ana.state == .connected && ben.participants.first?.streams.count == 1, "still the same stream")
+    #expect(ana.state == .connected && ben.participants.first?.tracks.count == 1, "still the same stream")
   }
 
   @Test func aPublishedCameraFollowsWhatIsInUse() async throws {

@@ -13,7 +13,7 @@ import Testing
     case accepted, declined, busy, cancelled, unanswered, unreachable, elsewhere, glare, overAGap
 
     /// What the caller is told last.
-    var answers: Set<Invitation.Answer> {
+    var answers: Set<Ring.State> {
       switch self {
       case .accepted, .elsewhere, .overAGap: [.accepted]
       case .declined: [.declined]
@@ -29,8 +29,8 @@ import Testing
   /// One device of somebody.
   private final class Device: Sendable {
     let endpoint: Endpoint
-    let rung = Lock<[Invitation.ID]>([])
-    let over = Lock<[Invitation.ID: Invitation.Answer]>([:])
+    let rung = Lock<[Ring.ID]>([])
+    let over = Lock<[Ring.ID: Ring.State]>([:])
 
     init(_ identity: String, in world: World) {
       endpoint = Endpoint(identity: identity, name: identity, in: world)
@@ -43,7 +43,7 @@ import Testing
       endpoint.register { _ in }
     }
 
-    func isRung(_ id: Invitation.ID) -> Bool { rung.withLock { $0.contains(id) } }
+    func isRung(_ id: Ring.ID) -> Bool { rung.withLock { $0.contains(id) } }
   }
 
   private let world: World
@@ -59,13 +59,13 @@ import Testing
     await world.run(for: .seconds(2))
   }
 
-  private func ring(_ outcome: Outcome, _ caller: Device, _ callee: [Device]) -> Invitation {
+  private func ring(_ outcome: Outcome, _ caller: Device, _ callee: [Device]) -> Ring {
     let identity = outcome == .unreachable ? "nobody" : callee[0].endpoint.identity
     return caller.endpoint.invite([identity], patience: outcome == .unanswered ? .seconds(1) : .seconds(60))
   }
 
   /// What the others do, once it rings.
-  private func act(_ outcome: Outcome, on invitation: Invitation, _ caller: Device, _ callee: [Device]) {
+  private func act(_ outcome: Outcome, on invitation: Ring, _ caller: Device, _ callee: [Device]) {
     let phone = callee[0].endpoint
     switch outcome {
     case .accepted, .overAGap: phone.reply(.accept, to: invitation.id)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  private func check(_ outcome: Outcome, _ invitation: Invitation, _ caller: Device, _ callee: [Device]) {
+  private func check(_ outcome: Outcome, _ invitation: Ring, _ caller: Device, _ callee: [Device]) {
     let answer = caller.over.withLock { $0[invitation.id] }
     #expect(answer.map(outcome.answers.contains) == true, "\(outcome): \(String(describing: answer))")
     guard outcome != .unreachable else { return }

@@ -14,7 +14,7 @@ import Testing
   }
 
   /// The one stream of the other.
-  private func stream(_ session: Session) -> Stream.ID? { session.participants.first?.streams.first?.id }
+  private func stream(_ session: Session) -> Track.ID? { session.participants.first?.tracks.first?.id }
 
   // MARK: Pictures
 
@@ -191,7 +191,7 @@ import Testing
     let camera = try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
     try ana.publish(microphone: Devices.microphone("tone"))
     await world.run(for: .milliseconds(500))
-    let streams = try #require(ben.participants.first?.streams)
+    let streams = try #require(ben.participants.first?.tracks)
     let picture = try #require(streams.first { $0.kind.isVideo }?.id)
     let sound = try #require(streams.first { $0.kind.isAudio }?.id)
     let frames = ben.frames(of: picture, capacity: 3)

@@ -5,10 +5,10 @@ import Testing
 /// Writes down what an endpoint tells.
 final class Ear: Sendable {
   private let heard = Lock<[String]>([])
-  private let rung = Lock<[Invitation]>([])
+  private let rung = Lock<[Ring]>([])
 
   var words: [String] { heard.withLock { $0 } }
-  var invitations: [Invitation] { rung.withLock { $0 } }
+  var invitations: [Ring] { rung.withLock { $0 } }
 
   init(_ endpoint: Endpoint) {
     endpoint.observe { [weak self] event in
@@ -62,8 +62,8 @@ struct RingingTests {
     #expect(await world.run(until: { sessions[0].participants.map(\.id) == ["ben"] }, limit: .seconds(1)))
   }
 
-  @Test(arguments: [(InvitationReply.decline, "ben declined"), (.busy, "ben busy")])
-  func whoIsRungSaysNo(_ reply: InvitationReply, _ told: String) async throws {
+  @Test(arguments: [(RingReply.decline, "ben declined"), (.busy, "ben busy")])
+  func whoIsRungSaysNo(_ reply: RingReply, _ told: String) async throws {
     let people = await registered("ana", "ben")
     let invitation = people[0].endpoint.invite(["ben"])
     await world.run(for: .milliseconds(200))
@@ -125,7 +125,7 @@ struct RingingTests {
     people[0].endpoint.unregister {}
     await world.run(for: .milliseconds(500))
     #expect(people[2].ear.words.last == "eva cancelled")
-    #expect(people[0].ear.words.suffix(2) == ["eva cancelled", "ended(Koine.EndReason.left)"])
+    #expect(people[0].ear.words.suffix(2) == ["eva cancelled", "ended(left)"])
     #expect(people[0].endpoint.state == .ended(.left))
   }
 
@@ -134,9 +134,9 @@ struct RingingTests {
     let ear = Ear(ana)
     _ = ana.invite(["ben"])
     await world.run(for: .milliseconds(100))
-    #expect(ear.words == ["failed not-connected"])
+    #expect(ear.words == ["failed notConnected"])
     ana.register { _ in }
-    let second = Lock<SessionError?>(nil)
+    let second = Lock<Failure?>(nil)
     ana.register { outcome in if case .failure(let error) = outcome { second.withLock { $0 = error } } }
     await world.run(for: .milliseconds(200))
     #expect(second.withLock { $0?.code } == .alreadyJoined)

@@ -36,7 +36,7 @@ import Testing
   @Test func anOrderThatNoRoomCountsToIsNotBelieved() throws {
     let (end, _, ear) = try participant()
     for order in [1, UInt64.max, 1 << 53, 1 << 63] {
-      let data = ReceivedData(from: "ben", topic: "t", payload: [], id: "\(order)", order: order)
+      let data = ReceivedMessage(sender: "ben", topic: "t", payload: [], id: "\(order)", order: order)
       end.handleMessage(try ServerMessage.data(data).json(), at: Tick(nanoseconds: 2_000_000_000))
     }
     #expect(ear.orders.withLock { $0 } == [1, 1 << 53])

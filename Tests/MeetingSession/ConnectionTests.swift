@@ -25,20 +25,20 @@ private final class ScriptedLink: Link {
   private let left: @Sendable () -> Void
   init(left: @escaping @Sendable () -> Void) { self.left = left }
 
-  func publish(_ stream: Koine.Stream, as handle: MediaHandle, options: PublishOptions) {}
+  func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions) {}
   func unpublish(_ handle: MediaHandle) {}
   func setMuted(_ muted: Bool, _ handle: MediaHandle) {}
   func send(_ frame: EncodedFrame, of handle: MediaHandle) {}
-  func subscribe(to stream: Koine.Stream, as handle: MediaHandle) {}
+  func subscribe(to stream: Track, as handle: MediaHandle) {}
   func unsubscribe(from handle: MediaHandle) {}
   func requestKeyFrame(of handle: MediaHandle) {}
   func setPaused(_ paused: Bool, _ handle: MediaHandle) {}
-  func setPreference(_ preference: ReceivePreference, of handle: MediaHandle) {}
+  func setPreference(_ preference: LayerPreference, of handle: MediaHandle) {}
   func send(_ message: Koine.DataMessage) {}
   func setAttributes(_ attributes: [String: String]) {}
   func remove(_ participant: Participant.ID) {}
   func answerKnock(of participant: Participant.ID, admitting: Bool) {}
-  func mute(_ stream: Koine.Stream.ID) {}
+  func mute(_ stream: Track.ID) {}
   func renew(credential: String) {}
   func closeRoom() {}
   func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { completion(LinkStatistics()) }
@@ -73,10 +73,10 @@ private final class ScriptedLink: Link {
     others: [Participant(id: "ben", name: "Ben", externalUserID: "b-1")])
 
   @Test(arguments: [
-    (EndReason.refused(SessionError(.invalidCredential, "")), "audioAuthenticationRejected"),
-    (.refused(SessionError(.roomFull, "")), "audioCallAtCapacity"),
-    (.refused(SessionError(.unreachable, "")), "audioServiceUnavailable"),
-    (.refused(SessionError(.invalidRoom, "")), "audioInternalServerError"),
+    (EndReason.refused(Failure(.unauthorized, "")), "audioAuthenticationRejected"),
+    (.refused(Failure(.roomFull, "")), "audioCallAtCapacity"),
+    (.refused(Failure(.unreachable, "")), "audioServiceUnavailable"),
+    (.refused(Failure(.invalidRoom, "")), "audioInternalServerError"),
     (.duplicate, "audioJoinedFromAnotherDevice"),
   ])
   func aMeetingThatDoesNotLetUsInStops(reason: EndReason, status: String) async throws {
@@ -120,16 +120,16 @@ private final class ScriptedLink: Link {
   @Test func connectionHealthAlternatesAndSignalsAreDifferences() async {
     let first = await told(after: entered)
     #expect(first.contains("signal ana high") && first.contains("signal ben high"))
-    #expect(await told(after: .quality(["ben": PathQuality(sending: .low)])) == ["signal ben low"])
-    #expect(await told(after: .quality(["ana": PathQuality(receiving: .low)])) == ["poor", "signal ana low"])
-    #expect(await told(after: .quality(["ana": PathQuality(sending: .none)])) == ["signal ana none"])
-    #expect(await told(after: .quality(["ana": PathQuality(), "ben": PathQuality()])).first == "recovered")
-    #expect(await told(after: .quality(["ana": PathQuality()])) == [])
+    #expect(await told(after: .quality(["ben": ConnectionQuality(sending: .low)])) == ["signal ben low"])
+    #expect(await told(after: .quality(["ana": ConnectionQuality(receiving: .low)])) == ["poor", "signal ana low"])
+    #expect(await told(after: .quality(["ana": ConnectionQuality(sending: .none)])) == ["signal ana none"])
+    #expect(await told(after: .quality(["ana": ConnectionQuality(), "ben": ConnectionQuality()])).first == "recovered")
+    #expect(await told(after: .quality(["ana": ConnectionQuality()])) == [])
   }
 
   @Test func volumesAreDifferences() async {
     _ = await told(after: entered)
-    let stream = Koine.Stream(id: .init(participant: "ben", track: "m"), kind: .microphone)
+    let stream = Track(id: .init(participant: "ben", track: "m"), kind: .microphone)
     app.told.withLock { $0.volumes = [:] }
     #expect(await told(after: .streamAdded(stream)) == ["unmute ben b-1"])
     for level in [-90, -50, -48, -30, -10, -12, -127] {

@@ -115,7 +115,7 @@ import Testing
     await room.until("the slide is drawn on the screen of Ben") { ben.shareBrightness > 180 }
     #expect(ana.call.shareLabel.text == "You share your screen")
     await room.until("Bea knows of the share") {
-      bea.participant("Ana")?.streams.contains { $0.kind == .screen } == true
+      bea.participant("Ana")?.tracks.contains { $0.kind == .screen } == true
     }
     ana.call.shareTapped()
     await room.until("the share of Ana has ended") { ben.tiles == [] }

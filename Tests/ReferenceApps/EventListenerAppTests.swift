@@ -312,7 +312,7 @@ import UIKit
     app.view.frame = CGRect(x: 0, y: 0, width: 960, height: 540)
     app.startsWithCamera = camera
     let credential = try room.credential(.eventListener, for: name)
-    app.invitation = Invitation(
+    app.invitation = Ring(
       token: credential.token, meetingID: credential.meetingID, participantID: credential.participantID)
   }
 

@@ -297,8 +297,8 @@ private final class App {
 }
 
 /// The pictures that a participant gets of another one.
-private func pictures(of name: String, at person: Person) -> [Koine.Stream.ID] {
-  person.participant(name)?.streams.filter { $0.kind == .camera }.map(\.id) ?? []
+private func pictures(of name: String, at person: Person) -> [Track.ID] {
+  person.participant(name)?.tracks.filter { $0.kind == .camera }.map(\.id) ?? []
 }
 
 /// A white screen on which nothing moves.

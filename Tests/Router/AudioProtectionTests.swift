@@ -24,7 +24,7 @@ import Testing
     world.run(.milliseconds(300))
     try #require(ana.isConnected && ben.isConnected)
     ana.publish(
-      Track(
+      TrackOffer(
         id: "mic", kind: .microphone, media: media(red: publishesRED ? ana.peer.remoteRedPayloadType : nil, ssrc: 77)))
     world.run(.milliseconds(50))
     ben.subscribe(to: "ana", "mic")
@@ -77,7 +77,7 @@ import Testing
     let ana = try world.joined("ana")[0]
     for (index, type) in [111, 70, 200].enumerated() {
       ana.publish(
-        Track(id: "mic\(index)", kind: .microphone, media: media(red: UInt8(type), ssrc: UInt32(index + 1))))
+        TrackOffer(id: "mic\(index)", kind: .microphone, media: media(red: UInt8(type), ssrc: UInt32(index + 1))))
     }
     world.run(.milliseconds(50))
     #expect(ana.messages.compactMap(\.code) == [.badMedia, .badMedia, .badMedia])

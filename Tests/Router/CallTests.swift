@@ -90,7 +90,7 @@ struct CallTests {
     for client in clients[1...] { client.subscribe(to: "ana", "camera") }
     clients[0].sendPictures("camera", seconds: 5)
     world.run(.seconds(2))
-    let reference = TrackReference(participant: "ana", track: "camera")
+    let reference = Track.ID(participant: "ana", track: "camera")
     clients[1].tell(.unsubscribe([reference]))
     #expect(clients[1].messages.last == .unsubscribed([reference]))
     world.run(.milliseconds(50))
@@ -107,7 +107,7 @@ struct CallTests {
     clients[1].subscribe(to: "ana", "camera")
     clients[0].sendPictures("camera", seconds: 6)
     world.run(.seconds(2))
-    let reference = TrackReference(participant: "ana", track: "camera")
+    let reference = Track.ID(participant: "ana", track: "camera")
     clients[1].tell(.pause([reference]))
     world.run(.milliseconds(50))
     let paused = clients[1].frames("ana", "camera").count
@@ -150,7 +150,7 @@ struct CallTests {
     }
     #expect(failure.code == .unknownTrack)
     clients[1].subscribe(to: "ana", "camera")
-    let missing = TrackReference(participant: "ana", track: "camera")
+    let missing = Track.ID(participant: "ana", track: "camera")
     guard case .subscribed(let answer) = clients[1].messages.last else {
       Issue.record("no answer")
       return

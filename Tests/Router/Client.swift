@@ -28,8 +28,8 @@ final class Client {
   private(set) var failure: String?
   private(set) var keyFrameRequests = 0
   /// What came, per participant and track.
-  private(set) var frames: [TrackReference: [EncodedFrame]] = [:]
-  private(set) var receivers: [ReceiverID: TrackReference] = [:]
+  private(set) var frames: [Track.ID: [EncodedFrame]] = [:]
+  private(set) var receivers: [ReceiverID: Track.ID] = [:]
   var received = 0
   var isUnplugged = false
   /// Answers key frame requests with one, as an encoder does.
@@ -69,14 +69,14 @@ final class Client {
 
   /// - Returns: the track as it was published.
   @discardableResult
-  func publish(_ kind: Track.Kind, id: String? = nil, layers: Int = 1, muted: Bool = false) -> Track {
+  func publish(_ kind: Track.Kind, id: String? = nil, layers: Int = 1, muted: Bool = false) -> TrackOffer {
     let media = makeMedia(kind, layers: layers)
-    let track = Track(id: id ?? kind.rawValue, kind: kind, muted: muted, media: media)
+    let track = TrackOffer(id: id ?? kind.rawValue, kind: kind, isMuted: muted, media: media)
     publish(track)
     return track
   }
 
-  func publish(_ track: Track) {
+  func publish(_ track: TrackOffer) {
     if let stream = track.media.flatMap({ StreamParameters($0) }) { senders[track.id] = peer.addSender(stream) }
     nextRequest += 1
     tell(.publish(Publish(request: nextRequest, tracks: [track])))
@@ -101,7 +101,7 @@ final class Client {
     tell(
       .subscribe(
         Subscribe(
-          request: nextRequest, tracks: tracks.map { TrackReference(participant: participant, track: $0) })))
+          request: nextRequest, tracks: tracks.map { Track.ID(participant: participant, track: $0) })))
   }
 
   // MARK: Media
@@ -142,7 +142,7 @@ final class Client {
   }
 
   func frames(_ participant: String, _ track: String) -> [EncodedFrame] {
-    frames[TrackReference(participant: participant, track: track)] ?? []
+    frames[Track.ID(participant: participant, track: track)] ?? []
   }
 
   /// The numbers that `sendPictures` or `sendSound` wrote.
@@ -154,7 +154,7 @@ final class Client {
   }
 
   func statistics(_ participant: String, _ track: String) -> PeerStatistics.Incoming? {
-    let id = receivers.first { $0.value == TrackReference(participant: participant, track: track) }?.key
+    let id = receivers.first { $0.value == Track.ID(participant: participant, track: track) }?.key
     return id.flatMap { peer.statistics(at: world.now).incoming[$0] }
   }
 
@@ -179,12 +179,12 @@ final class Client {
       }
     case .unsubscribed(let references): for reference in references { removeReceiver(reference) }
     case .withdrawn(let participant, let trackIDs):
-      for track in trackIDs { removeReceiver(TrackReference(participant: participant, track: track)) }
+      for track in trackIDs { removeReceiver(Track.ID(participant: participant, track: track)) }
     default: break
     }
   }
 
-  private func removeReceiver(_ reference: TrackReference) {
+  private func removeReceiver(_ reference: Track.ID) {
     for (id, _) in receivers.filter({ $0.value == reference }) {
       peer.removeReceiver(id)
       receivers[id] = nil

@@ -19,7 +19,7 @@ import Testing
       media.encodings[layer].maxBitrate = nil
     }
     client.tell(
-      .publish(Publish(request: 99, tracks: [Track(id: "camera", kind: .camera, muted: false, media: media)])))
+      .publish(Publish(request: 99, tracks: [TrackOffer(id: "camera", kind: .camera, isMuted: false, media: media)])))
   }
 
   @Test func layersThatAreNeverSentDoNotWakeTheRouter() throws {
@@ -42,7 +42,7 @@ import Testing
     let names = ["ana", "ben", "cem", "dan"]
     for _ in 0..<200 {
       let client = clients[Int.random(in: 0..<4, using: &random)]
-      let reference = TrackReference(participant: names[Int.random(in: 0..<4, using: &random)], track: "camera")
+      let reference = Track.ID(participant: names[Int.random(in: 0..<4, using: &random)], track: "camera")
       switch Int.random(in: 0..<12, using: &random) {
       case 0, 1: client.subscribe(to: reference.participant, "camera")
       case 2: client.tell(.unsubscribe([reference]))
@@ -51,11 +51,11 @@ import Testing
       case 5:
         client.tell(
           .prefer([
-            LayerPreference(reference: reference, maxHeight: Int.random(in: 90...720, using: &random))
+            TrackPreference(LayerPreference(maximumHeight: Int.random(in: 90...720, using: &random)), of: reference)
           ]))
       case 6: client.tell(.mute(trackID: "camera", muted: Bool.random(using: &random)))
       case 7: client.isUnplugged.toggle()
-      case 8: client.tell(.data(DataMessage(topic: "t", payload: [1], id: "d")))
+      case 8: client.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "d")))
       default: client.sendPicture("camera", number: 1, isKey: Bool.random(using: &random))
       }
       world.run(.milliseconds(Int64.random(in: 0...200, using: &random)))

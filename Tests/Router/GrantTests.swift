@@ -100,7 +100,7 @@ struct GrantTests {
 
   @Test func whoMayNotSendDataIsToldWhy() throws {
     let (ana, ben) = (try enter("ana", "no-send"), try enter("ben"))
-    ana.tell(.data(DataMessage(topic: "t", payload: [1], id: "1")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
     #expect(ana.messages.last?.code == .forbidden && reason(ana) == "not allowed to send data")
     #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
   }
@@ -110,7 +110,7 @@ struct GrantTests {
     ben.publish(.microphone)
     for message in [
       ClientMessage.remove(participant: "ben"), .close, .answerKnock(participant: "x", admitted: true),
-      .muteOther(TrackReference(participant: "ben", track: "microphone")),
+      .muteOther(Track.ID(participant: "ben", track: "microphone")),
     ] {
       ana.tell(message)
       #expect(ana.messages.last?.code == .forbidden && reason(ana)?.hasPrefix("not allowed") == true)
@@ -123,11 +123,11 @@ struct GrantTests {
   @Test func onlyModeratorsGiveOrders() throws {
     let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
     for (number, to) in [nil, ["ben"], ["ben", "recorder"]].enumerated() {
-      ana.tell(.data(DataMessage(topic: "koine.order.mute", payload: [], to: to, id: "\(number)")))
+      ana.tell(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: to), id: "\(number)")))
       #expect(ana.messages.last?.code == .forbidden)
     }
     #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
-    ben.tell(.data(DataMessage(topic: "koine.order.mute", payload: [], to: ["ana"], id: "1")))
+    ben.tell(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: ["ana"]), id: "1")))
     #expect(ana.messages.contains { if case .data = $0 { true } else { false } })
   }
 
@@ -153,7 +153,7 @@ struct GrantTests {
     world.run(.seconds(1))
     let before = cyd.frames("ben", "microphone").count
     #expect(before > 40)
-    ana.tell(.muteOther(TrackReference(participant: "ben", track: "microphone")))
+    ana.tell(.muteOther(Track.ID(participant: "ben", track: "microphone")))
     let told = ServerMessage.muted(participant: "ben", trackID: "microphone", muted: true)
     for client in [ana, ben, cyd] { #expect(client.messages.last == told) }
     world.run(.seconds(1))
@@ -161,7 +161,7 @@ struct GrantTests {
     ben.tell(.mute(trackID: "microphone", muted: false))
     world.run(.seconds(1))
     #expect(cyd.frames("ben", "microphone").count > before + 30)
-    ana.tell(.muteOther(TrackReference(participant: "ben", track: "nothing")))
+    ana.tell(.muteOther(Track.ID(participant: "ben", track: "nothing")))
     #expect(ana.messages.last?.code == .unknownTrack)
   }
 
@@ -199,7 +199,7 @@ struct GrantTests {
     #expect(before > 40)
     world.run(.seconds(1))
     #expect(ana.frames("ben", "microphone").count <= before + 5)
-    ana.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
   }
 
@@ -239,7 +239,7 @@ struct GrantTests {
     let (ana, ben) = (try enter("ana"), try enter("ben", "no-moderate"))
     #expect(ana.messages.contains(.knock(Participant(id: "eva", name: "eva", attributes: ["a": "1"]), number: 0)))
     #expect(!ben.messages.contains { if case .knock = $0 { true } else { false } })
-    eva.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
+    eva.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(eva.messages.last?.code == .wrongState)
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     world.run(.milliseconds(300))

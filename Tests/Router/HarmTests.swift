@@ -80,7 +80,7 @@ struct HarmTests {
     for (bitrate, height) in [(Int.max, 1), (.min, 1), (-1, 1), (1, .max), (1, .min)] {
       var media = clients[0].makeMedia(.camera)
       (media.encodings[0].maxBitrate, media.encodings[0].maxHeight) = (bitrate, height)
-      let publish = Publish(request: 1, tracks: [Track(id: "c", kind: .camera, media: media)])
+      let publish = Publish(request: 1, tracks: [TrackOffer(id: "c", kind: .camera, media: media)])
       #expect(throws: SignalingError.self) {
         try ClientMessage.publish(publish).json().withUnsafeBytes { try ClientMessage(json: $0) }
       }
@@ -93,7 +93,7 @@ struct HarmTests {
       var media = clients[0].makeMedia(.camera)
       media.mid = id
       media.encodings[0].maxBitrate = SignalingLimits.bitrate
-      clients[0].publish(Track(id: id, kind: .camera, media: media))
+      clients[0].publish(TrackOffer(id: id, kind: .camera, media: media))
     }
     clients[1].subscribe(to: "ana", "c", "d", "e")
     world.run(.seconds(1))
@@ -128,12 +128,13 @@ struct HarmTests {
   @Test func messagesOutOfPlaceAreAnswered() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    let reference = TrackReference(participant: "nobody", track: "")
+    let reference = Track.ID(participant: "nobody", track: "")
     for message: ClientMessage in [
       .unpublish(trackIDs: ["x"]), .mute(trackID: "x", muted: true), .unsubscribe([reference]), .pause([reference]),
       .resume([reference]), .subscribe(Subscribe(request: -1, tracks: [reference, reference])),
-      .publish(Publish(request: 0, tracks: [])), .publish(Publish(request: 0, tracks: [Track(id: "", kind: .camera)])),
-      .data(DataMessage(topic: "", payload: [], to: [], lifetimeSeconds: -.infinity, id: "")),
+      .publish(Publish(request: 0, tracks: [])),
+      .publish(Publish(request: 0, tracks: [TrackOffer(id: "", kind: .camera)])),
+      .data(SendData(DataMessage(topic: "", payload: [], to: [], lifetime: .seconds(-1e14)), id: "")),
     ] {
       world.router.handle(message, on: ana.connection, at: world.now)
       world.drain()

@@ -22,7 +22,8 @@ struct HistoryPagingTests {
 
   private func say(_ id: String, from client: Client, bytes: Int = 10, isKept: Bool = true) {
     client.tell(
-      .data(DataMessage(topic: "t", payload: [UInt8](repeating: 7, count: bytes), isPersistent: isKept, id: id)))
+      .data(
+        SendData(DataMessage(topic: "t", payload: [UInt8](repeating: 7, count: bytes), isPersistent: isKept), id: id)))
   }
 
   /// The ids of all data messages that a client got, as history and live, in order.
@@ -89,7 +90,8 @@ struct HistoryPagingTests {
     let payload = [UInt8](repeating: 7, count: 60_000)
     // Ben has left before the router sends what was written to him.
     for number in 0..<80 {
-      router.handle(.data(DataMessage(topic: "t", payload: payload, id: "\(number)")), on: ana.connection, at: now)
+      router.handle(
+        .data(SendData(DataMessage(topic: "t", payload: payload), id: "\(number)")), on: ana.connection, at: now)
     }
     router.handle(.leave(reason: nil), on: ben.connection, at: now)
     world.drain()
@@ -141,7 +143,7 @@ struct HistoryPagingTests {
     router.lose(first, at: world.now)
     seen.removeLast()
     router.handle(
-      .data(DataMessage(topic: "t", payload: [1], id: "live")), on: ana.connection, at: world.now)
+      .data(SendData(DataMessage(topic: "t", payload: [1]), id: "live")), on: ana.connection, at: world.now)
     poll()
     router.open(second, at: world.now)
     router.handle(.resumeConversation(key: key, heard: seen.count), on: second, at: world.now)

@@ -64,7 +64,7 @@ import Testing
     clients[0].sendPictures("camera", seconds: 3)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
-    let camera = [TrackReference(participant: "ana", track: "camera")]
+    let camera = [Track.ID(participant: "ana", track: "camera")]
     clients[1].tell(.subscribe(Subscribe(request: 1, tracks: camera, paused: true)))
     world.run(.milliseconds(200))
     #expect(clients[0].keyFrameRequests == before)
@@ -85,7 +85,7 @@ import Testing
     clients[0].sendPictures("camera", seconds: 12)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
-    let camera = [TrackReference(participant: "ana", track: "camera")]
+    let camera = [Track.ID(participant: "ana", track: "camera")]
     world.every(.milliseconds(200), times: 40) { step in
       clients[1].tell(step.isMultiple(of: 2) ? .pause(camera) : .resume(camera))
     }

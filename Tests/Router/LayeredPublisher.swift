@@ -138,7 +138,7 @@ extension Client {
       media.encodings[layer].maxBitrate = announcesLimits ? bitrates[layer] : nil
       media.encodings[layer].maxHeight = announcesLimits ? 180 << layer : nil
     }
-    publish(Track(id: kind.rawValue, kind: kind, media: media))
+    publish(TrackOffer(id: kind.rawValue, kind: kind, media: media))
   }
 
   /// The layer of the picture that came last.

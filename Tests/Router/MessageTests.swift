@@ -6,7 +6,7 @@ import Testing
 @testable import KoineRouter
 
 struct DataTests {
-  private func data(_ client: Client) -> [ReceivedData] {
+  private func data(_ client: Client) -> [ReceivedMessage] {
     client.messages.compactMap { if case .data(let data) = $0 { data } else { nil } }
   }
 
@@ -14,7 +14,7 @@ struct DataTests {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd")
     for number in 0..<20 {
-      clients[number % 2].tell(.data(DataMessage(topic: "chat", payload: [UInt8(number)], id: "\(number)")))
+      clients[number % 2].tell(.data(SendData(DataMessage(topic: "chat", payload: [UInt8(number)]), id: "\(number)")))
     }
     #expect(data(clients[2]).map(\.payload) == (0..<20).map { [UInt8($0)] })
     #expect(data(clients[2]).map(\.order) == Array(1...20))
@@ -25,12 +25,13 @@ struct DataTests {
   @Test func directedMessagesReachOnlyTheirAddressees() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd")
-    clients[0].tell(.data(DataMessage(topic: "t", payload: [1], to: ["cyd", "nobody"], lifetimeSeconds: 10, id: "1")))
+    clients[0].tell(
+      .data(SendData(DataMessage(topic: "t", payload: [1], to: ["cyd", "nobody"], lifetime: .seconds(10)), id: "1")))
     #expect(data(clients[1]).isEmpty)
     #expect(data(clients[2]).map(\.isDirected) == [true])
-    clients[0].tell(.data(DataMessage(topic: "t", payload: [1], to: ["nobody"], id: "2")))
+    clients[0].tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["nobody"]), id: "2")))
     #expect(clients[0].messages.last?.code == .unknownParticipant)
-    clients[0].tell(.data(DataMessage(topic: "t", payload: [2], id: "3", echo: true)))
+    clients[0].tell(.data(SendData(DataMessage(topic: "t", payload: [2]), id: "3", echo: true)))
     #expect(data(clients[0]).map(\.id) == ["3"])
     let dan = try world.joined("dan")[0]
     guard case .joined(let joined) = dan.messages.first else { return }
@@ -40,9 +41,9 @@ struct DataTests {
   @Test func lateJoinersGetWhatIsStillAlive() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    ana.tell(.data(DataMessage(topic: "t", payload: [1], lifetimeSeconds: 1, id: "short")))
-    ana.tell(.data(DataMessage(topic: "t", payload: [2], lifetimeSeconds: 60, id: "long")))
-    ana.tell(.data(DataMessage(topic: "t", payload: [3], id: "none")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1], lifetime: .seconds(1)), id: "short")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [2], lifetime: .seconds(60)), id: "long")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [3]), id: "none")))
     world.run(.seconds(1))
     world.router.say(.init([4], as: "koine.recording", in: "room"), at: world.now)
     world.run(.seconds(4))
@@ -51,18 +52,18 @@ struct DataTests {
       Issue.record("not joined")
       return
     }
-    #expect(joined.history.map(\.from) == ["ana", "koine.recording"])
+    #expect(joined.history.map(\.sender) == ["ana", "koine.recording"])
     #expect(joined.history.first?.id == "long")
-    #expect(joined.history.map(\.ageMilliseconds) == [5000, 4000])
+    #expect(joined.history.map(\.age) == [.seconds(5), .seconds(4)])
   }
 
   @Test func tooManyMessagesAreRefused() throws {
     let world = try World { $0.limits.dataBurst = 5 }
     let ana = try world.joined("ana")[0]
-    for number in 0..<6 { ana.tell(.data(DataMessage(topic: "t", payload: [], id: "\(number)"))) }
+    for number in 0..<6 { ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "\(number)"))) }
     #expect(ana.messages.last?.code == .tooMany)
     world.run(.seconds(1))
-    ana.tell(.data(DataMessage(topic: "t", payload: [], id: "again")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "again")))
     #expect(ana.messages.last?.code == nil)
   }
 
@@ -70,22 +71,23 @@ struct DataTests {
     let world = try World { ($0.limits.dataByteBurst, $0.limits.dataBytesPerSecond) = (1_000, 500) }
     let ana = try world.joined("ana")[0]
     for number in 0..<2 {
-      ana.tell(.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600), id: "\(number)")))
+      ana.tell(.data(SendData(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600)), id: "\(number)")))
     }
     #expect(ana.messages.last?.code == .tooMany)
     world.run(.seconds(1))
-    ana.tell(.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600), id: "again")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: .init(repeating: 1, count: 600)), id: "again")))
     #expect(ana.messages.last?.code == nil)
   }
 
   @Test func persistentAndDirectedMessagesWaitForThoseTheyAreFor() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    ana.tell(.data(DataMessage(topic: "t", payload: [1], isPersistent: true, id: "rule")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1], isPersistent: true), id: "rule")))
     for number in 0..<10 {
-      ana.tell(.data(DataMessage(topic: "t", payload: [2], lifetimeSeconds: 5, id: "chatter \(number)")))
+      ana.tell(.data(SendData(DataMessage(topic: "t", payload: [2], lifetime: .seconds(5)), id: "chatter \(number)")))
     }
-    ana.tell(.data(DataMessage(topic: "t", payload: [3], to: ["cyd"], lifetimeSeconds: 7_200, id: "for cyd")))
+    ana.tell(
+      .data(SendData(DataMessage(topic: "t", payload: [3], to: ["cyd"], lifetime: .seconds(7_200)), id: "for cyd")))
     #expect(ana.messages.last?.code == nil, "who is not there yet can be written to if it is kept")
     world.run(.seconds(3_500))
     func history(of name: String) throws -> [String] {
@@ -105,13 +107,13 @@ struct DataTests {
     var clients: [Client] = []
     for name in names { clients += try world.joined(name) }
     for number in 0..<100 {
-      for client in clients { client.tell(.data(DataMessage(topic: "t", payload: [], id: "\(number)"))) }
+      for client in clients { client.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "\(number)"))) }
       world.run(.milliseconds(10))
     }
     for client in clients {
       let heard = data(client)
       #expect(heard.count == 19 * 100 && zip(heard, heard.dropFirst()).allSatisfy { $0.order < $1.order })
-      let bySender = Dictionary(grouping: heard, by: \.from)
+      let bySender = Dictionary(grouping: heard, by: \.sender)
       #expect(bySender.count == 19 && bySender.values.allSatisfy { $0.map(\.id) == (0..<100).map(String.init) })
     }
   }

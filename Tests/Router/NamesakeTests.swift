@@ -108,7 +108,7 @@ struct NamesakeTests {
   @Test func credentialOfAnotherKindInheritsNoDirectedMessages() throws {
     let ben = try enter("ben", "id ben of room")
     func write(_ id: String) {
-      ben.tell(.data(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true, id: id)))
+      ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
     }
     write("before anybody")
     let ana = try enter("ana", "id ana of room")
@@ -128,7 +128,7 @@ struct NamesakeTests {
     let ben = try enter("ben", "id ben")
     let ana = try enter("ana", "id ana")
     func write(_ id: String) {
-      ben.tell(.data(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true, id: id)))
+      ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
     }
     write("1")
     ana.tell(.leave(reason: nil))
@@ -144,7 +144,7 @@ struct NamesakeTests {
 
   @Test func returningNamesakeGetsNoMessagesDirectedToTheIDBefore() throws {
     let ben = try enter("ben", "id ben")
-    ben.tell(.data(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true, id: "1")))
+    ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: "1")))
     let namesake = try world.makeClient()
     namesake.tell(
       .join(

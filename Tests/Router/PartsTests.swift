@@ -105,12 +105,13 @@ struct KeyFrameRequestsTests {
 struct DataHistoryTests {
   private let count = Lock(UInt64(0))
 
-  private func message(_ id: Int, bytes: Int = 1) -> ReceivedData {
+  private func message(_ id: Int, bytes: Int = 1) -> ReceivedMessage {
     let order = count.withLock { count in
       count += 1
       return count
     }
-    return ReceivedData(from: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)", order: order)
+    return ReceivedMessage(
+      sender: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)", order: order)
   }
 
   @Test func keepsInOrderWithAges() {
@@ -118,7 +119,7 @@ struct DataHistoryTests {
     history.keep(message(1), lifetime: 10, at: ms(0))
     history.keep(message(2), lifetime: 10, at: ms(1000))
     #expect(history.messages(for: "b", at: ms(2500)).map(\.id) == ["1", "2"])
-    #expect(history.messages(for: "b", at: ms(2500)).map(\.ageMilliseconds) == [2500, 1500])
+    #expect(history.messages(for: "b", at: ms(2500)).map(\.age) == [.milliseconds(2500), .milliseconds(1500)])
     #expect(history.messages(for: "b", at: ms(10_500)).map(\.id) == ["2"])
   }
 
@@ -463,7 +464,7 @@ struct SenderClockOffsetTests {
 
 extension DataHistory {
   /// All of it.
-  fileprivate func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedData] {
+  fileprivate func messages(for id: String, isReturning: Bool = false, at now: Tick) -> [ReceivedMessage] {
     let (entries, _) = page(
       for: Reader(id: id, isReturning: isReturning), after: 0, through: .max, bytes: .max, at: now)
     return entries.map(\.message)

@@ -117,8 +117,8 @@ struct PathTests {
     }
     let (room, dan) = (try #require(clients[3].room), try #require(clients[3].room?.member("dan")))
     func prefer(_ layer: Int?) {
-      let others = ["ana", "ben"].map { TrackReference(participant: $0, track: "camera") }
-      clients[3].tell(.prefer(others.map { LayerPreference(reference: $0, layer: layer) }))
+      let others = ["ana", "ben"].map { Track.ID(participant: $0, track: "camera") }
+      clients[3].tell(.prefer(others.map { TrackPreference(LayerPreference(layer: layer), of: $0) }))
     }
     prefer(0)
     room.estimated(1_800_000, for: dan, at: world.now)
@@ -159,8 +159,8 @@ struct PathTests {
     #expect(!late.contains { $0.data.array[3] == 2 })
   }
 
-  private func preference(_ layer: Int) -> LayerPreference {
-    LayerPreference(reference: TrackReference(participant: "ana", track: "camera"), layer: layer)
+  private func preference(_ layer: Int) -> TrackPreference {
+    TrackPreference(LayerPreference(layer: layer), of: Track.ID(participant: "ana", track: "camera"))
   }
 
   /// What a receiver on a path without loss finds wrong with the numbers of the pictures it gets.

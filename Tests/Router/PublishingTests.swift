@@ -30,7 +30,7 @@ struct PublishingTests {
     let client = try world.joined("ana")[0]
     var media = client.makeMedia(.camera)
     fault.spoil(&media)
-    let track = Track(id: "camera", kind: .camera, media: media)
+    let track = TrackOffer(id: "camera", kind: .camera, media: media)
     world.router.handle(.publish(Publish(request: 5, tracks: [track])), on: client.connection, at: world.now)
     world.drain()
     #expect(client.messages.last?.code == .badMedia)
@@ -39,8 +39,8 @@ struct PublishingTests {
   @Test func allTracksOfARequestOrNone() throws {
     let world = try World()
     let client = try world.joined("ana")[0]
-    let good = Track(id: "a", kind: .camera, media: client.makeMedia(.camera))
-    var second = Track(id: "b", kind: .microphone, media: client.makeMedia(.microphone))
+    let good = TrackOffer(id: "a", kind: .camera, media: client.makeMedia(.camera))
+    var second = TrackOffer(id: "b", kind: .microphone, media: client.makeMedia(.microphone))
     client.tell(.publish(Publish(request: 1, tracks: [good, second])))  // one mid twice
     #expect(client.messages.last?.code == .badMedia)
     second.media?.mid = "other"

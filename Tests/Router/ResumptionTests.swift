@@ -41,7 +41,7 @@ struct ResumptionTests {
     #expect(heard().contains { $0.0 == new && $0.1 == .resumed(heard: 1) })
     // Nobody is there who could be rung as Ben.
     router.handle(
-      .ring(Ring(id: "r", room: "tea", to: ["ben"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
+      .ring(RingRequest(id: "r", room: "tea", to: ["ben"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
     #expect(
       heard().map(\.1) == [.ringProgress(RingProgress(id: "r", identity: "ben", state: .unreachable))])
   }
@@ -51,7 +51,7 @@ struct ResumptionTests {
     _ = try register("ben", on: new)
     // Said to Ana, and not sent yet, when somebody asks for her conversation with a number that cannot be.
     router.handle(
-      .ring(Ring(id: "r", room: "tea", to: ["ana"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
+      .ring(RingRequest(id: "r", room: "tea", to: ["ana"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
     let third = ConnectionID(3)
     router.open(third, at: now)
     router.handle(.resumeConversation(key: key, heard: 99), on: third, at: now)
@@ -87,7 +87,7 @@ struct ResumptionTests {
     let announced = 1  // the second participant
     let payload = [UInt8](repeating: 7, count: 60_000)
     func say(_ id: String) {
-      router.handle(.data(DataMessage(topic: "t", payload: payload, id: id)), on: new, at: now)
+      router.handle(.data(SendData(DataMessage(topic: "t", payload: payload), id: id)), on: new, at: now)
     }
     for number in 0..<20 { say("\(number)") }
     _ = heard()
@@ -127,7 +127,7 @@ struct ResumptionTests {
     let payload = [UInt8](repeating: 7, count: 60_000)
     func say(_ count: Int) {
       for number in 0..<count {
-        router.handle(.data(DataMessage(topic: "t", payload: payload, id: "\(number)")), on: new, at: now)
+        router.handle(.data(SendData(DataMessage(topic: "t", payload: payload), id: "\(number)")), on: new, at: now)
       }
       _ = poll()
     }
@@ -162,7 +162,7 @@ struct ResumptionTests {
     _ = try register("ben", on: new)
     for id in ["1", "2"] {
       router.handle(
-        .ring(Ring(id: id, room: "tea", to: ["ana"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
+        .ring(RingRequest(id: id, room: "tea", to: ["ana"], hasVideo: false, timeoutSeconds: 10)), on: new, at: now)
       if id == "1" { _ = heard() }
     }
     let third = ConnectionID(3)

@@ -19,7 +19,7 @@ struct JoiningTests {
     }
     #expect(joined.participantID == "ben")
     #expect(joined.participants.map(\.id) == ["ana"])
-    #expect(joined.participants[0].tracks == [Track(id: "camera", kind: .camera)])
+    #expect(joined.participants[0].tracks == [Track(id: Track.ID(participant: "ana", track: "camera"), kind: .camera)])
     #expect(joined.participants[0].joinedOrder < joined.local.joinedOrder)
     #expect(ana.messages.last == .participantJoined(joined.local))
     #expect(world.router.statistics.rooms == 1)
@@ -32,7 +32,7 @@ struct JoiningTests {
     let ben = try world.joined("ben", room: "two")[0]
     ana.forgetMessages()
     ben.publish(.camera)
-    ben.tell(.data(DataMessage(topic: "t", payload: [1], id: "1")))
+    ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
     ana.subscribe(to: "ben", "camera")
     guard case .subscribed(let answer) = ana.messages.last else {
       Issue.record("no answer")
@@ -124,7 +124,7 @@ struct JoiningTests {
     #expect(ben.messages.last?.code == .roomFull)
     ana.publish(.camera)
     #expect(ana.messages.last?.code == .forbidden)
-    ana.tell(.data(DataMessage(topic: "t", payload: [], id: "1")))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
     ana.publish(.microphone)
     #expect(ana.messages.last == .accepted(request: 2))
@@ -180,7 +180,7 @@ struct LeavingTests {
     let clients = try world.joined("ana", "ben")
     clients[0].isUnplugged = true
     world.run(.seconds(40))
-    #expect(clients[0].messages.last == .ended(.dropped))
+    #expect(clients[0].messages.last == .ended(.lost))
     #expect(clients[1].messages.last == .participantLeft(id: "ana", reason: .dropped))
   }
 
@@ -190,7 +190,7 @@ struct LeavingTests {
     ana.isUnplugged = true
     ana.join("room", as: "ana")
     world.run(.seconds(16))
-    #expect(ana.messages.last == .ended(.dropped))
+    #expect(ana.messages.last == .ended(.lost))
     #expect(world.router.statistics.participants == 0)
   }
 
@@ -204,7 +204,7 @@ struct LeavingTests {
     #expect(clients[1].messages.last == .participantLeft(id: "ana", reason: .removed))
     world.router.close(room: "room", at: world.now)
     world.drain()
-    #expect(clients[1].messages.last == .ended(.closed))
+    #expect(clients[1].messages.last == .ended(.roomClosed))
     #expect(world.router.statistics.rooms == 0)
   }
 

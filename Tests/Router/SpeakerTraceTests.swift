@@ -165,14 +165,16 @@ struct SpeakerTraceTests {
   }
 }
 
-struct PathQualityTests {
+struct ConnectionQualityTests {
   @Test func lossDelayAndJitterEachTell() {
-    #expect(PathQuality(loss: 0.02, roundTrip: .milliseconds(80), jitter: 10) == .good)
-    #expect(PathQuality(loss: 0.06, roundTrip: nil) == .poor && PathQuality(loss: 0.21, roundTrip: nil) == .bad)
-    #expect(PathQuality(loss: 0, roundTrip: .milliseconds(401)) == .poor)
-    #expect(PathQuality(loss: 0, roundTrip: .milliseconds(1_001)) == .bad)
-    #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 61) == .poor)
-    #expect(PathQuality(loss: 0, roundTrip: nil, jitter: 201) == .bad)
+    typealias Level = ConnectionQuality.Level
+    #expect(Level(loss: 0.02, roundTrip: .milliseconds(80), jitter: 10) == .high)
+    #expect(Level(loss: 0.06, roundTrip: nil) == .low)
+    #expect(Level(loss: 0.21, roundTrip: nil) == .none)
+    #expect(Level(loss: 0, roundTrip: .milliseconds(401)) == .low)
+    #expect(Level(loss: 0, roundTrip: .milliseconds(1_001)) == .none)
+    #expect(Level(loss: 0, roundTrip: nil, jitter: 61) == .low)
+    #expect(Level(loss: 0, roundTrip: nil, jitter: 201) == .none)
   }
 
   @Test func eachWayHasItsOwn() throws {
@@ -185,7 +187,7 @@ struct PathQualityTests {
     clients[1].wayDown = LinkConditioner(spec: try NetworkSpec("loss=15%,delay=20ms"), seed: 3, start: world.now)
     world.run(.seconds(10))
     let reports = clients[0].messages.compactMap { if case .quality(let reports) = $0 { reports } else { nil } }
-    #expect(reports.contains { $0["ben"] == PathReport(sending: 2, receiving: 1) })
-    #expect(!reports.contains { $0["ana"] != nil || ($0["ben"]?.sending ?? 2) < 2 })
+    #expect(reports.contains { $0["ben"] == ConnectionQuality(sending: .high, receiving: .low) })
+    #expect(!reports.contains { $0["ana"] != nil || ($0["ben"]?.sending ?? .high) < .high })
   }
 }

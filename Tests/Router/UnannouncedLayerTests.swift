@@ -86,10 +86,10 @@ import Testing
     world.run(.seconds(3))
     send(clients[0], in: world, heights: [nil, nil, 360], seconds: 5)
     world.run(.seconds(3))
-    let camera = TrackReference(participant: "ana", track: "camera")
+    let camera = Track.ID(participant: "ana", track: "camera")
     let track = try #require(clients[1].room?.track(camera))
     #expect(track.layers.indices.map { track.height(of: $0) } == [90, 180, 360])
-    clients[1].tell(.prefer([LayerPreference(reference: camera, maxHeight: 360)]))
+    clients[1].tell(.prefer([TrackPreference(LayerPreference(maximumHeight: 360), of: camera)]))
     world.run(.seconds(1))
     #expect(clients[1].room?.member("ben")?.subscriptions.first?.target == 2)
   }
@@ -103,7 +103,7 @@ import Testing
     send(clients[0], in: world, heights: [180, 360, 720], seconds: 10)
     world.run(.seconds(3))
     clients[1].tell(
-      .prefer([LayerPreference(reference: .init(participant: "ana", track: "camera"), maxHeight: rows)]))
+      .prefer([TrackPreference(LayerPreference(maximumHeight: rows), of: .init(participant: "ana", track: "camera"))]))
     world.run(.seconds(5))
     let room = try #require(clients[1].room)
     #expect(room.track(.init(participant: "ana", track: "camera"))?.layers.map(\.height) == [180, 360, 720])

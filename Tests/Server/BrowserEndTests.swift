@@ -87,7 +87,7 @@ import Testing
         2, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")],
         receive: #"[{"mid":"1","participant":"ben","track":"cam"}]"#))
     let subscribe = try subscription(actions)
-    let reference = TrackReference(participant: "ben", track: "cam")
+    let reference = Track.ID(participant: "ben", track: "cam")
     #expect(subscribe.tracks == [reference])
     let media = Media(
       mid: "s0", codec: "VP8", payloadType: 120, rtxPayloadType: 124, encodings: [.init(ssrc: 7, rtxSSRC: 8)])
@@ -111,7 +111,7 @@ import Testing
     let media = [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")]
     let receive = #"[{"mid":"1","participant":"ben","track":"cam","paused":true}]"#
     let asked = routed(end.take(try Offers.message(2, media, receive: receive)))
-    let reference = TrackReference(participant: "ben", track: "cam")
+    let reference = Track.ID(participant: "ben", track: "cam")
     guard asked.count == 1, case .subscribe(let subscribe) = asked[0] else {
       Issue.record("\(asked)")
       return

@@ -77,7 +77,7 @@ import Testing
   }
 
   private func data(_ text: String) -> ClientMessage {
-    .data(DataMessage(topic: "chat", payload: Array(text.utf8), id: text))
+    .data(SendData(DataMessage(topic: "chat", payload: Array(text.utf8)), id: text))
   }
 
   @Test func whatWasSaidMeanwhileComesOnceAndInOrder() async throws {
@@ -118,7 +118,7 @@ import Testing
     host.close(line, isBrowser: true)
     let payload = [UInt8](repeating: 7, count: SignalingLimits.payload)
     for number in 0..<20 {
-      host.take(.success(.data(DataMessage(topic: "chat", payload: payload, id: "\(number)"))), on: ben)
+      host.take(.success(.data(SendData(DataMessage(topic: "chat", payload: payload), id: "\(number)"))), on: ben)
     }
     try await settle()
     let next = host.open(second, isBrowser: true)

@@ -36,7 +36,7 @@ import Testing
     let (ana, ben, chris) = (session("Ana", rooms), session("Ben", rooms), session("Chris", rooms))
     try await ana.join()
     try await ben.join()
-    await #expect(throws: SessionError.self) { try await chris.join() }
+    await #expect(throws: Failure.self) { try await chris.join() }
     await ana.leave()
     await ben.leave()
     await rooms.server.stop()
@@ -86,9 +86,9 @@ import Testing
     let people = ["Ana", "Ben", "Chris"].map { session($0, rooms) }
     try await people[0].join()
     try await people[1].join()
-    await #expect(throws: SessionError.self) { try await people[2].join() }
+    await #expect(throws: Failure.self) { try await people[2].join() }
     let other = Session(JoinRequest(room: "coffee", name: "Dora"), in: rooms.world())
-    await #expect(throws: SessionError.self) { try await other.join() }
+    await #expect(throws: Failure.self) { try await other.join() }
     for person in people { await person.leave() }
     await rooms.server.stop()
   }

@@ -24,7 +24,7 @@ import Testing
   }
 
   private func join(_ server: Server, trusting identity: Identity?, scheme: String = "wss") async throws
-    -> SessionError?
+    -> Failure?
   {
     let address = try #require(ServerAddress("\(scheme)://127.0.0.1:\(server.port)"))
     let backend = ServerBackend(address, authorities: identity?.files.certificate)

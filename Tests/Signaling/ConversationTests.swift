@@ -94,7 +94,9 @@ struct ConversationTests {
   @Test func whatIsKeptIsBoundedByItsRealSize() {
     let text = String(repeating: "x", count: 4_000)
     let attributes = Dictionary(uniqueKeysWithValues: (0..<64).map { ("\($0)", text) })
-    let tracks = (0..<32).map { Track(id: "\($0)" + String(text.prefix(200)), kind: .camera) }
+    let tracks = (0..<32).map {
+      Track(id: Track.ID(participant: "a", track: "\($0)" + String(text.prefix(200))), kind: .camera)
+    }
     let participant = Participant(id: "a", name: text, attributes: attributes, tracks: tracks)
     for (message, size) in [
       (.attributes(participant: "a", attributes), 256_000), (.participantJoined(participant), 266_000),
@@ -114,14 +116,13 @@ struct ConversationTests {
   @Test func theWrittenSizeIsNeverLess() throws {
     let odd = "\u{1}\u{1F}\"\\/é\u{2028}😀" + String(repeating: "\u{2}", count: 100)
     let participant = Participant(
-      id: odd, name: odd, externalID: odd, attributes: [odd: odd, "a": odd],
-      tracks: [Track(id: odd, kind: .screenSound)],
-      joinedOrder: .max)
+      id: odd, name: odd, externalUserID: odd, attributes: [odd: odd, "a": odd],
+      tracks: [Track(id: Track.ID(participant: odd, track: odd), kind: .screenSound)], joinedOrder: .max)
     #expect(try ServerMessage.participantJoined(participant).json().count <= participant.writtenSize)
     for count in 0..<10 {
-      let data = ReceivedData(
-        from: odd, topic: odd, payload: .init(repeating: 255, count: count), id: odd, order: .max,
-        ageMilliseconds: .max, isDirected: true)
+      let data = ReceivedMessage(
+        sender: odd, topic: odd, payload: .init(repeating: 255, count: count), id: odd, order: .max,
+        age: .milliseconds(Int64.max), isDirected: true)
       #expect(try ServerMessage.data(data).json().count <= data.writtenSize)
     }
   }

@@ -45,6 +45,14 @@ struct GoldenTests {
     #expect(Set(ServerMessage.types.map { "server-\($0)-1.json" }).subtracting(names) == [])
   }
 
+  /// What is not kept of a message that is read: a reason that this version does not know, and the media of others' tracks, which
+  /// no receiver uses.
+  private static let writtenOtherwise = [
+    "server-ended-2.json": #"{"type":"ended","reason":"removed"}"#,
+    "server-published-1.json":
+      #"{"type":"published","participant":"ana","tracks":[{"id":"cam","kind":"camera","muted":true}]}"#,
+  ]
+
   @Test func clientMessagesOfVersion1AreReadAndWrittenWithAllTheirFields() throws {
     let files = try Self.files(of: "client")
     #expect(files.count >= 35)
@@ -61,7 +69,8 @@ struct GoldenTests {
     for file in files {
       let json = try Data(contentsOf: file)
       let message = try Array(json).withUnsafeBytes { try ServerMessage(json: $0) }
-      try expectSame(json, Data(message.json()), file.lastPathComponent)
+      let name = file.lastPathComponent
+      try expectSame(Self.writtenOtherwise[name].map { Data($0.utf8) } ?? json, Data(message.json()), name)
     }
   }
 

@@ -12,13 +12,14 @@ enum Examples {
     encodings: [
       Media.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maxBitrate: 150_000), Media.Encoding(rid: "h", ssrc: .max),
     ])
-  static let track = Track(id: "cam", kind: .camera, muted: true, media: media)
-  static let reference = TrackReference(participant: "ana", track: "cam")
+  static let offer = TrackOffer(id: "cam", kind: .camera, isMuted: true, media: media)
+  static let track = track("cam", .camera, isMuted: true)
+  static let reference = Track.ID(participant: "ana", track: "cam")
   static let participant = Participant(
-    id: "ana", name: "Ana 日本", externalID: "u1", attributes: ["hand": "up"],
-    tracks: [Track(id: "mic", kind: .microphone)], joinedOrder: 3)
-  static let data = ReceivedData(
-    from: "ana", topic: "chat", payload: Array(0...255), id: "m1", order: 9, ageMilliseconds: 12, isDirected: true)
+    id: "ana", name: "Ana 日本", externalUserID: "u1", attributes: ["hand": "up"], tracks: [track("mic", .microphone)],
+    joinedOrder: 3)
+  static let data = ReceivedMessage(
+    sender: "ana", topic: "chat", payload: Array(0...255), id: "m1", order: 9, age: .milliseconds(12), isDirected: true)
 
   static let client: [ClientMessage] = [
     .join(
@@ -26,35 +27,36 @@ enum Examples {
         room: "r", credential: "c", participantID: "ana", name: "Ana", externalID: "u", attributes: ["a": "b"],
         description: description)),
     .join(Join(room: "r", name: "", description: description)),
-    .publish(Publish(request: 1, tracks: [track])), .unpublish(trackIDs: ["cam", "mic"]),
+    .publish(Publish(request: 1, tracks: [offer])), .unpublish(trackIDs: ["cam", "mic"]),
     .mute(trackID: "cam", muted: false), .subscribe(Subscribe(request: .max, tracks: [reference])),
     .subscribe(Subscribe(request: 0, tracks: [reference], paused: true)),
     .unsubscribe([reference]), .pause([reference]), .resume([]),
-    .data(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetimeSeconds: 1.5, id: "1", echo: true)),
-    .data(DataMessage(topic: "", payload: [], to: [], id: "")), .attributes([:]), .leave(reason: "bye"),
+    .data(
+      SendData(DataMessage(topic: "t", payload: [1, 2], to: ["ben"], lifetime: .seconds(1.5)), id: "1", echo: true)),
+    .data(SendData(DataMessage(topic: "", payload: [], to: []), id: "")), .attributes([:]), .leave(reason: "bye"),
     .leave(reason: nil), .ping(-1),
     .register(Register(identity: "8:acs:ana", name: "Ana", credential: "t")), .register(Register(identity: "ben")),
-    .ring(Ring(id: "r1", room: "call", to: ["ben", "eva"], hasVideo: true, timeoutSeconds: 30)),
-    .ring(Ring(id: "r1", room: "call", to: ["ben"], isRepeated: true)), .cancelRing(id: "r1"),
+    .ring(RingRequest(id: "r1", room: "call", to: ["ben", "eva"], hasVideo: true, timeoutSeconds: 30)),
+    .ring(RingRequest(id: "r1", room: "call", to: ["ben"], isRepeated: true)), .cancelRing(id: "r1"),
     .answerRing(id: "r1", .busy),
-    .prefer([LayerPreference(reference: reference, layer: 0, maxHeight: 180, priority: 3)]),
-    .prefer([LayerPreference(reference: reference)]), .remove(participant: "ben"), .close,
+    .prefer([TrackPreference(LayerPreference(layer: 0, maximumHeight: 180, priority: 3), of: reference)]),
+    .prefer([TrackPreference(LayerPreference(), of: reference)]), .remove(participant: "ben"), .close,
     .join(Join(room: "r", name: "", description: description, returningTo: "e1", resumptionKey: "k-1")),
     .resumeConversation(key: "k", heard: 12), .heard(0), .restartMedia(description),
     .bye, .answerKnock(participant: "eva", admitted: true),
     .answerKnock(participant: "eva", admitted: false, number: 7),
-    .muteOther(TrackReference(participant: "ben", track: "mic")), .renew(credential: "newer"),
+    .muteOther(Track.ID(participant: "ben", track: "mic")), .renew(credential: "newer"),
     .answerRing(id: "r1", .accepted), .answerRing(id: "r1", .declined),
-    .data(DataMessage(topic: "t", payload: [0xFF], isPersistent: true, id: "2")),
+    .data(SendData(DataMessage(topic: "t", payload: [0xFF], isPersistent: true), id: "2")),
     .publish(
       Publish(
         request: 2,
         tracks: [
-          Track(
+          TrackOffer(
             id: "mic", kind: .microphone,
             media: Media(
               mid: "1", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [Media.Encoding(ssrc: 7)])),
-          Track(
+          TrackOffer(
             id: "screen", kind: .screen,
             media: Media(
               mid: "2", codec: "VP9", payloadType: 98, rtxPayloadType: 99,
@@ -77,19 +79,21 @@ enum Examples {
     .dataReceipt(DataReceipt(id: "1", failure: Failure(.tooMany, "slow down"))),
     .attributes(participant: "ana", ["k": "v"]), .speakers(Speakers(levels: ["ana": -127, "ben": 0], dominant: "ben")),
     .failed(request: nil, Failure(Failure.Code(rawValue: "newer"), "?")),
-    .failed(request: 4, Failure(.forbidden, "")), .ended(.duplicate), .ended(EndReason(rawValue: "newer")), .pong(7),
+    .failed(request: 4, Failure(.forbidden, "")), .ended(.duplicate), .ended(.removed), .pong(7),
     .registered(identity: "ana"),
     .incomingRing(
-      IncomingRing(id: "r1", room: "call", from: "ana", fromName: "Ana", to: ["ben"], hasVideo: false)),
+      Ring(
+        id: "r1", room: "call", caller: "ana", callerName: "Ana", callees: ["ben"], hasVideo: false, isIncoming: true)),
     .ringEnded(id: "r1", .handledElsewhere), .ringProgress(RingProgress(id: "r1", identity: "ben", state: .ringing)),
-    .quality(["ana": PathReport(sending: 2, receiving: 2), "ben": PathReport(sending: 0, receiving: 1)]),
+    .quality(["ana": ConnectionQuality(), "ben": ConnectionQuality(sending: .none, receiving: .low)]),
     .joined(Joined(local: participant, description: description, epoch: "e1")),
     .attendants(["koine.recording"]), .history(HistoryPage(messages: [], hasMore: false)),
     .history(
       HistoryPage(
         messages: [
-          ReceivedData(from: "ana", topic: "t\"", payload: [1, 2, 255], id: "1", order: 7, ageMilliseconds: 12),
-          ReceivedData(from: "ben", topic: "", payload: [], id: "2", order: 9, isDirected: true),
+          ReceivedMessage(
+            sender: "ana", topic: "t\"", payload: [1, 2, 255], id: "1", order: 7, age: .milliseconds(12)),
+          ReceivedMessage(sender: "ben", topic: "", payload: [], id: "2", order: 9, isDirected: true),
         ], hasMore: true)),
     .waiting, .knock(participant), .knock(participant, number: 7), .knockEnded(participant: "eva", admitted: nil),
     .knockEnded(participant: "eva", admitted: false, number: 7),
@@ -98,7 +102,7 @@ enum Examples {
     .resumable(key: "k", graceSeconds: 30), .resumed(heard: 3), .heard(17), .mediaRestarted(description),
     .wanted(trackID: "cam", layers: [0, 2]), .attributes(participant: "ana", [:]), .speakers(Speakers(levels: [:])),
     .participantLeft(id: "ana", reason: .left), .participantLeft(id: "ana", reason: .removed),
-    .ended(.left), .ended(.dropped), .ended(.removed), .ended(.closed),
+    .ended(.left), .ended(.lost), .ended(.removed), .ended(.roomClosed),
     .ringProgress(RingProgress(id: "r1", identity: "ben", state: .accepted)),
     .ringProgress(RingProgress(id: "r1", identity: "ben", state: .declined)),
     .ringProgress(RingProgress(id: "r1", identity: "ben", state: .busy)),
@@ -106,10 +110,14 @@ enum Examples {
     .ringProgress(RingProgress(id: "r1", identity: "ben", state: .unreachable)), .ringEnded(id: "r1", .cancelled),
     .published(
       participant: "ana",
-      tracks: [Track(id: "s", kind: .screen), Track(id: "a", kind: .screenSound), Track(id: "m", kind: .microphone)]),
+      tracks: [track("s", .screen), track("a", .screenSound), track("m", .microphone)]),
     .joined(Joined(local: participant, description: description, epoch: "e1", attendants: ["koine.recording"])),
     .joined(longHistory),
   ]
+
+  private static func track(_ id: String, _ kind: Track.Kind, isMuted: Bool = false) -> Track {
+    Track(id: Track.ID(participant: "ana", track: id), kind: kind, isMuted: isMuted)
+  }
 
   private static var longHistory: Joined {
     var joined = Joined(local: participant, description: description, history: [data], epoch: "e2")
@@ -176,12 +184,13 @@ struct SignalingTests {
       try client(#"{"type":"mute","track":"\#(long)","muted":true}"#)
     }
     let tooMany = ClientMessage.publish(
-      Publish(request: 1, tracks: (0..<33).map { Track(id: "\($0)", kind: .camera) }))
+      Publish(request: 1, tracks: (0..<33).map { TrackOffer(id: "\($0)", kind: .camera) }))
     #expect(throws: SignalingError.tooLarge(field: "tracks", limit: 32)) {
       try tooMany.json().withUnsafeBytes { try ClientMessage(json: $0) }
     }
     func data(_ count: Int) throws -> ClientMessage {
-      try ClientMessage.data(DataMessage(topic: "t", payload: .init(repeating: 1, count: count), id: "1")).json()
+      try ClientMessage.data(SendData(DataMessage(topic: "t", payload: .init(repeating: 1, count: count)), id: "1"))
+        .json()
         .withUnsafeBytes { try ClientMessage(json: $0) }
     }
     _ = try data(64 * 1024)
@@ -203,7 +212,7 @@ struct SignalingTests {
       "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
     ]
     for (plain, coded) in vectors {
-      let message = ClientMessage.data(DataMessage(topic: "t", payload: Array(plain.utf8), id: "1"))
+      let message = ClientMessage.data(SendData(DataMessage(topic: "t", payload: Array(plain.utf8)), id: "1"))
       #expect(String(decoding: try message.json(), as: UTF8.self).contains(#""payload":"\#(coded)""#))
       #expect(try client(#"{"type":"data","topic":"t","id":"1","payload":"\#(coded)"}"#) == message)
     }

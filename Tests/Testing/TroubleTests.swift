@@ -10,8 +10,8 @@ import Testing
   @Test func joiningIsRefusedWithAReason() async throws {
     let room = try await room()
     room.refuse("Bea", .credential)
-    let refusal = await #expect(throws: SessionError.self) { _ = try await room.join("Bea") }
-    #expect(refusal?.code == .invalidCredential)
+    let refusal = await #expect(throws: Failure.self) { _ = try await room.join("Bea") }
+    #expect(refusal?.code == .unauthorized)
     room.refuse("Bea", nil)
     let bea = try await room.join("Bea")
     #expect(bea.isInRoom)
@@ -21,7 +21,7 @@ import Testing
     let room = try await room()
     room.limitParticipants(to: 1)
     let ana = try await room.join("Ana")
-    let refusal = await #expect(throws: SessionError.self) { _ = try await room.join("Bea") }
+    let refusal = await #expect(throws: Failure.self) { _ = try await room.join("Bea") }
     #expect(refusal?.code == .roomFull && ana.isInRoom)
   }
 

@@ -69,7 +69,7 @@ extension Call {
   }
 
   /// A muted picture is one that has been withdrawn, in this style.
-  private func update(_ stream: Koine.Stream, of owner: Participant, isThere: Bool) {
+  private func update(_ stream: Track, of owner: Participant, isThere: Bool) {
     guard let remote = remote(owner.id) else { return }
     if stream.kind == .microphone {
       remote.setMuted(!isThere || stream.isMuted)
@@ -102,8 +102,8 @@ extension CallEndReason {
     case .refused(let error):
       switch error.code {
       case .denied: self.init(code: 0, subcode: 5854)
-      case .invalidCredential: self.init(code: 401)
-      case .notPermitted, .roomFull: self.init(code: 403)
+      case .unauthorized: self.init(code: 401)
+      case .forbidden, .roomFull: self.init(code: 403)
       case .invalidRoom: self.init(code: 404)
       default: self.init(code: 500)
       }

@@ -31,7 +31,7 @@ extension Call {
     // In a call the camera is tried at once, perhaps again; before it, an earlier failure is all that is known.
     let isInCall = !isGated && session.state == .connected
     if !isInCall, let failure = stream.failure { return refuse(failure) }
-    do throws(SessionError) {
+    do throws(Failure) {
       let published = try session.publish(
         camera: stream.makeSource(in: session.world), as: stream.kind, options: publishOptions(of: stream))
       if !isInCall, let failure = stream.failure {
@@ -53,7 +53,7 @@ extension Call {
         // Called on another thread, this method may have stored the handler after the event that should call it.
         if published.isOver || state == .disconnected {
           videoStarted(track, over)
-        } else if session.localParticipant.streams.contains(where: { $0.id.track == track }) {
+        } else if session.localParticipant.tracks.contains(where: { $0.id.track == track }) {
           videoStarted(track, nil)
         }
       }
@@ -63,7 +63,7 @@ extension Call {
   }
 
   /// On the delivery queue: an own video has started, or could not, or was refused by the room.
-  func videoStarted(_ stream: Koine.Stream, _ error: SessionError?) {
+  func videoStarted(_ stream: Track, _ error: Failure?) {
     videoStarted(stream.id.track, error.map { cameraError($0.message) })
   }
 
@@ -249,11 +249,11 @@ extension Call {
 
   /// Lets the room send what hold and loudspeaker leave to be seen and heard, and nothing else.
   private func receive() {
-    for participant in session.participants { for stream in participant.streams { receive(stream, again: true) } }
+    for participant in session.participants { for stream in participant.tracks { receive(stream, again: true) } }
   }
 
   /// - Parameter again: it may be paused now; a new stream never is.
-  func receive(_ stream: Koine.Stream, again: Bool = false) {
+  func receive(_ stream: Track, again: Bool = false) {
     let (isHeld, isDeaf) = current.withLock { ($0.isHeld, $0.isDeaf) }
     if isHeld || (isDeaf && stream.kind.isAudio) {
       session.pause(stream.id)

@@ -32,7 +32,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     /// Has not been connected yet.
     var isFresh = true
     /// Whom each of them rings.
-    var invitations: [Invitation.ID: [Participant.ID]] = [:]
+    var invitations: [Ring.ID: [Participant.ID]] = [:]
     /// Between two: it is over when the other one goes.
     var isOneToOne = false
     var nextStream: Int32 = 1
@@ -56,7 +56,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   let current = Lock(State())
   let gate: SubscriptionGate
 
-  init(room: String, direction: CallDirection, agent: CallAgent, token: String, from invitation: Invitation?) {
+  init(room: String, direction: CallDirection, agent: CallAgent, token: String, from invitation: Ring?) {
     self.direction = direction
     self.agent = agent
     endpoint = agent.endpoint
@@ -160,11 +160,11 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   }
 
   /// On the delivery queue.
-  func answered(_ id: Invitation.ID, by callee: String, _ answer: Invitation.Answer) {
+  func answered(_ id: Ring.ID, by callee: String, _ answer: Ring.State) {
     gate.pass { [weak self] in self?.take(answer, of: callee, to: id) }
   }
 
-  private func take(_ answer: Invitation.Answer, of callee: String, to id: Invitation.ID) {
+  private func take(_ answer: Ring.State, of callee: String, to id: Ring.ID) {
     guard current.withLock({ $0.invitations[id] != nil }), let remote = remote(callee) else { return }
     let reason: CallEndReason
     switch answer {

@@ -21,7 +21,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   private struct State {
     weak var delegate: (any CallAgentDelegate)?
     var calls: [Call] = []
-    var ringing: [Invitation.ID: IncomingCall] = [:]
+    var ringing: [Ring.ID: IncomingCall] = [:]
     /// Identities of callers of other styles, by the raw id that the app knows.
     var callers: [String: String] = [:]
     var endpoint: Endpoint
@@ -197,7 +197,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   }
 
   func accept(
-    _ invitation: Invitation, options: AcceptCallOptions, isAwaited: Bool,
+    _ invitation: Ring, options: AcceptCallOptions, isAwaited: Bool,
     _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
     guard isRinging(invitation.id) else {
@@ -214,7 +214,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
 
   private func begin(
     room: String, direction: CallDirection, ringing callees: [any CommunicationIdentifier], options: CallOptions?,
-    from invitation: Invitation? = nil, isAwaited: Bool,
+    from invitation: Ring? = nil, isAwaited: Bool,
     _ completionHandler: @escaping (Call?, (any Error)?) -> Void
   ) {
     guard !isDisposed else {
@@ -235,7 +235,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// Whatever can fail has not: only now somebody who rings is answered.
   private func begin(
     room: String, _ direction: CallDirection, _ callees: [any CommunicationIdentifier], _ options: CallOptions?,
-    from invitation: Invitation?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
+    from invitation: Ring?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
   ) {
     if let invitation {
       guard state.withLock({ $0.ringing.removeValue(forKey: invitation.id) }) != nil else {
@@ -329,5 +329,5 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     }
   }
 
-  func isRinging(_ id: Invitation.ID) -> Bool { state.withLock { $0.ringing[id] != nil } }
+  func isRinging(_ id: Ring.ID) -> Bool { state.withLock { $0.ringing[id] != nil } }
 }

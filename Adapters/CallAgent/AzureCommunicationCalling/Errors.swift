@@ -95,10 +95,10 @@ public struct CallingCommunicationErrors: OptionSet, Sendable {
 
 extension NSError {
   /// What the common layer says, in the vendor's domain.
-  convenience init(_ error: SessionError) {
+  convenience init(_ error: Failure) {
     let code =
       switch error.code {
-      case .invalidCredential: CallingCommunicationErrors.invalidTokenProvider.rawValue
+      case .unauthorized: CallingCommunicationErrors.invalidTokenProvider.rawValue
       case .device: CallingCommunicationErrors.noVideoPermission.rawValue
       default: 0
       }

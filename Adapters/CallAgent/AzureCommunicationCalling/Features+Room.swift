@@ -285,7 +285,7 @@ extension Call {
       try ask(ids, RoomWord.mute)
       // And the room does it, whatever their programs do.
       for participant in session.participants where ids.contains(participant.id) {
-        for stream in participant.streams where stream.kind == .microphone { session.mute(stream.id) }
+        for stream in participant.tracks where stream.kind == .microphone { session.mute(stream.id) }
       }
       answer(completionHandler)
     } catch {

@@ -21,12 +21,12 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   public let callerInfo: CallerInfo
   public let isVideoEnabled: Bool
   public let events = IncomingCallEvents()
-  private let invitation: Invitation
+  private let invitation: Ring
   private let endpoint: Endpoint
   private weak let agent: CallAgent?
   private let state = Lock(State())
 
-  init(_ invitation: Invitation, agent: CallAgent) {
+  init(_ invitation: Ring, agent: CallAgent) {
     self.invitation = invitation
     self.agent = agent
     endpoint = agent.endpoint
@@ -79,7 +79,7 @@ public final class IncomingCall: NSObject, @unchecked Sendable {  // everything 
   }
 
   /// On the delivery queue.
-  func ended(_ answer: Invitation.Answer) {
+  func ended(_ answer: Ring.State) {
     let reason: CallEndReason =
       switch answer {
       case .unanswered: .unanswered

@@ -30,7 +30,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
   private let listener = Listener<any RawIncomingVideoStreamDelegate>()
   private let sink = Lock<NewestPicture?>(nil)
 
-  init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
+  init(_ stream: Track, id: Int32, session: Session, owner: RemoteParticipant) {
     super.init(stream, id: id, type: .rawIncoming, session: session, owner: owner)
   }
 

@@ -123,7 +123,7 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
     streamChanged(VideoStreamStateChangedEventArgs(stream, ""))
   }
 
-  func remove(_ source: Koine.Stream.ID) {
+  func remove(_ source: Track.ID) {
     let stream = current.withLock { current -> IncomingVideoStream? in
       guard let index = current.streams.firstIndex(where: { $0.source == source }) else { return nil }
       return current.streams.remove(at: index)

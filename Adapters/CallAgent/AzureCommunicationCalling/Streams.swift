@@ -47,7 +47,7 @@ open class OutgoingVideoStream: CallVideoStream, @unchecked Sendable {  // const
 
   public var isSending: Bool { state == .started }
   /// How the room names its kind.
-  var kind: Koine.Stream.Kind { sourceType == .screenSharing ? .screen : .camera }
+  var kind: Track.Kind { sourceType == .screenSharing ? .screen : .camera }
 
   func makeSource(in world: World) -> any VideoSource { preconditionFailure("a stream without pictures is never made") }
   /// Why there are no pictures, if so.
@@ -121,12 +121,12 @@ public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable { 
 open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
   /// The sender, by raw id.
   public let participantSourceId: String
-  let source: Koine.Stream.ID
+  let source: Track.ID
   weak let session: Session?
   private weak let owner: RemoteParticipant?
   let delivery: Delivery
 
-  init(_ stream: Koine.Stream, id: Int32, type: VideoStreamType, session: Session, owner: RemoteParticipant) {
+  init(_ stream: Track, id: Int32, type: VideoStreamType, session: Session, owner: RemoteParticipant) {
     source = stream.id
     participantSourceId = stream.id.participant
     (self.session, self.owner) = (session, owner)
@@ -167,7 +167,7 @@ public final class RemoteVideoStream: IncomingVideoStream, @unchecked Sendable {
   let rendering = RenderingPlace()
   private let held = Lock(WeakDelegate())
 
-  init(_ stream: Koine.Stream, id: Int32, session: Session, owner: RemoteParticipant) {
+  init(_ stream: Track, id: Int32, session: Session, owner: RemoteParticipant) {
     super.init(stream, id: id, type: .remoteIncoming, session: session, owner: owner)
   }
 

@@ -16,7 +16,7 @@ extension Meeting {
   }
 
   /// Holds neither, so that letting go of the meeting still leaves it.
-  private static func follow(_ session: Session, _ meeting: Meeting, _ counts: [Koine.Stream.ID: Count], _ lane: Lane) {
+  private static func follow(_ session: Session, _ meeting: Meeting, _ counts: [Track.ID: Count], _ lane: Lane) {
     weak let (heldSession, heldMeeting) = (session, meeting)
     lane.post(at: lane.scheduler.now + interval) {
       guard let session = heldSession, !session.state.isEnded else { return }
@@ -31,9 +31,9 @@ extension Meeting {
   /// On the delivery queue.
   /// - Returns: the counts so far.
   private func take(
-    _ figures: SessionStatistics, since counts: [Koine.Stream.ID: Count]
-  ) -> [Koine.Stream.ID: Count] {
-    var next: [Koine.Stream.ID: Count] = [:]
+    _ figures: SessionStatistics, since counts: [Track.ID: Count]
+  ) -> [Track.ID: Count] {
+    var next: [Track.ID: Count] = [:]
     var known: [String: [MediaType: [String: Any]]] = [:]
     let own = localParticipant.id
     for stream in figures.streams where stream.stream.kind != .screenSound {

@@ -7,12 +7,12 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
   public let kind: MediaType
   /// An `RTCVideoTrack` or an `RTCAudioTrack`.
   public let track: RTCMediaStreamTrack
-  private let source: Koine.Stream.ID
+  private let source: Track.ID
   private weak let session: Session?
 
   /// - Parameter hear: called when the track is sound that is to be heard, or no longer.
   init(
-    _ stream: Koine.Stream, number: Int, session: Session, hear: @escaping @Sendable (Bool) -> Void
+    _ stream: Track, number: Int, session: Session, hear: @escaping @Sendable (Bool) -> Void
   ) {
     id = number == 0 ? stream.id.track : "\(stream.id.track).\(number)"
     kind = MediaType(stream.kind)

@@ -224,7 +224,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
   }
 
-  private func qualityChanged(to quality: SignalQuality) {
+  private func qualityChanged(to quality: ConnectionQuality.Level) {
     let isLimited = quality != .high
     let isNew = state.withLock { state in
       defer { state.isLimited = isLimited }
@@ -277,7 +277,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .refused(let error) where error.code == .denied: entryDecided(false)
     case .refused(let error): tell { $0.onError(error: VideoSDKError(error)) }
     case .duplicate: tell { $0.onError(error: .DUPLICATE_PARTICIPANT) }
-    case .expired: tell { $0.onError(error: VideoSDKError(SessionError(.invalidCredential, "the token has expired"))) }
+    case .expired: tell { $0.onError(error: VideoSDKError(Failure(.unauthorized, "the token has expired"))) }
     case .lost: tell { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .roomClosed: break
     }

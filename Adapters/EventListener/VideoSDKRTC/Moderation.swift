@@ -22,7 +22,7 @@ extension Meeting {
   func ask(_ participant: Participant, _ topic: String, needsRight: Bool = true, _ payload: String = "") {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     guard !needsRight || mayModerate else { return report(.INVALID_PERMISSIONS) }
-    do throws(SessionError) {
+    do throws(Failure) {
       try session.send(DataMessage(topic: topic, payload: Array(payload.utf8), to: [participant.id]))
     } catch {
       report(VideoSDKError(error))
@@ -30,10 +30,10 @@ extension Meeting {
   }
 
   /// The room does it, whatever their program does; and they hear of it in the style's own word.
-  func mute(_ participant: Participant, _ kind: Koine.Stream.Kind, _ topic: String) {
+  func mute(_ participant: Participant, _ kind: Track.Kind, _ topic: String) {
     ask(participant, topic)
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }), mayModerate else { return }
-    for stream in session.participants.first(where: { $0.id == participant.id })?.streams ?? []
+    for stream in session.participants.first(where: { $0.id == participant.id })?.tracks ?? []
     where stream.kind == kind && !stream.isMuted {
       session.mute(stream.id)
     }
@@ -129,11 +129,11 @@ extension Participant {
     for stream in videoSources { session.setPreference(Self.preference(for: quality), for: stream) }
   }
 
-  static func preference(for quality: VideoQuality) -> ReceivePreference {
+  static func preference(for quality: VideoQuality) -> LayerPreference {
     switch quality {
-    case .high: ReceivePreference()
-    case .medium: ReceivePreference(maximumHeight: 270)
-    case .low: ReceivePreference(maximumHeight: 180)
+    case .high: LayerPreference()
+    case .medium: LayerPreference(maximumHeight: 270)
+    case .low: LayerPreference(maximumHeight: 180)
     }
   }
 }

@@ -43,7 +43,7 @@ extension Meeting {
   private func receive(_ isReceiving: Bool) {
     guard let session else { return }
     for owner in session.participants {
-      for stream in owner.streams {
+      for stream in owner.tracks {
         if isReceiving { session.subscribe(to: stream.id) } else { session.unsubscribe(from: stream.id) }
         participant(owner)?.update(stream, isThere: isReceiving, in: session)
       }
@@ -82,7 +82,7 @@ extension Meeting {
   func pin(_ participant: Participant, _ type: PinType, _ isOn: Bool) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     let text = "\(isOn ? "1" : "0") \(type.rawValue) \(participant.id)"
-    do throws(SessionError) {
+    do throws(Failure) {
       try session.send(DataMessage(topic: RoomWord.pin, payload: Array(text.utf8), lifetime: .seconds(3_600)))
     } catch {
       return report(VideoSDKError(error))

@@ -46,7 +46,7 @@ final class Output: Sendable {
   }
 
   private struct Shown {
-    let stream: Koine.Stream
+    let stream: Track
     let tile: Int
   }
 
@@ -87,7 +87,7 @@ final class Output: Sendable {
       microphone.addSink(inlet)
     }
     for participant in [session.localParticipant] + session.participants {
-      for stream in participant.streams { changed(stream, isThere: true) }
+      for stream in participant.tracks { changed(stream, isThere: true) }
     }
   }
 
@@ -95,7 +95,7 @@ final class Output: Sendable {
   func onReadable(_ handler: @escaping @Sendable () -> Void) { places.first?.onReadable(handler) }
 
   /// A stream of the room has come, gone, or been muted.
-  func changed(_ stream: Koine.Stream, isThere: Bool) {
+  func changed(_ stream: Track, isThere: Bool) {
     let isOwn = stream.id.participant == session.localParticipant.id
     if stream.kind.isAudio {
       guard !isOwn else { return }
@@ -105,7 +105,7 @@ final class Output: Sendable {
     }
   }
 
-  private func changedSound(_ stream: Koine.Stream, _ isThere: Bool) {
+  private func changedSound(_ stream: Track, _ isThere: Bool) {
     let name = "sound \(stream.id)"
     if isThere {
       guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
@@ -117,7 +117,7 @@ final class Output: Sendable {
     }
   }
 
-  private func changedPicture(_ stream: Koine.Stream, _ isThere: Bool) {
+  private func changedPicture(_ stream: Track, _ isThere: Bool) {
     shown.withLock { shown in
       if isThere {
         let taken = Set(shown.map(\.tile))

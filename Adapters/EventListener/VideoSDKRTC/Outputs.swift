@@ -169,7 +169,7 @@ extension Meeting {
     if isHere { places.forEach(BroadcastOutputs.reserve) }
     let wish = RecordingWish(
       people: min(max(people, 1), 25), places: isHere || kind == .livestream ? places : [])  // a server has its own
-    do throws(SessionError) {
+    do throws(Failure) {
       try session.send(DataMessage(topic: kind.rawValue, payload: wish.payload, to: [kind.rawValue]))
     } catch {
       report(kind.startFailure)
@@ -200,7 +200,7 @@ extension Meeting {
       return
     }
     let stop = DataMessage(topic: RoomWord.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
-    do throws(SessionError) { try session.send(stop) } catch { self.report(kind.stopFailure) }
+    do throws(Failure) { try session.send(stop) } catch { self.report(kind.stopFailure) }
   }
 
   /// One's own.

@@ -6,7 +6,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   private struct State {
     var streams: [String: MediaStream] = [:]
     /// Which stream of the room stands behind which enabled stream.
-    var enabled: [Koine.Stream.ID: MediaStream] = [:]
+    var enabled: [Track.ID: MediaStream] = [:]
     var listeners = Listeners<any ParticipantEventListener>()
     var enabledSoFar = 0
     var quality = VideoQuality.high
@@ -65,7 +65,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   // MARK: For the meeting
 
   func note(_ quality: VideoQuality) { state.withLock { $0.quality = quality } }
-  var videoSources: [Koine.Stream.ID] {
+  var videoSources: [Track.ID] {
     state.withLock { state in state.enabled.filter { $0.value.kind == .state(value: .video) }.map(\.key) }
   }
 
@@ -89,11 +89,11 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   // MARK: On the delivery queue
 
   /// What the room says of one stream: enabled streams are those that are there and not muted.
-  func update(_ stream: Koine.Stream, isThere: Bool, in session: Session) {
+  func update(_ stream: Track, isThere: Bool, in session: Session) {
     if isThere && !stream.isMuted { enable(stream, in: session) } else { disable(stream.id) }
   }
 
-  private func enable(_ stream: Koine.Stream, in session: Session) {
+  private func enable(_ stream: Track, in session: Session) {
     let new = state.withLock { state -> MediaStream? in
       guard state.enabled[stream.id] == nil else { return nil }
       let new = MediaStream(stream, number: state.enabledSoFar, session: session) {
@@ -114,7 +114,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     tellStatus(of: new, true)
   }
 
-  private func disable(_ id: Koine.Stream.ID) {
+  private func disable(_ id: Track.ID) {
     let old = state.withLock { state -> MediaStream? in
       guard let old = state.enabled.removeValue(forKey: id) else { return nil }
       state.streams[old.id] = nil

@@ -42,10 +42,9 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
     try send(topic, message, options, JSONSerialization.data(withJSONObject: payload, options: .sortedKeys))
   }
 
-  private func send(_ topic: String, _ message: String, _ options: [String: Any], _ payload: Data?) throws(SessionError)
-  {
+  private func send(_ topic: String, _ message: String, _ options: [String: Any], _ payload: Data?) throws(Failure) {
     guard let session = state.withLock({ $0.session }) else {
-      throw SessionError(.notConnected, "messages can be sent once the meeting is joined")
+      throw Failure(.notConnected, "messages can be sent once the meeting is joined")
     }
     let isPersistent = options["persist"] as? Bool ?? false
     let recipients = options["sendOnly"] as? [String]

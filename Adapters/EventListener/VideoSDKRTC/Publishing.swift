@@ -127,7 +127,7 @@ extension Meeting {
   // MARK: On the delivery queue
 
   /// The room has refused a stream, or its device did not start: what turns it on next time begins anew.
-  func publishingFailed(_ stream: Koine.Stream, _ error: SessionError) {
+  func publishingFailed(_ stream: Track, _ error: Failure) {
     state.withLock { state in
       if state.microphone?.isOver == true { (state.microphone, state.sharedMicrophone) = (nil, nil) }
       if state.camera?.isOver == true { (state.camera, state.sharedCamera) = (nil, nil) }

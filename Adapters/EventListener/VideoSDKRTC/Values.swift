@@ -15,7 +15,7 @@ public enum MediaType: Hashable, Sendable {
   case share
   case state(value: MediaKind)
 
-  init(_ kind: Koine.Stream.Kind) {
+  init(_ kind: Track.Kind) {
     switch kind {
     case .microphone: self = .state(value: .audio)
     case .camera: self = .state(value: .video)
@@ -54,13 +54,13 @@ public enum VideoSDKError: Int, Sendable {
   case ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED = 3015
   case ERROR_GET_DISPLAY_MEDIA_PERMISSION_DENIED = 3016
 
-  init(_ error: SessionError) {
+  init(_ error: Failure) {
     self =
       switch error.code {
       case .invalidRoom: .INVALID_MEETING_ID
       case .invalidParticipantID: .INVALID_PARTICIPANT_ID
-      case .invalidCredential: .INVALID_TOKEN
-      case .notPermitted: .INVALID_PERMISSIONS
+      case .unauthorized: .INVALID_TOKEN
+      case .forbidden: .INVALID_PERMISSIONS
       case .roomFull: .MAX_PARTCIPANT_REACHED
       default: .UNKNOWN_ERROR
       }
@@ -108,7 +108,7 @@ extension VideoSDKError {
   }
 
   /// Of a stream that could not be published.
-  init(_ error: SessionError, of kind: Koine.Stream.Kind) {
+  init(_ error: Failure, of kind: Track.Kind) {
     self =
       switch (error.code, kind) {
       case (.device, .microphone): .ERROR_GET_AUDIO_MEDIA

@@ -52,7 +52,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
   }
 
   /// The room has taken the stream, on the delivery queue.
-  func published(_ id: Koine.Stream.ID) {
+  func published(_ id: Track.ID) {
     let isFirst = sharing.withLock { sharing in
       guard sharing?.stream?.id.track == id.track, sharing?.hasBegun == false else { return false }
       sharing?.hasBegun = true
@@ -62,7 +62,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
   }
 
   /// A stream was refused by the room, or its source did not start.
-  func failed(_ error: SessionError) {
+  func failed(_ error: Failure) {
     guard sharing.withLock({ $0?.stream?.isOver == true }) else { return }
     fail("\(error)")
   }

@@ -34,11 +34,11 @@ extension DefaultAudioVideoFacade {
     }
   }
 
-  private func publishingFailed(_ stream: Koine.Stream, _ error: SessionError) {
+  private func publishingFailed(_ stream: Track, _ error: Failure) {
     switch stream.kind {
     case .camera:
       localVideo.failed(error)
-      if error.code == .notPermitted {
+      if error.code == .forbidden {
         audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: false) }
       }
     case .screen: contentShare.failed(error)
@@ -81,7 +81,7 @@ extension DefaultAudioVideoFacade {
     for message in unsent { transmit(message, in: session) }
   }
 
-  private func connectionChanged(to quality: SignalQuality) {
+  private func connectionChanged(to quality: ConnectionQuality.Level) {
     let isPoor = quality != .high
     let hasChanged = state.withLock { state in
       defer { state.isPoor = isPoor }
@@ -92,7 +92,7 @@ extension DefaultAudioVideoFacade {
   }
 
   /// A muted camera is none here; a share is an attendee of its own.
-  private func update(_ stream: Koine.Stream, of owner: Participant, isThere: Bool) {
+  private func update(_ stream: Track, of owner: Participant, isThere: Bool) {
     let sends = isThere && !stream.isMuted
     switch stream.kind {
     case .microphone: roster.setMuted(!sends, owner.id)
@@ -106,7 +106,7 @@ extension DefaultAudioVideoFacade {
     }
   }
 
-  private func updateVideo(_ stream: Koine.Stream, of attendeeId: String, isLocal: Bool, sends: Bool) {
+  private func updateVideo(_ stream: Track, of attendeeId: String, isLocal: Bool, sends: Bool) {
     if sends { videos.added(stream, of: attendeeId, isLocal: isLocal) } else { videos.removed(stream.id) }
     let isFirst = state.withLock { state in
       defer { state.reportsSources = true }

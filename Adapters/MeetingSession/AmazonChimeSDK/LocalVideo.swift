@@ -60,7 +60,7 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   }
 
   /// The room has refused it, or its source did not start.
-  func failed(_ error: SessionError) {
+  func failed(_ error: Failure) {
     logger.error(msg: "local video is not sent: \(error)")
     let isOver = state.withLock { state in
       guard state.sending?.stream.isOver != false else { return false }  // another has taken its place

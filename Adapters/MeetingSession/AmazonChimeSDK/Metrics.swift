@@ -86,7 +86,7 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     private var packets = 0.0
     private var lost = 0.0
 
-    init(_ streams: [StreamStatistics], _ old: [Koine.Stream.ID: StreamStatistics]) {
+    init(_ streams: [StreamStatistics], _ old: [Track.ID: StreamStatistics]) {
       for entry in streams {
         guard let now = entry.incoming else { continue }
         let before = old[entry.stream.id]?.incoming

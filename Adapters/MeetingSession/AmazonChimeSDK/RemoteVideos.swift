@@ -9,7 +9,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
   private static let pauseBeforeEmptyTile = Duration.seconds(3)
 
   private struct Video {
-    let stream: Koine.Stream.ID
+    let stream: Track.ID
     let attendeeId: String
     let isLocal: Bool
     let isContent: Bool
@@ -80,7 +80,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
   // MARK: What there is, on the delivery queue
 
   /// A stream of pictures is there and sends.
-  func added(_ stream: Koine.Stream, of attendeeId: String, isLocal: Bool) {
+  func added(_ stream: Track, of attendeeId: String, isLocal: Bool) {
     let isContent = DefaultModality(id: attendeeId).isOfType(type: .content)
     // of one's own share one gets no tile
     guard !isContent || DefaultModality(id: attendeeId).base != selfId else { return }
@@ -113,7 +113,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     tiles.setPaused(tile.pause == .poorPath, tileId: tile.id, attendeeId: video.attendeeId)
   }
 
-  func removed(_ stream: Koine.Stream.ID) {
+  func removed(_ stream: Track.ID) {
     let video = state.withLock { state -> Video? in
       guard let index = state.videos.firstIndex(where: { $0.stream == stream }) else { return nil }
       let video = state.videos.remove(at: index)
@@ -225,7 +225,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     let streams = state.withLock { $0.videos.filter { $0.attendeeId == attendeeId && $0.feed != nil }.map(\.stream) }
     for stream in streams {
       session?.setPreference(
-        ReceivePreference(
+        LayerPreference(
           // the rows of a wide picture that fits into the target
           maximumHeight: min(configuration.targetResolution.height, configuration.targetResolution.width * 9 / 16),
           priority: configuration.priority.rawValue),

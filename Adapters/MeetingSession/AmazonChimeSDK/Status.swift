@@ -56,7 +56,7 @@ public enum MeetingSessionStatusCode: UInt32, CustomStringConvertible, Sendable 
       case .duplicate: .audioJoinedFromAnotherDevice
       case .refused(let error):
         switch error.code {
-        case .invalidCredential, .notPermitted: .audioAuthenticationRejected
+        case .unauthorized, .forbidden: .audioAuthenticationRejected
         case .roomFull: .audioCallAtCapacity
         case .unreachable: .audioServiceUnavailable
         case .ended: .audioCallEnded

@@ -51,10 +51,10 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
 
 /// A remote participant's sound, while it is subscribed to.
 final class RemoteAudioDevice: AudioDevice, @unchecked Sendable {  // constant
-  private let stream: Koine.Stream.ID
+  private let stream: Track.ID
   private weak let session: Session?
 
-  init(_ stream: Koine.Stream.ID, _ session: Session, gain: Float) {
+  init(_ stream: Track.ID, _ session: Session, gain: Float) {
     self.stream = stream
     self.session = session
     super.init(

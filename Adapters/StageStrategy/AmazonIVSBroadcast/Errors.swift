@@ -90,10 +90,10 @@ enum StageFault: Int {
   }
 
   /// What the room said, in the vendor's numbers.
-  init(_ error: SessionError) {
+  init(_ error: Failure) {
     self =
       switch error.code {
-      case .invalidCredential, .notPermitted, .invalidParticipantID: .invalidToken
+      case .unauthorized, .forbidden, .invalidParticipantID: .invalidToken
       case .invalidRoom: .joinRefused
       case .roomFull: .stageAtCapacity
       case .unreachable, .notConnected, .ended: .networkError

@@ -58,7 +58,7 @@ public class IVSLocalStageStream: IVSStageStream, @unchecked Sendable {  // `own
   /// What the stream's publication depends on besides the device, as it is now.
   var plan: PublishPlan { PublishPlan(of: device, configuration) }
 
-  override var place: (session: Session, id: Koine.Stream.ID)? {
+  override var place: (session: Session, id: Track.ID)? {
     guard let publication = own.withLock({ $0.publications.first { $0.run != nil } }), let run = publication.run else {
       return nil
     }

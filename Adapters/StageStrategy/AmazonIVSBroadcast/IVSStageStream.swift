@@ -42,7 +42,7 @@ public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a l
   }
 
   /// Where the stream is to be found while it is published or subscribed to.
-  var place: (session: Session, id: Koine.Stream.ID)? { nil }
+  var place: (session: Session, id: Track.ID)? { nil }
 
   var isAudio: Bool { device is any IVSAudioDevice }
 }
@@ -61,11 +61,11 @@ extension IVSStageStreamDelegate {
 
 /// Somebody else's stream, for as long as it is subscribed to.
 public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `session` is a lock
-  let id: Koine.Stream.ID
+  let id: Track.ID
   private struct Weak { weak var session: Session? }
   private let session: Lock<Weak>
 
-  init(_ stream: Koine.Stream, in session: Session, gain: Float) {
+  init(_ stream: Track, in session: Session, gain: Float) {
     id = stream.id
     self.session = Lock(Weak(session: session))
     let device: any IVSDevice
@@ -77,7 +77,7 @@ public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `se
     super.init(device: device, isMuted: stream.isMuted)
   }
 
-  override var place: (session: Session, id: Koine.Stream.ID)? {
+  override var place: (session: Session, id: Track.ID)? {
     session.withLock { $0.session }.map { ($0, id) }
   }
 

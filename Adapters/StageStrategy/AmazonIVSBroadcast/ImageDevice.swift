@@ -115,10 +115,10 @@ private final class PreviewFeed: VideoSink, @unchecked Sendable {  // `target` i
 
 /// A remote participant's pictures, while they are subscribed to.
 final class RemoteImageDevice: ImageDevice, @unchecked Sendable {  // `session` is weak and constant otherwise
-  private let stream: Koine.Stream.ID
+  private let stream: Track.ID
   private weak let session: Session?
 
-  init(_ stream: Koine.Stream.ID, _ session: Session) {
+  init(_ stream: Track.ID, _ session: Session) {
     self.stream = stream
     self.session = session
     super.init(

@@ -5,7 +5,7 @@ import Koine
 enum RTCStats {
   /// - Parameter isOwn: own streams go by their track: the room may have given the participant another id meanwhile.
   static func dictionary(
-    of id: Koine.Stream.ID, isOwn: Bool, in figures: SessionStatistics
+    of id: Track.ID, isOwn: Bool, in figures: SessionStatistics
   ) -> [String: [String: String]] {
     let path = path(of: figures)
     let found = figures.streams.first { stream in

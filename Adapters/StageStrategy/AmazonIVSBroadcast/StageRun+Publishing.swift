@@ -97,7 +97,7 @@ extension StageRun {
     publication.entries.append(entry)
   }
 
-  private func start(_ stream: IVSLocalStageStream, _ plan: PublishPlan) throws(SessionError) -> LocalStream? {
+  private func start(_ stream: IVSLocalStageStream, _ plan: PublishPlan) throws(Failure) -> LocalStream? {
     switch plan {
     case .pictures(let options):
       guard let device = stream.device as? any PublishableImages else { return nil }
@@ -122,7 +122,7 @@ extension StageRun {
   }
 
   /// The room has taken an own stream; once it has all of them, that is told.
-  func published(_ stream: Koine.Stream) {
+  func published(_ stream: Track) {
     guard let entry = publication.entries.first(where: { $0.local.id.track == stream.id.track }) else { return }
     entry.isThere = true
     tellAdded()
@@ -147,7 +147,7 @@ extension StageRun {
     tell { [local] in $1.stage($0, participant: local, didChange: state) }
   }
 
-  func muted(_ stream: Koine.Stream) {
+  func muted(_ stream: Track) {
     guard let entry = publication.entries.first(where: { $0.local.id.track == stream.id.track }),
       entry.toldMuted != stream.isMuted
     else { return }
@@ -173,7 +173,7 @@ extension StageRun {
   }
 
   /// The room has not taken an own stream, or its device did not start: it is withdrawn, and the rest goes on.
-  func refused(_ stream: Koine.Stream, _ error: SessionError) {
+  func refused(_ stream: Track, _ error: Failure) {
     guard let index = publication.entries.firstIndex(where: { $0.local.id.track == stream.id.track }) else {
       return failed(error)
     }
@@ -189,9 +189,9 @@ extension StageRun {
   }
 
   /// Something else that the app asked for could not be done.
-  func failed(_ error: SessionError) { tell(nsError(error)) }
+  func failed(_ error: Failure) { tell(nsError(error)) }
 
-  private func nsError(_ error: SessionError) -> NSError { .ivs(StageFault(error), error.message, fatal: false) }
+  private func nsError(_ error: Failure) -> NSError { .ivs(StageFault(error), error.message, fatal: false) }
 
   private func tell(_ error: NSError) {
     if !isOver, let stage { stage.errorDelegate?.source(stage, didEmitError: error) }

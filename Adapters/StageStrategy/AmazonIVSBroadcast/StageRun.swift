@@ -147,7 +147,7 @@ final class StageRun: @unchecked Sendable {
 
   // MARK: The others
 
-  private func appeared(_ stream: Koine.Stream, of remote: RemoteParticipant) {
+  private func appeared(_ stream: Track, of remote: RemoteParticipant) {
     remote.present.append(stream)
     if remote.isAnnounced {
       subscribe(remote)
@@ -207,7 +207,7 @@ final class StageRun: @unchecked Sendable {
     if remote.present.isEmpty { withdraw(remote) }
   }
 
-  private func add(_ streams: [Koine.Stream], of remote: RemoteParticipant) {
+  private func add(_ streams: [Track], of remote: RemoteParticipant) {
     guard !isOver, !streams.isEmpty else { return }
     let new = streams.map { IVSRemoteStageStream($0, in: session, gain: remote.gain) }
     remote.told += new
@@ -235,7 +235,7 @@ final class StageRun: @unchecked Sendable {
     tell { $1.stage($0, participantDidLeave: remote.info) }
   }
 
-  private func muted(_ stream: Koine.Stream, of remote: RemoteParticipant) {
+  private func muted(_ stream: Track, of remote: RemoteParticipant) {
     if let index = remote.present.firstIndex(where: { $0.id == stream.id }) { remote.present[index] = stream }
     guard let told = remote.told.first(where: { $0.id == stream.id }), told.isMuted != stream.isMuted else { return }
     told.note(muted: stream.isMuted)
@@ -266,12 +266,12 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   let id: Koine.Participant.ID
   let info: IVSParticipantInfo
   /// What is published now, in the order of publishing.
-  var present: [Koine.Stream] = []
+  var present: [Track] = []
   /// `participantDidJoin` was told, `participantDidLeave` not.
   var isAnnounced = false
   var wanted = IVSStageSubscribeType.none
   /// Subscribed to in the room.
-  var asked: Set<Koine.Stream.ID> = []
+  var asked: Set<Track.ID> = []
   var subscription = IVSParticipantSubscribeState.notSubscribed
   /// `didAdd` was told, `didRemove` not.
   var told: [IVSRemoteStageStream] = []
@@ -288,7 +288,7 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
       capabilities: capabilities)
   }
 
-  var wantedStreams: [Koine.Stream] {
+  var wantedStreams: [Track] {
     present.filter { stream in
       switch wanted {
       case .none: false

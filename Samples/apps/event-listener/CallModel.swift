@@ -19,7 +19,7 @@ final class CallModel: ObservableObject {
 
   // MARK: Joining and leaving
 
-  func join(with invitation: Invitation, name: String, microphoneOn: Bool, cameraOn: Bool) {
+  func join(with invitation: Ring, name: String, microphoneOn: Bool, cameraOn: Bool) {
     guard meeting == nil else { return }
     VideoSDK.config(token: invitation.token)
     let meeting = VideoSDK.initMeeting(

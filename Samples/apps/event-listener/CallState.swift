@@ -59,6 +59,6 @@ struct ChatMessage: Equatable {
 }
 
 /// The answer of the app's own server to “let me into this meeting”.
-struct Invitation {
+struct Ring {
   let token, meetingID, participantID: String
 }

@@ -3,7 +3,7 @@ import UIKit
 
 /// Asks for a name and the devices to start with, and shows the call screen while there is a call.
 final class JoinViewController: UIViewController {
-  var invitation: Invitation?
+  var invitation: Ring?
   var name = ""
   var startsWithMicrophone = true
   var startsWithCamera = true

@@ -111,7 +111,7 @@ final class Hub: LinkHost, @unchecked Sendable {
   private func admit(
     _ number: Int, names: Set<String>, isInside: Bool = false,
     make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
-  ) -> SessionError? {
+  ) -> Failure? {
     let now = loop.now
     defer { endTurn(at: now) }
     do {
@@ -126,7 +126,7 @@ final class Hub: LinkHost, @unchecked Sendable {
       try connect(number, client, ConnectionID(number), at: now)
       return nil
     } catch {
-      return SessionError(.unreachable, "the embedded router cannot be reached: \(error)")
+      return Failure(.unreachable, "the embedded router cannot be reached: \(error)")
     }
   }
 

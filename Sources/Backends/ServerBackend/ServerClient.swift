@@ -36,7 +36,7 @@ final class ServerClient {
     case .closed(let reason):
       (isOpen, socket) = (false, nil)
       guard hasEverOpened else {
-        return end.end(.refused(SessionError(.unreachable, "the server cannot be reached: \(reason)")))
+        return end.end(.refused(Failure(.unreachable, "the server cannot be reached: \(reason)")))
       }
       end.connectionLost(at: now)
     }

@@ -36,7 +36,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
         begin(end, number: link.number, addresses)
       } catch {
         addresses.forEach(close)
-        receiver.linkDidChange(.ended(.refused(SessionError(.unreachable, "no peer: \(error)"))))
+        receiver.linkDidChange(.ended(.refused(Failure(.unreachable, "no peer: \(error)"))))
         link.close()
       }
     }

@@ -13,7 +13,7 @@ final class KoineExample {
   private let world: World
   private var session: Session!
   private var microphone, camera, screen: LocalStream?
-  private var views: [Koine.Stream.ID: VideoView] = [:]
+  private var views: [Track.ID: VideoView] = [:]
   private var recording: (any RoomRecording)?
 
   init(in world: World) { self.world = world }
@@ -85,8 +85,8 @@ final class KoineExample {
   }
 
   func wantLess(of person: Participant) {
-    for stream in person.streams where stream.kind == .camera {
-      session.setPreference(ReceivePreference(maximumHeight: 180), for: stream.id)
+    for stream in person.tracks where stream.kind == .camera {
+      session.setPreference(LayerPreference(maximumHeight: 180), for: stream.id)
     }
   }
   // end
@@ -112,7 +112,7 @@ final class KoineExample {
     screen = isOn ? try session.publish(camera: Devices.camera(world.devices.screen), as: .screen) : nil
   }
 
-  func isShare(_ stream: Koine.Stream) -> Bool { stream.kind == .screen }
+  func isShare(_ stream: Track) -> Bool { stream.kind == .screen }
   // end
 
   // example: chat

@@ -1,7 +1,7 @@
 /// RFC 4648 section 4, with padding, without line breaks.
 ///
 /// By tables and in place: a room's history is megabytes of it.
-enum Base64 {
+package enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let pad = UInt8(ascii: "=")
   private static let none: UInt8 = 0xFF
@@ -12,7 +12,7 @@ enum Base64 {
     return values
   }()
 
-  static func encode(_ bytes: [UInt8]) -> String {
+  package static func encode(_ bytes: [UInt8]) -> String {
     String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
       bytes.withUnsafeBufferPointer { bytes in
         alphabet.withUnsafeBufferPointer { alphabet in
@@ -37,7 +37,7 @@ enum Base64 {
   }
 
   /// - Returns: nil unless the text is whole groups of four with padding only at the end.
-  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+  package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     let found = text.withContiguousStorageIfAvailable { decode($0) }
     return found ?? Array(text).withUnsafeBufferPointer { decode($0) }
   }

@@ -1,0 +1,83 @@
+/// What one participant publishes: a camera, a microphone, a shared screen or its audio. A value as known at one moment.
+public struct Track: Sendable, Hashable, Identifiable {
+  /// A track's name in its room.
+  public struct ID: Sendable, Hashable, Codable, CustomStringConvertible {
+    /// The participant that publishes the track.
+    public let participant: Participant.ID
+    /// Unique among the participant's tracks. A track that is published again has a new one.
+    public let track: String
+
+    public init(participant: Participant.ID, track: String) {
+      self.participant = participant
+      self.track = track
+    }
+
+    public var description: String { "\(participant)/\(track)" }
+  }
+
+  public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+    case microphone, camera, screen, screenSound
+    public var isAudio: Bool { self == .microphone || self == .screenSound }
+    public var isVideo: Bool { !isAudio }
+  }
+
+  public let id: ID
+  public let kind: Kind
+  /// Whether the publisher sends no media for now: silence, no video frames.
+  public var isMuted: Bool
+
+  public init(id: ID, kind: Kind, isMuted: Bool = false) {
+    self.id = id
+    self.kind = kind
+    self.isMuted = isMuted
+  }
+}
+
+extension Track: Codable {
+  private enum CodingKeys: String, CodingKey { case participant, id, kind, muted }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      id: ID(
+        participant: try fields.decode(String.self, forKey: .participant),
+        track: try fields.decode(String.self, forKey: .id)),
+      kind: try fields.decode(Kind.self, forKey: .kind),
+      isMuted: try fields.decodeIfPresent(Bool.self, forKey: .muted) ?? false)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(id.participant, forKey: .participant)
+    try fields.encode(id.track, forKey: .id)
+    try fields.encode(kind, forKey: .kind)
+    try fields.encode(isMuted, forKey: .muted)
+  }
+}
+
+/// Tracks as they are written where the participant that publishes them is named beside them.
+package struct OwnedTracks: Codable {
+  private struct Entry: Codable {
+    var id: String
+    var kind: String
+    var muted: Bool?
+  }
+
+  private let entries: [Entry]
+
+  package init(_ tracks: [Track]) {
+    entries = tracks.map { Entry(id: $0.id.track, kind: $0.kind.rawValue, muted: $0.isMuted) }
+  }
+
+  package init(from decoder: any Decoder) throws { entries = try [Entry](from: decoder) }
+
+  package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
+
+  /// Without tracks of a kind that this version does not know: a newer program may publish more kinds.
+  package func tracks(of participant: Participant.ID) -> [Track] {
+    entries.compactMap { entry in
+      guard let kind = Track.Kind(rawValue: entry.kind) else { return nil }
+      return Track(id: Track.ID(participant: participant, track: entry.id), kind: kind, isMuted: entry.muted ?? false)
+    }
+  }
+}
