@@ -139,6 +139,7 @@ let package = Package(
     // Floor 4
     room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
     room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
+    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineTransport"]),
 
     // Floor 5
     .target(
@@ -150,7 +151,7 @@ let package = Package(
       path: "Sources/Koine", swiftSettings: settings),
 
     room(
-      "RoomClient", leansOn: ["Koine", "KoineBase", "KoineRouter", "KoineTransport", "KoineSignaling"]),
+      "RoomClient", leansOn: ["Koine", "KoineBase", "KoinePeer", "KoineRouter", "KoineTransport", "KoineSignaling"]),
 
     room("Admissions", leansOn: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
 

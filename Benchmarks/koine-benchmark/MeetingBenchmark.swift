@@ -103,6 +103,7 @@ private final class Publisher: LinkReceiver, @unchecked Sendable {  // `link` is
   private let lane: Lane
   private let state = Lock(State())
   private var link: (any Link)?
+  private var id = ""
 
   init(_ number: Int, _ clip: Clip, _ backend: EmbeddedBackend) {
     (self.number, self.clip, self.backend) = (number, clip, backend)
@@ -121,15 +122,16 @@ private final class Publisher: LinkReceiver, @unchecked Sendable {  // `link` is
     lane.post { [self] in link?.leave() }
   }
 
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {}
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {}
 
   func linkDidChange(_ event: LinkEvent) {
     switch event {
     case .joined(let local, _):
       lane.post { [self] in
-        for (handle, kind) in [(1, Track.Kind.camera), (2, .microphone)] {
+        id = local.id
+        for kind in [Track.Kind.camera, .microphone] {
           link?.publish(
-            Track(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
+            Track(id: .init(participant: local.id, track: kind.rawValue), kind: kind),
             options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
         }
         let now = backend.scheduler.now + .milliseconds(number)
@@ -152,7 +154,8 @@ private final class Publisher: LinkReceiver, @unchecked Sendable {  // `link` is
     link?.send(
       EncodedFrame(
         codec: .vp8, data: picture.data, captured: backend.scheduler.now,
-        rtpTimestamp: UInt32(truncatingIfNeeded: next.sent * 3_000), isKey: picture.isKey), of: 1)
+        rtpTimestamp: UInt32(truncatingIfNeeded: next.sent * 3_000), isKey: picture.isKey),
+      of: Track.ID(participant: id, track: "camera"))
     let following = due + .microseconds(33_333)
     lane.post(at: following) { [weak self] in self?.sendPicture(at: following) }
   }
@@ -165,7 +168,7 @@ private final class Publisher: LinkReceiver, @unchecked Sendable {  // `link` is
       EncodedFrame(
         codec: .opus, data: clip.sounds[count % clip.sounds.count], captured: backend.scheduler.now,
         rtpTimestamp: UInt32(truncatingIfNeeded: count * 960), isKey: true, audioLevel: talks ? -25 : -70,
-        voiceActivity: talks), of: 2)
+        voiceActivity: talks), of: Track.ID(participant: id, track: "microphone"))
     let following = due + .milliseconds(20)
     lane.post(at: following) { [weak self] in self?.sendSound(count + 1, at: following) }
   }
@@ -223,7 +226,7 @@ private final class Receiver: LinkReceiver, @unchecked Sendable {  // `link` is 
     return count.withLock { $0 }
   }
 
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {
     let wait = (backend.scheduler.now - frame.captured).inMilliseconds
     state.withLock { state in
       if frame.codec.isAudio {
@@ -251,10 +254,7 @@ private final class Receiver: LinkReceiver, @unchecked Sendable {  // `link` is 
       (publisher - number * MeetingBenchmark.tiles % MeetingBenchmark.publishers + MeetingBenchmark.publishers)
       % MeetingBenchmark.publishers
     guard stream.kind.isAudio || distance < MeetingBenchmark.tiles else { return }
-    let handle = state.withLock { state in
-      state.streams += 1
-      return state.streams
-    }
-    link?.subscribe(to: stream, as: handle)
+    state.withLock { $0.streams += 1 }
+    link?.subscribe(to: stream.id)
   }
 }

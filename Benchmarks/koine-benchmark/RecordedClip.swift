@@ -83,7 +83,7 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
     lane.post { [self] in link?.leave() }
   }
 
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {}
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {}
 
   func linkDidChange(_ event: LinkEvent) {
     guard case .joined(let local, _) = event else { return }
@@ -91,20 +91,20 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
       let soon = backend.scheduler.now + .milliseconds(100)
       let whole = Tick(nanoseconds: (soon.nanoseconds / 1_000_000_000 + 1) * 1_000_000_000)
       let start = shift.map { whole + $0 } ?? soon
-      for (handle, kind, frames) in [(1, Track.Kind.camera, clip.pictures), (2, .microphone, clip.sound)]
-      where !frames.isEmpty {
+      for (kind, frames) in [(Track.Kind.camera, clip.pictures), (.microphone, clip.sound)] where !frames.isEmpty {
+        let id = Track.ID(participant: local.id, track: kind.rawValue)
         link?.publish(
-          Track(id: .init(participant: local.id, track: kind.rawValue), kind: kind), as: handle,
+          Track(id: id, kind: kind),
           options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
-        send(0, of: frames, as: handle, round: 0, since: start)
+        send(0, of: frames, as: id, round: 0, since: start)
       }
     }
   }
 
   private func send(
-    _ number: Int, of frames: [RecordedClip.Sent], as handle: MediaHandle, round: Int, since start: Tick
+    _ number: Int, of frames: [RecordedClip.Sent], as track: Track.ID, round: Int, since start: Tick
   ) {
-    guard number < frames.count else { return send(0, of: frames, as: handle, round: round + 1, since: start) }
+    guard number < frames.count else { return send(0, of: frames, as: track, round: round + 1, since: start) }
     let turn = start + clip.length * round
     let next = frames[number]
     lane.post(at: turn + next.due) { [weak self] in
@@ -113,8 +113,8 @@ final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is tou
       frame.captured = turn + next.captured
       let rate: Int64 = frame.codec.isAudio ? 48 : 90
       frame.rtpTimestamp &+= UInt32(truncatingIfNeeded: (clip.length * round).nanoseconds / 1_000_000 * rate)
-      link?.send(frame, of: handle)
-      send(number + 1, of: frames, as: handle, round: round, since: start)
+      link?.send(frame, of: track)
+      send(number + 1, of: frames, as: track, round: round, since: start)
     }
   }
 }

@@ -35,7 +35,6 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
   private let lane: Lane
   private var link: (any Link)?
   private var id = ""
-  private var nextHandle = 10
   private var numbers = (picture: 0, sound: 0)
 
   init(name: String, backend: EmbeddedBackend) {
@@ -46,29 +45,24 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
 
   func begin() { link = backend.connect(JoinRequest(room: "r", name: name), receiver: self) }
 
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) { received.withLock { $0 += 1 } }
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) { received.withLock { $0 += 1 } }
 
   func linkDidChange(_ event: LinkEvent) {
     switch event {
     case .joined(let local, let others):
       let id = local.id
       self.id = id
-      for (handle, kind) in [(1, Track.Kind.camera), (2, .microphone)] {
+      for kind in [Track.Kind.camera, .microphone] {
         link?.publish(
-          Track(id: .init(participant: id, track: kind.rawValue), kind: kind), as: handle,
+          Track(id: .init(participant: id, track: kind.rawValue), kind: kind),
           options: PublishOptions(codec: kind.isVideo ? .vp8 : .opus, layers: [.init(maximumBitrate: 1_000_000)]))
       }
-      for other in others { for stream in other.tracks { subscribe(stream) } }
+      for other in others { for stream in other.tracks { link?.subscribe(to: stream.id) } }
       tickPictures()
       tickSound()
-    case .streamAdded(let stream): subscribe(stream)
+    case .streamAdded(let stream): link?.subscribe(to: stream.id)
     default: break
     }
-  }
-
-  private func subscribe(_ stream: Track) {
-    nextHandle += 1
-    link?.subscribe(to: stream, as: nextHandle)
   }
 
   private func tickPictures() {
@@ -80,7 +74,7 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
     link?.send(
       EncodedFrame(
         codec: .vp8, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: numbers.picture * 3_000),
-        isKey: isKey), of: 1)
+        isKey: isKey), of: Track.ID(participant: id, track: "camera"))
     numbers.picture += 1
     lane.post(at: now + .microseconds(33_333)) { [weak self] in self?.tickPictures() }
   }
@@ -93,7 +87,7 @@ private final class Person: LinkReceiver, @unchecked Sendable {  // one thread: 
     link?.send(
       EncodedFrame(
         codec: .opus, data: data, captured: now, rtpTimestamp: UInt32(truncatingIfNeeded: numbers.sound * 960),
-        isKey: true, audioLevel: -30, voiceActivity: true), of: 2)
+        isKey: true, audioLevel: -30, voiceActivity: true), of: Track.ID(participant: id, track: "microphone"))
     numbers.sound += 1
     lane.post(at: now + .milliseconds(20)) { [weak self] in self?.tickSound() }
   }

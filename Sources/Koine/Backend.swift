@@ -48,23 +48,21 @@ public struct JoinRequest: Sendable {
   }
 }
 
-/// A stream's number on one link: cheap to carry with each frame. Chosen by the session, never reused on a link.
-public typealias MediaHandle = Int
-
 /// One participant's connection to one room. All calls return at once, from any thread.
 public protocol Link: AnyObject, Sendable {
-  func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions)
-  func unpublish(_ handle: MediaHandle)
-  func setMuted(_ muted: Bool, _ handle: MediaHandle)
-  /// Sends one frame of a published stream. Frames sent before the media path stands are dropped.
-  func send(_ frame: EncodedFrame, of handle: MediaHandle)
+  /// Publishes a track of the local participant. Called after `joined`, again after `rejoined`.
+  func publish(_ track: Track, options: PublishOptions)
+  func unpublish(_ track: Track.ID)
+  func setMuted(_ muted: Bool, _ track: Track.ID)
+  /// Sends one frame of a published track. Frames sent before the media path is connected are dropped.
+  func send(_ frame: EncodedFrame, of track: Track.ID)
 
-  func subscribe(to stream: Track, as handle: MediaHandle)
-  func unsubscribe(from handle: MediaHandle)
-  func requestKeyFrame(of handle: MediaHandle)
-  /// Paused: nothing of it is forwarded; the subscription stays.
-  func setPaused(_ paused: Bool, _ handle: MediaHandle)
-  func setPreference(_ preference: LayerPreference, of handle: MediaHandle)
+  func subscribe(to track: Track.ID)
+  func unsubscribe(from track: Track.ID)
+  func requestKeyFrame(of track: Track.ID)
+  /// The room forwards nothing of a paused track; the subscription stays.
+  func setPaused(_ paused: Bool, _ track: Track.ID)
+  func setPreference(_ preference: LayerPreference, of track: Track.ID)
 
   func send(_ message: DataMessage)
   func setAttributes(_ attributes: [String: String])
@@ -79,41 +77,15 @@ public protocol Link: AnyObject, Sendable {
   /// Takes another credential in the place of the one that let us in; of use on coming back, too.
   func renew(credential: String)
   /// Statistics of both directions, taken where the packets are.
-  func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void)
+  func statistics(_ completion: @escaping @Sendable (MediaStatistics<Track.ID, Track.ID>) -> Void)
   /// Says goodbye and closes. `ended` follows, and nothing after it.
   func leave()
-}
-
-/// What the publisher allows the engine.
-public struct PublishOptions: Sendable, Hashable {
-  public var codec: Codec
-  /// One per simulcast layer, the smallest first; at least one.
-  public var layers: [LayerLimits]
-  /// In bit/s, all layers together.
-  public var maximumBitrate: Int { layers.reduce(0) { $0 + min(max($1.maximumBitrate, 0), 1_000_000_000) } }
-
-  public struct LayerLimits: Sendable, Hashable {
-    /// In bit/s.
-    public var maximumBitrate: Int
-    /// In pixels; nil for sound.
-    public var maximumHeight: Int?
-
-    public init(maximumBitrate: Int, maximumHeight: Int? = nil) {
-      self.maximumBitrate = maximumBitrate
-      self.maximumHeight = maximumHeight
-    }
-  }
-
-  public init(codec: Codec, layers: [LayerLimits]) {
-    self.codec = codec
-    self.layers = layers
-  }
 }
 
 /// Hears of a link. Called on the backend's network loop: must return at once.
 public protocol LinkReceiver: AnyObject, Sendable {
   func linkDidChange(_ event: LinkEvent)
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle)
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID)
 }
 
 /// What happens on a link, in the order in which it happened in the room.
@@ -139,9 +111,9 @@ public enum LinkEvent: Sendable {
   /// Own ones too: somebody who may has muted it.
   case streamMuted(Track.ID, Bool)
   /// The room has taken what was published; comes again when it is published anew after `rejoined`.
-  case published(MediaHandle)
+  case published(Track.ID)
   /// The room has not taken it: on this link it is published no longer.
-  case publishFailed(MediaHandle, Failure)
+  case publishFailed(Track.ID, Failure)
   /// A subscribed stream does not come for now, because our path does not even carry its least; or does again.
   case streamStarved(Track.ID, Bool)
   case attributesChanged(Participant.ID, [String: String])
@@ -156,9 +128,9 @@ public enum LinkEvent: Sendable {
   /// Back, and nothing is missing.
   case reconnected
   /// A receiver needs a key frame of a published stream.
-  case keyFrameWanted(MediaHandle, layer: Int)
+  case keyFrameWanted(Track.ID, layer: Int)
   /// Which layers of a published stream anybody wants, 0 the smallest; until this is told, all.
-  case layersWanted(MediaHandle, [Int])
+  case layersWanted(Track.ID, [Int])
   /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
   case estimate(bitrate: Int, loss: Double)
   /// Something asked for could not be done; the link stands.

@@ -33,3 +33,9 @@ extension Failure.Code {
   @available(*, deprecated, renamed: "unauthorized") public static var invalidCredential: Self { .unauthorized }
   @available(*, deprecated, renamed: "forbidden") public static var notPermitted: Self { .forbidden }
 }
+
+@available(*, deprecated, message: "use OutgoingStatistics and IncomingStatistics")
+public enum LinkStatistics {
+  public typealias Outgoing = OutgoingStatistics
+  public typealias Incoming = IncomingStatistics
+}

@@ -6,7 +6,6 @@ final class OwnStream: @unchecked Sendable {
   }
 
   var stream: Track
-  let handle: MediaHandle
   let pipeline: Pipeline
   let options: PublishOptions
   let output: LinkOutput
@@ -17,12 +16,11 @@ final class OwnStream: @unchecked Sendable {
   var isTaken = false
 
   init(
-    stream: Track, handle: MediaHandle, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
+    stream: Track, pipeline: Pipeline, options: PublishOptions, output: LinkOutput,
     visiblyMuted: Lock<Muting>, ending: Ending
   ) {
     self.stream = stream
     self.visiblyMuted = visiblyMuted
-    self.handle = handle
     self.pipeline = pipeline
     self.options = options
     self.output = output
@@ -75,13 +73,13 @@ final class Ending: Sendable {
 
 /// Where a send pipeline's frames go: to the link, once there is one.
 final class LinkOutput: FrameOutput, Sendable {
-  private let target = Lock<(link: any Link, handle: MediaHandle)?>(nil)
+  private let target = Lock<(link: any Link, track: Track.ID)?>(nil)
 
-  func open(_ link: any Link, _ handle: MediaHandle) { target.withLock { $0 = (link, handle) } }
+  func open(_ link: any Link, _ track: Track.ID) { target.withLock { $0 = (link, track) } }
   func close() { target.withLock { $0 = nil } }
 
   func send(_ frame: EncodedFrame) {
-    guard let (link, handle) = target.withLock({ $0 }) else { return }
-    link.send(frame, of: handle)
+    guard let (link, track) = target.withLock({ $0 }) else { return }
+    link.send(frame, of: track)
   }
 }

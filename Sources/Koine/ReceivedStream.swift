@@ -6,16 +6,17 @@ final class ReceivedStream: @unchecked Sendable {
   }
 
   var stream: Track
-  let handle: MediaHandle
+  /// Rises with each subscription of the session.
+  let number: Int
   let pipeline: Pipeline
   private let taps = Lock<[any EncodedFrameSink]>([])
   private let lastCodec = Lock<Codec?>(nil)
   /// What the app attached; it outlives an `unsubscribe`.
   private(set) var sinks = StreamSinks()
 
-  init(stream: Track, handle: MediaHandle, pipeline: Pipeline) {
+  init(stream: Track, number: Int, pipeline: Pipeline) {
     self.stream = stream
-    self.handle = handle
+    self.number = number
     self.pipeline = pipeline
   }
 

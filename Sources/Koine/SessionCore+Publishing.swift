@@ -75,7 +75,7 @@ extension SessionCore {
       guard !state.isEnded else { return ending.come() }
       let stream = Track(id: .init(participant: local.id, track: track), kind: kind)
       let entry = OwnStream(
-        stream: stream, handle: makeHandle(), pipeline: pipeline, options: options, output: output,
+        stream: stream, pipeline: pipeline, options: options, output: output,
         visiblyMuted: muted, ending: ending)
       if startsMuted { entry.setMuted(true) }
       do {
@@ -103,8 +103,8 @@ extension SessionCore {
       id: .init(participant: local.id, track: entry.stream.id.track), kind: entry.stream.kind,
       isMuted: entry.stream.isMuted)
     entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
-    link.publish(entry.stream, as: entry.handle, options: entry.options)
-    entry.output.open(link, entry.handle)
+    link.publish(entry.stream, options: entry.options)
+    entry.output.open(link, entry.stream.id)
     visible.tell(.streamAdded(entry.stream, local), local: local)
     guard entry.stream.kind.isVideo else { return }
     addTile(for: entry.stream, isLocal: true)
@@ -114,8 +114,8 @@ extension SessionCore {
   }
 
   /// The room has taken it.
-  func published(_ handle: MediaHandle) {
-    guard let entry = own.first(where: { $0.handle == handle }), !entry.isTaken else { return }
+  func published(_ track: Track.ID) {
+    guard let entry = own.first(where: { $0.stream.id == track }), !entry.isTaken else { return }
     entry.isTaken = true
     visible.tell(.streamPublished(entry.stream))
   }
@@ -136,7 +136,7 @@ extension SessionCore {
     lane.post { [self] in
       guard let entry = own.first(where: { $0.stream.id.track == track }), entry.stream.isMuted != muted else { return }
       entry.setMuted(muted)
-      link?.setMuted(muted, entry.handle)
+      link?.setMuted(muted, entry.stream.id)
       if let index = local.tracks.firstIndex(where: { $0.id.track == track }) { local.tracks[index].isMuted = muted }
       guard state == .connected || state == .reconnecting else { return }
       visible.tell(.streamMuted(entry.stream, local), local: local)
@@ -169,7 +169,7 @@ extension SessionCore {
       entry.stop()
       local.tracks.removeAll { $0.id.track == track }
       guard state == .connected || state == .reconnecting else { return }
-      link?.unpublish(entry.handle)
+      link?.unpublish(entry.stream.id)
       removeTile(of: entry.stream.id)
       visible.tell(.streamRemoved(entry.stream, local), local: local)
     }

@@ -30,7 +30,7 @@ extension SessionCore {
       else { return }
       if isPaused { paused.insert(id) } else { paused.remove(id) }
       guard let entry = received[id] else { return }
-      link?.setPaused(isPaused, entry.handle)
+      link?.setPaused(isPaused, entry.stream.id)
       changeTile(of: id) { $0.pause = pause(of: stream) }
     }
   }
@@ -39,7 +39,7 @@ extension SessionCore {
     lane.post { [self] in
       guard !state.isEnded else { return }
       preferences[id] = preference
-      if let entry = received[id] { link?.setPreference(preference, of: entry.handle) }
+      if received[id] != nil { link?.setPreference(preference, of: id) }
     }
   }
 
@@ -53,14 +53,14 @@ extension SessionCore {
 
   func receive(_ stream: Track) {
     guard received[stream.id] == nil, let link else { return }
-    let handle = makeHandle()
+    let id = stream.id
     let sync = syncs[stream.id.participant] ?? StreamSync()
     syncs[stream.id.participant] = sync
     let pipeline: ReceivedStream.Pipeline
     if stream.kind.isVideo {
       pipeline = .video(
         VideoReceivePipeline(scheduler: scheduler, sync: sync, stamps: stamps) { [weak link] in
-          link?.requestKeyFrame(of: handle)
+          link?.requestKeyFrame(of: id)
         })
     } else {
       let audio = AudioReceivePipeline(scheduler: scheduler, sync: sync, stamps: stamps)
@@ -68,21 +68,21 @@ extension SessionCore {
       mixer.add(audio)
       pipeline = .audio(audio)
     }
-    let entry = ReceivedStream(stream: stream, handle: handle, pipeline: pipeline)
+    let entry = ReceivedStream(stream: stream, number: makeSubscriptionNumber(), pipeline: pipeline)
     if let waiting = waitingSinks.removeValue(forKey: stream.id) { entry.attach(waiting) }
     if case .video(let video) = pipeline { video.addSink(sizeWatch(of: stream.id)) }
     received[stream.id] = entry
-    routes.withLock { $0[handle] = entry }
-    link.subscribe(to: stream, as: handle)
-    if let preference = preferences[stream.id] { link.setPreference(preference, of: handle) }
-    if paused.contains(stream.id) { link.setPaused(true, handle) }
+    routes.withLock { $0[id] = entry }
+    link.subscribe(to: id)
+    if let preference = preferences[stream.id] { link.setPreference(preference, of: id) }
+    if paused.contains(stream.id) { link.setPaused(true, id) }
   }
 
   func stopReceiving(_ id: Track.ID) {
     guard let entry = received.removeValue(forKey: id) else { return }
-    routes.withLock { $0[entry.handle] = nil }
+    routes.withLock { $0[id] = nil }
     starving.remove(id)
-    link?.unsubscribe(from: entry.handle)
+    link?.unsubscribe(from: id)
     entry.stop(mixer)
   }
 

@@ -7,8 +7,8 @@ extension SessionCore {
 
   func reentered(as known: Participant, others present: [Participant]) {
     for entry in own {
-      link?.unpublish(entry.handle)  // it may have been said after the link had come back
-      link?.publish(entry.stream, as: entry.handle, options: entry.options)
+      link?.unpublish(entry.stream.id)  // it may have been said after the link had come back
+      link?.publish(entry.stream, options: entry.options)
       entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     }
     for id in received.keys.sorted(by: { $0.description < $1.description }) { suspend(id) }

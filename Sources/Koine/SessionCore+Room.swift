@@ -7,8 +7,8 @@ extension SessionCore: LinkReceiver {
   }
 
   /// On the network loop: pipelines take the frame and decode elsewhere.
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {
-    routes.withLock { $0[handle] }?.take(frame)
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {
+    routes.withLock { $0[track] }?.take(frame)
   }
 
   private func handle(_ event: LinkEvent) {
@@ -28,9 +28,9 @@ extension SessionCore: LinkReceiver {
     case .streamAdded(let stream): isAwaited(stream.id) ? isBack(stream) : added(stream)
     case .streamRemoved(let id): removed(id)
     case .streamMuted(let id, let isMuted): muted(id, isMuted)
-    case .published(let handle): published(handle)
-    case .publishFailed(let handle, let error):
-      if let entry = own.first(where: { $0.handle == handle }) { withdraw(entry, because: error) }
+    case .published(let track): published(track)
+    case .publishFailed(let track, let error):
+      if let entry = own.first(where: { $0.stream.id == track }) { withdraw(entry, because: error) }
     case .streamStarved(let id, let isStarved): starved(id, isStarved)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.tell(.messageReceived(message))
@@ -39,8 +39,8 @@ extension SessionCore: LinkReceiver {
     case .mediaConnected: for stream in own { stream.requestKeyFrames() }
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
-    case .keyFrameWanted(let handle, let layer): own.first { $0.handle == handle }?.requestKeyFrame(layer: layer)
-    case .layersWanted(let handle, let layers): own.first { $0.handle == handle }?.setWantedLayers(layers)
+    case .keyFrameWanted(let track, let layer): own.first { $0.stream.id == track }?.requestKeyFrame(layer: layer)
+    case .layersWanted(let track, let layers): own.first { $0.stream.id == track }?.setWantedLayers(layers)
     case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
     case .failed(let error): visible.tell(.failed(error))
     case .ended(let reason): end(reason)

@@ -44,11 +44,11 @@ final class SessionCore: @unchecked Sendable {
   private var leaveCompletions: [@Sendable () -> Void] = []
   /// Of `leaveCompletions`, so many that the end of the program waits for.
   private var farewells = 0
-  private var nextHandle = 0
+  private var subscriptions = 0
   private var nextTile = 0
   private let nextTrack = Lock(0)
-  /// From a link's handle to who takes its frames: read on the network loop for each frame.
-  let routes = Lock<[MediaHandle: ReceivedStream]>([:])
+  /// The subscriptions that take received frames: read on the network loop for each frame.
+  let routes = Lock<[Track.ID: ReceivedStream]>([:])
 
   init(_ request: JoinRequest, world: World, options: SessionOptions, visible: VisibleRoom) {
     self.request = request
@@ -173,9 +173,9 @@ final class SessionCore: @unchecked Sendable {
 
   // MARK: Names and numbers
 
-  func makeHandle() -> MediaHandle {
-    nextHandle += 1
-    return nextHandle
+  func makeSubscriptionNumber() -> Int {
+    subscriptions += 1
+    return subscriptions
   }
 
   /// From any thread: a published stream has its name at once.
@@ -226,16 +226,16 @@ final class SessionCore: @unchecked Sendable {
     }
   }
 
-  private func statistics(_ figures: LinkStatistics) -> SessionStatistics {
+  private func statistics(_ figures: MediaStatistics<Track.ID, Track.ID>) -> SessionStatistics {
     let ours = own.map {
       StreamStatistics(
-        stream: $0.stream, codec: $0.options.codec, outgoing: figures.outgoing[$0.handle],
+        stream: $0.stream, codec: $0.options.codec, outgoing: figures.outgoing[$0.stream.id],
         sentVideo: $0.videoStatistics,
         processing: $0.processing)
     }
-    let theirs = received.values.sorted { $0.handle < $1.handle }.map { stream in
+    let theirs = received.values.sorted { $0.number < $1.number }.map { stream in
       StreamStatistics(
-        stream: stream.stream, codec: stream.codec, incoming: figures.incoming[stream.handle],
+        stream: stream.stream, codec: stream.codec, incoming: figures.incoming[stream.stream.id],
         video: stream.videoStatistics,
         audio: stream.audioStatistics)
     }

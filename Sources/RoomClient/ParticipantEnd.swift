@@ -1,5 +1,6 @@
 package import Koine
 package import KoineBase
+import KoinePeer
 import KoineRouter
 package import KoineSignaling
 package import KoineTransport
@@ -12,13 +13,21 @@ package final class ParticipantEnd: ClientEnd {
   private let link: RoomLink
   private var request: JoinRequest
   private let receiver: any LinkReceiver
-  private let media: ParticipantMedia
+  private let media: PeerMedia
   private var levels: [String: Int] = [:]
   /// Numbers of the knocks that wait for a decision, by participant.
   private var knocks: [String: Int] = [:]
   private var nextRequest = 1
   /// What the room has not answered yet, by request.
-  private var unanswered: [Int: MediaHandle] = [:]
+  private var unanswered: [Int: Track.ID] = [:]
+  private enum SubscriptionState: Equatable {
+    /// The room has not answered the request of this number.
+    case requested(Int)
+    case receiving
+  }
+  private var subscriptions: [Track.ID: SubscriptionState] = [:]
+  /// Answers to `restartMedia` that are still to come; only the last one describes the peer of the present path.
+  private var awaitedRestarts = 0
   private var spareOrders: [RoomLink.Order] = []
 
   // For coming back.
@@ -65,8 +74,7 @@ package final class ParticipantEnd: ClientEnd {
       let name = request.name
       tracesPlaintext = { trace(name, $0) }
     }
-    media = try ParticipantMedia(
-      addresses: addresses, random: random.fork(), now: now, trace: tracesPlaintext)
+    media = try PeerMedia(addresses: addresses, random: random.fork(), now: now, trace: tracesPlaintext)
     idPrefix = String(random.next(), radix: 36)
     super.init(random: random.fork())
     join()
@@ -80,7 +88,7 @@ package final class ParticipantEnd: ClientEnd {
         Join(
           room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
           name: request.name, externalID: request.externalUserID, attributes: attributes,
-          description: media.description, returningTo: epoch,
+          description: Description(media.localDescription), returningTo: epoch,
           resumptionKey: formerKey)))
   }
 
@@ -93,22 +101,24 @@ package final class ParticipantEnd: ClientEnd {
   private func carryOut(_ order: RoomLink.Order, at now: Tick) {
     guard !isOver else { return order.endUnmet() }
     switch order {
-    case .publish(let stream, let handle, let options): publish(stream, as: handle, options)
-    case .unpublish(let handle):
-      if let track = media.unpublish(handle) { send(.unpublish(trackIDs: [track])) }
-    case .mute(let handle, let muted):
-      if let track = media.track(handle) { send(.mute(trackID: track, muted: muted)) }
-    case .frame(let frame, let handle): media.send(frame, of: handle, at: now)
-    case .subscribe(let stream, let handle):
-      media.subscribe(to: stream.id, as: handle)
-      send(.subscribe(Subscribe(request: takeRequest(), tracks: [stream.id])))
-    case .unsubscribe(let handle):
-      if let reference = media.unsubscribe(handle) { send(.unsubscribe([reference])) }
-    case .keyFrame(let handle): media.requestKeyFrame(of: handle, at: now)
-    case .pause(let handle, let paused):
-      if let reference = media.reference(handle) { send(paused ? .pause([reference]) : .resume([reference])) }
-    case .prefer(let handle, let preference):
-      if let track = media.reference(handle) { send(.prefer([TrackPreference(preference, of: track)])) }
+    case .publish(let track, let options): publish(track, options)
+    case .unpublish(let track): if media.unpublish(track) { send(.unpublish(trackIDs: [track.track])) }
+    case .mute(let track, let muted):
+      if media.isPublished(track) { send(.mute(trackID: track.track, muted: muted)) }
+    case .frame(let frame, let track): media.send(frame, of: track, at: now)
+    case .subscribe(let track):
+      let request = takeRequest()
+      subscriptions[track] = .requested(request)
+      send(.subscribe(Subscribe(request: request, tracks: [track])))
+    case .unsubscribe(let track):
+      guard subscriptions.removeValue(forKey: track) != nil else { return }
+      media.unsubscribe(from: track)
+      send(.unsubscribe([track]))
+    case .keyFrame(let track): media.requestKeyFrame(of: track, at: now)
+    case .pause(let track, let paused):
+      if subscriptions[track] != nil { send(paused ? .pause([track]) : .resume([track])) }
+    case .prefer(let track, let preference):
+      if subscriptions[track] != nil { send(.prefer([TrackPreference(preference, of: track)])) }
     case .message(let message): send(message)
     case .attributes(let attributes):
       self.attributes = attributes
@@ -128,13 +138,25 @@ package final class ParticipantEnd: ClientEnd {
     }
   }
 
-  private func publish(_ stream: Track, as handle: MediaHandle, _ options: PublishOptions) {
-    let offer = TrackOffer(
-      id: stream.id.track, kind: stream.kind, isMuted: stream.isMuted,
-      media: media.publish(stream.id.track, as: handle, options))
+  private func publish(_ track: Track, _ options: PublishOptions) {
+    var parameters = Media(media.publish(track.id, options: options))
+    for (layer, limits) in options.layers.enumerated() {
+      parameters.encodings[layer].maxBitrate = limits.maximumBitrate
+      parameters.encodings[layer].maxHeight = limits.maximumHeight
+    }
     let request = takeRequest()
-    unanswered[request] = handle
+    unanswered[request] = track.id
+    let offer = TrackOffer(id: track.id.track, kind: track.kind, isMuted: track.isMuted, media: parameters)
     send(.publish(Publish(request: request, tracks: [offer])))
+  }
+
+  /// The room begins to send tracks. What has been unsubscribed since, or asked for again, is not of this answer.
+  private func begin(_ answer: Subscribed) {
+    for track in answer.tracks where subscriptions[track.reference] == .requested(answer.request) {
+      guard let parameters = StreamParameters(track.media) else { continue }
+      subscriptions[track.reference] = .receiving
+      media.subscribe(to: track.reference, as: parameters)
+    }
   }
 
   private func send(_ message: DataMessage) {
@@ -158,14 +180,15 @@ package final class ParticipantEnd: ClientEnd {
 
   override func resumed(at now: Tick) {
     isReachable = true
-    media.peer.confirmPath(at: now)
+    media.confirmPath(at: now)
     if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnected) }
   }
 
   /// The room knows nothing of us: in again under the same name. What the session publishes and receives it says anew when
   /// it hears of it; what it has said to the room and nobody has heard is said again.
   override func beginAnew(unheard: [ClientMessage], at now: Tick) {
-    do { try media.beginAnew(at: now) } catch { return end(.lost) }
+    do { try media.reset(at: now) } catch { return end(.lost) }
+    (subscriptions, awaitedRestarts) = ([:], 0)
     levels = [:]
     knocks = [:]
     unanswered = [:]
@@ -187,7 +210,7 @@ package final class ParticipantEnd: ClientEnd {
     let isRouterNew = epoch != joined.epoch
     local = joined.local
     epoch = joined.epoch
-    media.peer.setRemote(PeerDescription(joined.description), at: now)
+    media.setRemote(PeerDescription(joined.description), at: now)
     let (known, others) = (joined.local, joined.participants)
     isReachable = true
     setAttendants(joined.attendants ?? [])
@@ -248,10 +271,16 @@ package final class ParticipantEnd: ClientEnd {
   private func restartMedia(at now: Tick) {
     guard local != nil else { return end(.lost) }
     do { try media.restart(at: now) } catch { return end(.lost) }
-    send(.restartMedia(media.description))
+    awaitedRestarts += 1
+    send(.restartMedia(Description(media.localDescription)))
     guard pathLostSince == nil else { return }
     pathLostSince = now
     if isReachable { receiver.linkDidChange(.reconnecting) }
+  }
+
+  private func mediaRestarted(_ description: Description, at now: Tick) {
+    awaitedRestarts -= 1
+    if awaitedRestarts == 0 { media.setRemote(PeerDescription(description), at: now) }
   }
 
   private func pathStands() {
@@ -266,7 +295,7 @@ package final class ParticipantEnd: ClientEnd {
   package override func handle(
     _ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick
   ) {
-    media.peer.handle(datagram, from: source, to: destination, at: now)
+    media.handle(datagram, from: source, to: destination, at: now)
     takeEvents(at: now)
   }
 
@@ -275,42 +304,39 @@ package final class ParticipantEnd: ClientEnd {
   }
 
   package override func handleMediaTimeout(at now: Tick) {
-    media.peer.handleTimeout(at: now)
+    media.handleTimeout(at: now)
     takeEvents(at: now)
     if let pathLostSince, now - pathLostSince >= Self.pathPatience { end(.lost) }
   }
 
   package override var mediaDeadline: Tick? {
-    media.peer.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
+    media.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
   }
 
   override var mediaDeadlineReason: String {
-    media.peer.deadline == mediaDeadline ? media.peer.deadlineReason : "end of a media path restart"
+    media.deadline == mediaDeadline ? media.deadlineReason : "end of a media path restart"
   }
 
   package override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
-    media.peer.poll(into: out, at: now)
+    media.poll(into: out, at: now)
   }
 
   package override func tell(_ failure: Failure) { receiver.linkDidChange(.failed(failure)) }
   package override func tellEnd(_ reason: EndReason) {
-    if reason != .lost { media.peer.close() }
+    if reason != .lost { media.close() }
     receiver.linkDidChange(.ended(reason))
     link.close()
   }
 
   private func takeEvents(at now: Tick) {
-    while let event = media.peer.pollEvent() {
+    while let event = media.pollEvent() {
       switch event {
       case .connected: pathStands()
       case .failed: restartMedia(at: now)
       case .closed: expectEnd(.lost, at: now)  // the room is about to say why
-      case .frame(let id, let frame):
-        if let handle = media.handle(of: id) { receiver.linkDidReceive(frame, of: handle) }
-      case .keyFrameRequested(let sender, let layer):
-        if let handle = media.handle(of: sender) { receiver.linkDidChange(.keyFrameWanted(handle, layer: layer)) }
+      case .frame(let frame, let track): receiver.linkDidReceive(frame, of: track)
+      case .keyFrameRequested(let track, let layer): receiver.linkDidChange(.keyFrameWanted(track, layer: layer))
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
-      case .packet, .senderReport, .mediaHold: break  // for routers
       }
     }
   }
@@ -338,7 +364,7 @@ package final class ParticipantEnd: ClientEnd {
       for track in tracks { receiver.linkDidChange(.streamRemoved(.init(participant: participant, track: track))) }
     case .muted(let participant, let track, let muted):
       receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
-    case .subscribed(let answer): for track in answer.tracks { media.begin(track) }
+    case .subscribed(let answer): begin(answer)
     case .data(let data): take(data, isHistory: false)
     case .dataReceipt(let receipt):
       memory.acknowledge(receipt, at: now)
@@ -350,18 +376,20 @@ package final class ParticipantEnd: ClientEnd {
       receiver.linkDidChange(.speakers(Speakers(levels: levels, dominant: speakers.dominant)))
     case .quality(let changes): receiver.linkDidChange(.quality(changes))
     case .wanted(let track, let layers):
-      if let handle = media.wanted(layers, of: track) { receiver.linkDidChange(.layersWanted(handle, layers)) }
-    case .mediaRestarted(let description): media.restarted(description, at: now)
+      guard let id = media.published.first(where: { $0.track == track }) else { return }
+      media.setWantedLayers(layers, of: id)
+      receiver.linkDidChange(.layersWanted(id, layers))
+    case .mediaRestarted(let description): mediaRestarted(description, at: now)
     case .attendants(let names): setAttendants(names)
     case .history(let page): take(page.messages, hasMore: page.hasMore)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
     case .accepted(let request):
-      if let handle = unanswered.removeValue(forKey: request) { receiver.linkDidChange(.published(handle)) }
+      if let track = unanswered.removeValue(forKey: request) { receiver.linkDidChange(.published(track)) }
     case .failed(let request?, let failure) where unanswered[request] != nil:
-      guard let handle = unanswered.removeValue(forKey: request) else { return }
-      _ = media.unpublish(handle)
-      receiver.linkDidChange(.publishFailed(handle, failure))
+      guard let track = unanswered.removeValue(forKey: request) else { return }
+      media.unpublish(track)
+      receiver.linkDidChange(.publishFailed(track, failure))
     case .failed(_, let failure): receiver.linkDidChange(.failed(failure))
     case .ended(let reason): end(reason)
     case .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,

@@ -4,15 +4,15 @@ import KoineBase
 /// A session's side of a participant's end: remembers what was asked, in order, and hands it to the loop in one go.
 package final class RoomLink: Link, Sendable {
   enum Order: Sendable {
-    case publish(Track, MediaHandle, PublishOptions)
-    case unpublish(MediaHandle)
-    case mute(MediaHandle, Bool)
-    case frame(EncodedFrame, MediaHandle)
-    case subscribe(Track, MediaHandle)
-    case unsubscribe(MediaHandle)
-    case keyFrame(MediaHandle)
-    case pause(MediaHandle, Bool)
-    case prefer(MediaHandle, LayerPreference)
+    case publish(Track, PublishOptions)
+    case unpublish(Track.ID)
+    case mute(Track.ID, Bool)
+    case frame(EncodedFrame, Track.ID)
+    case subscribe(Track.ID)
+    case unsubscribe(Track.ID)
+    case keyFrame(Track.ID)
+    case pause(Track.ID, Bool)
+    case prefer(Track.ID, LayerPreference)
     case message(DataMessage)
     case attributes([String: String])
     case muteOther(Track.ID)
@@ -20,11 +20,11 @@ package final class RoomLink: Link, Sendable {
     case renew(credential: String)
     case answerKnock(Participant.ID, admitted: Bool)
     case closeRoom
-    case statistics(@Sendable (LinkStatistics) -> Void)
+    case statistics(@Sendable (MediaStatistics<Track.ID, Track.ID>) -> Void)
     case leave
 
     /// It comes after the end. Whoever waits for an answer gets an empty one.
-    func endUnmet() { if case .statistics(let completion) = self { completion(LinkStatistics()) } }
+    func endUnmet() { if case .statistics(let completion) = self { completion(MediaStatistics()) } }
   }
 
   private struct Orders {
@@ -41,19 +41,15 @@ package final class RoomLink: Link, Sendable {
     self.host = host
   }
 
-  package func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions) {
-    add(.publish(stream, handle, options))
-  }
-  package func unpublish(_ handle: MediaHandle) { add(.unpublish(handle)) }
-  package func setMuted(_ muted: Bool, _ handle: MediaHandle) { add(.mute(handle, muted)) }
-  package func send(_ frame: EncodedFrame, of handle: MediaHandle) { add(.frame(frame, handle)) }
-  package func subscribe(to stream: Track, as handle: MediaHandle) { add(.subscribe(stream, handle)) }
-  package func unsubscribe(from handle: MediaHandle) { add(.unsubscribe(handle)) }
-  package func requestKeyFrame(of handle: MediaHandle) { add(.keyFrame(handle)) }
-  package func setPaused(_ paused: Bool, _ handle: MediaHandle) { add(.pause(handle, paused)) }
-  package func setPreference(_ preference: LayerPreference, of handle: MediaHandle) {
-    add(.prefer(handle, preference))
-  }
+  package func publish(_ track: Track, options: PublishOptions) { add(.publish(track, options)) }
+  package func unpublish(_ track: Track.ID) { add(.unpublish(track)) }
+  package func setMuted(_ muted: Bool, _ track: Track.ID) { add(.mute(track, muted)) }
+  package func send(_ frame: EncodedFrame, of track: Track.ID) { add(.frame(frame, track)) }
+  package func subscribe(to track: Track.ID) { add(.subscribe(track)) }
+  package func unsubscribe(from track: Track.ID) { add(.unsubscribe(track)) }
+  package func requestKeyFrame(of track: Track.ID) { add(.keyFrame(track)) }
+  package func setPaused(_ paused: Bool, _ track: Track.ID) { add(.pause(track, paused)) }
+  package func setPreference(_ preference: LayerPreference, of track: Track.ID) { add(.prefer(track, preference)) }
   package func send(_ message: DataMessage) { add(.message(message)) }
   package func setAttributes(_ attributes: [String: String]) { add(.attributes(attributes)) }
   package func mute(_ stream: Track.ID) { add(.muteOther(stream)) }
@@ -63,7 +59,9 @@ package final class RoomLink: Link, Sendable {
     add(.answerKnock(participant, admitted: admitting))
   }
   package func closeRoom() { add(.closeRoom) }
-  package func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { add(.statistics(completion)) }
+  package func statistics(_ completion: @escaping @Sendable (MediaStatistics<Track.ID, Track.ID>) -> Void) {
+    add(.statistics(completion))
+  }
   package func leave() { add(.leave) }
 
   /// Wakes the loop only for the first order of a batch.

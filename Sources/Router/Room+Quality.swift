@@ -30,13 +30,13 @@ extension Room {
 extension ConnectionQuality.Level {
   /// - Parameters:
   ///   - loss: 0...1.
-  ///   - roundTrip: nil before the first measurement.
+  ///   - roundTrip: in milliseconds; nil before the first measurement.
   ///   - jitter: in milliseconds (RFC 3550, 6.4.1); what comes so late is waited for.
-  init(loss: Double, roundTrip: Duration?, jitter: Double = 0) {
-    let wait = roundTrip ?? .zero
-    if loss > 0.2 || wait > .seconds(1) || jitter > 200 {
+  init(loss: Double, roundTrip: Double?, jitter: Double = 0) {
+    let wait = roundTrip ?? 0
+    if loss > 0.2 || wait > 1_000 || jitter > 200 {
       self = .none
-    } else if loss > 0.05 || wait > .milliseconds(400) || jitter > 60 {
+    } else if loss > 0.05 || wait > 400 || jitter > 60 {
       self = .low
     } else {
       self = .high
@@ -78,9 +78,9 @@ extension Member {
     }
     meter.count(packets: packets, lost: lost)
     let new = ConnectionQuality(
-      sending: ConnectionQuality.Level(loss: meter.loss, roundTrip: figures.roundTrip, jitter: jitter),
+      sending: ConnectionQuality.Level(loss: meter.loss, roundTrip: figures.roundTripTime, jitter: jitter),
       receiving: ConnectionQuality.Level(
-        loss: seat.peer.outgoingLoss, roundTrip: figures.roundTrip,
+        loss: seat.peer.outgoingLoss, roundTrip: figures.roundTripTime,
         jitter: figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }))
     defer { quality = new }
     return new != quality

@@ -198,22 +198,22 @@ extension Peer {
 
   // MARK: Figures
 
-  package func statistics(at now: Tick) -> PeerStatistics {
-    var result = PeerStatistics()
+  package func statistics(at now: Tick) -> MediaStatistics<SenderID, ReceiverID> {
+    var result = MediaStatistics<SenderID, ReceiverID>()
     for (id, sender) in senders {
-      var figures = PeerStatistics.Outgoing()
+      var figures = OutgoingStatistics()
       figures.frames = sender.frames
       figures.keyFrames = sender.keyFrames
-      figures.keyFrameRequests = sender.keyFrameRequests
+      figures.keyFramesRequested = sender.keyFrameRequests
       for stream in sender.streams {
         figures.packets += stream.packets
         figures.bytes += stream.octets
         figures.retransmitted += stream.retransmitted
-        figures.nacksReceived += stream.nacksReceived
+        figures.nacks += stream.nacksReceived
         figures.reportedLoss = max(figures.reportedLoss, stream.reportedLoss)
         figures.reportedLost += stream.reportedLost
         figures.reportedJitter = max(figures.reportedJitter, stream.reportedJitter)
-        figures.roundTrip = stream.roundTrip ?? figures.roundTrip
+        figures.roundTripTime = stream.roundTrip?.inMilliseconds ?? figures.roundTripTime
       }
       result.outgoing[SenderID(value: id)] = figures
     }
@@ -225,13 +225,13 @@ extension Peer {
       figures.keyFrames += stream.keyFrames
       figures.lost += stream.statistics.lost
       figures.recovered += stream.nack.recovered + stream.takenFromCopies
-      figures.nacksSent += stream.nack.requested
-      figures.keyFrameRequests += stream.keyFrameWish.requests
+      figures.nacks += stream.nack.requested
+      figures.keyFramesRequested += stream.keyFrameWish.requests
       figures.fractionLost = max(figures.fractionLost, stream.statistics.fractionLost)
       figures.jitter = max(figures.jitter, stream.statistics.jitterMilliseconds)
       result.incoming[stream.receiver] = figures
     }
-    result.roundTrip = roundTrip
+    result.roundTripTime = roundTrip?.inMilliseconds
     result.availableBitrate = estimator.capacity
     result.dropped = dropped
     return result

@@ -41,7 +41,7 @@ private final class Receiver: LinkReceiver, EndpointReceiver {
   }
 
   func linkDidChange(_ event: LinkEvent) { if case .ended = event { tell(isEnd: true) } else { tell(isEnd: false) } }
-  func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {}
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {}
   func endpointDidChange(_ event: EndpointLinkEvent) {
     if case .ended = event { tell(isEnd: true) } else { tell(isEnd: false) }
   }
@@ -123,7 +123,6 @@ private final class ClientWorld {
   private let link: RoomLink
   private let base: EndWorld<ParticipantEnd>
   private let router: Peer
-  private var streams: [(stream: Track, handle: MediaHandle)] = []
 
   init?() {
     let now = Tick(nanoseconds: 1_000_000_000)
@@ -180,19 +179,20 @@ private final class ClientWorld {
     case 0:
       let stream = Track(id: Track.ID(participant: "eva", track: id), kind: kind)
       let layers = (0...input.number(below: 3)).map { PublishOptions.LayerLimits(maximumBitrate: 100_000 << $0) }
-      streams.append((stream, streams.count))
-      link.publish(
-        stream, as: streams.count, options: PublishOptions(codec: kind == .camera ? .vp8 : .opus, layers: layers))
-    case 1: link.unpublish(input.number(below: 8))
-    case 2:
-      streams.append((Track(id: Track.ID(participant: name(&input), track: id), kind: kind), streams.count))
-      if let last = streams.last { link.subscribe(to: last.stream, as: streams.count) }
-    case 3: link.unsubscribe(from: input.number(below: 8))
-    case 4: link.setMuted(input.flag(), input.number(below: 8))
+      link.publish(stream, options: PublishOptions(codec: kind == .camera ? .vp8 : .opus, layers: layers))
+    case 1: link.unpublish(Track.ID(participant: "eva", track: id))
+    case 2: link.subscribe(to: Track.ID(participant: name(&input), track: id))
+    case 3: link.unsubscribe(from: Track.ID(participant: name(&input), track: id))
+    case 4: link.setMuted(input.flag(), Track.ID(participant: "eva", track: id))
     case 5: link.send(DataMessage(topic: "t", payload: Array(input.part(input.number(below: 64)))))
-    case 6: link.requestKeyFrame(of: input.number(below: 8))
+    case 6: link.requestKeyFrame(of: Track.ID(participant: name(&input), track: id))
     case 7: link.answerKnock(of: name(&input), admitting: input.flag())
-    default: if input.byte() < 16 { link.leave() } else { link.setPaused(input.flag(), input.number(below: 8)) }
+    default:
+      if input.byte() < 16 {
+        link.leave()
+      } else {
+        link.setPaused(input.flag(), Track.ID(participant: name(&input), track: id))
+      }
     }
     base.end.carryOutOrders(at: base.now)
   }

@@ -100,6 +100,6 @@ import Testing
     func linkDidChange(_ event: LinkEvent) {
       if case .message(let message) = event { orders.withLock { $0.append(message.order) } }
     }
-    func linkDidReceive(_ frame: EncodedFrame, of handle: MediaHandle) {}
+    func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {}
   }
 }

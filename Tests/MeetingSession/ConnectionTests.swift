@@ -25,15 +25,15 @@ private final class ScriptedLink: Link {
   private let left: @Sendable () -> Void
   init(left: @escaping @Sendable () -> Void) { self.left = left }
 
-  func publish(_ stream: Track, as handle: MediaHandle, options: PublishOptions) {}
-  func unpublish(_ handle: MediaHandle) {}
-  func setMuted(_ muted: Bool, _ handle: MediaHandle) {}
-  func send(_ frame: EncodedFrame, of handle: MediaHandle) {}
-  func subscribe(to stream: Track, as handle: MediaHandle) {}
-  func unsubscribe(from handle: MediaHandle) {}
-  func requestKeyFrame(of handle: MediaHandle) {}
-  func setPaused(_ paused: Bool, _ handle: MediaHandle) {}
-  func setPreference(_ preference: LayerPreference, of handle: MediaHandle) {}
+  func publish(_ track: Track, options: PublishOptions) {}
+  func unpublish(_ track: Track.ID) {}
+  func setMuted(_ muted: Bool, _ track: Track.ID) {}
+  func send(_ frame: EncodedFrame, of track: Track.ID) {}
+  func subscribe(to track: Track.ID) {}
+  func unsubscribe(from track: Track.ID) {}
+  func requestKeyFrame(of track: Track.ID) {}
+  func setPaused(_ paused: Bool, _ track: Track.ID) {}
+  func setPreference(_ preference: LayerPreference, of track: Track.ID) {}
   func send(_ message: Koine.DataMessage) {}
   func setAttributes(_ attributes: [String: String]) {}
   func remove(_ participant: Participant.ID) {}
@@ -41,7 +41,9 @@ private final class ScriptedLink: Link {
   func mute(_ stream: Track.ID) {}
   func renew(credential: String) {}
   func closeRoom() {}
-  func statistics(_ completion: @escaping @Sendable (LinkStatistics) -> Void) { completion(LinkStatistics()) }
+  func statistics(_ completion: @escaping @Sendable (MediaStatistics<Track.ID, Track.ID>) -> Void) {
+    completion(MediaStatistics())
+  }
   func leave() { left() }
 }
 

@@ -153,7 +153,7 @@ final class Client {
     }
   }
 
-  func statistics(_ participant: String, _ track: String) -> PeerStatistics.Incoming? {
+  func statistics(_ participant: String, _ track: String) -> IncomingStatistics? {
     let id = receivers.first { $0.value == Track.ID(participant: participant, track: track) }?.key
     return id.flatMap { peer.statistics(at: world.now).incoming[$0] }
   }

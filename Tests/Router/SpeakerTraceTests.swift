@@ -168,11 +168,11 @@ struct SpeakerTraceTests {
 struct ConnectionQualityTests {
   @Test func lossDelayAndJitterEachTell() {
     typealias Level = ConnectionQuality.Level
-    #expect(Level(loss: 0.02, roundTrip: .milliseconds(80), jitter: 10) == .high)
+    #expect(Level(loss: 0.02, roundTrip: 80, jitter: 10) == .high)
     #expect(Level(loss: 0.06, roundTrip: nil) == .low)
     #expect(Level(loss: 0.21, roundTrip: nil) == .none)
-    #expect(Level(loss: 0, roundTrip: .milliseconds(401)) == .low)
-    #expect(Level(loss: 0, roundTrip: .milliseconds(1_001)) == .none)
+    #expect(Level(loss: 0, roundTrip: 401) == .low)
+    #expect(Level(loss: 0, roundTrip: 1_001) == .none)
     #expect(Level(loss: 0, roundTrip: nil, jitter: 61) == .low)
     #expect(Level(loss: 0, roundTrip: nil, jitter: 201) == .none)
   }

@@ -24,7 +24,7 @@ import VideoSDKRTC
       Issue.record("not refused, but \(String(describing: reason))")
       return
     }
-    #expect(error.code == .invalidCredential)
+    #expect(error.code == .unauthorized)
     #expect(error.message.contains("room.credential(.callAgent, for: \"Ana\")"), "\(error)")
   }
 

@@ -27,7 +27,7 @@ import Testing
     pair.drain()
     let deadline = try #require(pair.server.deadline)
     #expect(deadline > pair.now)
-    #expect(pair.server.statistics(at: pair.now).incoming[id]?.keyFrameRequests == 0)
+    #expect(pair.server.statistics(at: pair.now).incoming[id]?.keyFramesRequested == 0)
   }
 
   @Test func keyFrameRequestLeavesWithTheSamePoll() throws {
@@ -37,9 +37,9 @@ import Testing
     let id = pair.server.addReceiver(stream, mode: .packets)
     pair.send(10, on: sender)
     pair.run(for: .seconds(1))
-    let before = pair.server.statistics(at: pair.now).incoming[id]?.keyFrameRequests ?? 0
+    let before = pair.server.statistics(at: pair.now).incoming[id]?.keyFramesRequested ?? 0
     pair.server.requestKeyFrame(of: id, at: pair.now)
-    #expect(pair.server.statistics(at: pair.now).incoming[id]?.keyFrameRequests == before + 1)
+    #expect(pair.server.statistics(at: pair.now).incoming[id]?.keyFramesRequested == before + 1)
   }
 
   @Test(arguments: UInt64(1)...16)

@@ -1,0 +1,256 @@
+public import KoineBase
+public import KoineTransport
+public import RoomModel
+
+/// The media of one participant over one peer connection: published and received tracks, named by `Track.ID`.
+///
+/// Knows no room and no signalling: its owner exchanges `localDescription` and the stream parameters with the other end by
+/// whatever protocol it has. Sans-IO, with a single owner: after each call that takes a time, drain `poll` and `pollEvent()`, and call
+/// `handleTimeout(at:)` no later than `deadline`. `PeerLoop` does this over UDP sockets or a simulated network.
+///
+///     publish, setRemote ─→ .connected ─→ send, .frame ─→ .failed ─→ restart, setRemote ─→ .connected ─→ close
+///
+/// When the path is lost, `restart` replaces the peer by another one; tracks keep their names and parameters.
+public final class PeerMedia {
+  /// What happens to the media.
+  public enum Event: Sendable {
+    /// Media can be sent in both directions, for the first time or again.
+    case connected
+    /// The path or the handshake has failed; `restart` makes another.
+    case failed(String)
+    /// The other end has closed the connection.
+    case closed
+    case frame(EncodedFrame, of: Track.ID)
+    /// A receiver needs a key frame of a published track. `layer` is its simulcast layer, 0 the smallest.
+    case keyFrameRequested(Track.ID, layer: Int)
+    /// What the path carries now, all published tracks together, in bit/s, and the fraction of packets lost, 0...1.
+    case estimate(bitrate: Int, loss: Double)
+  }
+
+  private struct Publication {
+    let parameters: StreamParameters
+    var sender: SenderID
+    /// Of its layers, in bit/s.
+    let bitrates: [Int]
+    /// The layers that receivers want.
+    var wanted: [Int]
+
+    var wantedBitrate: Int { wanted.reduce(0) { $0 + (bitrates.indices.contains($1) ? bitrates[$1] : 0) } }
+  }
+
+  private struct Subscription {
+    let parameters: StreamParameters
+    var receiver: ReceiverID
+  }
+
+  private let configuration: PeerConfiguration
+  private var peer: Peer
+  private var addresses: [SocketAddress]
+  private var random: SeededRandom
+  private var publications: [Track.ID: Publication] = [:]
+  private var subscriptions: [Track.ID: Subscription] = [:]
+  private var sentTracks: [SenderID: Track.ID] = [:]
+  private var receivedTracks: [ReceiverID: Track.ID] = [:]
+  private var nextMid = 1
+
+  /// - Parameters:
+  ///   - addresses: local addresses of the sockets that carry the datagrams.
+  ///   - random: for keys, names and SSRCs that a seed repeats.
+  ///   - trace: receives every RTP and RTCP packet in plaintext.
+  package init(
+    addresses: [SocketAddress], random: SeededRandom, now: Tick,
+    trace: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
+  ) throws {
+    var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
+    configuration.tracesPlaintext = trace
+    (self.configuration, self.addresses, self.random) = (configuration, addresses, random)
+    peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
+    for address in addresses { peer.addLocalAddress(address) }
+  }
+
+  // MARK: Connection
+
+  /// How the other end reaches this one. Changes with `restart`.
+  public var localDescription: PeerDescription { peer.localDescription }
+
+  public func setRemote(_ description: PeerDescription, at now: Tick) { peer.setRemote(description, at: now) }
+
+  /// A socket has another address now.
+  package func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+    for index in addresses.indices where addresses[index] == old { addresses[index] = new }
+    peer.moveLocalAddress(from: old, to: new, at: now)
+  }
+
+  /// Checks the path at once if its last checks were not answered: signalling has reached the other end again.
+  public func confirmPath(at now: Tick) { peer.confirmPath(at: now) }
+
+  /// Replaces the peer by a new one with the same tracks. The other end needs the new `localDescription`, and its answer goes to
+  /// `setRemote`.
+  public func restart(at now: Tick) throws {
+    try replacePeer(at: now)
+    for id in publications.keys.sorted(by: { $0.description < $1.description }) {
+      guard let parameters = publications[id]?.parameters else { continue }
+      let sender = peer.addSender(parameters)
+      publications[id]?.sender = sender
+      sentTracks[sender] = id
+    }
+    updateWantedBitrate()
+    for id in subscriptions.keys.sorted(by: { $0.description < $1.description }) {
+      guard let parameters = subscriptions[id]?.parameters else { continue }
+      subscribe(to: id, as: parameters)
+    }
+  }
+
+  /// Replaces the peer by a new one without tracks.
+  public func reset(at now: Tick) throws {
+    try replacePeer(at: now)
+    (publications, subscriptions) = ([:], [:])
+  }
+
+  private func replacePeer(at now: Tick) throws {
+    let new = try Peer(configuration: configuration, random: random.fork(), now: now)
+    for address in addresses { new.addLocalAddress(address) }
+    peer = new
+    (sentTracks, receivedTracks) = ([:], [:])
+  }
+
+  /// Says goodbye to the other end. No event follows; drain `poll` once more.
+  public func close() { peer.close() }
+
+  // MARK: Publishing
+
+  /// Publishes a track. Frames may be sent at once; they leave once the connection stands.
+  /// - Returns: how the stream is sent, for the other end.
+  public func publish(_ id: Track.ID, options: PublishOptions) -> StreamParameters {
+    unpublish(id)
+    let parameters = StreamParameters(
+      mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
+      rtxPayloadType: options.codec.payloadType + 1,
+      redPayloadType: options.codec.isAudio ? peer.remoteRedPayloadType : nil,
+      encodings: options.layers.indices.map { layer in
+        .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
+      })
+    nextMid += 1
+    let sender = peer.addSender(parameters)
+    publications[id] = Publication(
+      parameters: parameters, sender: sender,
+      bitrates: options.layers.map { min(max($0.maximumBitrate, 0), 1_000_000_000) },
+      wanted: Array(options.layers.indices))
+    sentTracks[sender] = id
+    updateWantedBitrate()
+    return parameters
+  }
+
+  private func makeSSRC() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
+
+  /// Which simulcast layers receivers want, 0 the smallest; until it is called, all.
+  public func setWantedLayers(_ layers: [Int], of id: Track.ID) {
+    publications[id]?.wanted = layers
+    updateWantedBitrate()
+  }
+
+  /// What would be sent if the path carried it, with 10 % for retransmissions and headers.
+  private func updateWantedBitrate() {
+    peer.wantedBitrate = publications.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10
+  }
+
+  public func isPublished(_ id: Track.ID) -> Bool { publications[id] != nil }
+
+  /// The published tracks, in no order.
+  public var published: some Collection<Track.ID> { publications.keys }
+
+  /// - Returns: whether the track was published.
+  @discardableResult
+  public func unpublish(_ id: Track.ID) -> Bool {
+    guard let publication = publications.removeValue(forKey: id) else { return false }
+    sentTracks[publication.sender] = nil
+    peer.removeSender(publication.sender)
+    updateWantedBitrate()
+    return true
+  }
+
+  /// Sends one frame of a published track; one of another track is dropped.
+  public func send(_ frame: EncodedFrame, of id: Track.ID, at now: Tick) {
+    if let publication = publications[id] { peer.send(frame, on: publication.sender, at: now) }
+  }
+
+  // MARK: Receiving
+
+  /// Receives a track that the other end sends with these parameters.
+  public func subscribe(to id: Track.ID, as parameters: StreamParameters) {
+    if let old = subscriptions[id] { stopReceiving(old.receiver) }
+    let receiver = peer.addReceiver(parameters, mode: .frames)
+    subscriptions[id] = Subscription(parameters: parameters, receiver: receiver)
+    receivedTracks[receiver] = id
+  }
+
+  public func unsubscribe(from id: Track.ID) {
+    if let subscription = subscriptions.removeValue(forKey: id) { stopReceiving(subscription.receiver) }
+  }
+
+  private func stopReceiving(_ receiver: ReceiverID) {
+    if receivedTracks.removeValue(forKey: receiver) != nil { peer.removeReceiver(receiver) }
+  }
+
+  /// Asks the other end for a key frame of a received track.
+  public func requestKeyFrame(of id: Track.ID, at now: Tick) {
+    if let subscription = subscriptions[id] { peer.requestKeyFrame(of: subscription.receiver, at: now) }
+  }
+
+  // MARK: Datagrams, events and time
+
+  /// Takes a datagram, which is decrypted in place.
+  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+    peer.handle(datagram, from: source, to: destination, at: now)
+  }
+
+  /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.
+  package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+    peer.poll(into: out, at: now)
+  }
+
+  package func pollEvent() -> Event? {
+    while let event = peer.pollEvent() {
+      switch event {
+      case .connected: return .connected
+      case .failed(let reason): return .failed(reason)
+      case .closed: return .closed
+      case .frame(let receiver, let frame):
+        if let id = receivedTracks[receiver] { return .frame(frame, of: id) }
+      case .keyFrameRequested(let sender, let layer):
+        if let id = sentTracks[sender] { return .keyFrameRequested(id, layer: layer) }
+      case .estimate(let bitrate, let loss): return .estimate(bitrate: bitrate, loss: loss)
+      case .packet, .senderReport, .mediaHold: break  // for routers
+      }
+    }
+    return nil
+  }
+
+  package func handleTimeout(at now: Tick) { peer.handleTimeout(at: now) }
+  package var deadline: Tick? { peer.deadline }
+  package var deadlineReason: String { peer.deadlineReason }
+
+  // MARK: Statistics
+
+  public func statistics(at now: Tick) -> MediaStatistics<Track.ID, Track.ID> {
+    let counters = peer.statistics(at: now)
+    var result = MediaStatistics<Track.ID, Track.ID>()
+    result.roundTripTime = counters.roundTripTime
+    result.availableBitrate = counters.availableBitrate
+    result.dropped = counters.dropped
+    for (sender, id) in sentTracks { result.outgoing[id] = counters.outgoing[sender] }
+    for (receiver, id) in receivedTracks { result.incoming[id] = counters.incoming[receiver] }
+    return result
+  }
+}
+
+extension Codec {
+  /// Fixed between Koine's programs.
+  var payloadType: UInt8 {
+    switch self {
+    case .opus: 111
+    case .vp8: 96
+    case .vp9: 98
+    }
+  }
+}

@@ -1,0 +1,25 @@
+/// What the publisher allows the engine.
+public struct PublishOptions: Sendable, Hashable {
+  public var codec: Codec
+  /// One per simulcast layer, the smallest first; at least one.
+  public var layers: [LayerLimits]
+  /// In bit/s, all layers together.
+  public var maximumBitrate: Int { layers.reduce(0) { $0 + min(max($1.maximumBitrate, 0), 1_000_000_000) } }
+
+  public struct LayerLimits: Sendable, Hashable {
+    /// In bit/s.
+    public var maximumBitrate: Int
+    /// In pixels; nil for sound.
+    public var maximumHeight: Int?
+
+    public init(maximumBitrate: Int, maximumHeight: Int? = nil) {
+      self.maximumBitrate = maximumBitrate
+      self.maximumHeight = maximumHeight
+    }
+  }
+
+  public init(codec: Codec, layers: [LayerLimits]) {
+    self.codec = codec
+    self.layers = layers
+  }
+}

@@ -1,0 +1,59 @@
+/// Counters of both directions of a peer connection, since each stream began. `Outgoing` names sent streams, `Incoming` received
+/// ones.
+public struct MediaStatistics<Outgoing: Hashable & Sendable, Incoming: Hashable & Sendable>: Sendable, Hashable {
+  public var outgoing: [Outgoing: OutgoingStatistics] = [:]
+  public var incoming: [Incoming: IncomingStatistics] = [:]
+  /// Smoothed, in milliseconds; nil before the first measurement.
+  public var roundTripTime: Double?
+  /// What the path out carries, in bit/s.
+  public var availableBitrate = 0
+  /// Datagrams that were not understood, could not be decrypted, or belong to no stream.
+  public var dropped = 0
+
+  public init() {}
+}
+
+/// Counters of one sent stream, all simulcast layers together.
+public struct OutgoingStatistics: Sendable, Hashable, Codable {
+  public var packets = 0
+  /// Bytes of payload, without headers.
+  public var bytes = 0
+  public var frames = 0
+  public var retransmitted = 0
+  public var keyFrames = 0
+  public var keyFramesRequested = 0
+  /// Packets whose retransmission was requested.
+  public var nacks = 0
+  /// Fraction lost as the other side last reported it, of the layer that loses most, 0...1.
+  public var reportedLoss = 0.0
+  /// Packets that never arrived, as the other side last reported it, of all layers; retransmitted ones have arrived.
+  public var reportedLost = 0
+  /// As the other side last reported it, in milliseconds.
+  public var reportedJitter = 0.0
+  /// In milliseconds; nil before the first report that tells.
+  public var roundTripTime: Double?
+
+  public init() {}
+}
+
+/// Counters of one received stream.
+public struct IncomingStatistics: Sendable, Hashable, Codable {
+  public var packets = 0
+  /// Bytes of payload, without headers.
+  public var bytes = 0
+  public var frames = 0
+  /// Packets that never arrived, retransmissions counted as arrived.
+  public var lost = 0
+  /// Fraction of the expected packets that was lost between the last two reports, 0...1.
+  public var fractionLost = 0.0
+  /// Packets that arrived only by retransmission, or as a copy in a later packet (RFC 2198).
+  public var recovered = 0
+  /// Packets whose retransmission was requested, each time counted.
+  public var nacks = 0
+  public var keyFrames = 0
+  public var keyFramesRequested = 0
+  /// Interarrival jitter (RFC 3550, 6.4.1) in milliseconds.
+  public var jitter = 0.0
+
+  public init() {}
+}
