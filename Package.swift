@@ -54,6 +54,7 @@ let package = Package(
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
+    .library(name: "KoinePeer", targets: ["KoinePeer"]),
     .library(name: "KoineBackends", targets: ["KoineBackends"]),
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
     .library(name: "KoineTesting", targets: ["KoineTesting"]),
@@ -139,7 +140,7 @@ let package = Package(
     // Floor 4
     room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
     room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
-    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineTransport"]),
+    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineSockets", "KoineTransport"]),
 
     // Floor 5
     .target(
@@ -159,8 +160,8 @@ let package = Package(
     room(
       "EmbeddedBackend", in: "Sources/Backends",
       leansOn: [
-        "Koine", "KoineAdmissions", "KoineBase", "KoineRoomClient", "KoineRouter", "KoineTransport", "KoineSignaling",
-        "KoineSockets", "KoineSimulatedNetwork",
+        "Koine", "KoineAdmissions", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineRouter", "KoineTransport",
+        "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork",
       ]),
     room(
       "ServerBackend", in: "Sources/Backends",
@@ -315,6 +316,7 @@ let package = Package(
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
+    tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],
       resources: [.copy("SDP/Offers")]),

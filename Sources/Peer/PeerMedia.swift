@@ -27,6 +27,34 @@ public final class PeerMedia {
     case estimate(bitrate: Int, loss: Double)
   }
 
+  /// The part that this end takes. ICE role, DTLS role and the part of the offerer are independent.
+  public struct Configuration: Sendable {
+    public enum ICERole: Sendable, Hashable {
+      /// Checks paths, and nominates one.
+      case controlling
+      /// Checks paths; the other end nominates one.
+      case controlled
+      /// Answers checks and makes none (RFC 8445, 2.5). For ends with a public address; the other end must be `controlling`.
+      case lite
+    }
+
+    public enum DTLSRole: Sendable, Hashable {
+      /// Begins the handshake.
+      case active
+      /// Waits for the handshake.
+      case passive
+      /// The descriptions decide: the end whose description says `actpass` last takes the other part.
+      case either
+    }
+
+    public var iceRole: ICERole
+    public var dtlsRole: DTLSRole
+
+    public init(iceRole: ICERole = .controlling, dtlsRole: DTLSRole = .active) {
+      (self.iceRole, self.dtlsRole) = (iceRole, dtlsRole)
+    }
+  }
+
   private struct Publication {
     let parameters: StreamParameters
     var sender: SenderID
@@ -54,14 +82,27 @@ public final class PeerMedia {
   private var nextMid = 1
 
   /// - Parameters:
+  ///   - role: the part that this end takes.
   ///   - addresses: local addresses of the sockets that carry the datagrams.
   ///   - random: for keys, names and SSRCs that a seed repeats.
   ///   - trace: receives every RTP and RTCP packet in plaintext.
   package init(
-    addresses: [SocketAddress], random: SeededRandom, now: Tick,
+    _ role: Configuration = Configuration(), addresses: [SocketAddress], random: SeededRandom, now: Tick,
     trace: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
   ) throws {
-    var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
+    let ice: ICEAgent.Role =
+      switch role.iceRole {
+      case .controlling: .full(controlling: true)
+      case .controlled: .full(controlling: false)
+      case .lite: .lite
+      }
+    let dtls: DTLSEndpoint.Role? =
+      switch role.dtlsRole {
+      case .active: .client
+      case .passive: .server
+      case .either: nil
+      }
+    var configuration = PeerConfiguration(ice: ice, dtls: dtls, certificate: try Certificate.shared())
     configuration.tracesPlaintext = trace
     (self.configuration, self.addresses, self.random) = (configuration, addresses, random)
     peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)

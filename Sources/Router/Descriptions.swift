@@ -10,7 +10,7 @@ extension PeerDescription {
       ice: ICECredentials(ufrag: description.ufrag, password: description.password),
       candidates: description.candidates.compactMap { ICECandidate($0) },
       fingerprint: Fingerprint(algorithm: description.fingerprint.algorithm, value: description.fingerprint.value),
-      isLite: description.lite, setup: description.setup == .active ? .active : .passive,
+      isLite: description.lite, setup: description.setup == .passive ? .passive : .active,
       redPayloadType: description.redPayloadType.flatMap { $0 < 128 && !(64...95).contains($0) ? $0 : nil })
   }
 }
@@ -34,7 +34,7 @@ extension Description {
           host: $0.host, port: $0.port, priority: $0.priority, kind: $0.kind.rawValue, foundation: $0.foundation)
       },
       fingerprint: Fingerprint(algorithm: description.fingerprint.algorithm, value: description.fingerprint.value),
-      lite: description.isLite, setup: description.setup == .active ? .active : .passive,
+      lite: description.isLite, setup: description.setup == .passive ? .passive : .active,
       redPayloadType: description.redPayloadType)
   }
 }

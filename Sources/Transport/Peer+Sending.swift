@@ -165,7 +165,7 @@ extension Peer {
       dropped += 1
       return nil
     }
-    if configuration.role == .server { activity.sentMedia(isVideo: !sender.parameters.codec.isAudio, at: now) }
+    if configuration.ice == .lite { activity.sentMedia(isVideo: !sender.parameters.codec.isAudio, at: now) }
     sender.streams[item.layer].sent(item.sequence, bytes: payload.count, isRetransmission: isRetransmission, at: now)
     return count
   }

@@ -75,11 +75,8 @@ package final class Peer {
     self.random = random
     localCredentials = ICECredentials.random(using: &self.random)
     ice = ICEAgent(
-      role: configuration.role == .client ? .full(controlling: true) : .lite, local: localCredentials,
-      random: self.random.fork(), now: now)
-    dtls = try DTLSEndpoint(
-      role: configuration.role == .client ? .client : .server, certificate: configuration.certificate,
-      remoteFingerprint: nil)
+      role: configuration.ice, local: localCredentials, random: self.random.fork(), now: now)
+    dtls = try DTLSEndpoint(role: configuration.dtls, certificate: configuration.certificate)
     pacer = Pacer(targetBitrate: configuration.startBitrate, now: now)
     estimator = BandwidthEstimator(
       limits: .init(
@@ -117,12 +114,22 @@ package final class Peer {
   package var localDescription: PeerDescription {
     PeerDescription(
       ice: localCredentials, candidates: localAddresses.map { ICECandidate(host: $0) },
-      fingerprint: configuration.certificate.fingerprint, isLite: configuration.role == .server,
-      setup: configuration.role == .client ? .active : .passive, redPayloadType: Self.redPayloadType)
+      fingerprint: configuration.certificate.fingerprint, isLite: configuration.ice == .lite,
+      setup: setup, redPayloadType: Self.redPayloadType)
+  }
+
+  private var setup: PeerDescription.Setup {
+    switch dtls.role {
+    case .client: .active
+    case .server: .passive
+    case nil: .actpass
+    }
   }
 
   package func setRemote(_ description: PeerDescription, at now: Tick) {
     remoteRedPayloadType = description.redPayloadType
+    // RFC 8842, 5.3: the side that answers `actpass` should be active.
+    if dtls.role == nil { dtls.setRole(description.setup == .active ? .server : .client) }
     dtls.setRemote(description.fingerprint)
     ice.setRemote(description.ice)
     for candidate in description.candidates { ice.addRemote(candidate) }
@@ -244,7 +251,7 @@ package final class Peer {
       switch event {
       case .connected:
         if srtp != nil { events.append(.connected) }  // found again, from another address of ours
-        if configuration.role == .client, case .new = dtls.state { dtls.start(at: now) }
+        if dtls.role == .client, case .new = dtls.state { dtls.start(at: now) }
       case .pairChanged: break
       case .disconnected: end("the path was lost: no consent from the other end")
       case .failed: end("no path to the other end was found")

@@ -10,7 +10,9 @@ package struct PeerConfiguration: Sendable {
     case server
   }
 
-  package var role: Role
+  package var ice: ICEAgent.Role
+  /// nil: the descriptions decide (`actpass`, RFC 8842 section 5).
+  package var dtls: DTLSEndpoint.Role?
   package var certificate: Certificate
   package var extensions = HeaderExtensionMap.koine
   /// In bit/s.
@@ -20,9 +22,17 @@ package struct PeerConfiguration: Sendable {
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
-  package init(role: Role, certificate: Certificate) {
-    self.role = role
+  package init(ice: ICEAgent.Role, dtls: DTLSEndpoint.Role?, certificate: Certificate) {
+    self.ice = ice
+    self.dtls = dtls
     self.certificate = certificate
+  }
+
+  package init(role: Role, certificate: Certificate) {
+    switch role {
+    case .client: self.init(ice: .full(controlling: true), dtls: .client, certificate: certificate)
+    case .server: self.init(ice: .lite, dtls: .server, certificate: certificate)
+    }
   }
 }
 

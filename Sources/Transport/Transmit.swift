@@ -15,14 +15,14 @@ package struct Transmit: Hashable, Sendable {
 
 /// What one end tells the other by signalling, before any packet flows.
 public struct PeerDescription: Codable, Sendable, Hashable {
-  public enum Setup: String, Codable, Sendable { case active, passive }
+  /// Who begins the DTLS handshake (RFC 5763): the active side. `actpass` leaves it to the answer.
+  public enum Setup: String, Codable, Sendable { case active, passive, actpass }
 
   public var ice: ICECredentials
   public var candidates: [ICECandidate]
   public var fingerprint: Fingerprint
   /// RFC 8445, 2.5: answers checks and makes none of its own.
   public var isLite: Bool
-  /// Who begins the DTLS handshake (RFC 5763).
   public var setup: Setup
   /// The payload type under which the peer takes audio that repeats earlier payloads (RFC 2198); nil if it takes none.
   public var redPayloadType: UInt8?

@@ -6,6 +6,7 @@ import KoineServerBackend
 /// Makes a world from an address, so that adapters reach rooms without a word.
 public enum Backends {
   private static let configured = Lock<World?>(nil)
+  private static let registered = Lock<[String: @Sendable (String) throws -> any Backend]>([:])
   private static let fromEnvironment = Result { () throws(BackendAddressError) in
     try World(
       backend: backend(at: ProcessInfo.processInfo.environment["KOINE_BACKEND"] ?? "embedded"),
@@ -39,12 +40,30 @@ public enum Backends {
     return try world()
   }
 
-  /// - Parameter address: `embedded`, or `ws://host:port` or `wss://host:port` of a `koine serve`.
+  /// Makes a backend of another module reachable by its address, in `KOINE_BACKEND` and in `backend(at:)`. A later registration of
+  /// a scheme replaces the one before.
+  /// - Parameters:
+  ///   - scheme: the address's part before `://`, such as `sfu` of `sfu://host:port`, in lower case. `embedded`, `ws` and `wss` are
+  ///     taken.
+  ///   - make: makes the backend from the whole address. Called each time an address of that scheme is asked for; a backend that the
+  ///     process shares is the closure's own affair.
+  public static func register(_ scheme: String, _ make: @escaping @Sendable (_ address: String) throws -> any Backend) {
+    precondition(!["embedded", "ws", "wss"].contains(scheme), "the scheme '\(scheme)' is Koine's own")
+    registered.withLock { $0[scheme] = make }
+  }
+
+  /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, or one whose scheme is registered.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
+    let scheme = address.range(of: "://").map { address[..<$0.lowerBound].lowercased() } ?? ""
+    if let make = registered.withLock({ $0[scheme] }) {
+      do { return try make(address) } catch { throw BackendAddressError(address: address, reason: "\(error)") }
+    }
     switch address {
     case "embedded", "": return EmbeddedBackend.shared
     default:
-      guard let server = ServerAddress(address) else { throw BackendAddressError(address: address) }
+      guard let server = ServerAddress(address) else {
+        throw BackendAddressError(address: address, schemes: registered.withLock { $0.keys.sorted() })
+      }
       return ServerBackend(server)
     }
   }
@@ -52,7 +71,17 @@ public enum Backends {
 
 public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
   public let address: String
+  /// What the backend of the address's scheme reported; nil where the address names no backend.
+  public let reason: String?
+  private let schemes: [String]
+
+  init(address: String, reason: String? = nil, schemes: [String] = []) {
+    (self.address, self.reason, self.schemes) = (address, reason, schemes)
+  }
+
   public var description: String {
-    "no backend answers to '\(address)'; there are: embedded, ws://host:port, wss://host:port"
+    if let reason { return "the backend at '\(address)' cannot be used: \(reason)" }
+    let known = ["embedded", "ws://host:port", "wss://host:port"] + schemes.map { $0 + "://…" }
+    return "no backend answers to '\(address)'; there are: \(known.joined(separator: ", "))"
   }
 }

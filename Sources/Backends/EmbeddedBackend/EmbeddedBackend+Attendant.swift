@@ -1,4 +1,5 @@
 package import Koine
+import KoinePeer
 import KoineRouter
 package import struct KoineSignaling.Attendant
 

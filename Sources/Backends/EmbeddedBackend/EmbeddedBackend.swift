@@ -1,6 +1,7 @@
 import KoineAdmissions
 public import Koine
 import KoineBase
+import KoinePeer
 import KoineRoomClient
 import KoineRouter
 import KoineSignaling
@@ -37,7 +38,7 @@ public final class EmbeddedBackend: Backend {
     scheduler = .real
     hub = Hub(
       network: network, random: .system(), trace: trace, authorization: Self.authorization(malformedTokenRefusal)
-    ) { LoopbackLoop(hub: $0) }
+    ) { SocketLoop(client: $0) }
   }
 
   private static func authorization(_ malformedTokenRefusal: String?) -> Authorization {
@@ -60,7 +61,7 @@ public final class EmbeddedBackend: Backend {
       network: network, random: SeededRandom(seed: seed), trace: trace,
       authorization: Self.authorization(malformedTokenRefusal)
     ) {
-      VirtualLoop(scheduler: scheduler, hub: $0)
+      VirtualLoop(scheduler: scheduler, client: $0)
     }
   }
 

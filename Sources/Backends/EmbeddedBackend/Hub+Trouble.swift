@@ -1,4 +1,5 @@
 import KoineBase
+import KoinePeer
 import KoineRouter
 import KoineSignaling
 import KoineSimulatedNetwork

@@ -1,10 +1,12 @@
 import Koine
 import KoineAdmissions
 import KoineBase
+import KoinePeer
 import KoineRoomClient
 import KoineRouter
 import KoineSignaling
 import KoineSimulatedNetwork
+import KoineSockets
 import KoineTransport
 
 /// A router and everybody who is connected to it, on one network loop.
@@ -13,7 +15,7 @@ import KoineTransport
 /// datagrams, signalling too, and suffers what the link does to them.
 ///
 /// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
-final class Hub: LinkHost, @unchecked Sendable {
+final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
   let loop: any NetworkLoop
   var network: NetworkSpec?
   var participantLimit: Int?
@@ -38,7 +40,7 @@ final class Hub: LinkHost, @unchecked Sendable {
 
   init(
     network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?, authorization: Authorization,
-    makeLoop: (@escaping @Sendable () -> Hub?) -> any NetworkLoop
+    makeLoop: (@escaping @Sendable () -> (any UDPLoopClient)?) -> any NetworkLoop
   ) {
     self.network = network
     self.random = random

@@ -1,5 +1,6 @@
 import Koine
 import KoineBase
+import KoinePeer
 import KoineRoomClient
 import KoineRouter
 import KoineSimulatedNetwork

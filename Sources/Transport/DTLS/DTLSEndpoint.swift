@@ -34,7 +34,8 @@ package final class DTLSEndpoint {
   private static let answerPause = Duration.milliseconds(20)
 
   package private(set) var state = State.new
-  package let role: Role
+  /// nil until `setRole`, where the descriptions decide.
+  package private(set) var role: Role?
   /// Datagrams that were not DTLS, made no sense, or came at the wrong time.
   package private(set) var dropped = 0
   /// How often a flight was sent again.
@@ -60,10 +61,9 @@ package final class DTLSEndpoint {
   ///   - remoteFingerprint: may follow by `setRemote`, at the latest before `handshakeLimit`.
   ///   - profiles: what is offered, or chosen from in this order by a server.
   package init(
-    role: Role, certificate: Certificate, remoteFingerprint: Fingerprint? = nil,
+    role: Role?, certificate: Certificate, remoteFingerprint: Fingerprint? = nil,
     profiles: [SRTPProfile] = SRTPProfile.preferred
   ) throws(DTLSError) {
-    self.role = role
     self.certificate = certificate
     self.remoteFingerprint = remoteFingerprint
     guard let ssl = SSL_new(certificate.context) else { throw .fromQueue("SSL_new") }
@@ -75,6 +75,13 @@ package final class DTLSEndpoint {
       throw .fromQueue("use_srtp")
     }
     DTLS_set_timer_cb(ssl) { _, _ in 4_000_000_000 }  // µs; the largest that fits
+    if let role { setRole(role) }
+  }
+
+  /// Before `start`.
+  package func setRole(_ role: Role) {
+    precondition(state == .new)
+    self.role = role
     switch role {
     case .client: SSL_set_connect_state(ssl)
     case .server: SSL_set_accept_state(ssl)
@@ -91,7 +98,7 @@ package final class DTLSEndpoint {
 
   /// Sends the ClientHello, or begins to wait for one. Datagrams that come before it are dropped.
   package func start(at now: Tick) {
-    guard case .new = state else { return }
+    guard case .new = state, role != nil else { return }
     state = .handshaking
     handshakeEnds = now + Self.handshakeLimit
     if role == .client { advanceHandshake(at: now) }

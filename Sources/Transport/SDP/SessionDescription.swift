@@ -146,7 +146,7 @@ package struct SessionDescription: Hashable, Sendable {
       ice: ICECredentials(ufrag: ufrag, password: password), candidates: candidates,
       fingerprint: Fingerprint(algorithm: words[0].lowercased(), value: words[1].uppercased()),
       isLite: attributes.contains { $0.name == "ice-lite" },
-      setup: value("setup") == "passive" ? .passive : .active)
+      setup: PeerDescription.Setup(rawValue: value("setup") ?? "") ?? .active)
   }
 }
 

@@ -1,0 +1,202 @@
+import KoineBase
+import KoinePeer
+import KoineTransport
+import RoomModel
+import Testing
+
+/// Two ends of a peer connection on one loop, each with what it has received.
+private final class Pair: Sendable {
+  struct End {
+    var isConnected = false
+    var failures: [String] = []
+    var frames: [Track.ID: Int] = [:]
+    var keyFrameRequests: [Track.ID] = []
+  }
+
+  let loop: PeerLoop
+  private let ends = [Lock(End()), Lock(End())]
+  private let connections = Lock<[PeerConnection]>([])
+
+  init(_ loop: PeerLoop, _ configurations: [PeerMedia.Configuration]) {
+    self.loop = loop
+    for (index, configuration) in configurations.enumerated() {
+      let end = ends[index]
+      let connection = loop.connect(configuration) { _, event, _ in
+        end.withLock { end in
+          switch event {
+          case .connected: end.isConnected = true
+          case .failed(let reason): end.failures.append(reason)
+          case .closed: end.isConnected = false
+          case .frame(_, let track): end.frames[track, default: 0] += 1
+          case .keyFrameRequested(let track, _): end.keyFrameRequests.append(track)
+          case .estimate: break
+          }
+        }
+      }
+      connections.withLock { $0.append(connection) }
+    }
+  }
+
+  func end(_ index: Int) -> End { ends[index].withLock { $0 } }
+  func connection(_ index: Int) -> PeerConnection { connections.withLock { $0[index] } }
+
+  /// Tells each end the description of the other, the offerer's first.
+  func exchangeDescriptions(offerer: Int) {
+    let answerer = connection(1 - offerer)
+    let asker = connection(offerer)
+    asker.perform { media, _ in
+      let offer = media.localDescription
+      answerer.perform { media, now in
+        media.setRemote(offer, at: now)
+        let answer = media.localDescription
+        asker.perform { media, now in media.setRemote(answer, at: now) }
+      }
+    }
+  }
+
+  /// Publishes a track at one end and receives it at the other.
+  func publish(_ track: Track.ID, from index: Int, codec: Codec = .vp8) {
+    let other = connection(1 - index)
+    connection(index).perform { media, _ in
+      let parameters = media.publish(
+        track, options: PublishOptions(codec: codec, layers: [.init(maximumBitrate: 500_000)]))
+      other.perform { media, _ in media.subscribe(to: track, as: parameters) }
+    }
+  }
+
+  func sendFrames(_ count: Int, of track: Track.ID, from index: Int) {
+    connection(index).perform { media, now in
+      for number in 0..<count { media.send(Self.frame(number, at: now), of: track, at: now) }
+    }
+  }
+
+  /// A VP8 frame whose payload is no video; only its first bit is read on the way.
+  private static func frame(_ number: Int, at now: Tick) -> EncodedFrame {
+    EncodedFrame(
+      codec: .vp8, data: Bytes([number == 0 ? 0x10 : 0x11] + [UInt8](repeating: 7, count: 500)), captured: now,
+      rtpTimestamp: UInt32(number) * 3_000, isKey: number == 0)
+  }
+}
+
+@Suite struct PeerLoopTests {
+  private let camera = Track.ID(participant: "ana", track: "camera")
+
+  struct Parts: CustomTestStringConvertible {
+    let first, second: PeerMedia.Configuration
+    let offerer: Int
+    var testDescription: String {
+      "\(first.iceRole)/\(first.dtlsRole) with \(second.iceRole)/\(second.dtlsRole), \(offerer) offers"
+    }
+  }
+
+  /// Every pair of roles that can reach each other, and either end as the offerer.
+  static let parts: [Parts] = {
+    typealias Configuration = PeerMedia.Configuration
+    let ice: [(Configuration.ICERole, Configuration.ICERole)] = [
+      (.controlling, .controlled), (.controlling, .lite), (.controlling, .controlling),
+    ]
+    let dtls: [(Configuration.DTLSRole, Configuration.DTLSRole)] = [
+      (.active, .passive), (.passive, .active), (.either, .active), (.either, .passive), (.active, .either),
+      (.passive, .either), (.either, .either),
+    ]
+    return ice.flatMap { ice in
+      dtls.flatMap { dtls in
+        (0..<2).map { offerer in
+          Parts(
+            first: Configuration(iceRole: ice.0, dtlsRole: dtls.0),
+            second: Configuration(iceRole: ice.1, dtlsRole: dtls.1), offerer: offerer)
+        }
+      }
+    }
+  }()
+
+  @Test(arguments: parts) func endsOfAllRolesConnectAndSendBothWays(_ parts: Parts) {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 3), [parts.first, parts.second])
+    pair.exchangeDescriptions(offerer: parts.offerer)
+    clock.advance(to: clock.now + .seconds(2))
+    #expect(pair.end(0).isConnected)
+    #expect(pair.end(1).isConnected)
+    for index in 0..<2 {
+      let track = Track.ID(participant: "\(index)", track: "camera")
+      pair.publish(track, from: index)
+      pair.sendFrames(5, of: track, from: index)
+      clock.advance(to: clock.now + .seconds(1))
+      #expect(pair.end(1 - index).frames == [track: 5])
+    }
+  }
+
+  @Test func keyFrameRequestsNameTheTrack() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 4), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    pair.publish(camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    pair.sendFrames(3, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    let before = pair.end(0).keyFrameRequests.count
+    pair.connection(1).perform { [camera] media, now in media.requestKeyFrame(of: camera, at: now) }
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(0).keyFrameRequests.count > before)
+    #expect(Set(pair.end(0).keyFrameRequests) == [camera])
+  }
+
+  @Test func restartKeepsTracksUnderTheirNames() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 5), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    pair.publish(camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    pair.sendFrames(3, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    for index in 0..<2 { pair.connection(index).perform { media, now in try? media.restart(at: now) } }
+    pair.exchangeDescriptions(offerer: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    pair.sendFrames(4, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).frames == [camera: 7])
+  }
+
+  @Test func unpublishedAndUnsubscribedTracksCarryNothing() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 6), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    pair.publish(camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    pair.connection(1).perform { [camera] media, _ in media.unsubscribe(from: camera) }
+    pair.sendFrames(3, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).frames == [:])
+    pair.connection(0).perform { [camera] media, _ in
+      #expect(media.unpublish(camera))
+      #expect(!media.unpublish(camera))
+    }
+    pair.sendFrames(3, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).frames == [:])
+  }
+
+  @Test func closeReachesTheOtherEnd() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 7), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).isConnected)
+    pair.connection(0).close()
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(!pair.end(1).isConnected)
+    #expect(pair.end(0).failures == [])
+  }
+
+  @Test(.timeLimit(.minutes(1))) func twoEndsConnectOverSockets() async throws {
+    let pair = Pair(PeerLoop(), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    while !(pair.end(0).isConnected && pair.end(1).isConnected) { try await Task.sleep(for: .milliseconds(10)) }
+    pair.publish(camera, from: 0)
+    while pair.end(1).frames[camera] == nil {
+      pair.sendFrames(2, of: camera, from: 0)
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    for index in 0..<2 { pair.connection(index).close() }
+  }
+}
