@@ -1,4 +1,5 @@
 package import KoineAudioProcessing
+package import KoineBase
 package import KoineTransport
 
 /// Where encoded frames go. Called on an engine lane.

@@ -165,8 +165,7 @@ public final class PeerMedia {
   public func publish(_ id: Track.ID, options: PublishOptions) -> StreamParameters {
     unpublish(id)
     let parameters = StreamParameters(
-      mid: "p\(nextMid)", codec: options.codec, payloadType: options.codec.payloadType,
-      rtxPayloadType: options.codec.payloadType + 1,
+      mid: "p\(nextMid)", codec: options.codec,
       redPayloadType: options.codec.isAudio ? peer.remoteRedPayloadType : nil,
       encodings: options.layers.indices.map { layer in
         .init(rid: options.layers.count > 1 ? "l\(layer)" : nil, ssrc: makeSSRC(), rtxSSRC: makeSSRC())
@@ -282,16 +281,5 @@ public final class PeerMedia {
     for (sender, id) in sentTracks { result.outgoing[id] = counters.outgoing[sender] }
     for (receiver, id) in receivedTracks { result.incoming[id] = counters.incoming[receiver] }
     return result
-  }
-}
-
-extension Codec {
-  /// Fixed between Koine's programs.
-  var payloadType: UInt8 {
-    switch self {
-    case .opus: 111
-    case .vp8: 96
-    case .vp9: 98
-    }
   }
 }

@@ -1,3 +1,4 @@
+import KoineBase
 package import KoineSignaling
 package import KoineTransport
 

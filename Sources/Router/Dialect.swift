@@ -1,6 +1,7 @@
+package import KoineBase
 package import KoineRTP
 import KoineSignaling
-package import KoineTransport
+import KoineTransport
 
 /// How a connection's peer names what Koine's own programs have fixed numbers for: browsers choose theirs.
 package struct Dialect: Hashable, Sendable {
@@ -32,8 +33,6 @@ package struct Dialect: Hashable, Sendable {
 
   package static let koine = Dialect(
     extensions: .koine,
-    payloadTypes: [
-      .opus: PayloadTypes(media: 111, rtx: 112), .vp8: PayloadTypes(media: 96, rtx: 97),
-      .vp9: PayloadTypes(media: 98, rtx: 99),
-    ])
+    payloadTypes: Dictionary(
+      uniqueKeysWithValues: Codec.allCases.map { ($0, PayloadTypes(media: $0.payloadType, rtx: $0.rtxPayloadType)) }))
 }

@@ -17,7 +17,7 @@ final class Forwarder {
   let media: Media
   private let isAudio: Bool
   private var sender: SenderID
-  private var splice: Splice
+  private var rewriter: RTPRewriter
   private var temporal = TemporalFilter()
   private var keepsBase = true
   private(set) var isPaused = false
@@ -46,7 +46,7 @@ final class Forwarder {
     (self.track, self.receiver, self.media, seat) = (track, receiver, media, receiver.seat)
     isAudio = track.codec.isAudio
     sender = seat.peer.addSender(media.outgoing(track.codec))
-    splice = Splice(clockRate: track.codec.clockRate, random: &random)
+    rewriter = RTPRewriter(clockRate: track.codec.clockRate, random: &random)
     target = track.layers.count - 1
   }
 
@@ -94,21 +94,21 @@ final class Forwarder {
     guard isOpen else { return false }
     let layer = passing.packet.layer
     if current != layer || stretch != passing.stretch {
-      guard passing.facts.startsKeyFrame || isAudio, takes(layer, at: now) else { return false }
+      guard passing.info.startsKeyFrame || isAudio, takes(layer, at: now) else { return false }
       begin(layer, at: passing.numbers, of: passing.stretch, now: now)
     }
     var isLeftOut = false
-    if !temporal.admits(passing.facts, passing.numbers) {
-      if splice.skip(passing.numbers) { return false }
+    if !temporal.admits(passing.info, passing.numbers) {
+      if rewriter.drop(passing.numbers) { return false }
       isLeftOut = true  // its number has been kept for it: it goes out empty
     }
-    guard let out = splice.rewritten(passing.numbers, now: now) else { return false }
+    guard let out = rewriter.rewritten(passing.numbers, now: now) else { return false }
     seat.peer.forward(
       isLeftOut ? passing.packet.emptied : passing.packet, on: sender,
       sequence: UInt16(truncatingIfNeeded: out.sequence),
       timestamp: out.timestamp,
-      picture: isAudio
-        ? nil : PictureNumbers(pictureID: out.pictureID, tl0PictureIndex: out.tl0PictureIndex), at: now)
+      numbers: isAudio
+        ? nil : FrameNumbers(pictureID: out.pictureID, tl0PictureIndex: out.tl0PictureIndex), at: now)
     packets += 1
     return true
   }
@@ -130,7 +130,7 @@ final class Forwarder {
   private func begin(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
     if let current, layer < current { seat.peer.dropQueued(of: sender) }
     let aligned = self.stretch == stretch ? aligned(numbers.timestamp, of: layer) : nil
-    splice.cut(at: numbers, aligned: aligned, now: now)
+    rewriter.startSegment(at: numbers, aligned: aligned, now: now)
     current = layer
     self.stretch = stretch
     setTemporalLimit()
@@ -158,7 +158,7 @@ final class Forwarder {
   /// Lets the receiver's sender reports count from the publisher's.
   func anchor(_ layer: Int, captured: Tick, timestamp: UInt32) {
     guard current == layer, stretch == track.stretch else { return }
-    seat.peer.anchorReports(of: sender, captured: captured, timestamp: splice.shifted(timestamp))
+    seat.peer.anchorReports(of: sender, captured: captured, timestamp: rewriter.shifted(timestamp))
   }
 
   /// Its receiver has another peer from now on; numbers go on.

@@ -1,4 +1,5 @@
 import KoineBase
+import KoineRTP
 package import KoineTransport
 
 /// A peer's place in the router.
@@ -287,7 +288,8 @@ private struct Arrival {
 struct Passing {
   let packet: SharedPacket
   let numbers: SourceNumbers
-  let facts: PictureFacts
+  /// Empty for audio.
+  let info: VideoPacketInfo
   /// The track's, when it came.
   let stretch: UInt64
 }

@@ -1,4 +1,5 @@
 import KoineBase
+import KoineRTP
 import KoineSignaling
 import KoineTransport
 
@@ -43,9 +44,9 @@ final class PublishedTrack {
       return true
     }
 
-    mutating func count(_ packet: SharedPacket, _ facts: PictureFacts) {
+    mutating func count(_ packet: SharedPacket, _ info: VideoPacketInfo) {
       meter.bytes += packet.payloadRange.count
-      temporalLayers = max(temporalLayers, min(facts.temporalLayer, 2) + 1)
+      temporalLayers = max(temporalLayers, min(Int(info.temporalLayer), 2) + 1)
     }
 
     /// In bit/s; nil until it has been sent for some seconds.

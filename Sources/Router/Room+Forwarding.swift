@@ -18,16 +18,16 @@ extension Room {
     guard !track.track.isMuted, isHeard(packet, of: track, at: now) else { return track.interrupt() }
     track.flows()
     if isResumed { layerResumed(packet.layer, of: track, at: now) }
-    var numbers = SourceNumbers(sequence: packet.sequence, timestamp: packet.packet.timestamp)
-    let facts = track.codec.isAudio ? PictureFacts() : PictureFacts(packet, of: track.codec, numbers: &numbers)
-    track.layers[packet.layer].count(packet, facts)
-    if facts.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer, height: facts.height) }
-    if isResumed, !facts.startsKeyFrame { sourceResumed(of: track, layer: packet.layer, at: now) }
+    let info = track.codec.videoPacketInfo(of: packet.payload) ?? VideoPacketInfo()
+    let numbers = SourceNumbers(packet, info)
+    track.layers[packet.layer].count(packet, info)
+    if info.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer, height: info.height.map { Int($0) }) }
+    if isResumed, !info.startsKeyFrame { sourceResumed(of: track, layer: packet.layer, at: now) }
     var passing: Int?
     for forwarder in track.forwarders where forwarder.isOpen {
       let number =
         passing
-        ?? peers.note(Passing(packet: packet, numbers: numbers, facts: facts, stretch: track.stretch))
+        ?? peers.note(Passing(packet: packet, numbers: numbers, info: info, stretch: track.stretch))
       passing = number
       peers.owe(number, to: forwarder.seat, by: forwarder)
     }
@@ -43,17 +43,9 @@ extension Room {
     guard let voice = track.voice else { return true }
     let wasIdle = speakers.deadline == nil
     let isForwarded = speakers.heard(
-      voice, level: packet.extensions.audioLevel, frames: frames(in: packet), at: now)
+      voice, level: packet.extensions.audioLevel, frames: track.codec.framesOf20ms(in: packet.payload), at: now)
     if wasIdle, speakers.deadline != nil { needsSettling = true }
     return isForwarded
-  }
-
-  /// How many frames of 20 ms an Opus packet stands for (RFC 6716, 3.1 and 3.2.5); what it does not say is one.
-  private func frames(in packet: SharedPacket) -> Int {
-    let payload = UnsafeRawBufferPointer(rebasing: packet.datagram.readable[packet.payloadRange])
-    guard payload.count >= 2, payload[0] & 3 == 3 else { return 1 }
-    guard let opus = try? OpusPayload(parsing: payload) else { return 1 }
-    return max(1, opus.duration / 960)
   }
 
   func take(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {

@@ -1,3 +1,4 @@
+import KoineBase
 import KoineRTP
 import KoineSignaling
 import KoineTransport
@@ -114,11 +115,7 @@ private struct AnswerLines {
     for kind in ["transport-cc", "ccm fir", "nack", "nack pli"] where offer.takesFeedback(kind, on: type) {
       if kind == "transport-cc" || !format.codec.isAudio { add("rtcp-fb", "\(type) \(kind)") }
     }
-    switch format.codec {
-    case .opus: add("fmtp", "\(type) minptime=10;useinbandfec=1")
-    case .vp9: add("fmtp", "\(type) profile-id=0")
-    case .vp8: break
-    }
+    if let parameters = format.codec.announcedParameters { add("fmtp", "\(type) \(parameters)") }
     // Behind the format itself, so that the browser sends it plain (RFC 3264, 6.1) and takes it either way.
     if let red = format.redPayloadType { addRedundant(red, of: format, offer) }
     guard let rtx = format.rtxPayloadType else { return }

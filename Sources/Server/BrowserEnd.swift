@@ -257,11 +257,12 @@ extension Media {
     }
   }
 
-  /// How the browser will send a medium: by the first format that is known here, in the layers that it names, from the
+  /// How the browser will send a medium: by the first format that is known here and sends several sizes as simulcast, in the layers that it names, from the
   /// sources that it names; 0 stands for those that only the packets name.
   fileprivate init?(_ medium: MediaDescription, mid: String, for kind: Track.Kind) {
     guard medium.kind == (kind.isAudio ? "audio" : "video"),
-      let format = medium.knownFormats.first(where: { $0.codec != .vp9 }) ?? medium.knownFormats.first
+      let format = medium.knownFormats.first(where: { !$0.codec.hasSpatialLayersInBrowsers })
+        ?? medium.knownFormats.first
     else { return nil }
     let rtx: UInt32? = format.rtxPayloadType == nil ? nil : 0
     let layers = Array(medium.sentLayers.prefix(SignalingLimits.encodings))

@@ -1,16 +1,5 @@
 public import KoineBase
 
-/// The codecs of a call, by their names in SDP.
-public enum Codec: String, Sendable, Codable, CaseIterable {
-  case opus
-  case vp8 = "VP8"
-  case vp9 = "VP9"
-
-  public var isAudio: Bool { self == .opus }
-  /// The RTP clock in Hz (RFC 7587, 7741, 9628).
-  public var clockRate: UInt32 { self == .opus ? 48_000 : 90_000 }
-}
-
 /// The unit between the media engine and the transport: one coded picture, or one packet's worth of sound.
 public struct EncodedFrame: Sendable {
   public var codec: Codec

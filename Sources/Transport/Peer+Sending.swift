@@ -1,5 +1,5 @@
 package import KoineBase
-import KoineRTP
+package import KoineRTP
 
 extension Peer {
   /// A published or forwarded stream: one source per layer. A class, so that a packet is handled in place.
@@ -80,9 +80,9 @@ extension Peer {
   // MARK: Packets (the router)
 
   /// Passes on a packet that was received elsewhere, under this stream's own names and numbers; its payload stays shared.
-  /// - Parameter picture: its picture's numbers, where they differ from those it came with.
+  /// - Parameter numbers: replace those in the payload's descriptor.
   package func forward(
-    _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, picture: PictureNumbers? = nil,
+    _ shared: SharedPacket, on id: SenderID, sequence: UInt16, timestamp: UInt32, numbers: FrameNumbers? = nil,
     at now: Tick
   ) {
     guard isOpen, let sender = senders[id.value] else { return }
@@ -90,7 +90,7 @@ extension Peer {
     sender.streams[0].store(
       StoredPacket(
         payload: shared.datagram, range: shared.payloadRange, sequence: sequence, timestamp: timestamp,
-        marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), numbers: picture, at: now),
+        marker: shared.packet.marker, extensions: StoredExtensions(shared.extensions), numbers: numbers, at: now),
       pool: &pool)
     let item = Pacer.Item(
       sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now)
@@ -201,14 +201,7 @@ extension Peer {
     let payload = packet.bytes
     let copy = UnsafeMutableRawBufferPointer(rebasing: scratch.writable[2..<min(payload.count + 2, scratch.capacity)])
     copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: payload.prefix(copy.count)))
-    let numbers = packet.numbers
-    switch codec {
-    case .opus: break
-    case .vp8:
-      VP8Descriptor.rewrite(copy, pictureID: numbers?.pictureID, tl0PictureIndex: numbers?.tl0PictureIndex)
-    case .vp9:
-      VP9Descriptor.rewrite(copy, pictureID: numbers?.pictureID, tl0PictureIndex: numbers?.tl0PictureIndex)
-    }
+    if let numbers = packet.numbers { codec.rewrite(copy, numbers) }
     return UnsafeRawBufferPointer(copy)
   }
 

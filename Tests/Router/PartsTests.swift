@@ -1,4 +1,5 @@
 import KoineBase
+import KoineRTP
 import KoineSignaling
 import Testing
 
@@ -160,7 +161,7 @@ struct DataHistoryTests {
   }
 }
 
-struct SpliceTests {
+struct RTPRewriterTests {
   private func numbers(_ sequence: Int64, _ timestamp: UInt32, picture: UInt16? = nil, tl0: UInt8? = nil)
     -> SourceNumbers
   {
@@ -172,39 +173,39 @@ struct SpliceTests {
 
   @Test func nothingPassesBeforeTheFirstCut() {
     var random = SeededRandom(seed: 1)
-    var splice = Splice(clockRate: 90_000, random: &random)
-    let passed = splice.rewritten(numbers(1, 1), now: ms(0))
+    var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
+    let passed = rewriter.rewritten(numbers(1, 1), now: ms(0))
     #expect(passed == nil)
   }
 
   @Test func oneStretchIsMovedByConstants() throws {
     var random = SeededRandom(seed: 1)
-    var splice = Splice(clockRate: 90_000, random: &random)
-    splice.cut(at: numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0))
-    let first = try found(splice.rewritten(numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0)))
+    var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
+    rewriter.startSegment(at: numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0))
+    let first = try found(rewriter.rewritten(numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0)))
     for step in 1..<200 {
       let source = numbers(
         65_500 + Int64(step), (UInt32.max - 90_000) &+ UInt32(step) &* 3000, picture: (0x7FF0 + UInt16(step)) & 0x7FFF,
         tl0: 250 &+ UInt8(truncatingIfNeeded: step))
-      let out = try found(splice.rewritten(source, now: ms(33 * step)))
+      let out = try found(rewriter.rewritten(source, now: ms(33 * step)))
       #expect(out.sequence == first.sequence + Int64(step))
       #expect(out.timestamp == first.timestamp &+ UInt32(step) &* 3000)
       #expect(out.pictureID == (try #require(first.pictureID) &+ UInt16(step)) & 0x7FFF)
       #expect(out.tl0PictureIndex == (try #require(first.tl0PictureIndex)) &+ UInt8(truncatingIfNeeded: step))
     }
-    let late = try found(splice.rewritten(numbers(65_510, 1), now: ms(9000)))
+    let late = try found(rewriter.rewritten(numbers(65_510, 1), now: ms(9000)))
     #expect(late.sequence == first.sequence + 10)
-    let older = splice.rewritten(numbers(65_499, 1), now: ms(9000))
+    let older = rewriter.rewritten(numbers(65_499, 1), now: ms(9000))
     #expect(older == nil)
   }
 
   @Test func aCutContinuesWhereTheOldStretchEnded() throws {
     var random = SeededRandom(seed: 2)
-    var splice = Splice(clockRate: 90_000, random: &random)
-    splice.cut(at: numbers(100, 5000, picture: 7, tl0: 3), now: ms(0))
-    let last = try found(splice.rewritten(numbers(100, 5000, picture: 7, tl0: 3), now: ms(0)))
-    splice.cut(at: numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100))
-    let next = try found(splice.rewritten(numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100)))
+    var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
+    rewriter.startSegment(at: numbers(100, 5000, picture: 7, tl0: 3), now: ms(0))
+    let last = try found(rewriter.rewritten(numbers(100, 5000, picture: 7, tl0: 3), now: ms(0)))
+    rewriter.startSegment(at: numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100))
+    let next = try found(rewriter.rewritten(numbers(70_000, 77, picture: 900, tl0: 200), now: ms(100)))
     #expect(next.sequence == last.sequence + 1)
     #expect(next.timestamp == last.timestamp &+ 9000)
     #expect(next.pictureID == (try #require(last.pictureID) &+ 1) & 0x7FFF)
@@ -223,16 +224,16 @@ struct SkipTests {
 
   @Test func closesUpBehindWhatIsLeftOut() throws {
     var random = SeededRandom(seed: 3)
-    var splice = Splice(clockRate: 90_000, random: &random)
-    splice.cut(at: numbers(0, 0), now: ms(0))
+    var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
+    rewriter.startSegment(at: numbers(0, 0), now: ms(0))
     var out: [SourceNumbers] = []
     for picture in 0..<200 {
       for packet in 0..<2 {
         if picture.isMultiple(of: 2) {
-          let written = splice.rewritten(numbers(picture, packet), now: ms(33 * picture))
+          let written = rewriter.rewritten(numbers(picture, packet), now: ms(33 * picture))
           out.append(try #require(written))
         } else {
-          let isClosed = splice.skip(numbers(picture, packet))
+          let isClosed = rewriter.drop(numbers(picture, packet))
           #expect(isClosed)
         }
       }
@@ -246,20 +247,20 @@ struct SkipTests {
 
   @Test func whatComesLateGetsTheNumberThatWasKept() throws {
     var random = SeededRandom(seed: 3)
-    var splice = Splice(clockRate: 90_000, random: &random)
-    splice.cut(at: numbers(0, 0), now: ms(0))
-    let first = splice.rewritten(numbers(0, 0), now: ms(0))
+    var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
+    rewriter.startSegment(at: numbers(0, 0), now: ms(0))
+    let first = rewriter.rewritten(numbers(0, 0), now: ms(0))
     // The second packet of picture 0 is late; picture 1 is left out, picture 2 goes on.
-    for packet in 0..<2 { _ = splice.skip(numbers(1, packet)) }
-    let later = splice.rewritten(numbers(2, 0), now: ms(66))
-    let late = splice.rewritten(numbers(0, 1), now: ms(70))
+    for packet in 0..<2 { _ = rewriter.drop(numbers(1, packet)) }
+    let later = rewriter.rewritten(numbers(2, 0), now: ms(66))
+    let late = rewriter.rewritten(numbers(0, 1), now: ms(70))
     let start = try #require(first?.sequence)
     #expect(late?.sequence == start + 1)
     #expect(late?.pictureID == first?.pictureID)
     #expect(later?.sequence == start + 2)
     // One that is left out, but whose number was kept.
-    _ = splice.rewritten(numbers(4, 0), now: ms(130))
-    let isClosed = splice.skip(numbers(3, 1))
+    _ = rewriter.rewritten(numbers(4, 0), now: ms(130))
+    let isClosed = rewriter.drop(numbers(3, 1))
     #expect(!isClosed)
   }
 }
@@ -269,13 +270,13 @@ struct TemporalFilterTests {
     -> [Int]
   {
     layers.enumerated().filter { index, layer in
-      var facts = PictureFacts()
-      facts.startsPicture = true
-      facts.temporalLayer = layer
-      facts.syncsLayer = syncs?[index] ?? (layer > 0)
+      var info = VideoPacketInfo()
+      info.startsFrame = true
+      info.temporalLayer = UInt8(layer)
+      info.syncsTemporalLayer = syncs?[index] ?? (layer > 0)
       let numbers = SourceNumbers(
         sequence: Int64(picture + index), timestamp: 0, pictureID: UInt16(picture + index), tl0PictureIndex: 0)
-      return filter.admits(facts, numbers)
+      return filter.admits(info, numbers)
     }.map(\.element)
   }
 
@@ -297,10 +298,10 @@ extension TemporalFilterTests {
     var filter = TemporalFilter(wanted: 0)
     filter.begin()
     func admits(_ layer: Int, _ number: Int, opens: Bool) -> Bool {
-      var facts = PictureFacts()
-      (facts.startsPicture, facts.temporalLayer, facts.opensLayers) = (true, layer, opens)
+      var info = VideoPacketInfo()
+      (info.startsFrame, info.temporalLayer, info.opensTemporalLayers) = (true, UInt8(layer), opens)
       return filter.admits(
-        facts,
+        info,
         SourceNumbers(sequence: Int64(number), timestamp: 0, pictureID: UInt16(number), tl0PictureIndex: 0))
     }
     let few = [0, 2, 1, 2].enumerated().map { admits($1, $0, opens: true) }

@@ -62,7 +62,7 @@ struct FrameAssembler {
       if newcomer != nil { hasLookedBehindGap = false }  // two at once: everything is looked at again
       newcomer = sequence
     }
-    if packet.startsFrame, packet.picture.isKey, sequence != next { noteKeyStart(sequence) }
+    if packet.info.startsKeyFrame, sequence != next { noteKeyStart(sequence) }
   }
 
   private mutating func noteKeyStart(_ sequence: Int64) {
@@ -93,9 +93,19 @@ struct FrameAssembler {
     return packet
   }
 
+  /// The bytes of each spatial layer of a whole frame.
+  func layerSizes(of frame: Frame) -> [Int] {
+    var sizes: [Int] = []
+    for case let packet? in frame.lazy.map(packet) {
+      if packet.info.startsSpatialLayer || sizes.isEmpty { sizes.append(0) }
+      sizes[sizes.count - 1] += packet.size
+    }
+    return sizes
+  }
+
   /// Takes the frame, and what came before it, out.
   mutating func consume(_ frame: Frame) {
-    if let packet = packet(frame.lowerBound) { continuity.decode(packet.picture) }
+    if let packet = packet(frame.lowerBound) { continuity.decode(packet.info) }
     drop(through: frame.upperBound)
   }
 
@@ -117,9 +127,9 @@ struct FrameAssembler {
         drop(through: start)
         continue
       }
-      guard first.startsFrame else { return nil }
+      guard first.info.startsFrame else { return nil }
       guard let last = lastPacket(of: first, from: &checked) else { return nil }
-      if isWhole(through: last), continuity.canFollow(first.picture) { return start...last }
+      if isWhole(through: last), continuity.canFollow(first.info) { return start...last }
       skipped += 1
       drop(through: last)
     }
@@ -166,7 +176,7 @@ struct FrameAssembler {
     guard let next, let highest else { return nil }
     var sequence = next + 1
     while sequence <= highest {
-      if let first = packet(sequence), first.startsFrame, continuity.canCrossGap(to: first.picture) {
+      if let first = packet(sequence), first.info.startsFrame, continuity.canCrossGap(to: first.info) {
         if let last = lastPacket(of: first, from: &sequence), isWhole(through: last) {
           continuity.crossedGap()
           return first.sequence...last
@@ -181,8 +191,8 @@ struct FrameAssembler {
   private mutating func wholeFrame(around place: Int64) -> Frame? {
     guard let next, let packet = packet(place), packet.endsFrame || self.packet(place + 1) != nil else { return nil }
     var start = place
-    while let packet = self.packet(start), !packet.startsFrame { start -= 1 }
-    guard start > next, let first = self.packet(start), continuity.canCrossGap(to: first.picture) else { return nil }
+    while let packet = self.packet(start), !packet.info.startsFrame { start -= 1 }
+    guard start > next, let first = self.packet(start), continuity.canCrossGap(to: first.info) else { return nil }
     guard let last = lastPacket(of: first, from: &start), isWhole(through: last) else { return nil }
     continuity.crossedGap()
     return first.sequence...last

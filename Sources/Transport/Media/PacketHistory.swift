@@ -13,14 +13,14 @@ struct StoredPacket {
   let timestamp: UInt32
   let extensions: StoredExtensions
   /// Where the payload's own are to be replaced.
-  let numbers: PictureNumbers?
+  let numbers: FrameNumbers?
   let storedAt: Tick
   fileprivate(set) var lastSent: Tick?
 
   /// - Parameter range: of the payload within its block, which is no larger than a datagram.
   init(
     payload: Bytes, range: Range<Int>, sequence: UInt16, timestamp: UInt32, marker: Bool,
-    extensions: StoredExtensions, numbers: PictureNumbers? = nil, at now: Tick
+    extensions: StoredExtensions, numbers: FrameNumbers? = nil, at now: Tick
   ) {
     self.payload = payload
     start = UInt16(clamping: range.lowerBound)
@@ -37,17 +37,6 @@ struct StoredPacket {
   /// What tells it from others; the block is not touched to read it.
   fileprivate var label: (sequence: UInt16, storedAt: Tick) { (sequence, storedAt) }
   var bytes: UnsafeRawBufferPointer { payload.readable.part(Int(start)..<Int(start) + Int(count)) }
-}
-
-/// A picture's numbers in its payload descriptor (RFC 7741, 4.2; RFC 9628, 4.2), as far as it has them.
-package struct PictureNumbers: Hashable, Sendable {
-  package var pictureID: UInt16?
-  package var tl0PictureIndex: UInt8?
-
-  package init(pictureID: UInt16? = nil, tl0PictureIndex: UInt8? = nil) {
-    self.pictureID = pictureID
-    self.tl0PictureIndex = tl0PictureIndex
-  }
 }
 
 /// What header extensions say of a packet wherever it goes; the rest is written anew for each way.

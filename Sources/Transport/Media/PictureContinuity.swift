@@ -1,3 +1,5 @@
+import KoineRTP
+
 /// May a picture be decoded although packets before it are missing?
 ///
 /// What was lost is unknown, so a picture goes on only if what it says of itself proves that it needs nothing of the gap:
@@ -17,36 +19,37 @@ struct PictureContinuity {
   private enum Broken { case nothing, untilBase, untilSync }
 
   /// Across a gap; without one, see `canFollow`.
-  func canCrossGap(to picture: VideoPacket.Picture) -> Bool {
-    if picture.isKey { return true }
-    if let references = picture.references { return hasAll(references, before: picture.id) }
-    guard let index = picture.tl0Index, let tl0Index else { return false }
+  func canCrossGap(to picture: VideoPacketInfo) -> Bool {
+    if picture.startsKeyFrame { return true }
+    if let references = picture.references { return hasAll(references, before: picture.pictureID) }
+    guard let index = picture.baseLayerIndex, let tl0Index else { return false }
     if picture.temporalLayer == 0 { return index == tl0Index &+ 1 }
-    return picture.syncsLayer && index == tl0Index
+    return picture.syncsTemporalLayer && index == tl0Index
   }
 
   /// Behind a picture or packet with the sequence number before its own.
-  func canFollow(_ picture: VideoPacket.Picture) -> Bool {
-    if picture.isKey { return true }
-    if let references = picture.references { return hasAll(references, before: picture.id) }
+  func canFollow(_ picture: VideoPacketInfo) -> Bool {
+    if picture.startsKeyFrame { return true }
+    if let references = picture.references { return hasAll(references, before: picture.pictureID) }
     switch broken {
     case .nothing: return true
-    case .untilBase, .untilSync: return picture.temporalLayer == 0 || picture.syncsLayer
+    case .untilBase, .untilSync: return picture.temporalLayer == 0 || picture.syncsTemporalLayer
     }
   }
 
   mutating func crossedGap() { broken = marksSyncs ? .untilSync : .untilBase }
 
-  mutating func decode(_ picture: VideoPacket.Picture) {
-    if picture.isKey { self = PictureContinuity(marksSyncs: marksSyncs) }
-    if picture.syncsLayer || picture.opensLayers { marksSyncs = true }
+  mutating func decode(_ picture: VideoPacketInfo) {
+    if picture.startsKeyFrame { self = PictureContinuity(marksSyncs: marksSyncs) }
+    let opensLayers = picture.opensTemporalLayers && picture.temporalLayer == 0
+    if picture.syncsTemporalLayer || opensLayers { marksSyncs = true }
     if picture.temporalLayer == 0 {
-      tl0Index = picture.tl0Index
-      if broken == .untilBase || picture.opensLayers { broken = .nothing }
-    } else if picture.syncsLayer {
+      tl0Index = picture.baseLayerIndex
+      if broken == .untilBase || opensLayers { broken = .nothing }
+    } else if picture.syncsTemporalLayer {
       broken = .nothing
     }
-    if let id = picture.id { note(id) }
+    if let id = picture.pictureID { note(id) }
   }
 
   init() {}
@@ -63,13 +66,13 @@ struct PictureContinuity {
     self.newestID = id
   }
 
-  private func hasAll(_ distances: (UInt8, UInt8, UInt8), before id: UInt16?) -> Bool {
+  private func hasAll(_ references: VideoPacketInfo.References, before id: UInt16?) -> Bool {
     guard let id, let newestID else { return false }
     func has(_ distance: UInt8) -> Bool {
       guard distance > 0 else { return true }
       let behind = newestID &- (id &- UInt16(distance)) & 0x7FFF
       return behind < 64 && decoded & (1 << UInt64(behind)) != 0
     }
-    return has(distances.0) && has(distances.1) && has(distances.2)
+    return has(references.first) && has(references.second) && has(references.third)
   }
 }

@@ -14,6 +14,8 @@ package struct SharedPacket: Sendable {
   /// Of the payload; differs from the packet's own for retransmissions, which carry a prefix.
   package var payloadRange: Range<Int>
 
+  package var payload: UnsafeRawBufferPointer { datagram.readable.part(payloadRange) }
+
   /// The same packet without its payload, which keeps the sequence numbers together where it was left out.
   package var emptied: SharedPacket {
     var result = self
@@ -117,8 +119,7 @@ struct RTPReceiveStream {
       isRecovered: isRecovered, payloadRange: payloadRange)
     if asksAgain {
       nack.received(full, isRecovered: isRecovered, at: now)
-      if isFirst, !parameters.codec.isAudio, VideoPacket(shared, codec: parameters.codec, at: now)?.startsFrame == false
-      {
+      if isFirst, VideoPacket(shared, codec: parameters.codec, at: now)?.info.startsFrame == false {
         nack.expect(full - Self.packetsBeforeFirst..<full, at: now)
       }
     }
@@ -169,18 +170,18 @@ struct RTPReceiveStream {
     for sequence in range {
       guard let packet = assembler.packet(sequence) else { return nil }
       size += packet.size
-      if packet.startsLayer { layers += 1 }
+      if packet.info.startsSpatialLayer { layers += 1 }
       arrived = max(arrived, packet.arrived)
     }
-    let data = blocks.take(size + (layers > 1 ? VP9LayerIndex.largest : 0))
+    let data = blocks.take(size + (layers > 1 ? parameters.codec.longestLayerIndex : 0))
     for sequence in range { if let packet = assembler.packet(sequence) { data.append(packet.bytes) } }
-    if layers > 1 { VP9LayerIndex.append(to: data, range.lazy.compactMap { assembler.packet($0) }) }
+    if layers > 1 { parameters.codec.appendLayerIndex(to: data, sizes: assembler.layerSizes(of: range)) }
     let extensions = first.extensions.unpacked
     return EncodedFrame(
       codec: parameters.codec, data: data,
       captured: captureTime(extensions, timestamp: first.timestamp, arrived: first.arrived, remote),
-      rtpTimestamp: first.timestamp, isKey: first.picture.isKey, layer: UInt8(clamping: layer),
-      temporalLayer: first.picture.temporalLayer, isDiscardable: first.picture.isDiscardable,
+      rtpTimestamp: first.timestamp, isKey: first.info.startsKeyFrame, layer: UInt8(clamping: layer),
+      temporalLayer: first.info.temporalLayer, isDiscardable: first.info.isDiscardable,
       quarterTurns: extensions.quarterTurns ?? 0, sequence: first.sequence, arrived: arrived)
   }
 
@@ -192,7 +193,7 @@ struct RTPReceiveStream {
     let data = blocks.take(payload.count)
     data.append(payload)
     return EncodedFrame(
-      codec: .opus, data: data,
+      codec: parameters.codec, data: data,
       captured: captureTime(shared.extensions, timestamp: shared.packet.timestamp, arrived: now, remote),
       rtpTimestamp: shared.packet.timestamp, isKey: true, audioLevel: shared.extensions.audioLevel,
       voiceActivity: shared.extensions.voiceActivity, sequence: shared.sequence, arrived: now)

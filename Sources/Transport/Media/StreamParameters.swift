@@ -1,3 +1,6 @@
+public import KoineBase
+import KoineRTP
+
 /// What one RTP stream looks like on the wire: agreed on by signalling.
 public struct StreamParameters: Codable, Sendable, Hashable {
   /// One simulcast layer; a stream has at least one, the smallest first.
@@ -32,6 +35,15 @@ public struct StreamParameters: Codable, Sendable, Hashable {
     self.rtxPayloadType = rtxPayloadType
     self.redPayloadType = redPayloadType
     self.encodings = encodings
+  }
+}
+
+extension StreamParameters {
+  /// A stream between Koine's own programs, with the payload types that are fixed there.
+  package init(mid: String, codec: Codec, redPayloadType: UInt8?, encodings: [Encoding]) {
+    self.init(
+      mid: mid, codec: codec, payloadType: codec.payloadType, rtxPayloadType: codec.rtxPayloadType,
+      redPayloadType: redPayloadType, encodings: encodings)
   }
 }
 

@@ -1,4 +1,5 @@
-import KoineBase
+package import KoineBase
+import KoineRTP
 
 /// One `m=` section (RFC 8866 section 5.14).
 package struct MediaDescription: Hashable, Sendable {
@@ -193,8 +194,7 @@ package struct MediaDescription: Hashable, Sendable {
         ReadingSteps.count()
         guard let name = names[type], let codec = Codec(sdpName: name.codec, rate: name.rate) else { return nil }
         let parameters = parameters[type] ?? [:]
-        // VP9 is understood in its first profile only: eight bits, every second colour.
-        if codec == .vp9, parameters["profile-id"].map({ $0 != "0" }) ?? false { return nil }
+        guard codec.accepts(parameters) else { return nil }
         var format = Format(
           codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
         if codec.isAudio { format.redPayloadType = redundant[type] }
@@ -252,26 +252,6 @@ package struct MediaDescription: Hashable, Sendable {
 
   package var candidates: [ICECandidate] {
     values("candidate").prefix(SessionDescription.Limits.candidates).compactMap { ICECandidate(parsing: $0) }
-  }
-}
-
-extension Codec {
-  package init?(sdpName: String, rate: String) {
-    switch (sdpName, rate) {
-    case ("opus", "48000"): self = .opus
-    case ("vp8", "90000"): self = .vp8
-    case ("vp9", "90000"): self = .vp9
-    default: return nil
-    }
-  }
-
-  /// Of `a=rtpmap`.
-  package var rtpmap: String {
-    switch self {
-    case .opus: "opus/48000/2"
-    case .vp8: "VP8/90000"
-    case .vp9: "VP9/90000"
-    }
   }
 }
 

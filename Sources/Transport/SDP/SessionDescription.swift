@@ -41,8 +41,8 @@ package struct SessionDescription: Hashable, Sendable {
     /// Of one medium: RTP has 128 payload types.
     package static let formats = 128
     package static let knownFormats = 16
-    /// Of one medium of an answer, without retransmissions and redundancy: there are three codecs.
-    package static let answeredFormats = 4
+    /// Formats of one medium of an answer, without retransmissions and redundancy: one more than there are codecs.
+    package static let answeredFormats = Codec.allCases.count + 1
     package static let candidates = 64
   }
 

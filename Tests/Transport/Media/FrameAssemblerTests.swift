@@ -23,10 +23,10 @@ import Testing
     var video = VideoPacket(
       datagram: Bytes([1, 2, 3]), range: 0..<3, sequence: sequence, timestamp: packet.time,
       extensions: StoredExtensions(HeaderExtensions()), at: now)
-    (video.startsFrame, video.endsFrame) = (packet.starts, packet.ends)
-    video.picture.isKey = packet.isKey
-    video.picture.temporalLayer = packet.layer
-    video.picture.tl0Index = packet.tl0
+    (video.info.startsFrame, video.endsFrame) = (packet.starts, packet.ends)
+    video.info.startsKeyFrame = packet.isKey
+    (video.info.hasTemporalLayer, video.info.temporalLayer) = (true, packet.layer)
+    video.info.tl0PictureIndex = packet.tl0
     assembler.insert(video)
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import KoineRTP
+import KoineBase
 import KoineTransport
 import Testing
 

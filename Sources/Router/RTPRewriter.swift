@@ -1,24 +1,33 @@
 import KoineBase
 import KoineRTP
+import KoineTransport
 
 /// The numbers of a received packet that forwarding rewrites.
 struct SourceNumbers: Hashable {
   /// Extended over wraps.
   var sequence: Int64
   var timestamp: UInt32
-  /// VP8 and VP9 with picture ids.
+  /// Nil where the payload descriptor has none.
   var pictureID: UInt16?
-  /// VP8 and VP9 with temporal layers.
+  /// Nil where the payload descriptor has none.
   var tl0PictureIndex: UInt8?
 }
 
+extension SourceNumbers {
+  init(_ packet: SharedPacket, _ info: VideoPacketInfo) {
+    self.init(
+      sequence: packet.sequence, timestamp: packet.packet.timestamp, pictureID: info.pictureID,
+      tl0PictureIndex: info.tl0PictureIndex)
+  }
+}
+
 /// The numbers under which one receiver gets a track: continuous, whatever layer they come from and however often the
-/// flow was interrupted.
+/// track was interrupted.
 ///
-/// While the source stays the same, forwarding adds constants. A *cut* begins a new stretch right behind what was sent:
+/// While the source stays the same, forwarding adds constants. A new *segment* begins right behind the last packet sent:
 /// with the next sequence number, picture id and TL0PICIDX (RFC 7741 section 4.2), and a timestamp that is as far ahead as
-/// time has passed. A *skip* leaves a packet out and closes up behind it, so that what a receiver finds missing was lost.
-struct Splice {
+/// time has passed. A *dropped* packet leaves no gap in the numbers, so that a receiver takes only lost packets for missing.
+struct RTPRewriter {
   /// How far numbers are moved, from a sequence number of the source on.
   private struct Shift {
     var from: Int64
@@ -29,15 +38,15 @@ struct Splice {
   private static let memory = 64
   private let clockRate: UInt32
   private var isOpen = false
-  /// Of the current stretch; packets of the source before it are not sent.
+  /// First sequence number of the current segment; earlier packets of the source are not sent.
   private var first: Int64 = 0
-  /// Of the source, within the stretch.
+  /// Newest sequence number of the source within the segment.
   private var newest: Int64 = 0
   private var shift: Shift
-  /// The shifts before, for packets that come late: a ring, made with the first skip.
+  /// The shifts before, for packets that come late: a ring, made with the first dropped packet.
   private var earlier: [Shift] = []
   private var nextEarlier = 0
-  private var skippedPicture: UInt16?
+  private var droppedPicture: UInt16?
   private var timestampShift: UInt32
   private var tl0Shift: UInt8 = 0
   /// The highest numbers sent.
@@ -57,22 +66,22 @@ struct Splice {
     timestampShift = 0
   }
 
-  /// Begins a new stretch with this packet.
-  /// - Parameter aligned: its timestamp as the source of the last stretch would have given it, where that is known.
-  mutating func cut(at source: SourceNumbers, aligned: UInt32? = nil, now: Tick) {
+  /// Begins a new segment with this packet.
+  /// - Parameter aligned: its timestamp as the source of the last segment would have given it, where that is known.
+  mutating func startSegment(at source: SourceNumbers, aligned: UInt32? = nil, now: Tick) {
     first = source.sequence
     newest = source.sequence - 1
     let picture = source.pictureID.map { pictureID &+ 1 &- $0 } ?? shift.picture
     shift = Shift(from: source.sequence, sequence: sequence &+ 1 &- source.sequence, picture: picture)
     earlier.removeAll(keepingCapacity: true)
     nextEarlier = 0
-    skippedPicture = nil
+    droppedPicture = nil
     timestampShift = timestamp &+ advance(to: aligned, now) &- source.timestamp
     if let index = source.tl0PictureIndex { tl0Shift = tl0PictureIndex &+ 1 &- index }
     isOpen = true
   }
 
-  /// - Returns: nil where the packet comes before the current stretch.
+  /// - Returns: nil where the packet comes before the current segment.
   mutating func rewritten(_ source: SourceNumbers, now: Tick) -> SourceNumbers? {
     guard isOpen, source.sequence >= first else { return nil }
     newest = max(newest, source.sequence)
@@ -90,15 +99,15 @@ struct Splice {
     return result
   }
 
-  /// Leaves a packet out.
+  /// Leaves a packet out and closes the gap in the numbers.
   /// - Returns: false if its number has been kept for it, because later ones went out before: something must be sent.
-  mutating func skip(_ source: SourceNumbers) -> Bool {
+  mutating func drop(_ source: SourceNumbers) -> Bool {
     guard isOpen, source.sequence >= first else { return true }
     guard source.sequence > newest else { return false }
     newest = source.sequence
     remember(shift)
-    let isNewPicture = source.pictureID == nil || source.pictureID != skippedPicture
-    skippedPicture = source.pictureID
+    let isNewPicture = source.pictureID == nil || source.pictureID != droppedPicture
+    droppedPicture = source.pictureID
     shift = Shift(
       from: source.sequence + 1, sequence: shift.sequence &- 1, picture: shift.picture &- (isNewPicture ? 1 : 0))
     return true
@@ -122,7 +131,7 @@ struct Splice {
     return best ?? earlier.min { $0.from < $1.from } ?? shift
   }
 
-  /// A timestamp of the current stretch's source as the receiver knows it.
+  /// A timestamp of the current segment's source as the receiver knows it.
   func shifted(_ timestamp: UInt32) -> UInt32 { timestamp &+ timestampShift }
 
   /// By how much the next timestamp is ahead of the last: by what the sources' own clocks say, unless that cannot be.

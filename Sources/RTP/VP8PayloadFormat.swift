@@ -1,3 +1,48 @@
+/// VP8 over RTP (RFC 7741).
+enum VP8PayloadFormat: VideoPayloadFormat {
+  static let payloadType: UInt8 = 96
+  static let rtxPayloadType: UInt8 = 97
+  /// Two flag bytes, a picture id of 15 bits, TL0PICIDX, the temporal layer.
+  static let longestDescriptor = 6
+
+  static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPacketInfo? {
+    guard let (descriptor, length) = try? VP8Descriptor.parse(payload), length < payload.count else { return nil }
+    var info = VideoPacketInfo()
+    info.descriptorLength = UInt16(truncatingIfNeeded: length)  // six bytes at most
+    info.startsFrame = descriptor.startsPartition && descriptor.partition == 0
+    if info.startsFrame {
+      let frame = payload.part(length..<payload.count)
+      info.startsKeyFrame = VP8Descriptor.isKey(frame)
+      if info.startsKeyFrame { info.height = VP8Descriptor.size(ofKeyFrame: frame).map { UInt16($0.height) } }
+    }
+    info.isDiscardable = !descriptor.isReference
+    info.hasTemporalLayer = descriptor.temporalLayer != nil
+    info.temporalLayer = descriptor.temporalLayer ?? 0
+    info.syncsTemporalLayer = descriptor.layerSync
+    info.pictureID = descriptor.pictureID
+    info.tl0PictureIndex = descriptor.tl0PictureIndex
+    return info
+  }
+
+  static func rewrite(_ payload: UnsafeMutableRawBufferPointer, _ numbers: FrameNumbers) {
+    VP8Descriptor.rewrite(payload, pictureID: numbers.pictureID, tl0PictureIndex: numbers.tl0PictureIndex)
+  }
+
+  static func writeDescriptor(of frame: OutgoingFrame, isFirst: Bool, isLast: Bool, to writer: inout ByteWriter) {
+    var descriptor = VP8Descriptor()
+    descriptor.isReference = !frame.isDiscardable
+    descriptor.startsPartition = isFirst
+    descriptor.pictureID = frame.pictureID
+    descriptor.tl0PictureIndex = frame.tl0PictureIndex
+    descriptor.temporalLayer = frame.temporalLayer
+    // The encoder's patterns let a frame of the middle layer refer to the lowest one only. A frame of the upper layer does so
+    // too if it comes right behind a frame of the lowest.
+    descriptor.layerSync =
+      frame.temporalLayer == 1 || frame.temporalLayer > 1 && frame.previousTemporalLayer == 0
+    descriptor.write(to: &writer)
+  }
+}
+
 /// The VP8 payload descriptor (RFC 7741, section 4.2) and what the payload header tells (4.3).
 package struct VP8Descriptor: Hashable, Sendable {
   package var isReference = true  // N = 0

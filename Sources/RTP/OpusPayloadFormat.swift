@@ -1,3 +1,16 @@
+/// Opus over RTP (RFC 7587).
+enum OpusPayloadFormat: PayloadFormat {
+  static let payloadType: UInt8 = 111
+  static let rtxPayloadType: UInt8 = 112
+  static let announcedParameters: String? = "minptime=10;useinbandfec=1"
+
+  /// How many frames of 20 ms a packet stands for; 1 for a packet that does not say so (RFC 6716, 3.1 and 3.2.5).
+  static func framesOf20ms(in bytes: UnsafeRawBufferPointer) -> Int {
+    guard bytes.count >= 2, bytes[0] & 3 == 3, let packet = try? OpusPayload(parsing: bytes) else { return 1 }
+    return max(1, packet.duration / 960)
+  }
+}
+
 /// What an Opus packet says of itself without being decoded. It is the RTP payload as it stands (RFC 7587, section 4.2);
 /// its form is that of RFC 6716, section 3.
 package struct OpusPayload: Hashable, Sendable {

@@ -1,3 +1,94 @@
+import KoineBase
+
+/// VP9 over RTP (RFC 9628).
+enum VP9PayloadFormat: VideoPayloadFormat {
+  static let payloadType: UInt8 = 98
+  static let rtxPayloadType: UInt8 = 99
+  static let announcedParameters: String? = "profile-id=0"
+  static let hasSpatialLayersInBrowsers = true
+  /// Flags, a picture id of 15 bits and TL0PICIDX with the layer, then the structure of three temporal layers.
+  static let longestDescriptor = 5 + 11
+
+  /// Only the first profile is decoded: eight bits, 4:2:0.
+  static func accepts(_ parameters: [String: String]) -> Bool { parameters["profile-id"].map { $0 == "0" } ?? true }
+
+  static func parse(_ payload: UnsafeRawBufferPointer) -> VideoPacketInfo? {
+    guard let (descriptor, length) = try? VP9Descriptor.parse(payload), length < payload.count else { return nil }
+    var info = VideoPacketInfo()
+    info.descriptorLength = UInt16(clamping: length)
+    info.startsSpatialLayer = descriptor.startsFrame
+    info.startsFrame = descriptor.startsFrame && descriptor.spatialLayer == 0
+    info.startsKeyFrame = info.startsFrame && !descriptor.isInterPicturePredicted
+    if info.startsKeyFrame { info.height = descriptor.scalability?.sizes.last?.height }
+    info.hasTemporalLayer = descriptor.temporalLayer != nil
+    info.temporalLayer = descriptor.temporalLayer ?? 0
+    info.opensTemporalLayers = descriptor.switchingUp
+    info.pictureID = descriptor.pictureID
+    if descriptor.isFlexible {
+      info.references = VideoPacketInfo.References(descriptor.references)
+    } else if info.hasTemporalLayer {
+      info.tl0PictureIndex = descriptor.tl0PictureIndex
+    }
+    return info
+  }
+
+  static func rewrite(_ payload: UnsafeMutableRawBufferPointer, _ numbers: FrameNumbers) {
+    VP9Descriptor.rewrite(payload, pictureID: numbers.pictureID, tl0PictureIndex: numbers.tl0PictureIndex)
+  }
+
+  static func writeDescriptor(of frame: OutgoingFrame, isFirst: Bool, isLast: Bool, to writer: inout ByteWriter) {
+    var descriptor = VP9Descriptor()
+    descriptor.pictureID = frame.pictureID
+    descriptor.isInterPicturePredicted = !frame.isKey
+    descriptor.startsFrame = isFirst
+    descriptor.endsFrame = isLast
+    descriptor.temporalLayer = frame.temporalLayer
+    descriptor.tl0PictureIndex = frame.tl0PictureIndex
+    // Later frames of the encoder's patterns refer to none of an upper layer from before this one.
+    descriptor.switchingUp = frame.temporalLayers > 1
+    if frame.isKey, isFirst { descriptor.scalability = structures[min(max(Int(frame.temporalLayers), 1), 3) - 1] }
+    descriptor.write(to: &writer)
+  }
+
+  /// The encoder's patterns of one, two and three temporal layers as scalability structures (RFC 9628, 4.2.1): 4, 6 and 11
+  /// bytes.
+  private static let structures: [VP9Descriptor.Scalability] = [
+    [(0, [1])], [(0, [2]), (1, [1])], [(0, [4]), (2, [1]), (1, [2]), (2, [1, 3])],
+  ].map { (frames: [(UInt8, VP9Descriptor.References)]) in
+    VP9Descriptor.Scalability(
+      layerCount: 1,
+      group: frames.map { .init(temporalLayer: $0.0, switchingUp: frames.count > 1, references: $0.1) })
+  }
+
+  // MARK: Spatial layers
+
+  /// Markers around eight sizes of four bytes.
+  static let longestLayerIndex = 2 + indexLimit * 4
+  private static let indexLimit = 8
+
+  /// Writes an index behind the layers' frames (VP9 bitstream, Annex B). RTP needs none, since its packets say where each layer
+  /// begins (RFC 9628, 4.2: B); a decoder does.
+  static func appendLayerIndex(to frame: Bytes, sizes: [Int]) {
+    // A frame never ends as an index does: the sender has written one.
+    guard let last = frame.readable.last, last & 0xE0 != 0xC0 else { return }
+    guard (1...indexLimit).contains(sizes.count) else { return }
+    let marker = 0xC0 | 3 << 3 | UInt8(sizes.count - 1)
+    var index = [marker]
+    for size in sizes { for shift in [0, 8, 16, 24] { index.append(UInt8(truncatingIfNeeded: size >> shift)) } }
+    index.append(marker)
+    index.withUnsafeBytes { _ = frame.append($0) }
+  }
+}
+
+extension VideoPacketInfo.References {
+  init(_ references: VP9Descriptor.References) {
+    self.init()
+    if references.count > 0 { first = references[0] }
+    if references.count > 1 { second = references[1] }
+    if references.count > 2 { third = references[2] }
+  }
+}
+
 /// The VP9 payload descriptor (RFC 9628, section 4.2).
 package struct VP9Descriptor: Hashable, Sendable {
   /// 7 or 15 bits; we write 15.
