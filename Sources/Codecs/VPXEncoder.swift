@@ -5,21 +5,20 @@ internal import KoineBase
 struct VPXEncoder: ~Copyable {
   private let codec: UnsafeMutablePointer<vpx_codec_ctx_t>
   private let config: UnsafeMutablePointer<vpx_codec_enc_cfg_t>
-  private let isVP9: Bool
+  private let kind: VPXCodec
   private let layers: Int
 
-  init(_ settings: VideoEncoderSettings, _ pattern: TemporalPattern) throws(CodecError) {
-    isVP9 = settings.codec == .vp9
+  init(_ kind: VPXCodec, _ settings: VideoEncoderSettings, _ pattern: TemporalPattern) throws(CodecError) {
+    self.kind = kind
     layers = pattern.layers
-    let interface = isVP9 ? vpx_codec_vp9_cx() : vpx_codec_vp8_cx()
     let codec = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
     let config = UnsafeMutablePointer<vpx_codec_enc_cfg_t>.allocate(capacity: 1)
     codec.initialize(to: vpx_codec_ctx_t())
     config.initialize(to: vpx_codec_enc_cfg_t())
-    var status = vpx_codec_enc_config_default(interface, config, 0)
+    var status = vpx_codec_enc_config_default(kind.encoder, config, 0)
     if status == VPX_CODEC_OK {
-      Self.fill(&config.pointee, settings, pattern)
-      status = koine_vpx_encoder_open(codec, interface, config)
+      Self.fill(&config.pointee, kind, settings, pattern)
+      status = koine_vpx_encoder_open(codec, kind.encoder, config)
     }
     guard status == VPX_CODEC_OK else {
       let error = CodecError(vpx: status, codec)
@@ -41,7 +40,7 @@ struct VPXEncoder: ~Copyable {
 
   /// New rates for the same pictures.
   func apply(_ settings: VideoEncoderSettings, _ pattern: TemporalPattern) throws(CodecError) {
-    Self.setRates(&config.pointee, settings, pattern)
+    Self.setRates(&config.pointee, kind, settings, pattern)
     let status = vpx_codec_enc_config_set(codec, config)
     guard status == VPX_CODEC_OK else { throw CodecError(vpx: status, codec) }
   }
@@ -51,9 +50,11 @@ struct VPXEncoder: ~Copyable {
     into blocks: inout CodedBlocks
   ) throws(CodecError) -> CodedPicture? {
     var flags = isKey ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : 0
-    if !isVP9 {
+    switch kind {
+    case .vp8:
       flags |= vpx_enc_frame_flags_t(step.flags)
       if layers > 1 { _ = koine_vpx_set(codec, Int32(VP8E_SET_TEMPORAL_LAYER_ID.rawValue), Int32(step.layer)) }
+    case .vp9: break  // keeps the pattern by itself
     }
     let status = frame.withPlanes { planes in
       // The encoder copies the planes before it returns; it never writes to them.
@@ -90,12 +91,15 @@ struct VPXEncoder: ~Copyable {
     return picture
   }
 
-  /// VP9 keeps the pattern by itself.
   private func layer(of step: TemporalPattern.Step) -> Int {
-    guard isVP9, layers > 1 else { return step.layer }
-    var layer: Int32 = 0
-    _ = koine_vp9_temporal_layer(codec, &layer)
-    return Int(layer)
+    switch kind {
+    case .vp8: return step.layer
+    case .vp9:
+      guard layers > 1 else { return step.layer }
+      var layer: Int32 = 0
+      _ = koine_vp9_temporal_layer(codec, &layer)
+      return Int(layer)
+    }
   }
 }
 
@@ -108,7 +112,7 @@ extension VPXEncoder {
   }
 
   private static func fill(
-    _ config: inout vpx_codec_enc_cfg_t, _ settings: VideoEncoderSettings, _ pattern: TemporalPattern
+    _ config: inout vpx_codec_enc_cfg_t, _ kind: VPXCodec, _ settings: VideoEncoderSettings, _ pattern: TemporalPattern
   ) {
     config.g_w = UInt32(settings.width)
     config.g_h = UInt32(settings.height)
@@ -130,11 +134,11 @@ extension VPXEncoder {
     config.rc_buf_optimal_sz = 600
     config.rc_buf_sz = 1_000
     config.ss_number_layers = 1
-    setRates(&config, settings, pattern)
+    setRates(&config, kind, settings, pattern)
   }
 
   private static func setRates(
-    _ config: inout vpx_codec_enc_cfg_t, _ settings: VideoEncoderSettings, _ pattern: TemporalPattern
+    _ config: inout vpx_codec_enc_cfg_t, _ kind: VPXCodec, _ settings: VideoEncoderSettings, _ pattern: TemporalPattern
   ) {
     let kilobits = max(settings.bitrate / 1_000, 1)
     config.rc_target_bitrate = UInt32(kilobits)
@@ -148,7 +152,9 @@ extension VPXEncoder {
     for (position, step) in pattern.steps.enumerated() {
       koine_vpx_set_layer_pattern(&config, Int32(position), UInt32(step.layer))
     }
-    if settings.codec == .vp9 {
+    switch kind {
+    case .vp8: break
+    case .vp9:
       config.temporal_layering_mode =
         switch pattern.layers {
         case 2: Int32(VP9E_TEMPORAL_LAYERING_MODE_0101.rawValue)
@@ -168,7 +174,7 @@ extension VPXEncoder {
     // A key frame may take half of the optimal buffer, in percent of a frame's mean size, but three frames at least.
     set(VP8E_SET_MAX_INTRA_BITRATE_PCT, max(300, Int(0.5 * 600 * min(settings.framesPerSecond, 240) / 10)))
     let partitions = settings.threads >= 8 ? 3 : settings.threads >= 4 ? 2 : settings.threads >= 2 ? 1 : 0
-    switch settings.codec {
+    switch kind {
     case .vp8:
       set(VP8E_SET_TOKEN_PARTITIONS, partitions)
       set(VP8E_SET_NOISE_SENSITIVITY, 0)

@@ -1,4 +1,3 @@
-internal import CKoineVPX
 package import KoineBase
 
 /// One coded picture, a whole frame as a decoder takes it.
@@ -15,10 +14,10 @@ package struct CodedPicture: Sendable {
   }
 }
 
-/// Encodes pictures as VP8 or VP9, each at once. One per layer of a stream, one owner; any thread, one at a time.
+/// Encodes video frames, each at once. One per layer of a stream, one owner; any thread, one at a time.
 package struct VideoEncoder: ~Copyable {
   package private(set) var settings: VideoEncoderSettings
-  private let library: VPXEncoder
+  private let library: VideoEncoderLibrary
   private var pattern: TemporalPattern
   private var clock: EncoderClock
   private var blocks = CodedBlocks()
@@ -28,7 +27,7 @@ package struct VideoEncoder: ~Copyable {
   package init(_ settings: VideoEncoderSettings) throws(CodecError) {
     try settings.check()
     let pattern = TemporalPattern(layers: settings.temporalLayers)
-    library = try VPXEncoder(settings, pattern)
+    library = try VideoEncoderLibrary(settings, pattern)
     self.settings = settings
     self.pattern = pattern
     clock = EncoderClock(framesPerSecond: settings.framesPerSecond)

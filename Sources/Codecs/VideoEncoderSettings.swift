@@ -1,9 +1,9 @@
-/// The video codecs, by what libvpx makes of them.
-package enum VideoCodec: Sendable, Hashable, CaseIterable { case vp8, vp9 }
+package import KoineBase
 
 /// How pictures are to be encoded for a call: one pass, no look-ahead, constant bitrate.
 package struct VideoEncoderSettings: Sendable, Hashable {
-  package var codec: VideoCodec
+  /// A video codec.
+  package var codec: Codec
   /// 1...16,383 each. A frame of another size is refused; see `VideoEncoder.resize`.
   package var width, height: Int
   /// Nominal; the rate control follows the capture times of the frames.
@@ -15,7 +15,7 @@ package struct VideoEncoderSettings: Sendable, Hashable {
   /// 1...3. The frame rate halves with each upper layer that is dropped.
   package var temporalLayers: Int
   package var threads: Int
-  /// libvpx `cpu-used`, more is faster: -16...16 for VP8 (negative: constant, positive: by the clock), 0...9 for VP9.
+  /// One of the codec's `encoderSpeeds`.
   package var speed: Int
   /// Frames decode, if not well, after a loss: probabilities are not carried over. Always on above one temporal layer.
   package var errorResilient: Bool
@@ -24,7 +24,7 @@ package struct VideoEncoderSettings: Sendable, Hashable {
   package var mayDropFrames: Bool
 
   package init(
-    codec: VideoCodec = .vp8, width: Int = 640, height: Int = 360, framesPerSecond: Double = 30,
+    codec: Codec = .vp8, width: Int = 640, height: Int = 360, framesPerSecond: Double = 30,
     bitrate: Int = 1_000_000, keyFrameInterval: Int? = nil, temporalLayers: Int = 1, threads: Int = 1,
     speed: Int? = nil, errorResilient: Bool = false, screenContent: Bool = false, mayDropFrames: Bool = false
   ) {
@@ -36,7 +36,7 @@ package struct VideoEncoderSettings: Sendable, Hashable {
     self.keyFrameInterval = keyFrameInterval
     self.temporalLayers = temporalLayers
     self.threads = threads
-    self.speed = speed ?? (codec == .vp8 ? -6 : 7)
+    self.speed = speed ?? codec.encoderSpeeds?.usual ?? 0
     self.errorResilient = errorResilient
     self.screenContent = screenContent
     self.mayDropFrames = mayDropFrames
@@ -54,7 +54,10 @@ package struct VideoEncoderSettings: Sendable, Hashable {
     guard (1...3).contains(temporalLayers) else {
       throw CodecError(.invalidArgument, "\(temporalLayers) temporal layers")
     }
-    guard (1...64).contains(threads), (codec == .vp8 ? -16...16 : -9...9).contains(speed) else {
+    guard let speeds = codec.encoderSpeeds else {
+      throw CodecError(.invalidArgument, "\(codec.rawValue) is not a video codec")
+    }
+    guard (1...64).contains(threads), speeds.allowed.contains(speed) else {
       throw CodecError(.invalidArgument, "\(threads) threads, speed \(speed)")
     }
     if let keyFrameInterval, keyFrameInterval < 1 {

@@ -71,7 +71,7 @@ private final class CodedStream: OutgoingStream {
     let scheduler = composition.world.backend.scheduler
     let frames = OutputFrames(output, keyFrameInterval)
     var video = VideoSendSettings()
-    video.codec = output.pictureCodec == .vp9 ? .vp9 : .vp8
+    video.codec = output.pictureCodec
     video.maxBitrate = plan.bitrate
     video.maxFramesPerSecond = plan.framesPerSecond
     (video.maxWidth, video.maxHeight) = (plan.width, plan.height)

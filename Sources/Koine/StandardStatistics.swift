@@ -159,7 +159,7 @@ extension StreamStatistics {
     codec.map { codec in
       CodecStatistics(
         mimeType: (codec.isAudio ? "audio/" : "video/") + codec.rawValue, clockRate: Int(codec.clockRate),
-        channels: codec.isAudio ? 2 : nil)  // Opus is always announced so (RFC 7587, 7)
+        channels: codec.channels)
     }
   }
 

@@ -214,7 +214,7 @@ private final class VideoDecoderBox {
 
   init(_ codec: Codec) throws(CodecError) {
     self.codec = codec
-    decoder = try VideoDecoder(codec == .vp9 ? .vp9 : .vp8, pixelLimit: VideoReceivePipeline.pixelLimit)
+    decoder = try VideoDecoder(codec, pixelLimit: VideoReceivePipeline.pixelLimit)
   }
 
   func decode(_ frame: EncodedFrame, pool: FramePool) throws(CodecError) -> VideoFrame? {

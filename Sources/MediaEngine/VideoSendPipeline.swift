@@ -262,10 +262,10 @@ package final class VideoSendPipeline: @unchecked Sendable {
     } else {
       encoder = try VideoEncoderBox(
         VideoEncoderSettings(
-          codec: settings.codec == .vp9 ? .vp9 : .vp8, width: width, height: height,
+          codec: settings.codec, width: width, height: height,
           framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
           bitrate: bitrate, temporalLayers: settings.temporalLayers,
-          speed: settings.effort == .least ? (settings.codec == .vp9 ? 9 : -16) : nil,
+          speed: settings.effort == .least ? settings.codec.encoderSpeeds?.fastest : nil,
           screenContent: settings.content == .text))
       layers[layer].encoder = encoder
     }

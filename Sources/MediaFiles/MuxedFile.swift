@@ -132,7 +132,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     let pictures = pictures ?? WebMHead.Pictures(codec: .vp8, width: 640, height: 360)
     guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
     parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
-    parameters.pointee.codec_id = pictures.codec == .vp9 ? AV_CODEC_ID_VP9 : AV_CODEC_ID_VP8
+    parameters.pointee.codec_id = pictures.codec.ffmpegID
     parameters.pointee.format = AV_PIX_FMT_YUV420P.rawValue
     // FFmpeg writes numbers below 256 in one byte: then there would be no place for a larger size in the head.
     let least = container == .webM ? 256 : 0
@@ -142,23 +142,15 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     return stream.pointee.index
   }
 
-  /// VP8 key frames tell their size in bytes 6...9 (RFC 6386, 9.1).
   private static func pictures(of key: EncodedFrame) -> WebMHead.Pictures {
-    let bytes = key.data.readable
-    var pictures = WebMHead.Pictures(codec: key.codec, width: 640, height: 360)
-    if key.codec == .vp9, case .own(let width, let height) = VP9Header.size(of: bytes) {
-      (pictures.width, pictures.height) = (width, height)
-    } else if key.codec == .vp8, bytes.count >= 10 {
-      pictures.width = Int(bytes[6]) | Int(bytes[7] & 0x3F) << 8
-      pictures.height = Int(bytes[8]) | Int(bytes[9] & 0x3F) << 8
-    }
-    return pictures
+    let size = key.codec.size(ofKeyFrame: key.data.readable) ?? (640, 360)
+    return WebMHead.Pictures(codec: key.codec, width: size.width, height: size.height)
   }
 
   private func addSound(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32? {
     guard let stream = avformat_new_stream(context, nil), let parameters = stream.pointee.codecpar else { return nil }
     parameters.pointee.codec_type = AVMEDIA_TYPE_AUDIO
-    parameters.pointee.codec_id = AV_CODEC_ID_OPUS
+    parameters.pointee.codec_id = Codec.opus.ffmpegID
     parameters.pointee.sample_rate = 48_000
     av_channel_layout_default(&parameters.pointee.ch_layout, Int32(channels))
     // RFC 7845, 5.1: the identification header, with the 312 samples by which libopus delays sound.

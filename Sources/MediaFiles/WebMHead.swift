@@ -41,7 +41,7 @@ struct WebMHead {
         return
       }
       for part in parts {
-        if part.id == 0x86 { put(Array((pictures.codec == .vp9 ? "V_VP9" : "V_VP8").utf8), at: part) }
+        if part.id == 0x86 { put(Array(pictures.codec.matroskaID.utf8), at: part) }
         guard part.id == 0xE0 else { continue }
         let sizes: [(id: UInt64, value: Int)] = [(0xB0, pictures.width), (0xBA, pictures.height)]
         for (id, value) in sizes {

@@ -6,15 +6,15 @@ import Testing
 @Suite struct CorruptVideoTests {
   let pool = FramePool()
 
-  func pictures(_ codec: VideoCodec, _ count: Int) throws -> [[UInt8]] {
+  func pictures(_ codec: Codec, _ count: Int) throws -> [[UInt8]] {
     var encoder = try VideoEncoder(VideoEncoderSettings(codec: codec, width: 96, height: 64, bitrate: 200_000))
     return try (0..<count).map {
       try #require(try encoder.encode(scene($0, width: 96, height: 64, pool: pool))).data.array
     }
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func damagedPicturesAreErrorsOrPictures(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func damagedPicturesAreErrorsOrPictures(codec: Codec) throws {
     let good = try pictures(codec, 12)
     var random = SeededRandom(seed: 11)
     for _ in 0..<60 {
@@ -36,8 +36,8 @@ import Testing
     }
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func noiseIsNoPicture(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func noiseIsNoPicture(codec: Codec) throws {
     let player = try Player(codec)
     var random = SeededRandom(seed: 5)
     for count in 0..<200 {
@@ -47,8 +47,8 @@ import Testing
     #expect(throws: CodecError.self) { try player.show(UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func aStreamWithoutItsKeyFrameIsAnError(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func aStreamWithoutItsKeyFrameIsAnError(codec: Codec) throws {
     let player = try Player(codec)
     for bytes in try pictures(codec, 4).dropFirst() {
       #expect(throws: CodecError.self) { try bytes.withUnsafeBytes { try player.show($0) } }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct TemporalLayerTests {
   let pool = FramePool()
 
-  func encode(_ codec: VideoCodec, layers: Int, count: Int = 48, keyAt: Int? = nil) throws -> [(
+  func encode(_ codec: Codec, layers: Int, count: Int = 48, keyAt: Int? = nil) throws -> [(
     VideoFrame, CodedPicture
   )] {
     var encoder = try VideoEncoder(
@@ -18,8 +18,8 @@ import Testing
     }
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func layersFollowThePattern(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func layersFollowThePattern(codec: Codec) throws {
     #expect(try encode(codec, layers: 1, count: 4).map(\.1.temporalLayer) == [0, 0, 0, 0])
     #expect(try encode(codec, layers: 2, count: 6).map(\.1.temporalLayer) == [0, 1, 0, 1, 0, 1])
     let three = try encode(codec, layers: 3, count: 12, keyAt: 6)
@@ -28,8 +28,8 @@ import Testing
     for (_, picture) in three { #expect(picture.isDiscardable == (picture.temporalLayer == 2)) }
   }
 
-  @Test(arguments: VideoCodec.allCases, [(2, 0), (3, 0), (3, 1)])
-  func lowerLayersDecodeAlone(codec: VideoCodec, layers: (of: Int, upTo: Int)) throws {
+  @Test(arguments: Codec.videoCodecs, [(2, 0), (3, 0), (3, 1)])
+  func lowerLayersDecodeAlone(codec: Codec, layers: (of: Int, upTo: Int)) throws {
     let pictures = try encode(codec, layers: layers.of, keyAt: 22)
     let all = try Player(codec)
     let lower = try Player(codec)
@@ -46,8 +46,8 @@ import Testing
     #expect(shownCount >= pictures.count >> (layers.of - 1 - layers.upTo))
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func anyDiscardablePictureMayBeMissing(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func anyDiscardablePictureMayBeMissing(codec: Codec) throws {
     let pictures = try encode(codec, layers: 3)
     let all = try Player(codec)
     let some = try Player(codec)
@@ -58,8 +58,8 @@ import Testing
     }
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func aLayerTakesItsShareOfTheRate(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func aLayerTakesItsShareOfTheRate(codec: Codec) throws {
     let pictures = try encode(codec, layers: 3, count: 150)
     var bytes = [0, 0, 0]
     for (_, picture) in pictures.dropFirst(30) { bytes[picture.temporalLayer] += picture.data.count }

@@ -82,7 +82,7 @@ final class Player {
   private var decoder: VideoDecoder
   let pool = FramePool()
 
-  init(_ codec: VideoCodec) throws { decoder = try VideoDecoder(codec) }
+  init(_ codec: Codec) throws { decoder = try VideoDecoder(codec) }
 
   func show(_ data: UnsafeRawBufferPointer, captured: Tick = .zero, quarterTurns: UInt8 = 0) throws -> VideoFrame? {
     try decoder.decode(data, captured: captured, quarterTurns: quarterTurns, pool: pool)

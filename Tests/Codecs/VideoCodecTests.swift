@@ -34,23 +34,23 @@ import Testing
     return run
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func picturesSurvive(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func picturesSurvive(codec: Codec) throws {
     let result = try run(VideoEncoderSettings(codec: codec))
     #expect(result.psnr >= 34, "\(result)")
     #expect(result.keys == 1)
     #expect(result.bitrate < 1_150_000, "\(result)")
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func smallAndOddSizesWork(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func smallAndOddSizesWork(codec: Codec) throws {
     #expect(try run(VideoEncoderSettings(codec: codec, width: 160, height: 90, bitrate: 100_000)).psnr > 30)
     #expect(try run(VideoEncoderSettings(codec: codec, width: 161, height: 91, bitrate: 100_000)).psnr > 30)
     #expect(try run(VideoEncoderSettings(codec: codec, width: 1, height: 1), frames: 12).psnr > 20)
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func keyFramesComeOnRequestOrByInterval(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func keyFramesComeOnRequestOrByInterval(codec: Codec) throws {
     var encoder = try VideoEncoder(VideoEncoderSettings(codec: codec, width: 160, height: 90))
     var keys: [Int] = []
     for number in 0..<20 {
@@ -67,8 +67,8 @@ import Testing
     #expect(keys == [0, 5, 10])
   }
 
-  @Test(arguments: VideoCodec.allCases, [1, 3])
-  func bitrateIsFollowed(codec: VideoCodec, layers: Int) throws {
+  @Test(arguments: Codec.videoCodecs, [1, 3])
+  func bitrateIsFollowed(codec: Codec, layers: Int) throws {
     var encoder = try VideoEncoder(
       VideoEncoderSettings(codec: codec, width: 320, height: 180, bitrate: 400_000, temporalLayers: layers))
     func measure(from: Int) throws -> Double {
@@ -101,8 +101,8 @@ import Testing
     #expect((200_000...350_000).contains(bits / 3), "\(bits / 3)")
   }
 
-  @Test(arguments: VideoCodec.allCases)
-  func resizingStartsWithAKeyFrame(codec: VideoCodec) throws {
+  @Test(arguments: Codec.videoCodecs)
+  func resizingStartsWithAKeyFrame(codec: Codec) throws {
     var encoder = try VideoEncoder(VideoEncoderSettings(codec: codec, width: 160, height: 90))
     let player = try Player(codec)
     for (number, size) in [(160, 90), (320, 180), (96, 54)].enumerated() {
