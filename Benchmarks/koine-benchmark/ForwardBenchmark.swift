@@ -33,7 +33,7 @@ final class ForwardBenchmark {
 
   private let settings: Settings
   private let router: Router
-  private let routerAddress: SocketAddress
+  private let routerAddress: TransportAddress
   private let routerSocket: UDPSocket
   /// The floor sends from a socket of its own.
   private let floorSocket: Int32
@@ -61,12 +61,12 @@ final class ForwardBenchmark {
   private var crew: Crew?
   private var ways: [WayOut] = []
   private var bare: OpaquePointer?
-  private var publisherDatagrams: [(from: SocketAddress, datagram: Bytes)] = []
+  private var publisherDatagrams: [(from: TransportAddress, datagram: Bytes)] = []
 
   init(_ settings: Settings) throws {
     self.settings = settings
     routerSocket = try UDPSocket(bindingTo: .loopback())
-    routerAddress = routerSocket.localAddress
+    routerAddress = TransportAddress(udp: routerSocket.localAddress)
     var port: UInt16 = 0
     floorSocket = bare_socket(2 << 20, &port)
     guard floorSocket >= 0 else { throw BenchmarkError("no UDP socket on 127.0.0.1") }
@@ -174,7 +174,7 @@ final class ForwardBenchmark {
     var configuration = PeerConfiguration(role: .client, certificate: certificate)
     configuration.startBitrate = 4_000_000
     let peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(100 + index)), now: now)
-    let address = SocketAddress.loopback(port: port)
+    let address = TransportAddress.loopback(port: port)
     peer.addLocalAddress(address)
     clients.append(ForwardClient(peer: peer, connection: ConnectionID(index), address: address, socket: socket))
     router.open(ConnectionID(index), at: now)
@@ -314,10 +314,11 @@ final class ForwardBenchmark {
   }
 
   private func sendAlone() {
-    var last: SocketAddress?
+    var last: TransportAddress?
     var before = bare_allocations()
     while let transmit = router.poll(into: out.writable, at: now) {
-      routerSocket.send(UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination)
+      routerSocket.send(
+        UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination.socketAddress)
       if transmit.count > 1_000 {
         note(before)
         if isMeasuring {

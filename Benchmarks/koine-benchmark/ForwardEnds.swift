@@ -8,7 +8,7 @@ import KoineTransport
 struct ForwardClient {
   let peer: Peer
   let connection: ConnectionID
-  let address: SocketAddress
+  let address: TransportAddress
   let socket: Int32
   /// Of a publisher.
   var camera: SenderID?
@@ -21,7 +21,7 @@ final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `C
   private let buffer = Bytes(capacity: 1_600)
   var said: [(client: Int, datagram: Bytes)] = []
 
-  func run(_ client: ForwardClient, _ index: Int, from router: SocketAddress, at now: Tick) {
+  func run(_ client: ForwardClient, _ index: Int, from router: TransportAddress, at now: Tick) {
     if let deadline = client.peer.deadline, deadline <= now { client.peer.handleTimeout(at: now) }
     while true {
       let count = bare_receive(client.socket, buffer.base, buffer.capacity)
@@ -50,7 +50,8 @@ final class WayOut: @unchecked Sendable {  // one thread at a time, as `Crew` sa
 
   func send(_ departure: Departure) {
     while let transmit = departure.poll(into: out.writable) {
-      sender.send(UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination)
+      sender.send(
+        UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination.socketAddress)
       if transmit.count > 1_000 { packets += 1 }
     }
     sender.flush()

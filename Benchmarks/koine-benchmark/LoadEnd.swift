@@ -60,7 +60,7 @@ final class Ledger {
 /// One who publishes or receives, in real time: a peer on a socket of its own.
 final class LoadEnd {
   let peer: Peer
-  let address: SocketAddress
+  let address: TransportAddress
   private let socket: Int32
   private var camera: SenderID?
   private var source: UInt32 = 0
@@ -77,14 +77,14 @@ final class LoadEnd {
     guard socket >= 0, let address = SocketAddress(host, port: port) else {
       throw BenchmarkError("no UDP socket on \(host)")
     }
-    (self.address, latest) = (address, now)
+    (self.address, latest) = (TransportAddress(udp: address), now)
     var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
     if let extensions { configuration.extensions = extensions }
     // What is published shall be the same whatever the server's reports say.
     (configuration.startBitrate, configuration.minimumBitrate) = (20_000_000, 20_000_000)
     configuration.maximumBitrate = 40_000_000
     peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(1_000 + number)), now: now)
-    peer.addLocalAddress(address)
+    peer.addLocalAddress(self.address)
   }
 
   deinit { close(socket) }
@@ -125,7 +125,7 @@ final class LoadEnd {
       isTouched = true
       for index in 0..<count {
         let arrival = tools.arrivals[index]
-        let source = SocketAddress(ipv4: arrival.address, port: arrival.port)
+        let source = TransportAddress(udp: SocketAddress(ipv4: arrival.address, port: arrival.port))
         // When the kernel had it: that these turns are late is no property of the path.
         latest = min(max(latest, now - .nanoseconds(wall - arrival.stamp)), now)
         peer.handle(tools.take(index), from: source, to: address, at: latest)
@@ -148,7 +148,7 @@ final class LoadEnd {
 
   private func send(_ transmit: Transmit, _ tools: LoadTools, _ ledger: Ledger) {
     let bytes = UnsafeRawBufferPointer(rebasing: tools.out.readableTo(transmit.count))
-    let to = transmit.destination
+    let to = transmit.destination.socketAddress
     let time = bare_send_stamped(
       socket, UInt32(truncatingIfNeeded: to.low), to.port, bytes.baseAddress, bytes.count)
     guard camera != nil, bytes.count > 12, bytes[0] >> 6 == 2, bytes[1] & 0x7F < 64 || bytes[1] & 0x7F >= 96 else {

@@ -10,8 +10,8 @@ final class PeerLink: FrameOutput, @unchecked Sendable {
   private let lane: Lane
   private let sender: Peer
   private let receiver: Peer
-  private let here = SocketAddress.loopback(port: 4_000)
-  private let there = SocketAddress.loopback(port: 5_000)
+  private let here = TransportAddress.loopback(port: 4_000)
+  private let there = TransportAddress.loopback(port: 5_000)
   private let out = Bytes(capacity: 1_600)
   private var ring = DatagramRing(count: 4_096)
   private var stream: SenderID?
@@ -92,7 +92,7 @@ final class PeerLink: FrameOutput, @unchecked Sendable {
   }
 
   private func carry(
-    from: Peer, _ source: SocketAddress, to: Peer, _ destination: SocketAddress, at now: Tick
+    from: Peer, _ source: TransportAddress, to: Peer, _ destination: TransportAddress, at now: Tick
   ) -> Bool {
     var hasMoved = false
     while let transmit = from.poll(into: out.writable, at: now) {

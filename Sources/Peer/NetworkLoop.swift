@@ -10,25 +10,36 @@ package protocol NetworkLoop: AnyObject, Sendable {
   /// Calls the client's `handleTimeout` at `deadline`; replaces the deadline before.
   func wake(at deadline: Tick?)
   /// Opens a new address.
-  func open() throws -> SocketAddress
-  func close(_ address: SocketAddress)
-  func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress)
+  func open() throws -> TransportAddress
+  func close(_ address: TransportAddress)
+  func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress)
   /// Sends what has been collected; called once per turn.
   func flush()
   /// Threads and descriptors may go until the next `post`.
   func rest()
 }
 
+/// Receives a loop's datagrams and its time, on the loop.
+package protocol NetworkLoopClient: AnyObject, Sendable {
+  /// The block belongs to the client, which may decrypt in it and keep it.
+  func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
+  func handleTimeout(at now: Tick)
+  /// All datagrams at hand have been handled.
+  func endTurn(at now: Tick)
+  /// What the deadline given last waits for; asked for only when the loop spins.
+  var deadlineReason: String { get }
+}
+
 /// Memory instead of sockets, on a virtual clock: every datagram arrives in the same moment, in order.
 package final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched on `lane` only, but for `post`
   private let lane: Lane
-  private let client: @Sendable () -> (any UDPLoopClient)?
+  private let client: @Sendable () -> (any NetworkLoopClient)?
   private var alarm: Alarm?
   private var nextHost: UInt32 = 0x0A00_0001  // 10.0.0.1
-  private var addresses: Set<SocketAddress> = []
+  private var addresses: Set<TransportAddress> = []
 
   /// - Parameter client: receives the datagrams; nil once it is gone.
-  package init(scheduler: Scheduler, client: @escaping @Sendable () -> (any UDPLoopClient)?) {
+  package init(scheduler: Scheduler, client: @escaping @Sendable () -> (any NetworkLoopClient)?) {
     lane = scheduler.lane("network")
     self.client = client
   }
@@ -47,16 +58,16 @@ package final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched 
     }
   }
 
-  package func open() -> SocketAddress {
-    let address = SocketAddress(ipv4: nextHost, port: 5_000)
+  package func open() -> TransportAddress {
+    let address = TransportAddress(udp: SocketAddress(ipv4: nextHost, port: 5_000))
     nextHost &+= 1
     addresses.insert(address)
     return address
   }
 
-  package func close(_ address: SocketAddress) { addresses.remove(address) }
+  package func close(_ address: TransportAddress) { addresses.remove(address) }
 
-  package func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress) {
+  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress) {
     let copy = Bytes(capacity: UDPSocket.datagramCapacity)
     copy.append(datagram)
     lane.post { [weak self] in
@@ -73,13 +84,13 @@ package final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched 
 /// UDP sockets on the process's one network thread, which is joined while there is something to do.
 package final class SocketLoop: NetworkLoop, UDPLoopClient, Sendable {
   private let local: SocketAddress
-  private let client: @Sendable () -> (any UDPLoopClient)?
+  private let client: @Sendable () -> (any NetworkLoopClient)?
   private let place = LoopPlace()
 
   /// - Parameters:
   ///   - local: each socket is bound to this address; with port 0 the system chooses a port.
   ///   - client: receives the datagrams; nil once it is gone.
-  package init(local: SocketAddress = .loopback(), client: @escaping @Sendable () -> (any UDPLoopClient)?) {
+  package init(local: SocketAddress = .loopback(), client: @escaping @Sendable () -> (any NetworkLoopClient)?) {
     (self.local, self.client) = (local, client)
   }
 
@@ -87,11 +98,11 @@ package final class SocketLoop: NetworkLoop, UDPLoopClient, Sendable {
 
   package func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
   package func wake(at deadline: Tick?) { place.wake(at: deadline) }
-  package func open() throws -> SocketAddress { try place.open(local) }
-  package func close(_ address: SocketAddress) { place.close(address) }
+  package func open() throws -> TransportAddress { TransportAddress(udp: try place.open(local)) }
+  package func close(_ address: TransportAddress) { place.close(address.socketAddress) }
 
-  package func send(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress) {
-    place.send(datagram, from: source, to: destination)
+  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress) {
+    place.send(datagram, from: source.socketAddress, to: destination.socketAddress)
   }
 
   package func flush() { place.flush() }
@@ -100,7 +111,8 @@ package final class SocketLoop: NetworkLoop, UDPLoopClient, Sendable {
   // MARK: From the loop
 
   package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
-    client()?.handle(datagram, from: source, to: destination, at: now)
+    client()?.handle(
+      datagram, from: TransportAddress(udp: source), to: TransportAddress(udp: destination), at: now)
   }
 
   package func handleTimeout(at now: Tick) { client()?.handleTimeout(at: now) }

@@ -1,5 +1,4 @@
 public import KoineBase
-import KoineSockets
 import KoineTransport
 
 /// Runs peer connections and carries their datagrams: over UDP sockets on the process's network thread, or in memory on a
@@ -68,14 +67,14 @@ public final class PeerConnection: Sendable {
 }
 
 /// The connections of a `PeerLoop`, on its network loop.
-private final class PeerRunner: UDPLoopClient, @unchecked Sendable {  // touched on the loop only, but for what posts
+private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // touched on the loop only, but for what posts
   private final class Connection {
     let media: PeerMedia
-    let address: SocketAddress
+    let address: TransportAddress
     let handler: PeerLoop.Handler
     var isClosing = false
 
-    init(_ media: PeerMedia, address: SocketAddress, handler: @escaping PeerLoop.Handler) {
+    init(_ media: PeerMedia, address: TransportAddress, handler: @escaping PeerLoop.Handler) {
       (self.media, self.address, self.handler) = (media, address, handler)
     }
   }
@@ -85,13 +84,13 @@ private final class PeerRunner: UDPLoopClient, @unchecked Sendable {  // touched
   private let loop: any NetworkLoop
   private var random: SeededRandom
   private var connections: [Int: Connection] = [:]
-  private var numbers: [SocketAddress: Int] = [:]
+  private var numbers: [TransportAddress: Int] = [:]
   /// Connections that something has happened to since the last turn: only these are polled.
   private var touched: Set<Int> = []
   private var deadlines: [Int: Tick] = [:]
   private let datagram = Bytes(capacity: 2_048)
 
-  init(random: SeededRandom, makeLoop: (@escaping @Sendable () -> (any UDPLoopClient)?) -> any NetworkLoop) {
+  init(random: SeededRandom, makeLoop: (@escaping @Sendable () -> (any NetworkLoopClient)?) -> any NetworkLoop) {
     self.random = random
     let this = Lock(WeakRunner())
     loop = makeLoop { this.withLock { $0.runner } }
@@ -150,7 +149,7 @@ private final class PeerRunner: UDPLoopClient, @unchecked Sendable {  // touched
 
   // MARK: From the network loop
 
-  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let number = numbers[destination], let connection = connections[number] else { return }
     connection.media.handle(datagram, from: source, to: destination, at: now)
     touched.insert(number)

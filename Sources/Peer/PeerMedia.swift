@@ -73,7 +73,7 @@ public final class PeerMedia {
 
   private let configuration: PeerConfiguration
   private var peer: Peer
-  private var addresses: [SocketAddress]
+  private var addresses: [TransportAddress]
   private var random: SeededRandom
   private var publications: [Track.ID: Publication] = [:]
   private var subscriptions: [Track.ID: Subscription] = [:]
@@ -87,7 +87,7 @@ public final class PeerMedia {
   ///   - random: for keys, names and SSRCs that a seed repeats.
   ///   - trace: receives every RTP and RTCP packet in plaintext.
   package init(
-    _ role: Configuration = Configuration(), addresses: [SocketAddress], random: SeededRandom, now: Tick,
+    _ role: Configuration = Configuration(), addresses: [TransportAddress], random: SeededRandom, now: Tick,
     trace: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil
   ) throws {
     let ice: ICEAgent.Role =
@@ -117,7 +117,7 @@ public final class PeerMedia {
   public func setRemote(_ description: PeerDescription, at now: Tick) { peer.setRemote(description, at: now) }
 
   /// A socket has another address now.
-  package func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+  package func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     for index in addresses.indices where addresses[index] == old { addresses[index] = new }
     peer.moveLocalAddress(from: old, to: new, at: now)
   }
@@ -240,7 +240,7 @@ public final class PeerMedia {
   // MARK: Datagrams, events and time
 
   /// Takes a datagram, which is decrypted in place.
-  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     peer.handle(datagram, from: source, to: destination, at: now)
   }
 

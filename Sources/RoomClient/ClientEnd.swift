@@ -42,9 +42,10 @@ package class ClientEnd {
   /// A message of the router.
   func hear(_ message: ServerMessage, at now: Tick) {}
   /// A datagram that is no signalling.
-  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {}
+  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
+  {}
   /// One of its sockets has another address now.
-  package func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {}
+  package func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {}
   package func carryOutOrders(at now: Tick) {}
   /// Tells whoever this end belongs to; called once.
   func tellEnd(_ reason: EndReason) {}

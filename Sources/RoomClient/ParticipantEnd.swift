@@ -61,7 +61,7 @@ package final class ParticipantEnd: ClientEnd {
 
   /// - Parameter addresses: of its sockets.
   package init(
-    link: RoomLink, request: JoinRequest, receiver: any LinkReceiver, addresses: [SocketAddress],
+    link: RoomLink, request: JoinRequest, receiver: any LinkReceiver, addresses: [TransportAddress],
     random: SeededRandom, now: Tick, trace: Trace? = nil
   ) throws {
     var random = random
@@ -293,13 +293,13 @@ package final class ParticipantEnd: ClientEnd {
   // MARK: Datagrams and time
 
   package override func handle(
-    _ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick
+    _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) {
     media.handle(datagram, from: source, to: destination, at: now)
     takeEvents(at: now)
   }
 
-  package override func addressChanged(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+  package override func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     media.addressChanged(from: old, to: new, at: now)
   }
 

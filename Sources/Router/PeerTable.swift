@@ -13,7 +13,7 @@ final class Seat {
   /// What is not sent to it, because it does not answer.
   var hold = MediaHold.none
   /// The addresses whose datagrams go to this peer without further questions, the latest last.
-  fileprivate var boundTo: [SocketAddress] = []
+  fileprivate var boundTo: [TransportAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
   fileprivate var owed: [(forwarder: Forwarder, passing: Int)] = []
   /// Media that has come and has not been looked at.
@@ -40,7 +40,7 @@ final class Seat {
 final class PeerTable {
   private var seats: [Seat?] = []
   private var free: [Int] = []
-  private var byAddress: [SocketAddress: Seat] = [:] { didSet { changes += 1 } }
+  private var byAddress: [TransportAddress: Seat] = [:] { didSet { changes += 1 } }
   /// How often it has changed from where anything is expected.
   private(set) var changes = 0
   /// Checks that peers sent to addresses of another seat, to find out whether their other end receives there: the seat that
@@ -74,7 +74,7 @@ final class PeerTable {
     return peers.min { $0.deadline ?? .zero < $1.deadline ?? .zero }?.deadlineReason ?? "none"
   }
   /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's.
-  var sources: some Sequence<SocketAddress> { byAddress.keys }
+  var sources: some Sequence<TransportAddress> { byAddress.keys }
 
   func add(_ peer: Peer) -> Seat {
     let number = free.popLast() ?? seats.count
@@ -99,7 +99,7 @@ final class PeerTable {
 
   /// A STUN request names its peer (RFC 8445 section 7.3: our fragment comes first in its user name), and so does the answer to
   /// a check from an address that is another peer's; everything else goes by where it comes from.
-  func find(_ datagram: UnsafeRawBufferPointer, from source: SocketAddress) -> Seat? {
+  func find(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress) -> Seat? {
     if let first = datagram.first, first < 4 {
       if let fragment = STUNMessage.localFragment(ofRequest: datagram) { return byFragment[fragment] }
       if !questions.isEmpty, let transaction = STUNMessage.transaction(ofResponse: datagram),
@@ -118,7 +118,7 @@ final class PeerTable {
 
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
-  func bind(_ seat: Seat, to source: SocketAddress, at now: Tick) {
+  func bind(_ seat: Seat, to source: TransportAddress, at now: Tick) {
     guard byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
     // An address that is another peer's changes hands only once it is validated: a check can bear a forged source.
     if byAddress[source] != nil, !seat.peer.isValidated(source) {
@@ -144,7 +144,7 @@ final class PeerTable {
   private func forgetQuestions(of seat: Seat) { questions = questions.filter { $0.value.seat !== seat } }
 
   /// Keeps a datagram of media for `handleArrivals`.
-  func keep(_ datagram: Bytes, for seat: Seat, from source: SocketAddress, to destination: SocketAddress) {
+  func keep(_ datagram: Bytes, for seat: Seat, from source: TransportAddress, to destination: TransportAddress) {
     if seat.arrived.isEmpty { visited.append(seat) }
     arrivals += 1
     seat.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
@@ -280,8 +280,8 @@ final class PeerTable {
 
 private struct Arrival {
   let datagram: Bytes
-  let source: SocketAddress
-  let destination: SocketAddress
+  let source: TransportAddress
+  let destination: TransportAddress
 }
 
 /// A packet on its way from a track to those who get it, read once for all of them.

@@ -12,7 +12,7 @@ package struct ConnectionID: Hashable, Sendable {
 package struct RouterConfiguration: Sendable {
   package var certificate: Certificate
   /// Where the router's sockets are reached: its ICE candidates.
-  package var addresses: [SocketAddress]
+  package var addresses: [TransportAddress]
   package var limits = RouterLimits()
   package var authorization = Authorization.open
   package var attendant: Attendant?
@@ -26,7 +26,7 @@ package struct RouterConfiguration: Sendable {
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
-  package init(certificate: Certificate, addresses: [SocketAddress]) {
+  package init(certificate: Certificate, addresses: [TransportAddress]) {
     (self.certificate, self.addresses) = (certificate, addresses)
   }
 }
@@ -163,7 +163,8 @@ package final class Router {
   package var strayDatagrams: Int { counts.strayDatagrams }
 
   /// Takes a datagram; it is decrypted in place and may be kept, so the caller must not use it afterwards.
-  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
+  {
     guard let seat = peers.find(datagram.readable, from: source), let room = seat.member?.room else {
       counts.strayDatagrams += 1
       return
@@ -177,7 +178,7 @@ package final class Router {
   /// In place of `handle`, where a crew helps: media is only laid before its peer, and looked at by `handleArrivals`, which
   /// has to follow before anything else does. What may change who is reached where is handled at once, after what the
   /// peer had before.
-  package func take(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  package func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let first = datagram.readable.first, 128...191 ~= first,
       let seat = peers.find(datagram.readable, from: source)
     else {
@@ -202,7 +203,7 @@ package final class Router {
 
   /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's. How often that has changed tells
   /// whether it has.
-  package var sources: some Sequence<SocketAddress> { peers.sources }
+  package var sources: some Sequence<TransportAddress> { peers.sources }
   package var sourceChanges: Int { peers.changes }
 
   /// Writes the next datagram into `out` (at least 1,500 bytes), until nothing is due.

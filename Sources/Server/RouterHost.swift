@@ -39,10 +39,10 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var armour = Armour()
   private var idleMemory = IdleMemory()
   private let nextConnection = Lock(0)
-  private var addresses: [SocketAddress] = []
+  private var addresses: [TransportAddress] = []
   /// Announced addresses by the bound ones, where they differ.
-  private var boundAddresses: [SocketAddress: SocketAddress] = [:]
-  private var announcedAddresses: [SocketAddress: SocketAddress] = [:]
+  private var boundAddresses: [TransportAddress: SocketAddress] = [:]
+  private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
 
   init(_ configuration: ServerConfiguration) {
     self.configuration = configuration
@@ -71,7 +71,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       post { [self] in
         do {
           try open()
-          done.resume(returning: addresses)
+          done.resume(returning: addresses.map(\.socketAddress))
         } catch {
           close()
           done.resume(throwing: error)
@@ -86,9 +86,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     for address in wanted {
       let bound = try place.open(address.bound.with(port: port))
       port = bound.port
-      let announced = address.announced.with(port: port)
+      let announced = TransportAddress(udp: address.announced.with(port: port))
       addresses.append(announced)
-      if announced != bound {
+      if announced.socketAddress != bound {
         boundAddresses[announced] = bound
         announcedAddresses[bound] = announced
       }
@@ -98,7 +98,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     let crew = Crew(hands: configuration.loops)
     self.crew = crew
     ways = (0..<crew.hands).map { _ in
-      WayOut(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0)) })
+      WayOut(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0.socketAddress)) })
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
@@ -164,7 +164,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     ways.removeAll()
     lines.removeAll()
     browsers = LineTable()
-    for address in addresses { place.close(boundAddresses[address] ?? address) }
+    for address in addresses { place.close(boundAddresses[address] ?? address.socketAddress) }
     addresses.removeAll()
     place.rest()
   }
@@ -280,7 +280,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     if let own = ownAddressesOnly, !own.contains(source.with(port: 0)), !source.isLoopback { return }
-    router?.take(datagram, from: source, to: announcedAddresses[destination] ?? destination, at: now)
+    router?.take(
+      datagram, from: TransportAddress(udp: source),
+      to: announcedAddresses[destination] ?? TransportAddress(udp: destination), at: now)
   }
 
   func handleTimeout(at now: Tick) {
@@ -327,7 +329,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     closingLines = []
     // Before anything is answered: what the answers bring must come through.
     if armour.mustChange(router, at: now) {
-      for address in addresses { place.expect(from: router.sources, at: boundAddresses[address] ?? address) }
+      let sources = router.sources.lazy.map(\.socketAddress)
+      for address in addresses { place.expect(from: sources, at: boundAddresses[address] ?? address.socketAddress) }
     }
     idleMemory.handle(hasRooms: !router.isEmpty, at: now)
     let ways = ways
@@ -409,20 +412,20 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 private final class WayOut: @unchecked Sendable {
   private let datagram = Bytes(capacity: 2_048)
   /// By the address that clients know; few.
-  private let senders: [(source: SocketAddress, sender: UDPSender?)]
+  private let senders: [(source: TransportAddress, sender: UDPSender?)]
 
-  init(_ senders: [(source: SocketAddress, sender: UDPSender?)]) { self.senders = senders }
+  init(_ senders: [(source: TransportAddress, sender: UDPSender?)]) { self.senders = senders }
 
   /// Whatever leaves for one peer leaves together.
   func send(_ departure: Departure) {
     while let transmit = departure.poll(into: datagram.writable) {
       sender(from: transmit.source)?.send(
-        UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), to: transmit.destination)
+        UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), to: transmit.destination.socketAddress)
     }
     for (_, sender) in senders { sender?.flush() }
   }
 
-  private func sender(from source: SocketAddress) -> UDPSender? {
+  private func sender(from source: TransportAddress) -> UDPSender? {
     for entry in senders where entry.source == source { return entry.sender }
     return nil
   }

@@ -56,7 +56,7 @@ package final class Peer {
   let localSSRC: UInt32
   /// RFC 7022: says that all sources are of one end, and nothing else.
   let canonicalName: String
-  private var localAddresses: [SocketAddress] = []
+  private var localAddresses: [TransportAddress] = []
   /// What came before the keys: the other end may have them a little earlier.
   private var earlyMedia: [Bytes] = []
   private(set) var isClosing = false
@@ -95,13 +95,13 @@ package final class Peer {
     set { configuration.extensions = newValue }
   }
 
-  package func addLocalAddress(_ address: SocketAddress) {
+  package func addLocalAddress(_ address: TransportAddress) {
     localAddresses.append(address)
     ice.addLocal(address)
   }
 
   /// Our address has become another, as when a telephone changes networks: the path is found again, with the same keys.
-  package func moveLocalAddress(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+  package func moveLocalAddress(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     guard let index = localAddresses.firstIndex(of: old) else { return }
     localAddresses[index] = new
     ice.moveLocal(from: old, to: new, at: now)
@@ -143,13 +143,13 @@ package final class Peer {
   var isOpen: Bool { isConnected && ice.selected != nil }
 
   /// Whether the other end has shown, by a check with the right password, that it is there too.
-  package func isReached(from source: SocketAddress) -> Bool { path?.remote == source || ice.isProven(source) }
+  package func isReached(from source: TransportAddress) -> Bool { path?.remote == source || ice.isProven(source) }
 
   /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
-  package func isValidated(_ source: SocketAddress) -> Bool { ice.isValidated(source) }
+  package func isValidated(_ source: TransportAddress) -> Bool { ice.isValidated(source) }
 
   /// Transaction ids of this peer's unanswered checks to `source`. An answer with integrity validates the address.
-  package func questions(to source: SocketAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
+  package func questions(to source: TransportAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
 
   /// For how long nothing has come that only the other end can have sent.
   package func silence(at now: Tick) -> Duration { now - activity.lastReceived }
@@ -161,12 +161,13 @@ package final class Peer {
   private func heard(at now: Tick) { if activity.received(at: now) { events.append(.mediaHold(.none)) } }
 
   /// Where packets go now.
-  package var path: (local: SocketAddress, remote: SocketAddress)? { ice.selected }
+  package var path: (local: TransportAddress, remote: TransportAddress)? { ice.selected }
 
   // MARK: Datagrams in
 
   /// Takes a datagram, which is decrypted in place: the caller must not use it afterwards, but may share it.
-  package func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
+  {
     guard !isOver, !isClosing, let first = datagram.readable.first else { return }
     switch first {  // RFC 7983
     case 0...3:

@@ -3,10 +3,10 @@ package import KoineBase
 /// A datagram that stands in the caller's memory, ready to go.
 package struct Transmit: Hashable, Sendable {
   package var count: Int
-  package var source: SocketAddress
-  package var destination: SocketAddress
+  package var source: TransportAddress
+  package var destination: TransportAddress
 
-  package init(count: Int, source: SocketAddress, destination: SocketAddress) {
+  package init(count: Int, source: TransportAddress, destination: TransportAddress) {
     self.count = count
     self.source = source
     self.destination = destination

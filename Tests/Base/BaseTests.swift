@@ -79,6 +79,26 @@ import Testing
   }
 }
 
+@Suite struct TransportAddressTests {
+  @Test func equalAddressesHashAlikeAndOthersDiffer() throws {
+    let hosts = ["127.0.0.1", "10.77.0.1", "::1", "2001:db8::5", "::127.0.0.1", "2001:db9::5"]
+    let addresses = try hosts.flatMap { host in
+      try [1, 2].map { TransportAddress(udp: try #require(SocketAddress(host, port: $0))) }
+    }
+    #expect(Set(addresses).count == addresses.count)
+    #expect(Set(addresses.map(\.hashValue)).count == addresses.count)
+    for address in addresses { #expect(TransportAddress(.udp, address.socketAddress).hashValue == address.hashValue) }
+  }
+
+  /// Routers keep some with each peer, and copy two with each datagram.
+  @Test func addressTakesNoMoreThanASocketAddress() {
+    #expect(MemoryLayout<TransportAddress>.stride == MemoryLayout<SocketAddress>.stride)
+    #expect(MemoryLayout<TransportAddress>.stride <= 64)
+  }
+
+  @Test func descriptionNamesTheProtocol() { #expect("\(TransportAddress.loopback(port: 5))" == "udp 127.0.0.1:5") }
+}
+
 @Suite struct RandomnessTests {
   @Test func aSeededGeneratorRepeatsAndTheSystemsDoesNot() {
     var seeded = SeededRandom(seed: 7), system = SeededRandom.system()

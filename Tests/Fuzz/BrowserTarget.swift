@@ -19,7 +19,7 @@ func fuzzBrowser(_ bytes: UnsafeRawBufferPointer) {
 }
 
 private final class BrowserWorld {
-  private static let address = SocketAddress.loopback(port: 7_000)
+  private static let address = TransportAddress.loopback(port: 7_000)
   private static let (ana, ben) = (ConnectionID(1), ConnectionID(2))
 
   private var now = Tick(nanoseconds: 1_000_000_000)

@@ -116,7 +116,7 @@ private class EndWorld<End: ClientEnd> {
 }
 
 private final class ClientWorld {
-  private static let address = SocketAddress.loopback(port: 20_000)
+  private static let address = TransportAddress.loopback(port: 20_000)
   private static let names = ["ana", "ben", "koine.recording", ""]
   private static let tracks = ["camera", "microphone", "x"]
 

@@ -15,7 +15,7 @@ func fuzzRoom(_ bytes: UnsafeRawBufferPointer) {
 }
 
 private final class RoomWorld {
-  private static let address = SocketAddress.loopback(port: 7_000)
+  private static let address = TransportAddress.loopback(port: 7_000)
   private static let rooms = ["tea", "room", "x"]
   private static let names = ["ana", "ben", "cem", "dan", "koine.recording", ""]
   private static let tracks = ["camera", "microphone", "screen"]
@@ -99,7 +99,7 @@ private final class RoomWorld {
       }
     case 25: check(&input)
     case 26:
-      let source = SocketAddress.loopback(port: 20_000 + UInt16(input.number(below: Self.lines)))
+      let source = TransportAddress.loopback(port: 20_000 + UInt16(input.number(below: Self.lines)))
       router.handle(Bytes(input.part(input.number(below: 200))), from: source, to: Self.address, at: now)
     default: pass(.milliseconds(1 << input.number(below: 14)))
     }
@@ -205,7 +205,7 @@ private final class RoomWorld {
     (request.controlling, request.usesCandidate) = (1, input.flag())
     let datagram = Bytes(capacity: 500)
     datagram.count = request.write(into: datagram.writable, key: peer.localCredentials.password) ?? 0
-    let source = SocketAddress.loopback(port: 20_000 + UInt16(input.number(below: Self.lines)))
+    let source = TransportAddress.loopback(port: 20_000 + UInt16(input.number(below: Self.lines)))
     router.handle(datagram, from: source, to: Self.address, at: now)
   }
 }

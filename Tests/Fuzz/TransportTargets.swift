@@ -3,8 +3,8 @@ import KoineRTP
 
 @testable import KoineTransport
 
-private let client = SocketAddress.loopback(port: 20_000)
-private let server = SocketAddress.loopback(port: 7_000)
+private let client = TransportAddress.loopback(port: 20_000)
+private let server = TransportAddress.loopback(port: 7_000)
 
 /// DTLS records to a server that waits for a handshake: a byte of length in units of eight before each datagram.
 func fuzzDTLS(_ bytes: UnsafeRawBufferPointer) {

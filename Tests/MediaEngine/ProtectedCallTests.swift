@@ -53,7 +53,7 @@ private final class LossyCall {
   private let scheduler = Scheduler.virtual()
   private let sender: Peer
   private let receiver: Peer
-  private let addresses: [SocketAddress]
+  private let addresses: [TransportAddress]
   private let loss: Double
   private var random: SeededRandom
   private var flying: [(at: Tick, toReceiver: Bool, datagram: Bytes)] = []

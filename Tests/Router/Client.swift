@@ -21,7 +21,7 @@ extension ServerMessage {
 final class Client {
   let number: Int
   let connection: ConnectionID
-  let address: SocketAddress
+  let address: TransportAddress
   let peer: Peer
   private(set) var messages: [ServerMessage] = []
   private(set) var isConnected = false
@@ -47,7 +47,7 @@ final class Client {
   private unowned let world: World
   private var nextRequest = 0
 
-  init(number: Int, address: SocketAddress, peer: Peer, random: SeededRandom, world: World) {
+  init(number: Int, address: TransportAddress, peer: Peer, random: SeededRandom, world: World) {
     (self.number, connection, self.address, self.peer) = (number, ConnectionID(number), address, peer)
     (self.random, self.world) = (random, world)
     peer.addLocalAddress(address)

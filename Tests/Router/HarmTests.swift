@@ -64,7 +64,7 @@ struct HarmTests {
     clients[1].subscribe(to: "ana", "camera")
     var forged = try #require(checks.first)
     forged[forged.count - 1] ^= 1
-    let thief = SocketAddress.loopback(port: 666)
+    let thief = TransportAddress.loopback(port: 666)
     world.inject(forged, from: thief)
     forged[forged.count - 1] ^= 1
     forged[30] ^= 1

@@ -8,8 +8,8 @@ import Testing
 @Suite struct PeerTableTests {
   private let now = Tick(nanoseconds: 1_000_000_000)
   private let table = PeerTable()
-  private let router = SocketAddress.loopback(port: 7_000)
-  private let shared = SocketAddress.loopback(port: 20_000)
+  private let router = TransportAddress.loopback(port: 7_000)
+  private let shared = TransportAddress.loopback(port: 20_000)
 
   /// A participant's seat, and the credentials of its other end.
   private struct Participant {

@@ -25,13 +25,13 @@ final class World {
   /// Whatever a client sends comes through here first.
   var tap: ((Client, Bytes) -> Void)?
   /// Where the router sees a client's datagrams come from, where that is not its own address.
-  var redirect: ((Client) -> SocketAddress)?
+  var redirect: ((Client) -> TransportAddress)?
   /// What comes last first.
   private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
   /// Helps the router with what comes, goes and is due at one time; nil: it does all one by one.
   private let crew: Crew?
-  private static let address = SocketAddress.loopback(port: 7000)
+  private static let address = TransportAddress.loopback(port: 7000)
 
   init(seed: UInt64 = 1, hands: Int? = hands, _ configure: (inout RouterConfiguration) -> Void = { _ in }) throws {
     random = SeededRandom(seed: seed)
@@ -129,12 +129,12 @@ final class World {
   // MARK: Packets and messages
 
   /// Hands the router a datagram that no client sent.
-  func inject(_ bytes: some Collection<UInt8>, from source: SocketAddress) {
+  func inject(_ bytes: some Collection<UInt8>, from source: TransportAddress) {
     hand(Bytes(bytes), from: source, to: Self.address)
     drain()
   }
 
-  private func hand(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress) {
+  private func hand(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress) {
     if crew == nil {
       router.handle(datagram, from: source, to: destination, at: now)
     } else {

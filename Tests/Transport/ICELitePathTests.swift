@@ -30,7 +30,7 @@ import Testing
   }
 
   /// As the other end does, where it is reached at `source`.
-  private func answerChecks(of agent: inout ICEAgent, from source: SocketAddress, password: String) {
+  private func answerChecks(of agent: inout ICEAgent, from source: TransportAddress, password: String) {
     let buffer = Bytes(capacity: 1_500)
     while let transmit = agent.poll(into: buffer.writable) {
       let datagram = UnsafeRawBufferPointer(rebasing: buffer.writable[..<transmit.count])
@@ -68,7 +68,7 @@ import Testing
     agent.addLocal(near)
     let (thief, moved) = (address("10.0.0.9"), address("10.0.0.8"))
     var buffer = [UInt8](repeating: 0, count: 500)
-    func handle(_ number: UInt64, from source: SocketAddress) throws -> Int {
+    func handle(_ number: UInt64, from source: TransportAddress) throws -> Int {
       var check = STUNMessage(.request, .init(high: 1, low: number))
       check.username = "\(own.ufrag):\(theirs.ufrag)"
       (check.controlling, check.usesCandidate) = (1, true)
@@ -118,7 +118,7 @@ import Testing
 /// The same, with keys.
 @Suite struct PeerPathTests {
   /// A connected pair whose server has answered a check of the client on another address, too.
-  private func reachedOnBoth(_ far: SocketAddress) throws -> PeerPair {
+  private func reachedOnBoth(_ far: TransportAddress) throws -> PeerPair {
     let pair = try PeerPair.connected()
     let server = pair.server.localCredentials
     var check = STUNMessage(.request, .init(high: 1, low: 1))
@@ -165,14 +165,14 @@ import Testing
     let (pair, victim) = (try PeerPair(), address("203.0.113.7"))
     var (now, received, sent) = (pair.now, 0, 0)
     let out = Bytes(capacity: 1_600)
-    func give(_ datagram: Bytes, from source: SocketAddress) {
+    func give(_ datagram: Bytes, from source: TransportAddress) {
       if source == victim { received += datagram.count }
       pair.server.handle(datagram, from: source, to: pair.serverAddress, at: now)
       while let transmit = pair.server.poll(into: out.writable, at: now) {
         if transmit.destination == victim { sent += transmit.count }
       }
     }
-    func giveCheck(_ number: UInt64, from source: SocketAddress) throws {
+    func giveCheck(_ number: UInt64, from source: TransportAddress) throws {
       var check = STUNMessage(.request, .init(high: 1, low: number))
       check.username = "\(pair.server.localCredentials.ufrag):\(pair.client.localCredentials.ufrag)"
       (check.controlling, check.usesCandidate) = (1, true)

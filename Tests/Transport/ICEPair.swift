@@ -3,21 +3,21 @@ import Testing
 
 @testable import KoineTransport
 
-func address(_ host: String, _ port: UInt16 = 5_000) -> SocketAddress {
+func address(_ host: String, _ port: UInt16 = 5_000) -> TransportAddress {
   guard let address = SocketAddress(host, port: port) else { preconditionFailure("\(host) is no address") }
-  return address
+  return TransportAddress(udp: address)
 }
 
 /// One end: an agent, and what it said.
 struct ICEEnd {
   let credentials: ICECredentials
-  let addresses: [SocketAddress]
+  let addresses: [TransportAddress]
   var agent: ICEAgent
   var events: [ICEAgent.Event] = []
   /// When each event came.
   var times: [Tick] = []
 
-  init(_ role: ICEAgent.Role, _ addresses: [SocketAddress], seed: UInt64, now: Tick) {
+  init(_ role: ICEAgent.Role, _ addresses: [TransportAddress], seed: UInt64, now: Tick) {
     var random = SeededRandom(seed: seed)
     credentials = .random(using: &random)
     self.addresses = addresses
@@ -32,7 +32,7 @@ final class ICEPair {
     var bytes: [UInt8]
     let isFromOne: Bool
     let sent: Tick
-    var source, destination: SocketAddress
+    var source, destination: TransportAddress
     var arrival: Tick
 
     var message: STUNMessage? { bytes.withUnsafeBytes { try? STUNMessage(parsing: $0) } }
@@ -51,7 +51,7 @@ final class ICEPair {
 
   init(
     _ role: ICEAgent.Role = .full(controlling: true), _ otherRole: ICEAgent.Role = .lite,
-    addresses: [SocketAddress] = [address("10.0.0.1")], others: [SocketAddress] = [address("10.0.0.2", 6_000)],
+    addresses: [TransportAddress] = [address("10.0.0.1")], others: [TransportAddress] = [address("10.0.0.2", 6_000)],
     seeds: (UInt64, UInt64) = (1, 2)
   ) {
     start = now
@@ -130,7 +130,7 @@ final class ICEPair {
   }
 
   /// Gives a message of the test's own to `other`, and takes what follows from it.
-  func inject(_ message: STUNMessage, key: String?, from source: SocketAddress, to destination: SocketAddress) {
+  func inject(_ message: STUNMessage, key: String?, from source: TransportAddress, to destination: TransportAddress) {
     let out = Bytes(capacity: 500)
     out.count = message.write(into: out.writable, key: key) ?? 0
     other.agent.handle(out.readable, from: source, to: destination, at: now)

@@ -77,7 +77,7 @@ struct ICETests {
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
     let mapped = pair.letters.filter { !$0.isFromOne }.compactMap { $0.message?.mappedAddress }
-    #expect(mapped == [address("fd00::1"), address("fd00::1")])
+    #expect(mapped == [address("fd00::1").socketAddress, address("fd00::1").socketAddress])
   }
 
   @Test func onlyAddressesOfOneFamilyMakeAPair() {
@@ -192,7 +192,7 @@ struct ICETests {
     pair.path = { _ in [] }
     pair.introduce()
     pair.run(for: .seconds(1))
-    var first: [SocketAddress: Duration] = [:]
+    var first: [TransportAddress: Duration] = [:]
     for (letter, _) in pair.requests(fromOne: true) where first[letter.destination] == nil {
       first[letter.destination] = letter.sent - pair.start
     }

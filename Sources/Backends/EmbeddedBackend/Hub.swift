@@ -6,7 +6,6 @@ import KoineRoomClient
 import KoineRouter
 import KoineSignaling
 import KoineSimulatedNetwork
-import KoineSockets
 import KoineTransport
 
 /// A router and everybody who is connected to it, on one network loop.
@@ -15,7 +14,7 @@ import KoineTransport
 /// datagrams, signalling too, and suffers what the link does to them.
 ///
 /// `@unchecked Sendable`: touched on the loop only, but for `connect`, which posts.
-final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
+final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
   let loop: any NetworkLoop
   var network: NetworkSpec?
   var participantLimit: Int?
@@ -25,10 +24,10 @@ final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var router: Router?
-  var routerAddress = SocketAddress.loopback()
+  var routerAddress = TransportAddress.loopback()
   var clients: [Int: ClientDoor] = [:]
   var doors: [Int: RouterDoor] = [:]
-  var numbers: [SocketAddress: Int] = [:]
+  var numbers: [TransportAddress: Int] = [:]
   /// Whose connection it is.
   var owners: [ConnectionID: Int] = [:]
   /// Whose ends have something to do at the end of the turn: with many people a turn concerns few of them.
@@ -40,7 +39,7 @@ final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   init(
     network: NetworkSpec?, random: SeededRandom, trace: EmbeddedBackend.Trace?, authorization: Authorization,
-    makeLoop: (@escaping @Sendable () -> (any UDPLoopClient)?) -> any NetworkLoop
+    makeLoop: (@escaping @Sendable () -> (any NetworkLoopClient)?) -> any NetworkLoop
   ) {
     self.network = network
     self.random = random
@@ -112,7 +111,7 @@ final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
   /// - Returns: why it could not be done.
   private func admit(
     _ number: Int, names: Set<String>, isInside: Bool = false,
-    make: (_ address: SocketAddress, _ now: Tick) throws -> ClientEnd
+    make: (_ address: TransportAddress, _ now: Tick) throws -> ClientEnd
   ) -> Failure? {
     let now = loop.now
     defer { endTurn(at: now) }
@@ -222,7 +221,7 @@ final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   // MARK: Datagrams and time
 
-  func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     let isSignalling = datagram.readable.first == SignalStream.firstByte
     if destination == routerAddress {
       if !isSignalling {
@@ -249,7 +248,7 @@ final class Hub: LinkHost, UDPLoopClient, @unchecked Sendable {
   }
 
   /// The reset that a restart sends may be lost: each datagram of the client gets another one until it has a new connection.
-  private func resetIfUnknown(_ source: SocketAddress, at now: Tick) {
+  private func resetIfUnknown(_ source: TransportAddress, at now: Tick) {
     guard let number = numbers[source], let door = doors[number], door.lines.isEmpty else { return }
     touched.insert(number)
     door.reset((routerAddress, source), over: loop, at: now)

@@ -7,7 +7,7 @@ import KoineSimulatedNetwork
 
 /// One end of a participant's link to the router: whatever it sends suffers what the network does in its direction.
 class LinkEnd {
-  typealias Way = (source: SocketAddress, destination: SocketAddress)
+  typealias Way = (source: TransportAddress, destination: TransportAddress)
 
   private var conditioner: LinkConditioner<Way>?
   /// Until then nothing gets out.
@@ -48,7 +48,7 @@ class LinkEnd {
 final class RouterDoor: LinkEnd {
   struct Line {
     let id: ConnectionID
-    let address: SocketAddress
+    let address: TransportAddress
     let stream: SignalStream
   }
 
@@ -86,12 +86,12 @@ final class ClientDoor: LinkEnd {
   let end: ClientEnd
   /// What it is known by: its participant's id and name, or its identity.
   let names: Set<String>
-  private(set) var address: SocketAddress
+  private(set) var address: TransportAddress
   /// nil while there is no connection.
   private(set) var stream: SignalStream?
   private var connection: ConnectionID?
 
-  init(_ end: ClientEnd, names: Set<String>, address: SocketAddress, conditioner: LinkConditioner<Way>?) {
+  init(_ end: ClientEnd, names: Set<String>, address: TransportAddress, conditioner: LinkConditioner<Way>?) {
     (self.end, self.names, self.address) = (end, names, address)
     super.init(conditioner: conditioner)
   }
@@ -102,7 +102,7 @@ final class ClientDoor: LinkEnd {
     end.connectionMade(at: now)
   }
 
-  func move(to new: SocketAddress, at now: Tick) {
+  func move(to new: TransportAddress, at now: Tick) {
     end.addressChanged(from: address, to: new, at: now)
     address = new
     disconnect(at: now)

@@ -7,7 +7,7 @@ import KoineRoomClient
 ///     connecting ─→ open ─→ lost ─→ connecting …, or over
 final class ServerClient {
   let end: ClientEnd
-  let addresses: [KoineBase.SocketAddress]
+  let addresses: [TransportAddress]
   /// Makes a connection whose events come with that number.
   private let makeSocket: (_ attempt: Int) -> WebSocketClient
   private var socket: WebSocketClient?
@@ -16,7 +16,7 @@ final class ServerClient {
   private var hasEverOpened = false
 
   init(
-    _ end: ClientEnd, addresses: [KoineBase.SocketAddress], at now: Tick,
+    _ end: ClientEnd, addresses: [TransportAddress], at now: Tick,
     connect: @escaping (_ attempt: Int) -> WebSocketClient
   ) {
     self.end = end

@@ -13,7 +13,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   private let authorities: String?
   private let place = LoopPlace()
   private var clients: [Int: ServerClient] = [:]
-  private var numbers: [KoineBase.SocketAddress: Int] = [:]
+  private var numbers: [TransportAddress: Int] = [:]
   private var random = SeededRandom.system()
   private let datagram = Bytes(capacity: 2_048)
   private let nextNumber = Lock(0)
@@ -80,7 +80,7 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   // MARK: Coming and going
 
-  private func begin(_ end: ClientEnd, number: Int, _ addresses: [KoineBase.SocketAddress]) {
+  private func begin(_ end: ClientEnd, number: Int, _ addresses: [TransportAddress]) {
     clients[number] = ServerClient(end, addresses: addresses, at: now) { [weak self, address, authorities] attempt in
       WebSocketClient(address, authorities: authorities) { [weak self] event in
         self?.post { [weak self] in self?.take(event, attempt, of: number) }
@@ -91,15 +91,15 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
 
   /// One socket for each family, on an address that the system chooses anew for every datagram: so the way out may change
   /// while the call goes on.
-  private func openSockets(for number: Int) -> [KoineBase.SocketAddress] {
+  private func openSockets(for number: Int) -> [TransportAddress] {
     let all = [SocketAddress(ipv4: 0, port: 0), SocketAddress(ipv6High: 0, low: 0, port: 0)]
-    let addresses = all.compactMap { try? place.open($0) }
+    let addresses = all.compactMap { try? TransportAddress(udp: place.open($0)) }
     for address in addresses { numbers[address] = number }
     return addresses
   }
 
-  private func close(_ address: KoineBase.SocketAddress) {
-    place.close(address)
+  private func close(_ address: TransportAddress) {
+    place.close(address.socketAddress)
     numbers[address] = nil
   }
 
@@ -119,8 +119,9 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
   func handle(
     _ datagram: Bytes, from source: KoineBase.SocketAddress, to destination: KoineBase.SocketAddress, at now: Tick
   ) {
-    guard let number = numbers[destination] else { return }
-    clients[number]?.end.handle(datagram, from: source, to: destination, at: now)
+    let own = TransportAddress(udp: destination)
+    guard let number = numbers[own] else { return }
+    clients[number]?.end.handle(datagram, from: TransportAddress(udp: source), to: own, at: now)
   }
 
   func handleTimeout(at now: Tick) {
@@ -141,8 +142,8 @@ final class ServerHub: LinkHost, UDPLoopClient, @unchecked Sendable {
       client.takeTurn(at: now)
       while let transmit = client.end.poll(into: datagram.writable, at: now) {
         place.send(
-          UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), from: transmit.source,
-          to: transmit.destination)
+          UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), from: transmit.source.socketAddress,
+          to: transmit.destination.socketAddress)
       }
       if client.end.isOver { remove(number) } else { deadline = deadline.sooner(client.end.deadline) }
     }

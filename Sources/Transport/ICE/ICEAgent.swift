@@ -28,8 +28,8 @@ package struct ICEAgent {
 
   private struct Reply {
     let message: STUNMessage
-    let source: SocketAddress
-    let destination: SocketAddress
+    let source: TransportAddress
+    let destination: TransportAddress
   }
 
   private static let consentInterval = Duration.seconds(5)
@@ -43,7 +43,7 @@ package struct ICEAgent {
   private var remote: ICECredentials?
   private var random: SeededRandom
   private let tieBreaker: UInt64
-  private var localAddresses: [SocketAddress] = []
+  private var localAddresses: [TransportAddress] = []
   private var checklist: ICEChecklist
   private var replies: [Reply] = []
   private var events: [Event] = []
@@ -60,8 +60,8 @@ package struct ICEAgent {
   /// Lite: checks that have come.
   private var heard = HeardChecks()
   /// Lite: the pair nominated last, if it was not validated then.
-  private var nominated: (local: SocketAddress, remote: SocketAddress)?
-  package private(set) var selected: (local: SocketAddress, remote: SocketAddress)?
+  private var nominated: (local: TransportAddress, remote: TransportAddress)?
+  package private(set) var selected: (local: TransportAddress, remote: TransportAddress)?
 
   package init(role: Role, local: ICECredentials, random: SeededRandom, now: Tick) {
     self.role = role
@@ -74,14 +74,14 @@ package struct ICEAgent {
     tieBreaker = self.random.next()
   }
 
-  package mutating func addLocal(_ address: SocketAddress) {
+  package mutating func addLocal(_ address: TransportAddress) {
     guard !localAddresses.contains(address) else { return }
     localAddresses.append(address)
   }
 
   /// An address of ours has become another: the path is looked for again from there, with the same credentials. The other
   /// end, if it is lite, follows the nomination; no restart (RFC 8445, 9) is needed between programs that know this.
-  package mutating func moveLocal(from old: SocketAddress, to new: SocketAddress, at now: Tick) {
+  package mutating func moveLocal(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     self.now = now
     guard role != .lite, !isOver, let index = localAddresses.firstIndex(of: old) else { return }
     localAddresses[index] = new
@@ -106,19 +106,19 @@ package struct ICEAgent {
 
   package mutating func addRemote(_ candidate: ICECandidate) {
     guard role != .lite, let address = candidate.address else { return }
-    for local in localAddresses where local.family == address.family {
+    for local in localAddresses where local.transport == address.transport && local.family == address.family {
       checklist.add(local, address, remotePriority: candidate.priority)
     }
   }
 
-  private func isSelected(_ local: SocketAddress, _ remote: SocketAddress) -> Bool {
+  private func isSelected(_ local: TransportAddress, _ remote: TransportAddress) -> Bool {
     selected.map { $0 == (local, remote) } ?? false
   }
 
   // MARK: In
 
   package mutating func handle(
-    _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress, at now: Tick
+    _ bytes: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) {
     self.now = now
     guard !isOver, let message = try? STUNMessage(parsing: bytes) else { return }
@@ -134,7 +134,8 @@ package struct ICEAgent {
   }
 
   private mutating func handleRequest(
-    _ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
+    _ request: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
+    to destination: TransportAddress
   ) {
     guard request.username?.hasPrefix(local.ufrag + ":") == true, request.verify(bytes, key: local.password) else {
       return
@@ -151,7 +152,7 @@ package struct ICEAgent {
     }
     if role == .lite, !heard.isNew(request.transaction, on: (destination, source)) { return }
     var answer = STUNMessage(.success, request.transaction)
-    answer.mappedAddress = source
+    answer.mappedAddress = source.socketAddress
     replies.append(Reply(message: answer, source: destination, destination: source))
     if role == .lite {
       proven.checkArrived(on: (destination, source), keeping: selected, using: &random, at: now)
@@ -172,7 +173,8 @@ package struct ICEAgent {
   /// as well as a success that our check has arrived there. A response without integrity shows nothing: STUN servers and
   /// other WebRTC clients answer every check with its transaction id, as with 400 and 401 (RFC 8489, 9.1.3).
   private mutating func handleValidation(
-    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
+    to destination: TransportAddress
   ) {
     guard let remote, answer.verify(bytes, key: remote.password),
       proven.answerArrived(answer.transaction, on: (destination, source))
@@ -189,13 +191,13 @@ package struct ICEAgent {
   package mutating func validateSelected() { if role == .lite, let selected { proven.validate(selected) } }
 
   /// Lite: whether what we send to that address has been shown to arrive at the other end.
-  package func isValidated(_ remote: SocketAddress) -> Bool { proven.isValidated(remote) }
+  package func isValidated(_ remote: TransportAddress) -> Bool { proven.isValidated(remote) }
 
   /// Lite: transaction ids of our unanswered checks to `remote`.
-  func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] { proven.questions(to: remote) }
+  func questions(to remote: TransportAddress) -> [STUNMessage.TransactionID] { proven.questions(to: remote) }
 
   /// Lite: a datagram other than STUN has come; counts towards what an unvalidated pair may be sent.
-  mutating func received(_ count: Int, from source: SocketAddress, to destination: SocketAddress) {
+  mutating func received(_ count: Int, from source: TransportAddress, to destination: TransportAddress) {
     if role == .lite { proven.received(count, on: (destination, source)) }
   }
 
@@ -208,12 +210,12 @@ package struct ICEAgent {
   mutating func sent(_ count: Int) { if role == .lite, let selected { proven.sent(count, on: selected) } }
 
   /// Lite: whether good checks have come from there lately.
-  package func isProven(_ remote: SocketAddress) -> Bool { proven.contains(remote, at: now) }
+  package func isProven(_ remote: TransportAddress) -> Bool { proven.contains(remote, at: now) }
 
   /// Lite: media came this way whose keys only the other end has. Where several pairs are nominated, the other end uses the
   /// best by its own count (RFC 5245 section 8.1.1.2), and says no more about it than this. It is no consent: that only
   /// checks give (RFC 7675, 5.1).
-  package mutating func used(from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
+  package mutating func used(from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard role == .lite, !isOver, !isSelected(destination, source) else { return }
     self.now = now
     guard let proof = proven.latest(of: (destination, source), at: now) else { return }
@@ -235,7 +237,7 @@ package struct ICEAgent {
   }
 
   /// RFC 8445, 7.3.1.4: who reaches us can perhaps be reached.
-  private mutating func trigger(_ local: SocketAddress, _ remote: SocketAddress, _ request: STUNMessage) {
+  private mutating func trigger(_ local: TransportAddress, _ remote: TransportAddress, _ request: STUNMessage) {
     let priority = request.priority ?? ICECandidate.priority(.prflx, preference: 0xFFFF)
     checklist.add(local, remote, remotePriority: priority)
     guard let index = checklist.index(local, remote) else { return }
@@ -249,7 +251,8 @@ package struct ICEAgent {
   }
 
   private mutating func handleSuccess(
-    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
+    to destination: TransportAddress
   ) {
     guard let remote, answer.verify(bytes, key: remote.password) else { return }
     // An answer counts only on the way its request went (RFC 8445, 7.2.5.2.1; RFC 7675, 5.1).
@@ -272,7 +275,8 @@ package struct ICEAgent {
   }
 
   private mutating func handleFailure(
-    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: SocketAddress, to destination: SocketAddress
+    _ answer: STUNMessage, _ bytes: UnsafeRawBufferPointer, from source: TransportAddress,
+    to destination: TransportAddress
   ) {
     guard let remote, answer.verify(bytes, key: remote.password) else { return }
     if isSelected(destination, source), isWatch(answer.transaction) {
@@ -293,7 +297,7 @@ package struct ICEAgent {
     takeRole(controlling: !check.asControlling)
   }
 
-  private mutating func select(_ local: SocketAddress, _ remote: SocketAddress) {
+  private mutating func select(_ local: TransportAddress, _ remote: TransportAddress) {
     guard !isSelected(local, remote) else { return }
     events.append(selected == nil ? .connected : .pairChanged)
     selected = (local, remote)
@@ -404,8 +408,8 @@ package struct ICEAgent {
   }
 
   private func write(
-    _ check: ICECheck, to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer, _ source: SocketAddress,
-    _ destination: SocketAddress
+    _ check: ICECheck, to remote: ICECredentials, into out: UnsafeMutableRawBufferPointer, _ source: TransportAddress,
+    _ destination: TransportAddress
   ) -> Transmit? {
     var message = STUNMessage(.request, check.transaction)
     message.username = "\(remote.ufrag):\(local.ufrag)"

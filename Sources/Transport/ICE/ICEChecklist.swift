@@ -34,8 +34,8 @@ struct ICECheck {
 /// The pairs an agent checks, the best first (RFC 8445, 6.1.2).
 struct ICEChecklist {
   struct Pair {
-    let local: SocketAddress
-    let remote: SocketAddress
+    let local: TransportAddress
+    let remote: TransportAddress
     /// RFC 8445, 6.1.2.3, but for the last bit, which only the role decides.
     let priority: UInt64
     var state = State.waiting
@@ -85,7 +85,7 @@ struct ICEChecklist {
 
   var haveAllFailed: Bool { !pairs.isEmpty && pairs.allSatisfy(\.hasFailed) }
 
-  mutating func add(_ local: SocketAddress, _ remote: SocketAddress, remotePriority: UInt32) {
+  mutating func add(_ local: TransportAddress, _ remote: TransportAddress, remotePriority: UInt32) {
     guard pairs.count < Self.limit, index(local, remote) == nil else { return }
     let own = UInt64(ICECandidate(host: local).priority)
     let theirs = UInt64(remotePriority)
@@ -94,7 +94,7 @@ struct ICEChecklist {
   }
 
   /// The same with another address of ours, nothing of it tried yet.
-  func moved(from old: SocketAddress, to new: SocketAddress, at now: Tick) -> ICEChecklist {
+  func moved(from old: TransportAddress, to new: TransportAddress, at now: Tick) -> ICEChecklist {
     var result = ICEChecklist(now: now)
     result.pairs = pairs.map { pair in
       Pair(local: pair.local == old ? new : pair.local, remote: pair.remote, priority: pair.priority)
@@ -102,7 +102,7 @@ struct ICEChecklist {
     return result
   }
 
-  func index(_ local: SocketAddress, _ remote: SocketAddress) -> Int? {
+  func index(_ local: TransportAddress, _ remote: TransportAddress) -> Int? {
     pairs.firstIndex { $0.local == local && $0.remote == remote }
   }
 
@@ -136,7 +136,7 @@ struct ICEChecklist {
   /// The next request that is due: what was sent before comes first, then those the other end has reached us on.
   mutating func next(
     at now: Tick, of choice: Choice, makeCheck: () -> ICECheck
-  ) -> (check: ICECheck, local: SocketAddress, remote: SocketAddress)? {
+  ) -> (check: ICECheck, local: TransportAddress, remote: TransportAddress)? {
     for index in pairs.indices where choice.takes(pairs[index]) {
       if case .inProgress(let check) = pairs[index].state, check.isDue(at: now) { return send(check, index, at: now) }
     }
@@ -149,7 +149,7 @@ struct ICEChecklist {
 
   private mutating func send(
     _ check: ICECheck, _ index: Int, at now: Tick
-  ) -> (check: ICECheck, local: SocketAddress, remote: SocketAddress) {
+  ) -> (check: ICECheck, local: TransportAddress, remote: TransportAddress) {
     var check = check
     check.sent(at: now)
     pairs[index].state = .inProgress(check)

@@ -1,4 +1,4 @@
-package import KoineBase
+public import KoineBase
 
 /// The short-term credentials of one end (RFC 8445, section 5.3).
 public struct ICECredentials: Codable, Sendable, Hashable {
@@ -18,17 +18,25 @@ public struct ICECredentials: Codable, Sendable, Hashable {
   }
 }
 
-/// An address at which an end may be reached (RFC 8445, section 5.1).
+/// An address at which an end may be reached (RFC 8445, section 5.1), whose host is numeric or a name.
 public struct ICECandidate: Codable, Sendable, Hashable {
-  public enum Kind: String, Codable, Sendable { case host, srflx, prflx }
+  public enum Kind: String, Codable, Sendable {
+    case host, srflx, prflx
+    /// An address of a TURN server, which passes on what it receives there (RFC 8656).
+    case relay
+  }
 
+  public var transport: TransportProtocol
   public var host: String
   public var port: UInt16
   public var kind: Kind
   public var priority: UInt32
   public var foundation: String
 
-  public init(host: String, port: UInt16, kind: Kind, priority: UInt32, foundation: String) {
+  public init(
+    transport: TransportProtocol = .udp, host: String, port: UInt16, kind: Kind, priority: UInt32, foundation: String
+  ) {
+    self.transport = transport
     self.host = host
     self.port = port
     self.kind = kind
@@ -37,10 +45,11 @@ public struct ICECandidate: Codable, Sendable, Hashable {
   }
 
   /// A host candidate of the only component; IPv6 is preferred a little.
-  package init(host address: SocketAddress, preference: UInt16 = 0xFF00) {
+  package init(host address: TransportAddress, preference: UInt16 = 0xFF00) {
     let local = UInt32(preference) + (address.family == .ipv6 ? 1 : 0)
     self.init(
-      host: address.host, port: address.port, kind: .host, priority: Self.priority(.host, preference: local),
+      transport: address.transport, host: address.host, port: address.port, kind: .host,
+      priority: Self.priority(.host, preference: local),
       foundation: address.family == .ipv6 ? "2" : "1")
   }
 
@@ -51,9 +60,11 @@ public struct ICECandidate: Codable, Sendable, Hashable {
       case .host: 126
       case .prflx: 110
       case .srflx: 100
+      case .relay: 0
       }
     return type << 24 | min(preference, 0xFFFF) << 8 | 255
   }
 
-  var address: SocketAddress? { SocketAddress(host, port: port) }
+  /// Nil where `host` is a name.
+  var address: TransportAddress? { SocketAddress(host, port: port).map { TransportAddress(transport, $0) } }
 }

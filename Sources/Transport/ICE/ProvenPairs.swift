@@ -7,8 +7,8 @@ import KoineBase
 /// completed on the pair. Until then we send at most three times the bytes received on the pair (as RFC 9000, 8.1).
 struct ProvenPairs {
   struct Pair {
-    let local: SocketAddress
-    let remote: SocketAddress
+    let local: TransportAddress
+    let remote: TransportAddress
     /// When the last good check came.
     fileprivate(set) var checked: Tick
     fileprivate(set) var isValidated = false
@@ -17,7 +17,7 @@ struct ProvenPairs {
     fileprivate var received = 0
     fileprivate var sent = 0
 
-    fileprivate func isOn(_ pair: (local: SocketAddress, remote: SocketAddress)?) -> Bool {
+    fileprivate func isOn(_ pair: (local: TransportAddress, remote: TransportAddress)?) -> Bool {
       pair.map { (local, remote) == $0 } ?? false
     }
   }
@@ -42,8 +42,8 @@ struct ProvenPairs {
   /// A good check has come.
   /// - Parameter selected: the pair in use. It is never forgotten, because the limit on what it is sent must hold.
   mutating func checkArrived(
-    on pair: (local: SocketAddress, remote: SocketAddress),
-    keeping selected: (local: SocketAddress, remote: SocketAddress)?,
+    on pair: (local: TransportAddress, remote: TransportAddress),
+    keeping selected: (local: TransportAddress, remote: TransportAddress)?,
     using random: inout SeededRandom, at now: Tick
   ) {
     let lifetime = lifetime
@@ -67,7 +67,7 @@ struct ProvenPairs {
 
   /// - Returns: whether a response on that pair is the answer to our check; the pair is validated then.
   mutating func answerArrived(
-    _ transaction: STUNMessage.TransactionID, on pair: (local: SocketAddress, remote: SocketAddress)
+    _ transaction: STUNMessage.TransactionID, on pair: (local: TransportAddress, remote: TransportAddress)
   ) -> Bool {
     guard let index = index(pair), pairs[index].question.transaction == transaction else { return false }
     pairs[index].isValidated = true
@@ -75,47 +75,47 @@ struct ProvenPairs {
     return true
   }
 
-  mutating func validate(_ pair: (local: SocketAddress, remote: SocketAddress)) {
+  mutating func validate(_ pair: (local: TransportAddress, remote: TransportAddress)) {
     guard let index = index(pair) else { return }
     pairs[index].isValidated = true
     pairs[index].question.left = 0
   }
 
-  func isValidated(_ pair: (local: SocketAddress, remote: SocketAddress)) -> Bool {
+  func isValidated(_ pair: (local: TransportAddress, remote: TransportAddress)) -> Bool {
     index(pair).map { pairs[$0].isValidated } ?? false
   }
 
-  func isValidated(_ remote: SocketAddress) -> Bool { pairs.contains { $0.remote == remote && $0.isValidated } }
+  func isValidated(_ remote: TransportAddress) -> Bool { pairs.contains { $0.remote == remote && $0.isValidated } }
 
-  func contains(_ remote: SocketAddress, at now: Tick) -> Bool {
+  func contains(_ remote: TransportAddress, at now: Tick) -> Bool {
     pairs.contains { $0.remote == remote && now - $0.checked < lifetime }
   }
 
   /// When the last good check came on a validated pair.
-  func latest(of pair: (local: SocketAddress, remote: SocketAddress), at now: Tick) -> Tick? {
+  func latest(of pair: (local: TransportAddress, remote: TransportAddress), at now: Tick) -> Tick? {
     guard let index = index(pair), pairs[index].isValidated, now - pairs[index].checked < lifetime else { return nil }
     return pairs[index].checked
   }
 
   /// Transaction ids of our unanswered checks to `remote`.
-  func questions(to remote: SocketAddress) -> [STUNMessage.TransactionID] {
+  func questions(to remote: TransportAddress) -> [STUNMessage.TransactionID] {
     pairs.filter { $0.remote == remote && !$0.isValidated }.map(\.question.transaction)
   }
 
   // MARK: Bytes
 
-  mutating func received(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
+  mutating func received(_ count: Int, on pair: (local: TransportAddress, remote: TransportAddress)) {
     guard let index = index(pair), !pairs[index].isValidated else { return }
     pairs[index].received &+= count
   }
 
-  mutating func sent(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) {
+  mutating func sent(_ count: Int, on pair: (local: TransportAddress, remote: TransportAddress)) {
     guard let index = index(pair), !pairs[index].isValidated else { return }
     pairs[index].sent &+= count
   }
 
   /// Whether so many bytes more may go out on the pair. Nothing goes out on a pair that is not known.
-  func admits(_ count: Int, on pair: (local: SocketAddress, remote: SocketAddress)) -> Bool {
+  func admits(_ count: Int, on pair: (local: TransportAddress, remote: TransportAddress)) -> Bool {
     guard let index = index(pair) else { return false }
     return pairs[index].isValidated || pairs[index].sent + count <= pairs[index].received * Self.amplification
   }
@@ -129,7 +129,7 @@ struct ProvenPairs {
   /// The next check that is due.
   mutating func nextCheck(
     at now: Tick
-  ) -> (transaction: STUNMessage.TransactionID, local: SocketAddress, remote: SocketAddress)? {
+  ) -> (transaction: STUNMessage.TransactionID, local: TransportAddress, remote: TransportAddress)? {
     guard let index = pairs.firstIndex(where: { $0.question.left > 0 && $0.question.next <= now }) else { return nil }
     let question = pairs[index].question
     pairs[index].question.left -= 1
@@ -137,7 +137,7 @@ struct ProvenPairs {
     return (question.transaction, pairs[index].local, pairs[index].remote)
   }
 
-  private func index(_ pair: (local: SocketAddress, remote: SocketAddress)) -> Int? {
+  private func index(_ pair: (local: TransportAddress, remote: TransportAddress)) -> Int? {
     pairs.firstIndex { $0.isOn(pair) }
   }
 }
@@ -148,13 +148,13 @@ struct ProvenPairs {
 /// Of the latest; a client that makes one every 5 s says so many in an hour and a half.
 struct HeardChecks {
   private static let memory = 1_024
-  private var pairs: [STUNMessage.TransactionID: (local: SocketAddress, remote: SocketAddress)] = [:]
+  private var pairs: [STUNMessage.TransactionID: (local: TransportAddress, remote: TransportAddress)] = [:]
   private var order: [STUNMessage.TransactionID] = []
   private var next = 0
 
   /// - Returns: false if it has come on another pair.
   mutating func isNew(
-    _ transaction: STUNMessage.TransactionID, on pair: (local: SocketAddress, remote: SocketAddress)
+    _ transaction: STUNMessage.TransactionID, on pair: (local: TransportAddress, remote: TransportAddress)
   ) -> Bool {
     if let known = pairs[transaction] { return known == pair }
     pairs[transaction] = pair

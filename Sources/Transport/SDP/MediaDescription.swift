@@ -259,16 +259,20 @@ extension ICECandidate {
   /// RFC 8839 section 5.1; nil for other transports than UDP, other components than the first, and host names.
   package init?(parsing value: String) {
     let words = value.words()
-    guard words.count >= 8, words[1] == "1", words[2].lowercased() == "udp", let priority = UInt32(words[3]),
+    guard words.count >= 8, words[1] == "1", let transport = TransportProtocol(rawValue: words[2].lowercased()),
+      let priority = UInt32(words[3]),
       let port = UInt16(words[5]), words[6] == "typ", let kind = Kind(rawValue: String(words[7]))
     else { return nil }
     self.init(
-      host: String(words[4]), port: port, kind: kind, priority: priority, foundation: String(words[0].prefix(32)))
+      transport: transport, host: String(words[4]), port: port, kind: kind, priority: priority,
+      foundation: String(words[0].prefix(32)))
     guard address != nil else { return nil }
   }
 
   /// Of an `a=candidate`.
-  package var sdpValue: String { "\(foundation) 1 udp \(priority) \(host) \(port) typ \(kind.rawValue)" }
+  package var sdpValue: String {
+    "\(foundation) 1 \(transport.rawValue) \(priority) \(host) \(port) typ \(kind.rawValue)"
+  }
 }
 
 extension StringProtocol where SubSequence == Substring {

@@ -28,8 +28,8 @@ final class PeerPair {
   private(set) var passages: [(sent: Tick, delay: Duration, size: Int)] = []
   private var flying: [(arrival: Tick, order: Int, toServer: Bool, datagram: Bytes)] = []
   private var order = 0
-  let clientAddress: SocketAddress
-  let serverAddress: SocketAddress
+  let clientAddress: TransportAddress
+  let serverAddress: TransportAddress
 
   /// - Parameter seed: of what the links do.
   init(link: Link = Link(), host: String = "10.0.0.", seed: UInt64 = 7) throws {
@@ -38,7 +38,7 @@ final class PeerPair {
     guard let one = SocketAddress(host + "1", port: 5000), let two = SocketAddress(host + "2", port: 6000) else {
       throw RTPError.malformed
     }
-    (clientAddress, serverAddress) = (one, two)
+    (clientAddress, serverAddress) = (TransportAddress(udp: one), TransportAddress(udp: two))
     let certificate = try Certificate.shared()
     client = try Peer(
       configuration: PeerConfiguration(role: .client, certificate: certificate), random: SeededRandom(seed: 1), now: now

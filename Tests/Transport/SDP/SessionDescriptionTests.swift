@@ -133,6 +133,19 @@ enum Offer: String, CaseIterable {
     #expect(medium.sentLayers.isEmpty && medium.mid == nil)
   }
 
+  /// RFC 8445, 5.1.2.2, RFC 8839, 5.1: a relayed candidate counts least.
+  @Test func candidateOfEveryKindIsReadAndWritten() throws {
+    for (kind, type) in [("host", 126), ("prflx", 110), ("srflx", 100), ("relay", 0)] {
+      let line = "1 1 udp \(type << 24 | 255) 192.0.2.1 50000 typ \(kind)"
+      let candidate = try #require(ICECandidate(parsing: line))
+      #expect(candidate.transport == .udp)
+      #expect(candidate.kind.rawValue == kind)
+      #expect(candidate.sdpValue == line)
+    }
+    #expect(ICECandidate(parsing: "1 1 tcp 255 192.0.2.1 9 typ relay") == nil)
+    #expect(ICECandidate(parsing: "1 1 UDP 255 192.0.2.1 9 typ relay") != nil)
+  }
+
   @Test(arguments: ["96 96", "96 096", "+96", "096", "111 00"]) func payloadTypeHasOneSpellingAndIsNamedOnce(
     _ formats: String
   ) {
