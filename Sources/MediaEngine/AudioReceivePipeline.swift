@@ -60,6 +60,8 @@ package final class AudioReceivePipeline: @unchecked Sendable {
   package func removeSink(_ sink: any AudioSink) { sinks.withLock { $0.removeAll { $0 === sink } } }
 
   package var statistics: AudioReceiveStatistics { state.withLock { $0.statistics } }
+  /// Bytes of memory for samples and waiting packets; flat in steady state.
+  package var memory: Int { state.withLock { $0.memory } }
 
   /// Fills `block` with the next 10 ms and hands it to this talker's own sinks.
   /// - Returns: false while the talker is silent because nothing is sent.

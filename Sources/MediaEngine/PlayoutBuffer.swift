@@ -28,6 +28,8 @@ struct PlayoutBuffer {
   /// Decoded, not played yet.
   private var ready: [Int16] = []
   private var readyStart = 0
+  /// One packet's decoded audio, between the decoder and `ready`. Keeps its memory.
+  private var scratch: [Int16] = []
   private var nextSequence: Int64?
   /// Of the sample after `ready`, in the sender's 48 kHz clock.
   private var nextTimestamp: UInt32 = 0
@@ -39,13 +41,21 @@ struct PlayoutBuffer {
   private var held: Duration?
   private var sinceStretch = 0
   private(set) var statistics = AudioReceiveStatistics()
+  /// Bytes of memory for samples and waiting packets; flat in steady state.
+  var memory: Int {
+    (ready.capacity + scratch.capacity) * MemoryLayout<Int16>.stride
+      + frames.capacity * MemoryLayout<EncodedFrame>.stride
+  }
   private var isConcealing = false
 
   init(channels: Int) {
     self.channels = channels
     decoder = try? OpusDecoderBox(channels: channels)
     stretch = TimeStretch(channels: channels)
-    ready.reserveCapacity(6 * Self.packetLength * channels)
+    scratch.reserveCapacity((OpusDecoder.maximumLength + TimeStretch.longest) * channels)
+    // At most four packets' length that has been played, one block that has not, and the longest packet, lengthened.
+    ready.reserveCapacity(
+      (4 * Self.packetLength + AudioBlock.length + OpusDecoder.maximumLength + TimeStretch.longest) * channels)
   }
 
   // MARK: In
@@ -182,11 +192,13 @@ struct PlayoutBuffer {
     countConcealed()
     doubtful = 0
     concealedInARow = 0
-    var pcm = decoder?.decode(frame) ?? []
-    if pcm.isEmpty { pcm = decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels) }
+    var pcm: [Int16] = []
+    swap(&pcm, &scratch)
+    defer { swap(&pcm, &scratch) }
+    if decoder?.decode(frame, into: &pcm) != true || pcm.isEmpty { makeUp(into: &pcm) }
     let length = pcm.count / channels
     adapt(&pcm, waited: waited(frame, at: now), hold: hold)
-    append(pcm)
+    ready.append(contentsOf: pcm)
     nextSequence = frame.sequence + 1
     nextTimestamp = frame.rtpTimestamp &+ UInt32(truncatingIfNeeded: length)
     capturedAtNext = frame.captured + .nanoseconds(Int64(length) * 1_000_000 / 48) - OpusDecoder.delay
@@ -225,9 +237,9 @@ struct PlayoutBuffer {
     guard let expected = nextSequence else { return }
     let gap = next.sequence - expected
     let timestampGap = Int64(Int32(bitPattern: next.rtpTimestamp &- nextTimestamp))
-    if gap == 1, timestampGap <= Int64(2 * Self.packetLength), let pcm = decoder?.correct(from: next) {
-      append(pcm)
-      statistics.corrected += pcm.count / channels
+    if gap == 1, timestampGap <= Int64(2 * Self.packetLength), decoder?.correct(from: next, into: &scratch) == true {
+      ready.append(contentsOf: scratch)
+      statistics.corrected += scratch.count / channels
     } else {
       conceal()
     }
@@ -238,12 +250,11 @@ struct PlayoutBuffer {
     capturedAtNext = capturedAtNext.map { $0 + .milliseconds(20) }
   }
 
-  /// Nothing at all is there: late, or the sender has paused. The place in the sequence is kept.
+  /// Nothing at all is there: late, or the sender has paused. `nextSequence` stays: packets before it still count as late.
   private mutating func wait() {
     guard concealedInARow < Self.concealmentLimit else {
       doubtful = 0
       phase = .gathering
-      nextSequence = nextSequence.map { $0 }
       return
     }
     conceal()
@@ -252,13 +263,19 @@ struct PlayoutBuffer {
   private mutating func conceal() {
     concealedInARow += 1
     doubtful += Self.packetLength
-    append(decoder?.conceal() ?? [Int16](repeating: 0, count: Self.packetLength * channels))
+    makeUp(into: &scratch)
+    ready.append(contentsOf: scratch)
   }
 
-  private mutating func append(_ pcm: [Int16]) { ready.append(contentsOf: pcm) }
+  /// Replaces `pcm` with audio for a packet that is not there.
+  private func makeUp(into pcm: inout [Int16]) {
+    if decoder?.conceal(into: &pcm) == true { return }
+    pcm.removeAll(keepingCapacity: true)
+    pcm.append(contentsOf: repeatElement(0, count: Self.packetLength * channels))
+  }
 }
 
-/// The one owner of an Opus decoder.
+/// The one owner of an Opus decoder. Every function replaces the samples in `out`, which keeps its memory.
 private final class OpusDecoderBox {
   private var decoder: OpusDecoder
   private var pcm: [Int16]
@@ -270,20 +287,26 @@ private final class OpusDecoderBox {
     pcm = [Int16](repeating: 0, count: OpusDecoder.maximumLength * channels)
   }
 
-  func decode(_ frame: EncodedFrame) -> [Int16]? {
-    take { buffer throws(CodecError) in try decoder.decode(frame.data.readable, into: buffer) }
+  /// - Returns: false for a packet that cannot be decoded.
+  func decode(_ frame: EncodedFrame, into out: inout [Int16]) -> Bool {
+    run(&out) { buffer throws(CodecError) in try decoder.decode(frame.data.readable, into: buffer) }
   }
 
-  func correct(from next: EncodedFrame) -> [Int16]? {
-    take { buffer throws(CodecError) in try decoder.decodeFEC(next.data.readable, samples: 960, into: buffer) }
+  /// - Returns: false where the packet carries no copy that can be decoded.
+  func correct(from next: EncodedFrame, into out: inout [Int16]) -> Bool {
+    run(&out) { buffer throws(CodecError) in try decoder.decodeFEC(next.data.readable, samples: 960, into: buffer) }
   }
 
-  func conceal() -> [Int16]? {
-    take { buffer throws(CodecError) in try decoder.conceal(samples: 960, into: buffer) }
+  func conceal(into out: inout [Int16]) -> Bool {
+    run(&out) { buffer throws(CodecError) in try decoder.conceal(samples: 960, into: buffer) }
   }
 
-  private func take(_ body: (UnsafeMutableBufferPointer<Int16>) throws(CodecError) -> Int) -> [Int16]? {
-    let count = pcm.withUnsafeMutableBufferPointer { try? body($0) }
-    return count.map { Array(pcm[..<($0 * channels)]) }
+  private func run(
+    _ out: inout [Int16], _ body: (UnsafeMutableBufferPointer<Int16>) throws(CodecError) -> Int
+  ) -> Bool {
+    guard let count = pcm.withUnsafeMutableBufferPointer({ try? body($0) }) else { return false }
+    out.removeAll(keepingCapacity: true)
+    out.append(contentsOf: pcm[..<(count * channels)])
+    return true
   }
 }

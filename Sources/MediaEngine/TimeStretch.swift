@@ -4,6 +4,8 @@ struct TimeStretch {
   /// 2.5...10 ms: voices from 100 to 400 Hz.
   private static let lags = 120...480
   private static let step = 4
+  /// By how many samples per channel a piece becomes longer at most.
+  static let longest = lags.upperBound
 
   let channels: Int
 
@@ -22,12 +24,13 @@ struct TimeStretch {
   func lengthen(_ pcm: inout [Int16]) -> Bool {
     let length = pcm.count / channels
     guard let lag = bestLag(pcm, length) else { return false }
-    var bridge: [Int16] = []
-    bridge.reserveCapacity(lag * channels)
-    for index in 0..<lag * channels {
-      bridge.append(mix(pcm[index + lag * channels], pcm[index], index / channels, of: lag))
+    // In place, so that nothing is allocated: all after the first period moves back by one, and the bridge takes its place.
+    let (end, period) = (pcm.count, lag * channels)
+    pcm.append(contentsOf: repeatElement(0, count: period))
+    for index in (period..<end).reversed() { pcm[index + period] = pcm[index] }
+    for index in 0..<period {
+      pcm[index + period] = mix(pcm[index + 2 * period], pcm[index], index / channels, of: lag)
     }
-    pcm.insert(contentsOf: bridge, at: lag * channels)
     return true
   }
 

@@ -230,6 +230,28 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(figures.concealed > 0)
   }
 
+  /// Through loss, pauses and changes of pace; blocks are counted by `koine-benchmark engine-opus`.
+  @Test func decodingKeepsItsMemory() throws {
+    let scheduler = Scheduler.virtual()
+    let talker = AudioReceivePipeline(scheduler: scheduler)
+    let mixer = PlayoutMixer(scheduler: scheduler, sink: nil)
+    mixer.add(talker)
+    let wire = Wire(scheduler, .init(loss: 0.05, jitter: .milliseconds(60))) { talker.push($0) }
+    let send = AudioSendPipeline(
+      source: try Devices.microphone("tone"), settings: AudioSendSettings(), scheduler: scheduler, output: wire)
+    try send.start()
+    scheduler.advance(to: scheduler.now + .seconds(5))
+    let memory = talker.memory
+    scheduler.advance(to: scheduler.now + .seconds(20))
+    #expect(talker.memory == memory)
+    let figures = talker.statistics
+    #expect(figures.concealed > 0)
+    #expect(figures.accelerated > 0)
+    #expect(figures.stretched > 0)
+    send.stop()
+    mixer.stop()
+  }
+
   @Test func theMixSaturates() {
     let scheduler = Scheduler.virtual()
     let ear = Screen()
