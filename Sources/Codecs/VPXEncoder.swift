@@ -43,6 +43,7 @@ struct VPXEncoder: ~Copyable {
     Self.setRates(&config.pointee, kind, settings, pattern)
     let status = vpx_codec_enc_config_set(codec, config)
     guard status == VPX_CODEC_OK else { throw CodecError(vpx: status, codec) }
+    limitKeyFrames(settings)
   }
 
   func encode(
@@ -164,6 +165,12 @@ extension VPXEncoder {
     }
   }
 
+  /// A key frame may take half of the optimal buffer, in percent of a frame's mean size, but three frames at least.
+  private func limitKeyFrames(_ settings: VideoEncoderSettings) {
+    let percent = max(300, Int(0.5 * 600 * min(settings.framesPerSecond, 240) / 10))
+    _ = koine_vpx_set(codec, Int32(VP8E_SET_MAX_INTRA_BITRATE_PCT.rawValue), Int32(percent))
+  }
+
   /// What has no place in the configuration. Every value is one libvpx takes, so there is nothing to report.
   private func tune(_ settings: VideoEncoderSettings) {
     func set(_ control: vp8e_enc_control_id, _ value: Int) {
@@ -171,8 +178,7 @@ extension VPXEncoder {
     }
     set(VP8E_SET_CPUUSED, settings.speed)
     set(VP8E_SET_STATIC_THRESHOLD, settings.screenContent ? 100 : 1)
-    // A key frame may take half of the optimal buffer, in percent of a frame's mean size, but three frames at least.
-    set(VP8E_SET_MAX_INTRA_BITRATE_PCT, max(300, Int(0.5 * 600 * min(settings.framesPerSecond, 240) / 10)))
+    limitKeyFrames(settings)
     let partitions = settings.threads >= 8 ? 3 : settings.threads >= 4 ? 2 : settings.threads >= 2 ? 1 : 0
     switch kind {
     case .vp8:

@@ -44,12 +44,13 @@ package struct VideoEncoder: ~Copyable {
     settings = changed
   }
 
-  /// The nominal rate of the frames to come.
+  /// The nominal rate of the frames to come, in frames a second: the bits of a frame follow it at once.
   package mutating func setFrameRate(_ framesPerSecond: Double) throws(CodecError) {
     var changed = settings
     changed.framesPerSecond = framesPerSecond
     guard changed != settings else { return }
     try changed.check()
+    try library.apply(changed, pattern)
     settings = changed
     clock.nominal(framesPerSecond)
   }

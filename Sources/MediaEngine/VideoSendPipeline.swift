@@ -149,6 +149,9 @@ package final class VideoSendPipeline: @unchecked Sendable {
 
   // MARK: On the encoder's lane
 
+  /// As a layer's encoder has them now; nil while there is no encoder.
+  func encoderSettings(ofLayer layer: Int) -> VideoEncoderSettings? { layers[layer].encoder?.settings }
+
   private func encodeWaiting() {
     let (next, target, wanted) = shared.withLock { shared in
       defer { shared.waiting = nil }
@@ -256,6 +259,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
   private func encode(
     _ frame: VideoFrame, _ layer: Int, width: Int, height: Int, bitrate: Int, key: Bool
   ) throws(CodecError) -> CodedPicture? {
+    let rate = min(source.format.framesPerSecond, layers[layer].plan.framesPerSecond)
     let encoder: VideoEncoderBox
     if let current = layers[layer].encoder {
       encoder = current
@@ -263,13 +267,12 @@ package final class VideoSendPipeline: @unchecked Sendable {
       encoder = try VideoEncoderBox(
         VideoEncoderSettings(
           codec: settings.codec, width: width, height: height,
-          framesPerSecond: min(source.format.framesPerSecond, layers[layer].limits.maximumFramesPerSecond),
-          bitrate: bitrate, temporalLayers: settings.temporalLayers,
+          framesPerSecond: rate, bitrate: bitrate, temporalLayers: settings.temporalLayers,
           speed: settings.effort == .least ? settings.codec.encoderSpeeds?.fastest : nil,
           screenContent: settings.content == .text))
       layers[layer].encoder = encoder
     }
-    try encoder.adapt(width: width, height: height, bitrate: bitrate)
+    try encoder.adapt(width: width, height: height, bitrate: bitrate, framesPerSecond: rate)
     let fitting = frame.width == width && frame.height == height ? frame : frame.scaled(to: width, height, pool: pool)
     return try encoder.encode(fitting, key: key)
   }
@@ -281,11 +284,14 @@ private final class VideoEncoderBox {
 
   init(_ settings: VideoEncoderSettings) throws(CodecError) { encoder = try VideoEncoder(settings) }
 
-  func adapt(width: Int, height: Int, bitrate: Int) throws(CodecError) {
+  var settings: VideoEncoderSettings { encoder.settings }
+
+  func adapt(width: Int, height: Int, bitrate: Int, framesPerSecond: Double) throws(CodecError) {
     if encoder.settings.width != width || encoder.settings.height != height {
       try encoder.resize(width: width, height: height)
     }
     if abs(encoder.settings.bitrate - bitrate) > encoder.settings.bitrate / 50 { try encoder.setBitrate(bitrate) }
+    if encoder.settings.framesPerSecond != framesPerSecond { try encoder.setFrameRate(framesPerSecond) }
   }
 
   func encode(_ frame: VideoFrame, key: Bool) throws(CodecError) -> CodedPicture? {

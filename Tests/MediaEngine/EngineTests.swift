@@ -136,6 +136,30 @@ private final class Screen: VideoSink, AudioSink, Sendable {
   }
 }
 
+extension EncodingPlanTests {
+  /// Where frames are left out, the encoder must know: else it gives each frame the bits of a third of one.
+  @Test func encoderKnowsTheFrameRateOfTheReducedPlan() throws {
+    let scheduler = Scheduler.virtual()
+    let wire = Wire(scheduler) { _ in }
+    var settings = VideoSendSettings()
+    settings.degradation = .keepsSize
+    let send = VideoSendPipeline(
+      source: try Devices.camera("pattern:640x360@30"), settings: settings, scheduler: scheduler, output: wire)
+    try send.start()
+    scheduler.advance(to: scheduler.now + .seconds(1))
+    #expect(send.encoderSettings(ofLayer: 0)?.framesPerSecond == 30)
+    send.setTargetBitrate(50_000)
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    #expect(send.encoderSettings(ofLayer: 0)?.framesPerSecond == 10)
+    send.setTargetBitrate(1_000_000)
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    #expect(send.encoderSettings(ofLayer: 0)?.framesPerSecond == 30)
+    #expect(send.statistics.failed == 0)
+    #expect(wire.keys == 1, "a change of the rate needs no key frame")
+    send.stop()
+  }
+}
+
 @Suite struct AudioSendTests {
   @Test func packetsUseTheSameBlocksAgain() throws {
     let scheduler = Scheduler.virtual()
