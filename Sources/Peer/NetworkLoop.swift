@@ -1,5 +1,5 @@
 package import KoineBase
-package import KoineSockets
+import KoineSockets
 
 /// Where peers run, one job at a time, and how their datagrams travel.
 ///

@@ -1,3 +1,5 @@
+public import KoineBase
+
 /// What the publisher allows the engine.
 public struct PublishOptions: Sendable, Hashable {
   public var codec: Codec
