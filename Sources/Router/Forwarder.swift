@@ -29,8 +29,7 @@ final class Forwarder {
   private(set) var target: Int
   /// The highest temporal layer that the receiver should get of the target.
   private(set) var temporalTarget = TemporalFilter.all
-  /// How often and until when the estimate keeps it from going up: it went up before and had to come down.
-  var caution = LayerCaution()
+  var upgradeBackoff = LayerUpgradeBackoff()
   /// What the receiver would like.
   var preference = LayerPreference()
   private var stretch: UInt64 = 0
@@ -182,15 +181,17 @@ final class Forwarder {
   /// It begins again with a key frame.
   func stop() { current = nil }
 
-  /// - Returns: whether a key frame of the new layer is needed.
-  /// - Parameter keepsBase: until the switch down happens, the path carries at least the lowest temporal layer of what
-  ///   there is now.
-  func choose(_ layer: Int, temporalLayers: Int = TemporalFilter.all, keepsBase: Bool = true) -> Bool {
-    target = layer
-    self.keepsBase = keepsBase
-    temporalTarget = temporalLayers
+  /// The switch to another layer happens with its next key frame.
+  func apply(_ decision: LayerAllocator.Decision, at now: Tick) {
+    switch decision.direction {
+    case .up: upgradeBackoff.wentUp(at: now)
+    case .down: upgradeBackoff.cameDown(at: now)
+    case .neither: break
+    }
+    target = decision.choice.layer
+    keepsBase = decision.keepsBase
+    temporalTarget = decision.choice.temporalLayers
     setTemporalLimit()
-    return needsKeyFrame
   }
 
   /// Whether the layer has to be sent for it.

@@ -41,8 +41,7 @@ final class Member {
   /// When the others were last told its attributes, and whether they have changed since.
   var attributesTold: Tick?
   var owesAttributes = false
-  /// The path's estimate in bit/s.
-  var bitrate: Int?
+  var layerAllocator = LayerAllocator()
   var meter = PathMeter()
   var quality = ConnectionQuality()
   /// From this participant's clock to ours, as its sender reports show.

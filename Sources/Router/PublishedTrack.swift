@@ -212,32 +212,3 @@ struct LayerMeter {
     (self.since, bytes) = (now, 0)
   }
 }
-
-/// Keeps a receiver from going up and down all the time: whoever had to come down soon after going up waits, each time
-/// for longer.
-struct LayerCaution {
-  private static let soon = Duration.seconds(10)
-  private static let first = Duration.seconds(4)
-  private static let longest = Duration.seconds(30)
-  private var wentUp: Tick?
-  private var pause = first
-  private var until: Tick?
-
-  func mayGoUp(at now: Tick) -> Bool { until.map { $0 <= now } ?? true }
-
-  mutating func goesUp(at now: Tick) { wentUp = now }
-
-  /// Because the path does not carry more.
-  mutating func comesDown(at now: Tick) {
-    if let wentUp, now - wentUp < Self.soon {
-      until = now + pause
-      pause = min(pause * 2, Self.longest)
-    } else {
-      pause = Self.first
-    }
-    wentUp = nil
-  }
-
-  /// The receiver wishes something else: what was is no guide.
-  mutating func forget() { self = LayerCaution() }
-}

@@ -160,7 +160,8 @@ final class Room {
     member.seat.member = nil
     member.seat = seat
     seat.member = member
-    (member.bitrate, member.meter) = (nil, PathMeter())
+    member.layerAllocator.reset()
+    member.meter = PathMeter()
     for track in member.tracks {
       track.restart(on: seat.peer)
       for layer in track.layers.indices { track.layers[layer].requests.cancel() }

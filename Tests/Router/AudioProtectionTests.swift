@@ -66,7 +66,7 @@ import Testing
       #expect(ben.subscriptions.first?.copies == (loss > 0 ? 2 : 0))
       clients[0].publish(.camera, bitrates: [150_000, 400_000])
       clients[1].subscribe(to: "ana", "camera")
-      ben.bitrate = nil
+      ben.layerAllocator.reset()
       room.estimated(526_000, for: ben, at: world.now)
       #expect(ben.subscriptions.last?.target == layer)
     }

@@ -257,7 +257,7 @@ struct LayerTests {
     let ben = try #require(room.member("ben"))
     room.estimated(300_000, for: ben, at: world.now)
     #expect(ben.subscriptions[0].target == 0)
-    ben.subscriptions[0].caution.forget()  // probing had let it go up a moment ago
+    ben.subscriptions[0].upgradeBackoff.reset()  // probing had let it go up a moment ago
     room.estimated(800_000, for: ben, at: world.now)
     #expect(ben.subscriptions[0].target == 1)
     room.estimated(2_700_000, for: ben, at: world.now)  // enough for the layer, not for going up

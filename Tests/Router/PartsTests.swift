@@ -312,28 +312,6 @@ extension TemporalFilterTests {
   }
 }
 
-struct LayerCautionTests {
-  @Test func whoComesDownSoonAfterGoingUpWaitsLongerEachTime() {
-    var caution = LayerCaution()
-    caution.comesDown(at: ms(0))
-    #expect(caution.mayGoUp(at: ms(0)))
-    var pauses: [Int] = []
-    var now = 0
-    for _ in 0..<4 {
-      caution.goesUp(at: ms(now))
-      caution.comesDown(at: ms(now + 1_000))
-      now += 1_000
-      var pause = 0
-      while !caution.mayGoUp(at: ms(now + pause)) { pause += 1_000 }
-      pauses.append(pause)
-      now += pause
-    }
-    #expect(pauses == [4_000, 8_000, 16_000, 30_000])
-    caution.forget()
-    #expect(caution.mayGoUp(at: ms(now)))
-  }
-}
-
 struct SpeakerBoardTests {
   /// 20 ms packets of the voices at their levels, reports as they fall due.
   private func run(

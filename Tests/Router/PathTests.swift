@@ -92,8 +92,8 @@ struct PathTests {
     let (room, ben) = (try #require(clients[1].room), try #require(clients[1].room?.member("ben")))
     let forwarder = try #require(ben.subscriptions.first)
     #expect(forwarder.current == 2)
-    forwarder.caution.forget()  // it went up a moment ago
-    let estimate = try #require(ben.bitrate)
+    forwarder.upgradeBackoff.reset()  // it went up a moment ago
+    let estimate = try #require(ben.layerAllocator.estimate)
     room.estimated(100_000, for: ben, at: world.now)
     #expect(forwarder.target == 0)
     world.run(.milliseconds(40))

@@ -61,7 +61,7 @@ extension Room {
     var room = room
     var last: (forwarder: Forwarder, least: Double)?
     for forwarder in pictures {
-      let least = forwarder.track.track.isMuted ? 0 : self.least(of: forwarder, at: now)
+      let least = forwarder.track.track.isMuted ? 0 : stream(of: forwarder, at: now).least
       let hasRoom = forwarder.hunger.need(least) <= room || isSilent && !forwarder.hunger.isStarved
       let isDue = forwarder.hunger.note(room, hasRoom: hasRoom, at: now)
       if isDue, forwarder.hunger.isStarved { goOn(forwarder) } else if isDue { last = (forwarder, least) }
@@ -76,7 +76,7 @@ extension Room {
     }
     let resting = pictures.filter(\.hunger.isStarved)
     pictures.removeAll(where: \.hunger.isStarved)
-    return resting.reduce(0) { $0 + $1.hunger.need(least(of: $1, at: now)) }
+    return resting.reduce(0) { $0 + $1.hunger.need(stream(of: $1, at: now).least) }
   }
 
   /// Also when its receiver does not want it any more.
