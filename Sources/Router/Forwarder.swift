@@ -20,9 +20,9 @@ final class Forwarder {
   private var rewriter: RTPRewriter
   private var temporal = TemporalFilter()
   private var keepsBase = true
-  private(set) var isPaused = false
-  /// Whether, and since when, the receiver's path does not carry the least there is of it.
-  var hunger = Hunger()
+  private(set) var isPausedByReceiver = false
+  /// Changed by `Room+Starvation` alone.
+  var starvation = StarvationDetector()
   /// The layer that is forwarded; nil while waiting.
   private(set) var current: Int?
   /// The layer the receiver should get: the next key frame of it is where the switch happens.
@@ -51,7 +51,7 @@ final class Forwarder {
 
   /// Whether it can go on only from a key frame.
   var needsKeyFrame: Bool {
-    !isAudio && !rests && seat.isConnected
+    !isAudio && !isPaused && seat.isConnected
       && (current != target || stretch != track.stretch || temporal.isBroken)
   }
 
@@ -66,8 +66,8 @@ final class Forwarder {
 
   func receiverWishesKeyFrame(_ kind: KeyFrameWishes.Kind) { receiversWish = kind }
 
-  /// Nothing of it is forwarded, by the receiver's wish or for want of room.
-  var rests: Bool { isPaused || hunger.isStarved || isHeld }
+  /// Nothing of the track is forwarded: the receiver has paused it, its path is too narrow, or it does not answer.
+  var isPaused: Bool { isPausedByReceiver || starvation.isStarved || isHeld }
 
   /// Its receiver does not answer what it is sent.
   private var isHeld: Bool {
@@ -84,7 +84,7 @@ final class Forwarder {
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
   /// Whether anything may go this way at all.
-  var isOpen: Bool { !isOver && !rests && seat.isConnected }
+  var isOpen: Bool { !isOver && !isPaused && seat.isConnected }
 
   /// Passes a packet on, unless it is not what the receiver should get now. Touches nothing but this way and its receiver's
   /// peer: those of several receivers may be walked at once.
@@ -169,12 +169,12 @@ final class Forwarder {
   }
 
   func pause() {
-    isPaused = true
+    isPausedByReceiver = true
     current = nil
   }
 
   func resume() {
-    isPaused = false
+    isPausedByReceiver = false
     receiversWish = .stream
   }
 
@@ -195,7 +195,7 @@ final class Forwarder {
   }
 
   /// Whether the layer has to be sent for it.
-  func wants(_ layer: Int) -> Bool { !rests && seat.isConnected && (target == layer || current == layer) }
+  func wants(_ layer: Int) -> Bool { !isPaused && seat.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
   func end() {

@@ -50,7 +50,7 @@ extension Room {
   func allocate(to member: Member, at now: Tick) {
     var forwarders: [Forwarder] = []
     var audio = 0.0
-    for forwarder in member.subscriptions where !forwarder.isPaused {
+    for forwarder in member.subscriptions where !forwarder.isPausedByReceiver {
       if forwarder.track.codec.isAudio {
         audio += LayerAllocator.rate(ofAudioWithCopies: forwarder.copies)
       } else {
@@ -59,7 +59,7 @@ extension Room {
     }
     forwarders.sort { $0.preference.priority > $1.preference.priority }  // stable
     let headroom = member.layerAllocator.headroom(besideAudio: audio)
-    let starved = letRest(&forwarders, room: headroom, isSilent: member.seat.peer.isSilent, at: now)
+    let starved = pauseStarved(&forwarders, headroom: headroom, isSilent: member.seat.peer.isSilent, at: now)
     let streams = forwarders.map { stream(of: $0, at: now) }
     let allocation = LayerAllocator.allocate(streams, within: headroom)
     for (forwarder, decision) in zip(forwarders, allocation.decisions) {

@@ -90,8 +90,8 @@ extension Room {
   }
 
   func pause(_ tracks: [Track.ID], of member: Member, at now: Tick) {
-    for forwarder in subscriptions(tracks, of: member) where !forwarder.isPaused {
-      goOn(forwarder)
+    for forwarder in subscriptions(tracks, of: member) where !forwarder.isPausedByReceiver {
+      endStarvation(of: forwarder)
       forwarder.pause()
       cancelIdleRequests(of: forwarder.track)
     }
@@ -99,7 +99,7 @@ extension Room {
   }
 
   func resume(_ tracks: [Track.ID], of member: Member, at now: Tick) {
-    for forwarder in subscriptions(tracks, of: member) where forwarder.isPaused {
+    for forwarder in subscriptions(tracks, of: member) where forwarder.isPausedByReceiver {
       forwarder.resume()
     }
     releaseHold(of: member, at: now)

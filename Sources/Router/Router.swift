@@ -295,7 +295,7 @@ package final class Router {
         track.forwarders.map { way in
           ForwardingStatistics(
             receiver: way.receiver.id, stream: track.id, packets: way.packets,
-            layer: way.rests ? nil : way.current)
+            layer: way.isPaused ? nil : way.current)
         }
       }
     }
