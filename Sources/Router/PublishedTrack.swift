@@ -118,8 +118,8 @@ final class PublishedTrack {
   let codec: Codec
   /// The stream's name within the owner's peer.
   private(set) var receiver: ReceiverID
-  /// Its place among the voices, for microphones.
-  let voice: SpeakerBoard.Voice?
+  /// For microphones.
+  let audioSource: ActiveSpeakerDetector.AudioSource?
   var track: Track
   /// Whether it is muted has changed since the others were told.
   var owesMute = false
@@ -132,11 +132,12 @@ final class PublishedTrack {
   var isListed = false
 
   init(
-    _ offer: TrackOffer, media: Media, codec: Codec, receiver: ReceiverID, voice: SpeakerBoard.Voice?, owner: Member
+    _ offer: TrackOffer, media: Media, codec: Codec, receiver: ReceiverID,
+    audioSource: ActiveSpeakerDetector.AudioSource?, owner: Member
   ) {
     track = Track(id: Track.ID(participant: owner.id, track: offer.id), kind: offer.kind, isMuted: offer.isMuted)
     (self.media, self.codec, self.receiver) = (media, codec, receiver)
-    (self.voice, self.owner) = (voice, owner)
+    (self.audioSource, self.owner) = (audioSource, owner)
     layers = media.encodings.map { _ in Layer() }
   }
 

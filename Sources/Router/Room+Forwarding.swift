@@ -38,12 +38,12 @@ extension Room {
     if isAlone { releaseVideoHolds(of: track, at: now) }
   }
 
-  /// Of more voices than the room forwards only the loudest pass.
+  /// Of more microphones than the room forwards only the loudest pass.
   private func isHeard(_ packet: SharedPacket, of track: PublishedTrack, at now: Tick) -> Bool {
-    guard let voice = track.voice else { return true }
+    guard let source = track.audioSource else { return true }
     let wasIdle = speakers.deadline == nil
-    let isForwarded = speakers.heard(
-      voice, level: packet.extensions.audioLevel, frames: track.codec.framesOf20ms(in: packet.payload), at: now)
+    let isForwarded = speakers.receivePacket(
+      source, level: packet.extensions.audioLevel, frames: track.codec.framesOf20ms(in: packet.payload), at: now)
     if wasIdle, speakers.deadline != nil { needsSettling = true }
     return isForwarded
   }

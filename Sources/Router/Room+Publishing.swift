@@ -17,11 +17,10 @@ extension Room {
       return outbox.post(.failed(request: publish.request, error), to: member.connection)
     }
     let tracks = zip(publish.tracks, streams).map { offer, stream in
-      let voice = offer.kind == .microphone ? speakers.add() : nil
+      let audioSource = offer.kind == .microphone ? speakers.add(member.id) : nil
       let published = PublishedTrack(
         offer, media: offer.media ?? Media(stream), codec: stream.codec,
-        receiver: member.seat.peer.addReceiver(stream, mode: .packets), voice: voice, owner: member)
-      if let voice { seat(published, at: voice) }
+        receiver: member.seat.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
       if offer.isMuted { silence(published, at: now) }
       return published
     }
@@ -32,11 +31,6 @@ extension Room {
     outbox.post(.accepted(request: publish.request), to: member.connection)
     guard !tracks.isEmpty else { return }
     tellOthers(.published(participant: member.id, tracks: tracks.map(\.track)), than: member)
-  }
-
-  private func seat(_ track: PublishedTrack, at voice: SpeakerBoard.Voice) {
-    while voices.count <= voice { voices.append(nil) }
-    voices[voice] = track
   }
 
   func unpublish(_ trackIDs: [String], of member: Member, at now: Tick) {
@@ -57,9 +51,8 @@ extension Room {
       track.forwarders.removeAll()
       member.seat.peer.removeReceiver(track.receiver)
       listed.removeAll { $0 === track }
-      if let voice = track.voice {
-        speakers.remove(voice, at: now)
-        voices[voice] = nil
+      if let source = track.audioSource {
+        speakers.remove(source, at: now)
         needsSettling = true
       }
     }
@@ -101,7 +94,7 @@ extension Room {
   private func silence(_ track: PublishedTrack, at now: Tick) {
     track.interrupt()
     for layer in track.layers.indices { track.layers[layer].requests.cancel() }
-    if let voice = track.voice { speakers.mute(voice, at: now) }
+    if let source = track.audioSource { speakers.mute(source, at: now) }
     needsSettling = true
   }
 

@@ -27,9 +27,7 @@ final class Room {
   private var departed: [Member] = []
   /// Members who have a deadline.
   private var watched: [Member] = []
-  var speakers: SpeakerBoard
-  /// Whose voice it is, by place.
-  var voices: [PublishedTrack?] = []
+  var speakers: ActiveSpeakerDetector
   var attendant: Attendant?
   /// What the attendant has said last to everybody, by its name.
   var standingWords: [String: DataHistory.Kept] = [:]
@@ -60,7 +58,7 @@ final class Room {
     self.random = random
     epoch = self.random.makeID()
     (created, recovers) = (now, now)
-    speakers = SpeakerBoard(limit: limits.forwardedVoices)
+    speakers = ActiveSpeakerDetector(limit: limits.forwardedVoices)
     history = DataHistory(
       limits: .init(
         count: limits.historyCount, bytes: limits.historyBytes, persistentCount: limits.persistentCount,
@@ -203,7 +201,7 @@ final class Room {
       outbox.post(.ended(reason), to: member.connection)
     }
     departed += members
-    (members, membersByID, watched, listed, voices, rosterBytes) = ([], [:], [], [], [], 0)
+    (members, membersByID, watched, listed, rosterBytes) = ([], [:], [], [], 0)
     needsSettling = true
   }
 

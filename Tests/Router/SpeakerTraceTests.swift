@@ -59,14 +59,14 @@ struct SpeakerTraceTests {
 
   /// - Returns: who leads after each frame.
   private func run(_ traces: [[Int8]]) -> [Int?] {
-    var board = SpeakerBoard(limit: 5)
-    let voices = traces.map { _ in board.add() }
+    var detector = ActiveSpeakerDetector(limit: 5)
+    let voices = traces.map { _ in detector.add("p") }
     return traces[0].indices.map { frame in
       for (index, voice) in voices.enumerated() {
-        _ = board.heard(voice, level: traces[index][frame], at: ms(frame * 20))
+        _ = detector.receivePacket(voice, level: traces[index][frame], at: ms(frame * 20))
       }
-      if let due = board.deadline, due <= ms(frame * 20) { _ = board.report(at: ms(frame * 20)) }
-      return board.dominant
+      if let due = detector.deadline, due <= ms(frame * 20) { _ = detector.report(at: ms(frame * 20)) }
+      return detector.dominant
     }
   }
 
@@ -101,7 +101,7 @@ struct SpeakerTraceTests {
     let traces = conversation(of: 4, turns: turns, frames: 1_500, &random)
     var reference = Reference(traces)
     let leaders = run(traces)
-    // The board looks every 60 ms from its first sound on.
+    // The detector looks every 60 ms from its first sound on.
     for frame in stride(from: 3, to: 1_500, by: 3) {
       reference.decide(at: frame)
       #expect(leaders[frame] == reference.leader, "frame \(frame)")
@@ -148,17 +148,19 @@ struct SpeakerTraceTests {
   @Test func fiveOfManyAreForwardedAndWhoSpeaksIsAmongThem() {
     var random = SeededRandom(seed: 5)
     let traces = conversation(of: 30, turns: [(7, 100, 300), (21, 320, 500)], frames: 500, &random)
-    var board = SpeakerBoard(limit: 5)
-    let voices = traces.map { _ in board.add() }
+    var detector = ActiveSpeakerDetector(limit: 5)
+    let voices = traces.map { _ in detector.add("p") }
     var changes = 0
     var heard: [Int: Int] = [:]
     for frame in 0..<500 {
-      let before = board.forwarded
+      let before = detector.forwarded
       for (index, voice) in voices.enumerated() {
-        if board.heard(voice, level: traces[index][frame], at: ms(frame * 20)) { heard[index, default: 0] += 1 }
+        if detector.receivePacket(voice, level: traces[index][frame], at: ms(frame * 20)) {
+          heard[index, default: 0] += 1
+        }
       }
-      if board.forwarded != before { changes += 1 }
-      #expect(board.forwarded.count == 5)
+      if detector.forwarded != before { changes += 1 }
+      #expect(detector.forwarded.count == 5)
     }
     #expect(heard[7, default: 0] >= 195 && heard[21, default: 0] >= 175)
     #expect(changes < 60, "room noise alone does not move places much: \(changes) changes")
