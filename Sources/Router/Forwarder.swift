@@ -37,7 +37,7 @@ final class Forwarder {
   private static let pause = Duration.milliseconds(400)
   private(set) var packets = 0
   /// Why the receiver itself needs the next key frame; nil where it is the router's own doing.
-  private var receiversWish: KeyFrameWishes.Kind? = .stream
+  private var keyFrameCause: KeyFrameAllowance.Cause? = .stream
   /// The track and its owner may be gone.
   private var isOver = false
 
@@ -58,13 +58,13 @@ final class Forwarder {
   /// Key frames cost all receivers of a track quality, so each receiver may cause only so many of them. Those that the router
   /// needs by itself, for another layer or after a mute, are free.
   func mayRequestKeyFrame(at now: Tick) -> Bool {
-    guard let receiversWish else { return true }
-    guard receiver.keyFrameWishes.take(receiversWish, of: track.id, at: now) else { return false }
-    self.receiversWish = nil
+    guard let keyFrameCause else { return true }
+    guard receiver.keyFrameAllowance.take(keyFrameCause, of: track.id, at: now) else { return false }
+    self.keyFrameCause = nil
     return true
   }
 
-  func receiverWishesKeyFrame(_ kind: KeyFrameWishes.Kind) { receiversWish = kind }
+  func receiverNeedsKeyFrame(_ cause: KeyFrameAllowance.Cause) { keyFrameCause = cause }
 
   /// Nothing of the track is forwarded: the receiver has paused it, its path is too narrow, or it does not answer.
   var isPaused: Bool { isPausedByReceiver || starvation.isStarved || isHeld }
@@ -165,7 +165,7 @@ final class Forwarder {
     self.seat = seat
     sender = seat.peer.addSender(media.outgoing(track.codec))
     current = nil
-    receiversWish = .stream
+    keyFrameCause = .stream
   }
 
   func pause() {
@@ -175,7 +175,7 @@ final class Forwarder {
 
   func resume() {
     isPausedByReceiver = false
-    receiversWish = .stream
+    keyFrameCause = .stream
   }
 
   /// It begins again with a key frame.

@@ -1,12 +1,14 @@
 import KoineBase
 import KoineSignaling
 
-/// How many key frames one receiver may cause, counted for each track, also across leaving it and subscribing again.
+/// Limits how many key frames one receiver causes, for each track, also across leaving it and subscribing again: a key frame
+/// costs all receivers of the track quality.
 ///
-/// Of a stream (subscribing, resuming, RTCP PLI and FIR): three at once, then one in 1.7 s. By choosing another simulcast
-/// layer: six at once, then 1.2 a second.
-struct KeyFrameWishes {
-  enum Kind {
+/// One for each receiver. By subscribing, resuming, RTCP PLI and FIR: three at once, then one in 1.7 s. By choosing another
+/// simulcast layer: six at once, then 1.2 a second. Key frames that the router needs by itself are not counted.
+struct KeyFrameAllowance {
+  /// What the receiver has done to need a key frame.
+  enum Cause {
     case stream, layer
 
     fileprivate var cost: Double {
@@ -17,12 +19,13 @@ struct KeyFrameWishes {
     }
   }
 
+  /// Of tracks; beyond, those with their full allowance are forgotten.
   private static let limit = 512
   private var budgets: [Track.ID: Budget] = [:]
 
   /// - Returns: false if the receiver has caused too many of late.
-  mutating func take(_ kind: Kind, of track: Track.ID, at now: Tick) -> Bool {
+  mutating func take(_ cause: Cause, of track: Track.ID, at now: Tick) -> Bool {
     if budgets.count > Self.limit { budgets = budgets.filter { !$0.value.isFull(at: now) } }
-    return budgets[track, default: Budget(burst: 6, perSecond: 1.2, now: now)].take(kind.cost, at: now)
+    return budgets[track, default: Budget(burst: 6, perSecond: 1.2, now: now)].take(cause.cost, at: now)
   }
 }

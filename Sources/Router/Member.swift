@@ -47,7 +47,7 @@ final class Member {
   /// From this participant's clock to ours, as its sender reports show.
   var clock = SenderClockOffset()
   private var nextMid = 0
-  var keyFrameWishes = KeyFrameWishes()
+  var keyFrameAllowance = KeyFrameAllowance()
   private var sources: Set<UInt32> = []
 
   init(

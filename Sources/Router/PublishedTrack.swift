@@ -7,7 +7,6 @@ import KoineTransport
 final class PublishedTrack {
   /// One simulcast layer.
   struct Layer {
-    var requests = KeyFrameRequests()
     private(set) var lastPacket: Tick?
     /// Rows of the last key frame, as its header has it.
     var height: Int?
@@ -128,8 +127,9 @@ final class PublishedTrack {
   /// Counts the interruptions: a forwarder that has not seen the newest begins a new stretch.
   private(set) var stretch: UInt64 = 0
   private var isFlowing = true
-  /// Whether the room looks after its key frame requests.
-  var isListed = false
+  var keyFrames: KeyFrameScheduler
+  /// Whether the track is among its room's `awaitingKeyFrames`.
+  var awaitsKeyFrame = false
 
   init(
     _ offer: TrackOffer, media: Media, codec: Codec, receiver: ReceiverID,
@@ -139,6 +139,7 @@ final class PublishedTrack {
     (self.media, self.codec, self.receiver) = (media, codec, receiver)
     (self.audioSource, self.owner) = (audioSource, owner)
     layers = media.encodings.map { _ in Layer() }
+    keyFrames = KeyFrameScheduler(layers: media.encodings.count)
   }
 
   var id: Track.ID { track.id }
@@ -186,9 +187,6 @@ final class PublishedTrack {
   }
 
   func flows() { isFlowing = true }
-
-  /// When a key frame must be asked for again.
-  var deadline: Tick? { layers.reduce(nil) { ($0 as Tick?).sooner($1.requests.deadline) } }
 }
 
 /// What a layer takes, smoothed over some seconds.

@@ -70,45 +70,39 @@ extension Room {
   }
 
   func requestKeyFrame(for forwarder: Forwarder, at now: Tick) {
-    guard forwarder.needsKeyFrame, canAnswer(forwarder.track, forwarder.target, at: now),
-      forwarder.mayRequestKeyFrame(at: now)
-    else { return }
-    requestKeyFrame(of: forwarder.track, layer: forwarder.target, at: now)
+    guard forwarder.needsKeyFrame else { return }
+    requestKeyFrame(for: forwarder, layer: forwarder.target, cause: nil, at: now)
   }
 
   /// The receiver has asked for a key frame by RTCP (RFC 4585 PLI, RFC 5104 FIR).
   func keyFrameRequested(by forwarder: Forwarder, at now: Tick) {
-    let layer = forwarder.current ?? forwarder.target
-    guard canAnswer(forwarder.track, layer, at: now) else { return }
-    forwarder.receiverWishesKeyFrame(.stream)
+    requestKeyFrame(for: forwarder, layer: forwarder.current ?? forwarder.target, cause: .stream, at: now)
+  }
+
+  private func requestKeyFrame(
+    for forwarder: Forwarder, layer: Int, cause: KeyFrameAllowance.Cause?, at now: Tick
+  ) {
+    let track = forwarder.track
+    guard track.layers.indices.contains(layer) else { return }
+    let source = keyFrameSource(of: track, layer, at: now)
+    guard source.canAnswer else { return }
+    if let cause { forwarder.receiverNeedsKeyFrame(cause) }
     guard forwarder.mayRequestKeyFrame(at: now) else { return }
-    requestKeyFrame(of: forwarder.track, layer: layer, at: now)
-  }
-
-  /// Whether the publisher can make a key frame of the layer: it is there, and sends that layer, or sends none at the moment.
-  /// A layer of an unknown source has never been sent, and begins with a key frame.
-  private func canAnswer(_ track: PublishedTrack, _ layer: Int, at now: Tick) -> Bool {
-    guard track.owner.isConnected, !track.track.isMuted, track.layers.indices.contains(layer),
-      track.owner.seat.peer.knowsSource(of: track.receiver, layer: layer),
-      track.owner.seat.peer.silence(at: now) < Self.publisherSilence
-    else { return false }
-    return track.layers[layer].isLive(at: now) || !track.layers.contains { $0.isLive(at: now) }
-  }
-
-  /// A publisher of which nothing has been received for so long is not asked: clients check consent every 5 s (RFC 7675),
-  /// varied by up to 20 %.
-  private static let publisherSilence = Duration.seconds(7)
-
-  private func requestKeyFrame(of track: PublishedTrack, layer: Int, at now: Tick) {
-    // A layer that has just been asked for begins with a key frame by itself.
-    if track.layers[layer].requests.wanted(at: now), !track.layers[layer].isAboutToBegin(at: now) {
-      ask(track, layer, at: now)
-    }
-    if !track.isListed, track.deadline != nil {
-      track.isListed = true
-      listed.append(track)
+    if track.keyFrames.wanted(layer, from: source, at: now) { ask(track, layer, at: now) }
+    if !track.awaitsKeyFrame, track.keyFrames.deadline != nil {
+      track.awaitsKeyFrame = true
+      awaitingKeyFrames.append(track)
       needsSettling = true
     }
+  }
+
+  private func keyFrameSource(of track: PublishedTrack, _ layer: Int, at now: Tick) -> KeyFrameScheduler.Source {
+    let (owner, peer) = (track.owner, track.owner.seat.peer)
+    return KeyFrameScheduler.Source(
+      isConnected: owner.isConnected, isMuted: track.track.isMuted,
+      isKnown: peer.knowsSource(of: track.receiver, layer: layer), silence: peer.silence(at: now),
+      isLive: track.layers[layer].isLive(at: now), isAnyLayerLive: track.layers.contains { $0.isLive(at: now) },
+      isAboutToBegin: track.layers[layer].isAboutToBegin(at: now))
   }
 
   private func ask(_ track: PublishedTrack, _ layer: Int, at now: Tick) {
@@ -118,14 +112,14 @@ extension Room {
   }
 
   private func keyFrameArrived(of track: PublishedTrack, layer: Int, height: Int?) {
-    track.layers[layer].requests.keyFrameArrived()
+    track.keyFrames.keyFrameArrived(layer)
     if let height { track.noteHeight(height, of: layer) }
   }
 
   /// The first packet of a layer, or the first after a silence.
   private func sourceResumed(of track: PublishedTrack, layer: Int, at now: Tick) {
     guard !track.codec.isAudio else { return }
-    track.layers[layer].requests.sourceResumed()
+    track.keyFrames.sourceResumed(layer)
     requestKeyFrames(of: track, at: now)
   }
 
@@ -133,18 +127,18 @@ extension Room {
   func cancelIdleRequests(of track: PublishedTrack) {
     for layer in track.layers.indices
     where !track.forwarders.contains(where: { $0.needsKeyFrame && $0.target == layer }) {
-      track.layers[layer].requests.cancel()
+      track.keyFrames.cancel(layer)
     }
   }
 
   func repeatKeyFrameRequests(at now: Tick) {
-    for track in listed {
+    for track in awaitingKeyFrames {
       for layer in track.layers.indices {
-        if !canAnswer(track, layer, at: now) { track.layers[layer].requests.cancel() }
-        if track.layers[layer].requests.handleTimeout(at: now) { ask(track, layer, at: now) }
+        let source = keyFrameSource(of: track, layer, at: now)
+        if track.keyFrames.handleTimeout(layer, from: source, at: now) { ask(track, layer, at: now) }
       }
-      if track.deadline == nil { track.isListed = false }
+      if track.keyFrames.deadline == nil { track.awaitsKeyFrame = false }
     }
-    listed.removeAll { !$0.isListed }
+    awaitingKeyFrames.removeAll { !$0.awaitsKeyFrame }
   }
 }

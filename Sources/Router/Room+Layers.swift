@@ -38,7 +38,7 @@ extension Room {
     for wish in preferences {
       guard let forwarder = forwarders[wish.track] else { continue }
       forwarder.preference = wish.preference
-      forwarder.receiverWishesKeyFrame(.layer)
+      forwarder.receiverNeedsKeyFrame(.layer)
       forwarder.upgradeBackoff.reset()
     }
     allocate(to: member, at: now)

@@ -50,7 +50,7 @@ extension Room {
       }
       track.forwarders.removeAll()
       member.seat.peer.removeReceiver(track.receiver)
-      listed.removeAll { $0 === track }
+      awaitingKeyFrames.removeAll { $0 === track }
       if let source = track.audioSource {
         speakers.remove(source, at: now)
         needsSettling = true
@@ -93,7 +93,7 @@ extension Room {
   /// What a muted track still sends goes to nobody.
   private func silence(_ track: PublishedTrack, at now: Tick) {
     track.interrupt()
-    for layer in track.layers.indices { track.layers[layer].requests.cancel() }
+    track.keyFrames.cancelAll()
     if let source = track.audioSource { speakers.mute(source, at: now) }
     needsSettling = true
   }

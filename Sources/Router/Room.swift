@@ -35,8 +35,8 @@ final class Room {
   /// Kinds of the credentials that have named ids here: a message that is directed to one of these is for that kind alone.
   private var kinds: [String: String] = [:]
   var dataOrder: UInt64 = 0
-  /// Tracks whose key frame requests are under way.
-  var listed: [PublishedTrack] = []
+  /// Tracks of which key frames have been requested and not begun.
+  var awaitingKeyFrames: [PublishedTrack] = []
   var nextLayerCheck: Tick?
   var nextQualityCheck: Tick?
   var nextTelling: Tick?
@@ -162,7 +162,7 @@ final class Room {
     member.meter = PathMeter()
     for track in member.tracks {
       track.restart(on: seat.peer)
-      for layer in track.layers.indices { track.layers[layer].requests.cancel() }
+      track.keyFrames.cancelAll()
     }
     for forwarder in member.subscriptions { forwarder.restart(on: seat) }
     member.deadline = now + limits.connectTimeout
@@ -201,7 +201,7 @@ final class Room {
       outbox.post(.ended(reason), to: member.connection)
     }
     departed += members
-    (members, membersByID, watched, listed, rosterBytes) = ([], [:], [], [], 0)
+    (members, membersByID, watched, awaitingKeyFrames, rosterBytes) = ([], [:], [], [], 0)
     needsSettling = true
   }
 
@@ -346,7 +346,7 @@ final class Room {
     var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry).sooner(
       nextTelling)
     for member in watched { soonest = soonest.sooner(member.deadline) }
-    for track in listed { soonest = soonest.sooner(track.deadline) }
+    for track in awaitingKeyFrames { soonest = soonest.sooner(track.keyFrames.deadline) }
     return soonest
   }
 
@@ -356,7 +356,7 @@ final class Room {
       "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,
       "end of a credential": nextExpiry, "deferred notifications": nextTelling,
       "connect or reconnect limit": watched.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
-      "key frame request": listed.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
+      "key frame request": awaitingKeyFrames.reduce(nil) { ($0 as Tick?).sooner($1.keyFrames.deadline) },
     ])
   }
 

@@ -58,51 +58,6 @@ struct TimerHeapTests {
   }
 }
 
-struct KeyFrameRequestsTests {
-  @Test func oneRequestAnswersAllWaiters() {
-    var requests = KeyFrameRequests()
-    #expect(requests.wanted(at: ms(0)) == true)
-    for time in [1, 10, 299] { #expect(requests.wanted(at: ms(time)) == false) }
-    requests.keyFrameArrived()
-    #expect(requests.deadline == nil)
-  }
-
-  @Test func unansweredRequestIsRepeatedAfterPausesThatDouble() throws {
-    var requests = KeyFrameRequests()
-    #expect(requests.wanted(at: ms(0)) == true)
-    #expect(requests.handleTimeout(at: ms(299)) == false)
-    var sent = [ms(0)]
-    for _ in 0..<9 {
-      let due = try #require(requests.deadline)
-      #expect(requests.handleTimeout(at: due) == true)
-      #expect(requests.handleTimeout(at: due) == false)
-      sent.append(due)
-    }
-    #expect(sent == [0, 300, 600, 1_200, 2_400, 4_800, 9_600, 17_600, 25_600, 33_600].map { ms($0) })
-  }
-
-  @Test func pausesHoldAcrossACancelledRequest() {
-    var requests = KeyFrameRequests()
-    #expect(requests.wanted(at: ms(0)) == true)
-    for time in [300, 600, 1_200, 2_400] { #expect(requests.handleTimeout(at: ms(time)) == true) }
-    requests.cancel()
-    #expect(requests.wanted(at: ms(2_500)) == false)
-    #expect(requests.deadline == ms(4_800))
-    requests.cancel()
-    requests.sourceResumed()
-    #expect(requests.wanted(at: ms(2_800)) == true, "packets after a silence end the pause")
-  }
-
-  @Test func requestsKeepTheirDistance() {
-    var requests = KeyFrameRequests()
-    #expect(requests.wanted(at: ms(0)) == true)
-    requests.keyFrameArrived()
-    #expect(requests.wanted(at: ms(100)) == false)
-    #expect(requests.deadline == ms(300))
-    #expect(requests.handleTimeout(at: ms(300)) == true)
-  }
-}
-
 struct DataHistoryTests {
   private let count = Lock(UInt64(0))
 
