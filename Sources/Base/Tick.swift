@@ -2,7 +2,7 @@
 ///
 /// Every sans-IO part takes ticks and never asks for the time itself. Arithmetic wraps like a monotonic counter that
 /// would need 292 years to do so, so that no input can trap.
-public struct Tick: Hashable, Comparable, Sendable {
+public struct Tick: Hashable, Comparable, Sendable, Codable {
   public var nanoseconds: Int64
 
   @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }

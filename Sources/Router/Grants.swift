@@ -1,7 +1,7 @@
 package import KoineSignaling
 
 /// What a credential lets a participant do. What is not granted cannot be done.
-package struct Grants: Hashable, Sendable {
+package struct Grants: Hashable, Sendable, Codable {
   /// Overrides what the join asked for; nil leaves it.
   package var participantID: String?
   /// The kind of credential that gives `participantID`, in its issuer's words: two kinds may name different participants alike.

@@ -2,29 +2,16 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-/// A participant, as its room keeps it.
+/// A participant's connection and media, for as long as it is in its room. What is known of it apart from these is its entry
+/// in the room's `Roster`.
 final class Member {
-  let id: String
-  let name: String
-  let externalID: String?
-  let order: UInt64
-  /// Whether its credential names its id: then only such a credential, or this participant's own resumption key, may take
-  /// the id over.
-  private(set) var hasCredentialID: Bool
-  /// Of the credential that names its id, as `Grants.kind`.
-  private(set) var kind: String?
-  /// Messages directed to its id up to this number in the room's order may have been for another participant, and are not
-  /// sent to this one. nil: all are for this one.
-  let directedAfter: UInt64?
-  /// Of its connection.
-  private let resumptionKey: String?
-  /// Others once its credential has been renewed.
-  var grants: Grants
+  let id: Participant.ID
+  /// As it joined; once it has left, it is that again.
+  private let firstEntry: Roster.Entry
   /// Another one after its media path broke.
   var seat: Seat
   var dialect: Dialect
   unowned let room: Room
-  var attributes: [String: String]
   /// nil once its signalling is gone.
   var connection: ConnectionID?
   private weak var line: Connection?
@@ -32,12 +19,8 @@ final class Member {
   var subscriptions: [Forwarder] = []
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
-  /// When what let it in ends.
-  var expires: Tick?
   /// Its connection's: leaving and coming again forgives nothing.
   let spread: SpreadBudget
-  /// Its part of the room's `rosterBytes`.
-  var rosterBytes = 0
   /// When the others were last told its attributes, and whether they have changed since.
   var attributesTold: Tick?
   var owesAttributes = false
@@ -51,50 +34,27 @@ final class Member {
   private var sources: Set<UInt32> = []
 
   init(
-    _ join: Join, id: String, order: UInt64, grants: Grants, connection: Connection, seat: Seat, room: Room,
-    limits: RouterLimits, directedAfter: UInt64?, at now: Tick
+    _ entry: Roster.Entry, connection: Connection, seat: Seat, room: Room, limits: RouterLimits, at now: Tick
   ) {
-    self.id = id
-    (hasCredentialID, self.directedAfter) = (grants.participantID != nil, directedAfter)
-    kind = grants.participantID != nil ? grants.kind : nil
-    resumptionKey = connection.key
-    name = grants.name ?? join.name
-    externalID = grants.externalID(instead: join.externalID)
-    attributes = grants.attributes ?? join.attributes
-    (self.order, self.grants, self.seat, self.room) = (order, grants, seat, room)
+    (id, firstEntry) = (entry.id, entry)
+    (self.seat, self.room) = (seat, room)
     (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
     spread = connection.spread ?? SpreadBudget(limits, now: now)
-    expires = grants.validFor.map { now + $0 }
     deadline = now + limits.connectTimeout
   }
+
+  /// What the roster holds of it.
+  var entry: Roster.Entry { room.roster[id] ?? firstEntry }
+  var grants: Grants { entry.grants }
+  var attributes: [String: String] { entry.attributes }
+  /// As the others see it.
+  var participant: Participant { entry.participant }
 
   /// Whether media flows.
   var isConnected: Bool { seat.isConnected }
 
   /// Whether it can come back when its connection or its media path breaks.
   var isResumable: Bool { connection != nil && line?.isResumable == true }
-
-  /// Whether the join proves that it comes from the same client as this participant.
-  func isSame(as join: Join) -> Bool { resumptionKey != nil && join.resumptionKey == resumptionKey }
-
-  /// Whether a join of the same id may take this participant's place.
-  func givesWay(to join: Join, _ grants: Grants) -> Bool {
-    if isSame(as: join) || !hasCredentialID && grants.replacesNamesakes { return true }
-    return grants.participantID != nil && (!hasCredentialID || grants.kind == kind)
-  }
-
-  func renew(_ grants: Grants, at now: Tick) {
-    self.grants = grants
-    expires = grants.validFor.map { now + $0 }
-    if grants.participantID != nil { (hasCredentialID, kind) = (true, grants.kind) }
-  }
-
-  /// As the others see it.
-  var participant: Participant {
-    Participant(
-      id: id, name: name, externalUserID: externalID, attributes: attributes, tracks: tracks.map(\.track),
-      joinedOrder: order)
-  }
 
   func track(_ id: String) -> PublishedTrack? { tracks.first { $0.id.track == id } }
 

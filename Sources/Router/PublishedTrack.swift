@@ -119,6 +119,7 @@ final class PublishedTrack {
   private(set) var receiver: ReceiverID
   /// For microphones.
   let audioSource: ActiveSpeakerDetector.AudioSource?
+  /// The roster's, for the path of its packets, which looks up nothing by name. Changed by `Room.setMuted` alone.
   var track: Track
   /// Whether it is muted has changed since the others were told.
   var owesMute = false
@@ -132,10 +133,10 @@ final class PublishedTrack {
   var awaitsKeyFrame = false
 
   init(
-    _ offer: TrackOffer, media: Media, codec: Codec, receiver: ReceiverID,
+    _ track: Track, media: Media, codec: Codec, receiver: ReceiverID,
     audioSource: ActiveSpeakerDetector.AudioSource?, owner: Member
   ) {
-    track = Track(id: Track.ID(participant: owner.id, track: offer.id), kind: offer.kind, isMuted: offer.isMuted)
+    self.track = track
     (self.media, self.codec, self.receiver) = (media, codec, receiver)
     (self.audioSource, self.owner) = (audioSource, owner)
     layers = media.encodings.map { _ in Layer() }

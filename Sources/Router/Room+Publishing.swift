@@ -9,9 +9,7 @@ extension Room {
     do throws(Failure) {
       streams = try check(publish.tracks, of: member)
       let size = publish.tracks.reduce(0) { $0 + $1.announcedSize }
-      guard rosterBytes + size <= limits.rosterBytes else {
-        throw Failure(.tooMany, "the room holds \(limits.rosterBytes) bytes of names and attributes")
-      }
+      try roster.checkPublishing(bytes: size, limits: limits)
       if !publish.tracks.isEmpty { try spend(bytes: size, of: member, at: now) }
     } catch {
       return outbox.post(.failed(request: publish.request, error), to: member.connection)
@@ -19,13 +17,14 @@ extension Room {
     let tracks = zip(publish.tracks, streams).map { offer, stream in
       let audioSource = offer.kind == .microphone ? speakers.add(member.id) : nil
       let published = PublishedTrack(
-        offer, media: offer.media ?? Media(stream), codec: stream.codec,
+        Track(id: Track.ID(participant: member.id, track: offer.id), kind: offer.kind, isMuted: offer.isMuted),
+        media: offer.media ?? Media(stream), codec: stream.codec,
         receiver: member.seat.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
       if offer.isMuted { silence(published, at: now) }
       return published
     }
     member.tracks += tracks
-    weigh(member)
+    roster.publish(tracks.map(\.track), of: member.id)
     if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
     peers.touch(member.seat)
     outbox.post(.accepted(request: publish.request), to: member.connection)
@@ -57,14 +56,14 @@ extension Room {
       }
     }
     member.tracks.removeAll { track in tracks.contains { $0 === track } }
-    weigh(member)
+    roster.withdraw(tracks.map(\.id), of: member.id)
     tellOthers(.withdrawn(participant: member.id, trackIDs: tracks.map(\.id.track)), than: member)
   }
 
   func mute(_ trackID: String, _ muted: Bool, of member: Member, at now: Tick) {
     guard let track = member.track(trackID) else { return tellUnknown(trackID, to: member) }
     guard track.track.isMuted != muted else { return }
-    track.track.isMuted = muted
+    setMuted(muted, track)
     if muted {
       silence(track, at: now)
     } else {
@@ -85,9 +84,14 @@ extension Room {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
     guard !track.track.isMuted else { return }
-    track.track.isMuted = true
+    setMuted(true, track)
     silence(track, at: now)
     tellOthers(.muted(participant: reference.participant, trackID: reference.track, muted: true), than: nil)
+  }
+
+  private func setMuted(_ isMuted: Bool, _ track: PublishedTrack) {
+    roster.setMuted(isMuted, track.id)
+    track.track.isMuted = isMuted
   }
 
   /// What a muted track still sends goes to nobody.

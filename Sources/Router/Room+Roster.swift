@@ -15,42 +15,17 @@ extension Room {
     }
   }
 
-  /// After its names, attributes or tracks have changed.
-  func weigh(_ member: Member) {
-    let size = member.participant.writtenSize
-    rosterBytes += size - member.rosterBytes
-    member.rosterBytes = size
-  }
-
   // MARK: Attributes
 
-  /// Replaces its attributes, but for those that its credential gave it.
   func take(_ attributes: [String: String], of member: Member, at now: Tick) {
     do throws(Failure) {
-      member.attributes = try check(attributes, of: member)
-      weigh(member)
+      try roster.setAttributes(attributes, of: member.id, limits: limits)
     } catch {
       return outbox.post(.failed(request: nil, error), to: member.connection)
     }
     guard !member.grants.isHidden else { return }
     member.owesAttributes = true
     tellAttributes(of: member, at: now)
-  }
-
-  private func check(_ attributes: [String: String], of member: Member) throws(Failure) -> [String: String] {
-    let given = member.grants.attributes ?? [:]
-    if let key = attributes.keys.sorted().first(where: { key in given[key].map { $0 != attributes[key] } ?? false }) {
-      throw Failure(.forbidden, "“\(key)” is what the token says")
-    }
-    let merged = attributes.merging(given) { _, given in given }
-    let size = Participant.writtenSize(of: merged)
-    guard size <= limits.attributeBytes else {
-      throw Failure(.tooLarge, "at most \(limits.attributeBytes) bytes of attributes")
-    }
-    guard rosterBytes - Participant.writtenSize(of: member.attributes) + size <= limits.rosterBytes else {
-      throw Failure(.tooLarge, "the room holds \(limits.rosterBytes) bytes of names and attributes")
-    }
-    return merged
   }
 
   /// At once, or later where the others were told a moment ago or the budget is spent: an app and its room never differ

@@ -20,10 +20,11 @@ final class Room {
   let peers: PeerTable
   let outbox: Outbox
   var random: SeededRandom
+  /// An entry for each member. Changed by `Room+Publishing` and `Room+Roster`, too.
+  var roster = Roster()
   /// In order of joining.
   private(set) var members: [Member] = []
   private var membersByID: [String: Member] = [:]
-  private var joins: UInt64 = 0
   private var departed: [Member] = []
   /// Members who have a deadline.
   private var watched: [Member] = []
@@ -32,17 +33,12 @@ final class Room {
   /// What the attendant has said last to everybody, by its name.
   var standingWords: [String: DataHistory.Kept] = [:]
   var history: DataHistory
-  /// Kinds of the credentials that have named ids here: a message that is directed to one of these is for that kind alone.
-  private var kinds: [String: String] = [:]
   var dataOrder: UInt64 = 0
   /// Tracks of which key frames have been requested and not begun.
   var awaitingKeyFrames: [PublishedTrack] = []
   var nextLayerCheck: Tick?
   var nextQualityCheck: Tick?
   var nextTelling: Tick?
-  /// Names, attributes and tracks of all its members, as they are written.
-  var rosterBytes = 0
-  private var nextExpiry: Tick?
   var alarm = HeapAlarm()
   /// Whether something has happened that its router must look at.
   var needsSettling = false
@@ -77,25 +73,23 @@ final class Room {
 
   func join(_ join: Join, id: String, grants: Grants, connection: Connection, seat: Seat, at now: Tick) -> Member {
     let older = member(id)
-    let directedAfter = directedAfter(join, grants, insteadOf: older)
+    let directedAfter = roster.directedAfter(join, id: id, grants, dataOrder: dataOrder)
     if let older {
       let isLost = older.connection == nil || join.returningTo != nil
       remove(older, told: .duplicate, others: isLost ? .dropped : .removed, at: now)
     }
     if let known = join.returningTo, known != epoch { recovers = created + limits.recovery }
-    joins += 1
-    let member = Member(
-      join, id: id, order: joins, grants: grants, connection: connection, seat: seat, room: self, limits: limits,
-      directedAfter: directedAfter, at: now)
+    let entry = roster.join(
+      join, id: id, grants: grants, resumptionKey: connection.key, directedAfter: directedAfter,
+      limit: limits.participants, at: now)
+    let member = Member(entry, connection: connection, seat: seat, room: self, limits: limits, at: now)
     seat.member = member
-    noteKind(of: member)
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.append(member)
     membersByID[id] = member
-    weigh(member)
     watch(member)
     let reader = DataHistory.Reader(
-      id: id, kind: member.kind, directedAfter: member.directedAfter, isReturning: join.returningTo != nil)
+      id: id, kind: entry.kind, directedAfter: directedAfter, isReturning: join.returningTo != nil)
     let (entries, next) = historyPage(for: reader, after: 0, through: dataOrder, at: now)
     var joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
@@ -106,33 +100,15 @@ final class Room {
     }
     outbox.post(.joined(joined), to: connection.id)
     if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
-    if let expires = member.expires { nextExpiry = nextExpiry.sooner(expires) }
     tellSpeakers(to: member)
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
   }
 
-  /// Remembers those who have left, too, up to some times as many as the room may hold.
-  private func noteKind(of member: Member) {
-    guard let kind = member.kind else { return }
-    if kinds.count >= limits.participants * 4 { kinds = kinds.filter { membersByID[$0.key] != nil } }
-    kinds[member.id] = kind
-  }
-
   /// Those that a message is directed to, as the history keeps them: of the kinds that they are of now, or were when they left.
   func addressees(_ ids: [String]?) -> [DataHistory.Addressee]? {
-    ids?.map { id in
-      if let member = member(id) { return DataHistory.Addressee(id: id, kind: member.kind) }
-      return DataHistory.Addressee(id: id, kind: kinds[id])
-    }
-  }
-
-  /// A participant that only asked for its id may not be the one that messages to that id were meant for.
-  private func directedAfter(_ join: Join, _ grants: Grants, insteadOf older: Member?) -> UInt64? {
-    if grants.participantID != nil || grants.replacesNamesakes { return nil }
-    if let older, older.isSame(as: join) { return older.directedAfter }
-    return dataOrder
+    ids?.map { DataHistory.Addressee(id: $0, kind: roster.kind(of: $0)) }
   }
 
   // MARK: Going
@@ -177,14 +153,14 @@ final class Room {
     member.subscriptions.removeAll()
     members.removeAll { $0 === member }
     membersByID[member.id] = nil
-    rosterBytes -= member.rosterBytes
+    let entry = roster.remove(member.id)
     watched.removeAll { $0 === member }
     peers.remove(member.seat)
     member.seat.member = nil
     departed.append(member)
     needsSettling = true
     outbox.post(.ended(told), to: member.connection)
-    if !member.grants.isHidden { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
+    if entry?.grants.isHidden != true { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
   }
 
   /// Puts everybody out. Nobody needs to be told of the others: they all go.
@@ -201,7 +177,8 @@ final class Room {
       outbox.post(.ended(reason), to: member.connection)
     }
     departed += members
-    (members, membersByID, watched, awaitingKeyFrames, rosterBytes) = ([], [:], [], [], 0)
+    (members, membersByID, watched, awaitingKeyFrames) = ([], [:], [], [])
+    roster.removeAll()
     needsSettling = true
   }
 
@@ -256,9 +233,7 @@ final class Room {
 
   /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) {
-    member.renew(grants, at: now)
-    noteKind(of: member)
-    nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
+    roster.renew(member.id, grants, limit: limits.participants, at: now)
     withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
     if !grants.canSubscribe {
       let references = member.subscriptions.map(\.track.id)
@@ -267,13 +242,11 @@ final class Room {
     needsSettling = true
   }
 
-  /// Puts out those whose time has come.
+  /// Removes the participants whose credentials have ended.
   private func checkExpiry(at now: Tick) {
-    guard let due = nextExpiry, due <= now else { return }
-    for member in members where member.expires.map({ $0 <= now }) ?? false {
-      remove(member, told: .expired, others: .removed, at: now)
+    for id in roster.expired(at: now) {
+      if let member = member(id) { remove(member, told: .expired, others: .removed, at: now) }
     }
-    nextExpiry = members.reduce(nil) { ($0 as Tick?).sooner($1.expires) }
   }
 
   // MARK: Media connections
@@ -343,7 +316,7 @@ final class Room {
 
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
-    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(nextExpiry).sooner(
+    var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(roster.nextExpiry).sooner(
       nextTelling)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in awaitingKeyFrames { soonest = soonest.sooner(track.keyFrames.deadline) }
@@ -354,7 +327,7 @@ final class Room {
   var deadlineReason: String {
     soonestDeadline([
       "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,
-      "end of a credential": nextExpiry, "deferred notifications": nextTelling,
+      "end of a credential": roster.nextExpiry, "deferred notifications": nextTelling,
       "connect or reconnect limit": watched.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
       "key frame request": awaitingKeyFrames.reduce(nil) { ($0 as Tick?).sooner($1.keyFrames.deadline) },
     ])

@@ -136,18 +136,12 @@ extension Router {
   /// of the one that waits, puts a second in its place. Nor may a guest ask under the id of a participant in the room.
   private func takenName(for join: Join, _ grants: Grants) -> Failure? {
     guard grants.mustAsk, let id = grants.participantID ?? join.participantID else { return nil }
-    if grants.participantID == nil, let member = rooms[join.room]?.member(id), !member.isSame(as: join) {
-      return Self.namesake(id, "is in the room")
+    if grants.participantID == nil, let member = rooms[join.room]?.roster[id], !member.isSame(as: join) {
+      return Roster.namesake(id, "is in the room")
     }
     guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
     let isSame = join.resumptionKey != nil && connections[knock.connection]?.key == join.resumptionKey
-    return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Self.namesake(id, "waits already")
-  }
-
-  private static func namesake(_ id: String, _ where: String) -> Failure {
-    Failure(
-      .forbidden,
-      "“\(id)” \(`where`): only a credential that names this participant, and is of the same kind, takes its place")
+    return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Roster.namesake(id, "waits already")
   }
 
   private func answer(_ join: Join, _ verdict: CredentialVerdict?) -> Result<Grants, Failure> {
@@ -166,20 +160,7 @@ extension Router {
       }
       return nil
     }
-    let older = id.flatMap { room.member($0) }
-    if let older, !older.givesWay(to: join, grants) { return Self.namesake(older.id, "is in the room") }
-    guard room.rosterBytes - (older?.rosterBytes ?? 0) + participant.writtenSize <= configuration.limits.rosterBytes
-    else {
-      return Failure(.roomFull, "the room holds \(configuration.limits.rosterBytes) bytes of names and attributes")
-    }
-    // Who is not seen takes nobody's place.
-    let taken =
-      grants.isHidden
-      ? room.members.count - configuration.limits.hiddenParticipants : room.members.count { !$0.grants.isHidden }
-    guard older != nil || taken < configuration.limits.participants else {
-      return Failure(.roomFull, "the room holds \(configuration.limits.participants) participants")
-    }
-    return nil
+    return room.roster.refusal(of: participant, join, grants, limits: configuration.limits)
   }
 
   /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
@@ -205,8 +186,8 @@ extension Router {
   /// The join that a participant with this credential would have made.
   func renewal(_ credential: String, of member: Member) -> Join {
     Join(
-      room: member.room.name, credential: credential, participantID: member.id, name: member.name,
-      externalID: member.externalID, attributes: member.attributes,
+      room: member.room.name, credential: credential, participantID: member.id, name: member.entry.name,
+      externalID: member.entry.externalID, attributes: member.attributes,
       description: Description(member.seat.peer.localDescription))
   }
 
