@@ -3,8 +3,8 @@ import KoineSignaling
 
 /// The data messages of a room that those who come later get: the newest, bounded by count, bytes and each message's
 /// lifetime. Persistent ones have bounds of their own and no lifetime, so that chatter does not push them out.
-struct DataHistory {
-  struct Limits: Hashable, Sendable {
+struct DataHistory: Codable {
+  struct Limits: Hashable, Sendable, Codable {
     var count = 1024
     /// As they are written to those who come, and those they are for.
     var bytes = 2 * 1024 * 1024
@@ -15,7 +15,7 @@ struct DataHistory {
     var persistentBytes = 8 * 1024 * 1024
   }
 
-  struct Addressee: Hashable {
+  struct Addressee: Hashable, Codable {
     let id: String
     /// Of the credential that names the id, as `Grants.kind`; nil: of any.
     var kind: String?
@@ -66,7 +66,7 @@ struct DataHistory {
   }
 
   /// In the order in which they came.
-  private struct Shelf {
+  private struct Shelf: Codable {
     let count, bytes: Int
     private var items: [Kept] = []
     /// Of `items`: what comes before has been let go.
@@ -99,6 +99,23 @@ struct DataHistory {
         items.removeFirst(head)
         head = 0
       }
+    }
+
+    private enum CodingKeys: String, CodingKey { case count, bytes, items }
+
+    init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      self.init(
+        count: try fields.decode(Int.self, forKey: .count), bytes: try fields.decode(Int.self, forKey: .bytes))
+      items = try fields.decode([Kept].self, forKey: .items)
+      size = items.reduce(0) { $0 + $1.size }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(count, forKey: .count)
+      try fields.encode(bytes, forKey: .bytes)
+      try fields.encode(Array(kept), forKey: .items)
     }
 
     private var isOver: Bool { items.count - head > count || size > bytes }
@@ -174,5 +191,28 @@ struct DataHistory {
       soonest = (number, order)
     }
     return soonest?.source
+  }
+}
+
+extension DataHistory.Kept: Codable {
+  private enum CodingKeys: String, CodingKey { case message, received, expires, recipients, isForReturning }
+
+  init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(
+      try fields.decode(ReceivedMessage.self, forKey: .message),
+      received: try fields.decode(Tick.self, forKey: .received),
+      expires: try fields.decodeIfPresent(Tick.self, forKey: .expires),
+      recipients: try fields.decodeIfPresent([DataHistory.Addressee].self, forKey: .recipients),
+      isForReturning: try fields.decode(Bool.self, forKey: .isForReturning))
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var fields = encoder.container(keyedBy: CodingKeys.self)
+    try fields.encode(data.message, forKey: .message)
+    try fields.encode(received, forKey: .received)
+    try fields.encodeIfPresent(expires, forKey: .expires)
+    try fields.encodeIfPresent(recipients, forKey: .recipients)
+    try fields.encode(isForReturning, forKey: .isForReturning)
   }
 }

@@ -14,8 +14,6 @@ final class Room {
   /// Tells this room from one of the same name before or after it.
   let epoch: String
   private let created: Tick
-  /// Until then there may be people on their way back from a room that this one replaces, with their router's memory gone.
-  private(set) var recovers: Tick
   let limits: RouterLimits
   let peers: PeerTable
   let outbox: Outbox
@@ -30,10 +28,8 @@ final class Room {
   private var watched: [Member] = []
   var speakers: ActiveSpeakerDetector
   var attendant: Attendant?
-  /// What the attendant has said last to everybody, by its name.
-  var standingWords: [String: DataHistory.Kept] = [:]
-  var history: DataHistory
-  var dataOrder: UInt64 = 0
+  /// Changed by `Room+Data` and `Router+Attendant`, too.
+  var data: DataRouter
   /// Tracks of which key frames have been requested and not begun.
   var awaitingKeyFrames: [PublishedTrack] = []
   var nextLayerCheck: Tick?
@@ -53,12 +49,12 @@ final class Room {
     (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
     self.random = random
     epoch = self.random.makeID()
-    (created, recovers) = (now, now)
+    created = now
     speakers = ActiveSpeakerDetector(limit: limits.forwardedVoices)
-    history = DataHistory(
+    data = DataRouter(
       limits: .init(
         count: limits.historyCount, bytes: limits.historyBytes, persistentCount: limits.persistentCount,
-        persistentBytes: limits.persistentBytes))
+        persistentBytes: limits.persistentBytes), now: now)
   }
 
   func member(_ id: String) -> Member? { membersByID[id] }
@@ -73,12 +69,12 @@ final class Room {
 
   func join(_ join: Join, id: String, grants: Grants, connection: Connection, seat: Seat, at now: Tick) -> Member {
     let older = member(id)
-    let directedAfter = roster.directedAfter(join, id: id, grants, dataOrder: dataOrder)
+    let directedAfter = roster.directedAfter(join, id: id, grants, dataOrder: data.order)
     if let older {
       let isLost = older.connection == nil || join.returningTo != nil
       remove(older, told: .duplicate, others: isLost ? .dropped : .removed, at: now)
     }
-    if let known = join.returningTo, known != epoch { recovers = created + limits.recovery }
+    if let known = join.returningTo, known != epoch { data.recover(until: created + limits.recovery) }
     let entry = roster.join(
       join, id: id, grants: grants, resumptionKey: connection.key, directedAfter: directedAfter,
       limit: limits.participants, at: now)
@@ -90,13 +86,13 @@ final class Room {
     watch(member)
     let reader = DataHistory.Reader(
       id: id, kind: entry.kind, directedAfter: directedAfter, isReturning: join.returningTo != nil)
-    let (entries, next) = historyPage(for: reader, after: 0, through: dataOrder, at: now)
+    let (entries, next) = data.page(for: reader, after: 0, through: data.order, at: now)
     var joined = Joined(
       local: member.participant, description: Description(seat.peer.localDescription), participants: others,
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
     if let next {
       joined.hasMoreHistory = true
-      connection.comingHistory = HistoryCursor(reader: reader, through: dataOrder, joined: now, after: next)
+      connection.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
     }
     outbox.post(.joined(joined), to: connection.id)
     if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
@@ -104,11 +100,6 @@ final class Room {
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
-  }
-
-  /// Those that a message is directed to, as the history keeps them: of the kinds that they are of now, or were when they left.
-  func addressees(_ ids: [String]?) -> [DataHistory.Addressee]? {
-    ids?.map { DataHistory.Addressee(id: $0, kind: roster.kind(of: $0)) }
   }
 
   // MARK: Going
@@ -208,7 +199,7 @@ final class Room {
     case .pause(let tracks): pause(tracks, of: member, at: now)
     case .resume(let tracks): resume(tracks, of: member, at: now)
     case .prefer(let preferences): prefer(preferences, of: member, at: now)
-    case .data(let message): take(message, of: member, at: now)
+    case .data(let message): handleData(message, of: member, at: now)
     case .attributes(let attributes): take(attributes, of: member, at: now)
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .muteOther(let reference): muteOther(reference, by: member, at: now)

@@ -21,14 +21,6 @@ extension Router {
 
 extension Room {
   func say(_ answer: Attendant.Answer, at now: Tick) {
-    dataOrder += 1
-    let (name, participant) = (answer.name, answer.participant)
-    let data = ReceivedMessage(
-      sender: name, topic: name, payload: answer.payload, id: random.makeID(), order: dataOrder,
-      isDirected: participant != nil)
-    if participant == nil { standingWords[name] = answer.stands ? DataHistory.Kept(data, received: now) : nil }
-    for member in members where participant.map({ $0 == member.id }) ?? true {
-      outbox.post(.data(data), to: member.connection)
-    }
+    deliver(data.say(answer, id: random.makeID(), at: now))
   }
 }

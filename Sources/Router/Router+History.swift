@@ -45,7 +45,7 @@ extension Router {
 
   private func page(for connection: Connection, _ cursor: HistoryCursor) -> (page: HistoryPage, next: UInt64?)? {
     guard let after = cursor.after, let room = connection.member?.room else { return nil }
-    let (entries, next) = room.historyPage(for: cursor.reader, after: after, through: cursor.through, at: cursor.joined)
+    let (entries, next) = room.data.page(for: cursor.reader, after: after, through: cursor.through, at: cursor.joined)
     return (HistoryPage(entries, hasMore: next != nil), next)
   }
 
@@ -66,17 +66,5 @@ extension Router {
     default: break
     }
     return false
-  }
-}
-
-extension Room {
-  /// The next page of what the room keeps, with the standing words of services beside the router.
-  /// - Returns: `next` is where the page after this one begins, nil where this is the last.
-  func historyPage(
-    for reader: DataHistory.Reader, after: UInt64, through: UInt64, at now: Tick
-  ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
-    history.page(
-      for: reader, after: after, through: through, bytes: SignalingLimits.historyPage,
-      with: Array(standingWords.values), at: now)
   }
 }

@@ -1,0 +1,121 @@
+import KoineBase
+import KoineSignaling
+
+/// Decides who may send which data message, gives the messages of a room their one order, decides who gets each of them now,
+/// and keeps those that participants who join later get.
+///
+/// One for each room. A message takes two steps, because what it costs is counted in between: `check` (may the sender send it),
+/// then `route`, which answers with a `Delivery` that `Room` carries out. `say` does the same for a service beside the
+/// router, which needs no permission. `page` gives a participant that joins what the room keeps for it.
+///
+/// For some time after a router has lost its memory (`recover`), every message is kept for the participants that are still
+/// on their way back, and directed messages may name participants that are not there yet.
+struct DataRouter: Codable {
+  struct Delivery: Equatable {
+    var message: ReceivedMessage
+    /// Participants that get the message if they are in the room; nil: all but the sender.
+    var recipients: Set<Participant.ID>?
+    var includesSender: Bool
+    /// Whether a service beside the router gets it.
+    var isForService: Bool
+
+    func reaches(_ id: Participant.ID) -> Bool {
+      if id == message.sender, includesSender { return true }
+      return recipients?.contains(id) ?? (id != message.sender)
+    }
+  }
+
+  /// The number of the last message; the first is 1.
+  private(set) var order: UInt64 = 0
+  private var history: DataHistory
+  /// The last message of each service to all participants, by its name, while it stands.
+  private var status: [String: DataHistory.Kept] = [:]
+  /// Until then participants may be on their way back.
+  private var recovers: Tick
+
+  init(limits: DataHistory.Limits, now: Tick) { (history, recovers) = (DataHistory(limits: limits), now) }
+
+  // MARK: Messages
+
+  /// Whether the sender may send the message.
+  /// - Parameter services: names of the services beside the router.
+  func check(_ message: DataMessage, grants: Grants, services: [String]) throws(Failure) {
+    guard grants.canSendData else { throw Failure(.forbidden, "not allowed to send data") }
+    // The recipient's program obeys an order: it cannot know what the sender is allowed to do.
+    let isForServicesOnly = message.recipients.map { $0.allSatisfy(services.contains) && !services.isEmpty } ?? false
+    guard grants.canModerate || !DataOrder.isOrder(message.topic) || isForServicesOnly else {
+      throw Failure(.forbidden, "not allowed to moderate")
+    }
+    guard message.payload.count <= SignalingLimits.payload else {
+      throw Failure(.tooLarge, "at most \(SignalingLimits.payload) bytes")
+    }
+  }
+
+  /// Gives a message that has been checked the next number, and keeps it where it has a lifetime.
+  mutating func route(
+    _ sent: SendData, from sender: Participant.ID, in roster: Roster, services: [String], at now: Tick
+  ) throws(Failure) -> Delivery {
+    let message = sent.message
+    let names = message.recipients.map(Set.init)
+    let isForService = names.map { !$0.isDisjoint(with: services) } ?? false
+    if let names {
+      guard !isForService || roster[sender]?.grants.canRecord == true else {
+        throw Failure(.forbidden, "not allowed to record the room")
+      }
+      let isKept = message.isPersistent || (message.lifetime ?? .zero) > .zero
+      guard isKept || isForService || now < recovers || names.contains(where: { roster[$0] != nil }) else {
+        throw Failure(.unknownParticipant, "none of the addressees is in the room")
+      }
+    }
+    order += 1
+    let data = ReceivedMessage(
+      sender: sender, topic: message.topic, payload: message.payload, id: sent.id, order: order,
+      isDirected: names != nil)
+    keep(data, message, in: roster, at: now)
+    return Delivery(message: data, recipients: names, includesSender: sent.echo, isForService: isForService)
+  }
+
+  private mutating func keep(_ data: ReceivedMessage, _ message: DataMessage, in roster: Roster, at now: Tick) {
+    // Of the kinds that the ids are of now, or were when their participants left.
+    let addressees = message.recipients?.map { DataHistory.Addressee(id: $0, kind: roster.kind(of: $0)) }
+    if message.isPersistent {
+      history.keep(data, for: addressees, at: now)
+    } else if let lifetime = message.lifetime {
+      history.keep(data, lifetime: lifetime.inSeconds, for: addressees, at: now)
+    } else if now < recovers {
+      history.keep(data, lifetime: (recovers - now).inSeconds, for: addressees, isForReturning: true, at: now)
+    }
+  }
+
+  /// A message of a service beside the router. To all participants, it stands until the service's next one, and
+  /// participants who join later get it, too.
+  mutating func say(_ answer: Attendant.Answer, id: String, at now: Tick) -> Delivery {
+    order += 1
+    let data = ReceivedMessage(
+      sender: answer.name, topic: answer.name, payload: answer.payload, id: id, order: order,
+      isDirected: answer.participant != nil)
+    if answer.participant == nil {
+      status[answer.name] = answer.stands ? DataHistory.Kept(data, received: now) : nil
+    }
+    return Delivery(
+      message: data, recipients: answer.participant.map { [$0] }, includesSender: false, isForService: false)
+  }
+
+  // MARK: Participants who join
+
+  /// Participants may be on their way back until then, from a room whose memory is lost.
+  mutating func recover(until end: Tick) { recovers = end }
+
+  /// The next page of what is kept for a participant, oldest first.
+  /// - Parameters:
+  ///   - after: number that the page begins after.
+  ///   - through: number that ends the last page.
+  /// - Returns: `next` is the number that the page after this one begins after, nil where this is the last.
+  func page(
+    for reader: DataHistory.Reader, after: UInt64, through: UInt64, at now: Tick
+  ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
+    history.page(
+      for: reader, after: after, through: through, bytes: SignalingLimits.historyPage, with: Array(status.values),
+      at: now)
+  }
+}
