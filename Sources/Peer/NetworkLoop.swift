@@ -67,7 +67,8 @@ package final class VirtualLoop: NetworkLoop, @unchecked Sendable {  // touched 
 
   package func close(_ address: TransportAddress) { addresses.remove(address) }
 
-  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress) {
+  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress)
+  {
     let copy = Bytes(capacity: UDPSocket.datagramCapacity)
     copy.append(datagram)
     lane.post { [weak self] in
@@ -101,7 +102,8 @@ package final class SocketLoop: NetworkLoop, UDPLoopClient, Sendable {
   package func open() throws -> TransportAddress { TransportAddress(udp: try place.open(local)) }
   package func close(_ address: TransportAddress) { place.close(address.socketAddress) }
 
-  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress) {
+  package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress)
+  {
     place.send(datagram, from: source.socketAddress, to: destination.socketAddress)
   }
 

@@ -67,7 +67,7 @@ public final class PeerConnection: Sendable {
 }
 
 /// The connections of a `PeerLoop`, on its network loop.
-private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // touched on the loop only, but for what posts
+private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // touched on the loop, but for `post`
   private final class Connection {
     let media: PeerMedia
     let address: TransportAddress

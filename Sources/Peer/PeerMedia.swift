@@ -240,7 +240,8 @@ public final class PeerMedia {
   // MARK: Datagrams, events and time
 
   /// Takes a datagram, which is decrypted in place.
-  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
+  package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
+  {
     peer.handle(datagram, from: source, to: destination, at: now)
   }
 
