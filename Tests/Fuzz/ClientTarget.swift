@@ -78,7 +78,7 @@ private class EndWorld<End: ClientEnd> {
     case 6: say(.heard(input.number(below: 30)))
     case 7: say(.refused(Failure(input.flag() ? .unknownConversation : .forbidden, "no")))
     case 8: say(.failed(request: input.flag() ? input.number(below: 8) : nil, Failure(.mediaLost, "")))
-    case 9: say(.ended(input.flag() ? .closed : .dropped))
+    case 9: say(.ended(input.flag() ? .roomClosed : .lost))
     default: pass(.milliseconds(1 << input.number(below: 16)))
     }
   }
@@ -270,7 +270,7 @@ private final class EndpointWorld {
           Ring(id: id, room: "x", caller: "ben", callerName: "", callees: [], hasVideo: false, isIncoming: true)))
     case 15: base.say(.ringEnded(id: id, state))
     case 16: base.say(.ringProgress(RingProgress(id: id, identity: "ben", state: state)))
-    case 17: ask(.ring(Ring(id: id, room: "x", to: ["ben", "cem"], timeoutSeconds: seconds)))
+    case 17: ask(.ring(RingRequest(id: id, room: "x", to: ["ben", "cem"], timeoutSeconds: seconds)))
     case 18: ask(.cancelRing(id: id))
     case 19: ask(.answerRing(id: id, state))
     default: base.takeStep(choice, &input)

@@ -215,21 +215,21 @@ private struct RoomView {
   private var tracks: [String: Set<String>] = [:]
 
   init(_ joined: Joined) {
-    for participant in joined.participants { tracks[participant.id] = Set(participant.tracks.map(\.id)) }
+    for participant in joined.participants { tracks[participant.id] = Set(participant.tracks.map(\.id.track)) }
   }
 
   mutating func take(_ message: ServerMessage) {
     switch message {
     case .participantJoined(let participant):
       require(tracks[participant.id] == nil, "\(participant.id) is announced once")
-      tracks[participant.id] = Set(participant.tracks.map(\.id))
+      tracks[participant.id] = Set(participant.tracks.map(\.id.track))
     case .participantLeft(let id, _):
       require(tracks[id] != nil, "\(id) leaves that was there")
       require(tracks[id]?.isEmpty ?? true, "its tracks are withdrawn before")
       tracks[id] = nil
     case .published(let id, let new):
       require(tracks[id] != nil, "\(id) is announced before its tracks")
-      for track in new { require(tracks[id, default: []].insert(track.id).inserted, "\(track.id) is published once") }
+      for track in new { require(tracks[id, default: []].insert(track.id.track).inserted, "\(track.id) is published once") }
     case .withdrawn(let id, let gone):
       for track in gone { require(tracks[id, default: []].remove(track) != nil, "\(track) was published") }
     default: break

@@ -188,7 +188,7 @@ private func signalingSeeds() -> [[UInt8]] {
   ]
   let server: [ServerMessage] = [
     .joined(Joined(local: ana, description: description, participants: [ana], history: [data])),
-    .refused(Failure(.roomFull, "full")), .participantLeft(id: "ana", reason: .lost),
+    .refused(Failure(.roomFull, "full")), .participantLeft(id: "ana", reason: .dropped),
     .subscribed(
       Subscribed(request: 2, tracks: [ForwardedTrack(reference: reference, media: media)], missing: [reference])),
     .data(data), .dataReceipt(DataReceipt(id: "1", failure: Failure(.tooMany, "slow down"))),
