@@ -52,6 +52,7 @@ struct PlayoutBuffer {
     self.channels = channels
     decoder = try? OpusDecoderBox(channels: channels)
     stretch = TimeStretch(channels: channels)
+    frames.reserveCapacity(64)  // more than a second
     scratch.reserveCapacity((OpusDecoder.maximumLength + TimeStretch.longest) * channels)
     // At most four packets' length that has been played, one block that has not, and the longest packet, lengthened.
     ready.reserveCapacity(

@@ -229,7 +229,9 @@ private struct RoomView {
       tracks[id] = nil
     case .published(let id, let new):
       require(tracks[id] != nil, "\(id) is announced before its tracks")
-      for track in new { require(tracks[id, default: []].insert(track.id.track).inserted, "\(track.id) is published once") }
+      for track in new {
+        require(tracks[id, default: []].insert(track.id.track).inserted, "\(track.id) is published once")
+      }
     case .withdrawn(let id, let gone):
       for track in gone { require(tracks[id, default: []].remove(track) != nil, "\(track) was published") }
     default: break
