@@ -140,7 +140,7 @@ let package = Package(
     // Floor 4
     room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
     room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
-    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineSockets", "KoineTransport"]),
+    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
 
     // Floor 5
     .target(
@@ -171,7 +171,7 @@ let package = Package(
     .target(
       name: "KoineServer",
       dependencies: [
-        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoineRTP", "KoineRouter", "KoineSignaling",
+        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter", "KoineSignaling",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
       ] + nio,

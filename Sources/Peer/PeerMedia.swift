@@ -1,4 +1,5 @@
 public import KoineBase
+import KoineRTP
 public import KoineTransport
 public import RoomModel
 
@@ -55,8 +56,21 @@ public final class PeerMedia {
     }
   }
 
+  /// What an offer says of its media, for the other end's signalling: which track each medium carries.
+  public struct Offer: Sendable {
+    /// As text (RFC 8866).
+    public let sdp: String
+    /// The track of each medium, by its mid.
+    public let tracks: [String: Track.ID]
+  }
+
+  /// Why an offer or an answer cannot be used. Nothing has changed.
+  public struct NegotiationError: Error, Hashable, CustomStringConvertible {
+    public let description: String
+  }
+
   private struct Publication {
-    let parameters: StreamParameters
+    var parameters: StreamParameters
     var sender: SenderID
     /// Of its layers, in bit/s.
     let bitrates: [Int]
@@ -80,6 +94,9 @@ public final class PeerMedia {
   private var sentTracks: [SenderID: Track.ID] = [:]
   private var receivedTracks: [ReceiverID: Track.ID] = [:]
   private var nextMid = 1
+  private var negotiator: SDPNegotiator
+  /// The media of this end's offers, in their places, with the track that each carries.
+  private var offered: [(medium: SDPNegotiator.Medium, track: Track.ID)] = []
 
   /// - Parameters:
   ///   - role: the part that this end takes.
@@ -105,6 +122,7 @@ public final class PeerMedia {
     var configuration = PeerConfiguration(ice: ice, dtls: dtls, certificate: try Certificate.shared())
     configuration.tracesPlaintext = trace
     (self.configuration, self.addresses, self.random) = (configuration, addresses, random)
+    negotiator = SDPNegotiator(sessionID: String(self.random.next() >> 2))
     peer = try Peer(configuration: configuration, random: self.random.fork(), now: now)
     for address in addresses { peer.addLocalAddress(address) }
   }
@@ -157,6 +175,116 @@ public final class PeerMedia {
 
   /// Says goodbye to the other end. No event follows; drain `poll` once more.
   public func close() { peer.close() }
+
+  // MARK: Session descriptions
+
+  /// Writes an offer of all published tracks and of media to receive others with. The other end answers it, and the answer goes to
+  /// `setAnswer`. A medium keeps its place and its mid in later offers.
+  /// - Parameter wanted: the tracks to receive, with their kinds. What an earlier offer wanted and this one does not is given up.
+  public func makeOffer(receiving wanted: [Track.ID: Track.Kind] = [:]) -> Offer {
+    for index in offered.indices {
+      offered[index].medium.sending = publications[offered[index].track]?.parameters
+      offered[index].medium.receives = wanted[offered[index].track] != nil
+    }
+    let known = Set(offered.map(\.track))
+    for (id, publication) in publications.sorted(by: { $0.key.description < $1.key.description })
+    where !known.contains(id) {
+      let parameters = publication.parameters
+      let medium = SDPNegotiator.Medium(
+        mid: parameters.mid, isAudio: parameters.codec.isAudio, sending: parameters, receives: false)
+      offered.append((medium, id))
+    }
+    for (id, kind) in wanted.sorted(by: { $0.key.description < $1.key.description }) where !known.contains(id) {
+      let medium = SDPNegotiator.Medium(mid: "r\(nextMid)", isAudio: kind.isAudio, sending: nil, receives: true)
+      nextMid += 1
+      offered.append((medium, id))
+    }
+    for id in subscriptions.keys where wanted[id] == nil { unsubscribe(from: id) }
+    let description = negotiator.offer(as: peer.localDescription, media: offered.map(\.medium))
+    let tracks = Dictionary(
+      offered.filter { $0.medium.sending != nil || $0.medium.receives }.map { ($0.medium.mid, $0.track) }
+    ) { first, _ in first }
+    return Offer(sdp: description.text, tracks: tracks)
+  }
+
+  /// Takes the answer to the offer made last: connects, and receives the tracks that the other end sends.
+  /// - Throws: `NegotiationError` where the text is no answer to that offer.
+  public func setAnswer(_ sdp: String, at now: Tick) throws(NegotiationError) {
+    let answer = try Self.read(sdp)
+    guard answer.description.media.map(\.mid) == offered.map(\.medium.mid) else {
+      throw NegotiationError(description: "the answer's media are not those of the offer")
+    }
+    peer.setRemote(answer.peer, at: now)
+    for (medium, entry) in zip(answer.description.media, offered) where entry.medium.receives && medium.port != 0 {
+      guard medium.direction.sends, let parameters = StreamParameters(sentBy: medium, mid: entry.medium.mid) else {
+        continue
+      }
+      receive(entry.track, as: parameters)
+    }
+  }
+
+  /// Answers an offer of the other end: connects, receives the tracks that it sends, and sends the published ones that it wants.
+  /// - Parameter tracks: the track of each medium, by its mid, as the other end's signalling says. A medium without a track is
+  ///   answered as inactive.
+  /// - Returns: the answer, as text.
+  /// - Throws: `NegotiationError` where the text is no offer.
+  public func answer(_ sdp: String, tracks: [String: Track.ID], at now: Tick) throws(NegotiationError) -> String {
+    let offer = try Self.read(sdp)
+    peer.setRemote(offer.peer, at: now)
+    peer.extensions = HeaderExtensionMap(offer.description.extensionIDs)
+    var (receiving, sending): ([String: StreamParameters], [String: StreamParameters]) = ([:], [:])
+    for medium in offer.description.media where medium.port != 0 {
+      guard let mid = medium.mid, let id = tracks[mid] else { continue }
+      if medium.direction.sends, publications[id] == nil,
+        let parameters = StreamParameters(sentBy: medium, mid: mid)
+      {
+        receiving[mid] = parameters
+        receive(id, as: parameters)
+      }
+      if medium.direction.receives { sending[mid] = send(id, by: medium, mid: mid) }
+    }
+    for id in subscriptions.keys where !receiving.keys.contains(where: { tracks[$0] == id }) { unsubscribe(from: id) }
+    return negotiator.answer(
+      offer.description, as: peer.localDescription, receiving: receiving, sending: sending
+    ).description.text
+  }
+
+  private static func read(
+    _ sdp: String
+  ) throws(NegotiationError) -> (description: SessionDescription, peer: PeerDescription) {
+    do {
+      let description = try SessionDescription(parsing: sdp)
+      return (description, try description.peerDescription())
+    } catch {
+      throw NegotiationError(description: "\(error)")
+    }
+  }
+
+  /// Keeps a stream that goes on as it was.
+  private func receive(_ id: Track.ID, as parameters: StreamParameters) {
+    if subscriptions[id]?.parameters != parameters { subscribe(to: id, as: parameters) }
+  }
+
+  /// Sends a published track under the mid and the payload types of the medium that the other end receives it with.
+  /// - Returns: nil where the track is not published, or the other end does not know its codec.
+  private func send(_ id: Track.ID, by medium: MediaDescription, mid: String) -> StreamParameters? {
+    guard let publication = publications[id],
+      let format = medium.knownFormats.first(where: { $0.codec == publication.parameters.codec })
+    else { return nil }
+    var parameters = publication.parameters
+    parameters.mid = mid
+    parameters.payloadType = format.payloadType
+    parameters.rtxPayloadType = format.rtxPayloadType
+    parameters.redPayloadType = nil
+    guard parameters != publication.parameters else { return parameters }
+    peer.removeSender(publication.sender)
+    sentTracks[publication.sender] = nil
+    let sender = peer.addSender(parameters)
+    publications[id]?.parameters = parameters
+    publications[id]?.sender = sender
+    sentTracks[sender] = id
+    return parameters
+  }
 
   // MARK: Publishing
 

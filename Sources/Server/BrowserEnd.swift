@@ -1,4 +1,5 @@
 import KoineBase
+import KoinePeer
 import KoineRTP
 import KoineRouter
 import KoineSignaling
@@ -39,8 +40,7 @@ final class BrowserEnd {
   /// What a medium takes in an answer, in bytes, about: some 30 attributes.
   private static let answeredMediumWeight = 1_536
 
-  private let sessionID: String
-  private var version: UInt64 = 1
+  private var negotiator: SDPNegotiator
   private var local: Description?
   private var sent: [String: Sent] = [:]
   private var wanted: [String: Wanted] = [:]
@@ -51,7 +51,7 @@ final class BrowserEnd {
   /// Whether the router's next refusal is of a registration.
   private var isRegistering = false
 
-  init(sessionID: String) { self.sessionID = sessionID }
+  init(sessionID: String) { negotiator = SDPNegotiator(sessionID: sessionID) }
 
   /// Whether a join has been asked for.
   var hasBegun: Bool { local != nil || waiting != nil }
@@ -216,15 +216,11 @@ final class BrowserEnd {
   private func answerIfDone() -> [Action] {
     guard let done = exchange, done.open.isEmpty, let local else { return [] }
     exchange = nil
-    version += 1
-    let (receiving, sending) = (sent.mapValues(\.media), wanted.compactMapValues(\.media))
     let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
-    let answer = BrowserAnswer(number: done.number, weight: weight) { [sessionID, version] in
-      SessionDescription(
-        answering: done.offer, as: PeerDescription(local), sessionID: sessionID, version: version,
-        receiving: receiving, sending: sending
-      ).text
-    }
+    let written = negotiator.answer(
+      done.offer, as: PeerDescription(local), receiving: sent.compactMapValues { StreamParameters($0.media) },
+      sending: wanted.compactMapValues { $0.media.flatMap { StreamParameters($0) } })
+    let answer = BrowserAnswer(number: done.number, weight: weight) { written.description.text }
     var actions = [Action.answer(answer)]
     if let (offer, description) = waiting {
       waiting = nil
@@ -257,25 +253,11 @@ extension Media {
     }
   }
 
-  /// How the browser will send a medium: by the first format that is known here and sends several sizes as simulcast, in the layers that it names, from the
-  /// sources that it names; 0 stands for those that only the packets name.
+  /// How the browser will send a medium; nil where it has nothing that is known here, or is of another kind.
   fileprivate init?(_ medium: MediaDescription, mid: String, for kind: Track.Kind) {
     guard medium.kind == (kind.isAudio ? "audio" : "video"),
-      let format = medium.knownFormats.first(where: { !$0.codec.hasSpatialLayersInBrowsers })
-        ?? medium.knownFormats.first
+      let parameters = StreamParameters(sentBy: medium, mid: mid, layerLimit: SignalingLimits.encodings)
     else { return nil }
-    let rtx: UInt32? = format.rtxPayloadType == nil ? nil : 0
-    let layers = Array(medium.sentLayers.prefix(SignalingLimits.encodings))
-    let encodings: [Encoding] =
-      if layers.count > 1 {
-        layers.map { Encoding(rid: $0, ssrc: 0, rtxSSRC: rtx) }
-      } else if let source = medium.sources.first {
-        [Encoding(ssrc: source.ssrc, rtxSSRC: format.rtxPayloadType == nil ? nil : source.rtx ?? 0)]
-      } else {
-        [Encoding(rid: layers.first, ssrc: 0, rtxSSRC: rtx)]
-      }
-    self.init(
-      mid: mid, codec: format.codec.rawValue, payloadType: format.payloadType, rtxPayloadType: format.rtxPayloadType,
-      redPayloadType: format.redPayloadType, encodings: encodings)
+    self.init(parameters)
   }
 }

@@ -54,6 +54,30 @@ private final class Pair: Sendable {
     }
   }
 
+  /// Negotiates by session descriptions: the offerer publishes and wants these tracks, the answerer publishes those wanted.
+  func negotiate(offerer: Int, publishing published: [Track.ID], receiving wanted: [Track.ID: Track.Kind]) {
+    let (asker, answerer) = (connection(offerer), connection(1 - offerer))
+    asker.perform { media, _ in
+      for id in published where !media.isPublished(id) {
+        _ = media.publish(id, options: PublishOptions(codec: .vp8, layers: [.init(maximumBitrate: 500_000)]))
+      }
+      let offer = media.makeOffer(receiving: wanted)
+      answerer.perform { media, now in
+        for id in wanted.keys where !media.isPublished(id) {
+          _ = media.publish(id, options: PublishOptions(codec: .vp8, layers: [.init(maximumBitrate: 500_000)]))
+        }
+        do {
+          let answer = try media.answer(offer.sdp, tracks: offer.tracks, at: now)
+          asker.perform { media, now in
+            do { try media.setAnswer(answer, at: now) } catch { Issue.record(error) }
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+  }
+
   /// Publishes a track at one end and receives it at the other.
   func publish(_ track: Track.ID, from index: Int, codec: Codec = .vp8) {
     let other = connection(1 - index)
@@ -124,6 +148,64 @@ private final class Pair: Sendable {
       clock.advance(to: clock.now + .seconds(1))
       #expect(pair.end(1 - index).frames == [track: 5])
     }
+  }
+
+  @Test(arguments: parts) func sessionDescriptionsCarryTracksBothWays(_ parts: Parts) {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 8), [parts.first, parts.second])
+    let offerer = parts.offerer
+    let (here, there) = (Track.ID(participant: "o", track: "camera"), Track.ID(participant: "a", track: "camera"))
+    pair.negotiate(offerer: offerer, publishing: [here], receiving: [there: .camera])
+    clock.advance(to: clock.now + .seconds(2))
+    pair.sendFrames(5, of: here, from: offerer)
+    pair.sendFrames(7, of: there, from: 1 - offerer)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1 - offerer).frames == [here: 5])
+    #expect(pair.end(offerer).frames == [there: 7])
+  }
+
+  @Test func laterOffersAddAndEndTracks() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 9), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    let (first, second) = (Track.ID(participant: "o", track: "camera"), Track.ID(participant: "o", track: "screen"))
+    let back = Track.ID(participant: "a", track: "camera")
+    func send() {
+      clock.advance(to: clock.now + .seconds(1))
+      pair.sendFrames(2, of: first, from: 0)
+      pair.sendFrames(2, of: second, from: 0)
+      pair.sendFrames(2, of: back, from: 1)
+      clock.advance(to: clock.now + .seconds(1))
+    }
+    pair.negotiate(offerer: 0, publishing: [first], receiving: [:])
+    send()
+    #expect(pair.end(1).frames == [first: 2])
+    pair.negotiate(offerer: 0, publishing: [second], receiving: [back: .camera])
+    send()
+    #expect(pair.end(1).frames == [first: 4, second: 2])
+    #expect(pair.end(0).frames == [back: 2])
+    pair.connection(0).perform { media, _ in media.unpublish(first) }
+    pair.negotiate(offerer: 0, publishing: [], receiving: [:])
+    send()
+    #expect(pair.end(1).frames == [first: 4, second: 4])
+    #expect(pair.end(0).frames == [back: 2])
+  }
+
+  @Test(arguments: ["", "v=0", "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"])
+  func unusableDescriptionsAreErrorsAndChangeNothing(_ text: String) {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 10), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    for index in 0..<2 {
+      pair.connection(index).perform { media, now in
+        #expect(throws: PeerMedia.NegotiationError.self) { _ = try media.answer(text, tracks: [:], at: now) }
+        _ = media.makeOffer()
+        #expect(throws: PeerMedia.NegotiationError.self) { try media.setAnswer(text, at: now) }
+      }
+    }
+    pair.negotiate(offerer: 0, publishing: [camera], receiving: [:])
+    clock.advance(to: clock.now + .seconds(1))
+    pair.sendFrames(2, of: camera, from: 0)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(1).frames == [camera: 2])
   }
 
   @Test func keyFrameRequestsNameTheTrack() {
