@@ -18,7 +18,7 @@ final class Connection: LineHolder {
   private(set) var history: HistoryCursor?
   var comingHistory: HistoryCursor?
   /// Data messages that wait until the history has been sent, and what they weigh in bytes.
-  private var held: [ServerMessage] = []
+  private(set) var held: [ServerMessage] = []
   private(set) var heldBytes = 0
 
   init(_ hold: LineHold) { self.hold = hold }

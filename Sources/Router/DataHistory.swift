@@ -23,9 +23,9 @@ struct DataHistory: Codable {
 
   struct Kept {
     let data: KeptData
-    let received: Tick
+    fileprivate(set) var received: Tick
     /// nil: never.
-    let expires: Tick?
+    fileprivate(set) var expires: Tick?
     /// nil: for everybody.
     let recipients: [Addressee]?
     /// Only those get it who were in the room before and come back.
@@ -63,6 +63,19 @@ struct DataHistory: Codable {
       }
       return isReturning ? item.data.message.sender != id : !item.isForReturning
     }
+
+    /// Whether it is one of those that had not acknowledged the message.
+    fileprivate func missed(_ item: Kept, at now: Tick) -> Bool {
+      guard isReturning, item.order > directedAfter ?? 0, item.expires.map({ $0 > now }) ?? true else { return false }
+      return item.recipients?.contains { $0.id == id } ?? false
+    }
+  }
+
+  static func shifted(_ kept: Kept, by difference: Duration) -> Kept {
+    var kept = kept
+    kept.received += difference
+    kept.expires = kept.expires.map { $0 + difference }
+    return kept
   }
 
   /// In the order in which they came.
@@ -101,6 +114,12 @@ struct DataHistory: Codable {
       }
     }
 
+    func contains(_ order: UInt64) -> Bool { kept(after: order &- 1).first?.order == order }
+
+    mutating func shiftTimes(by difference: Duration) {
+      for index in items.indices { items[index] = DataHistory.shifted(items[index], by: difference) }
+    }
+
     private enum CodingKeys: String, CodingKey { case count, bytes, items }
 
     init(from decoder: any Decoder) throws {
@@ -129,6 +148,8 @@ struct DataHistory: Codable {
 
   private let limits: Limits
   private var passing, persistent: Shelf
+  /// Of a room's snapshot: messages that single participants had not acknowledged, in order, and not in a shelf.
+  private var unread: [Kept] = []
 
   init(limits: Limits) {
     self.limits = limits
@@ -156,6 +177,31 @@ struct DataHistory: Codable {
     }
   }
 
+  // MARK: Snapshots
+
+  /// Keeps messages for those that have not acknowledged them, unless they are kept for longer anyway.
+  mutating func keepUnread(_ messages: [Participant.ID: [ReceivedMessage]], until end: Tick, at now: Tick) {
+    var readers: [UInt64: (message: ReceivedMessage, ids: Set<Participant.ID>)] = [:]
+    for item in unread { readers[item.order] = (item.data.message, Set(item.recipients?.map(\.id) ?? [])) }
+    for (id, messages) in messages {
+      for message in messages where !passing.contains(message.order) && !persistent.contains(message.order) {
+        readers[message.order, default: (message, [])].ids.insert(id)
+      }
+    }
+    unread = readers.values.sorted { $0.message.order < $1.message.order }.map { message, ids in
+      Kept(
+        message, received: now, expires: end, recipients: ids.sorted().map { Addressee(id: $0) }, isForReturning: true)
+    }
+  }
+
+  mutating func forgetUnread() { unread = [] }
+
+  mutating func shiftTimes(by difference: Duration) {
+    passing.shiftTimes(by: difference)
+    persistent.shiftTimes(by: difference)
+    unread = unread.map { Self.shifted($0, by: difference) }
+  }
+
   /// A part of the unexpired messages for this participant, oldest first, with its age.
   /// - Parameters:
   ///   - after: number in the room's order that the page begins after.
@@ -168,11 +214,12 @@ struct DataHistory: Codable {
   ) -> (entries: [HistoryPage.Entry], next: UInt64?) {
     var sources = [
       passing.kept(after: after), persistent.kept(after: after),
-      words.filter { $0.order > after }.sorted { $0.order < $1.order }[...],
+      words.filter { $0.order > after }.sorted { $0.order < $1.order }[...], unread.filter { $0.order > after }[...],
     ]
+    let unreadSource = sources.count - 1
     var (entries, size, last) = ([HistoryPage.Entry](), 0, after)
     while let source = Self.soonest(sources), let item = sources[source].first, item.order <= through {
-      if reader.gets(item, at: now) {
+      if source == unreadSource ? reader.missed(item, at: now) : reader.gets(item, at: now) {
         guard entries.isEmpty || size + item.size <= bytes else { return (entries, last) }
         size += item.size
         entries.append(

@@ -106,6 +106,22 @@ struct DataRouter: Codable {
   /// Participants may be on their way back until then, from a room whose memory is lost.
   mutating func recover(until end: Tick) { recovers = end }
 
+  /// The participants of a restored room that have not returned are given up.
+  mutating func endRecovery() { history.forgetUnread() }
+
+  /// Keeps messages that participants have not acknowledged, by their ids, for the time until they return to the room's
+  /// snapshot.
+  mutating func keepUnread(_ messages: [Participant.ID: [ReceivedMessage]], until end: Tick, at now: Tick) {
+    let messages = messages.mapValues { $0.filter { status[$0.sender]?.order != $0.order } }
+    history.keepUnread(messages, until: end, at: now)
+  }
+
+  mutating func shiftTimes(by difference: Duration) {
+    history.shiftTimes(by: difference)
+    status = status.mapValues { DataHistory.shifted($0, by: difference) }
+    recovers += difference
+  }
+
   /// The next page of what is kept for a participant, oldest first.
   /// - Parameters:
   ///   - after: number that the page begins after.

@@ -13,16 +13,43 @@ struct Lobby {
     let grants: Grants
     let connection: ConnectionID
     let since: Tick
+    /// Knocks are in the order of these: as `since`, but for a participant that knocks again after its room has been restored.
+    let place: Tick
 
     /// As those see it who decide.
     var participant: Participant { Participant(join, id: id, grants) }
   }
 
+  /// Where a participant waits, for a room's snapshot.
+  struct Place: Codable, Equatable {
+    let room: String
+    let id: Participant.ID
+    /// Of its connection. A secret.
+    let resumptionKey: String
+    var since: Tick
+  }
+
   private var knocks: [Knock] = []
+  /// At restored rooms, of participants that have not knocked again.
+  private var places: [Place] = []
 
   var count: Int { knocks.count }
 
-  mutating func add(_ knock: Knock) { knocks.append(knock) }
+  mutating func add(_ knock: Knock) {
+    knocks.insert(knock, at: knocks.firstIndex { $0.place > knock.place } ?? knocks.endIndex)
+  }
+
+  mutating func keep(_ place: Place) { places.append(place) }
+
+  func keptPlaces(at room: String) -> [Place] { places.filter { $0.room == room } }
+
+  mutating func forgetPlaces(at room: String) { places.removeAll { $0.room == room } }
+
+  /// Since when the participant has waited that proves with its key that it did.
+  mutating func takePlace(of id: Participant.ID, at room: String, key: String?) -> Tick? {
+    places.firstIndex { $0.room == room && $0.id == id && $0.resumptionKey == key }
+      .map { places.remove(at: $0).since }
+  }
 
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
 

@@ -33,9 +33,14 @@ final class Outbox {
     items.insert(contentsOf: page, at: head)
   }
 
+  /// What waits for one connection and was not said before.
+  func waiting(for connection: ConnectionID) -> [ServerMessage] {
+    items[head...].filter { $0.to == connection && !$0.isRepeated }.map(\.message)
+  }
+
   /// Takes back what waits for one connection: it will be repeated.
   func withdraw(for connection: ConnectionID) -> [ServerMessage] {
-    let waiting = items[head...].filter { $0.to == connection && !$0.isRepeated }.map(\.message)
+    let waiting = waiting(for: connection)
     items = items[head...].filter { $0.to != connection }
     head = 0
     return waiting

@@ -16,11 +16,12 @@ extension Room {
     }
     let tracks = zip(publish.tracks, streams).map { offer, stream in
       let audioSource = offer.kind == .microphone ? speakers.add(member.id) : nil
+      let id = Track.ID(participant: member.id, track: offer.id)
+      let track = Track(id: id, kind: offer.kind, isMuted: offer.isMuted || roster.wasMuted(id))
       let published = PublishedTrack(
-        Track(id: Track.ID(participant: member.id, track: offer.id), kind: offer.kind, isMuted: offer.isMuted),
-        media: offer.media ?? Media(stream), codec: stream.codec,
+        track, media: offer.media ?? Media(stream), codec: stream.codec,
         receiver: member.seat.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
-      if offer.isMuted { silence(published, at: now) }
+      if track.isMuted { silence(published, at: now) }
       return published
     }
     member.tracks += tracks
@@ -28,6 +29,10 @@ extension Room {
     if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
     peers.touch(member.seat)
     outbox.post(.accepted(request: publish.request), to: member.connection)
+    for (offer, track) in zip(publish.tracks, tracks) where track.track.isMuted && !offer.isMuted {
+      // Muted before the room was restored, and the owner may not know: by a moderator, or by itself a moment ago.
+      outbox.post(.muted(participant: member.id, trackID: offer.id, muted: true), to: member.connection)
+    }
     guard !tracks.isEmpty else { return }
     tellOthers(.published(participant: member.id, tracks: tracks.map(\.track)), than: member)
   }

@@ -51,6 +51,7 @@ extension Room {
     let media = outgoing(track, to: member, types)
     let forwarder = Forwarder(track, to: member, media: media, random: &random)
     if isPaused { forwarder.pause() }
+    if let preference = formerPreference(of: track.id, for: member) { forwarder.preference = preference }
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
     peers.touch(member.seat)

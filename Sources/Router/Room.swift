@@ -26,6 +26,8 @@ final class Room {
   private var departed: [Member] = []
   /// Members who have a deadline.
   private var watched: [Member] = []
+  /// Of a restored room, for participants that return.
+  private var formerSubscriptions: [Participant.ID: [RoomSnapshot.Subscription]] = [:]
   var speakers: ActiveSpeakerDetector
   var attendant: Attendant?
   /// Changed by `Room+Data` and `Router+Attendant`, too.
@@ -43,12 +45,12 @@ final class Room {
 
   init(
     name: String, number: Int, limits: RouterLimits, attendant: Attendant? = nil, peers: PeerTable, outbox: Outbox,
-    random: SeededRandom, now: Tick
+    random: SeededRandom, epoch: String? = nil, now: Tick
   ) {
     self.attendant = attendant
     (self.name, self.number, self.limits, self.peers, self.outbox) = (name, number, limits, peers, outbox)
     self.random = random
-    epoch = self.random.makeID()
+    if let epoch { self.epoch = epoch } else { self.epoch = self.random.makeID() }
     created = now
     speakers = ActiveSpeakerDetector(limit: limits.forwardedVoices)
     data = DataRouter(
@@ -77,11 +79,11 @@ final class Room {
     if let known = join.returningTo, known != epoch { data.recover(until: created + limits.recovery) }
     let entry = roster.join(
       join, id: id, grants: grants, resumptionKey: connection.key, directedAfter: directedAfter,
-      limit: limits.participants, at: now)
+      isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
     let member = Member(entry, connection: connection, seat: seat, room: self, limits: limits, at: now)
     seat.member = member
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
-    members.append(member)
+    members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member
     watch(member)
     let reader = DataHistory.Reader(
@@ -95,11 +97,45 @@ final class Room {
       connection.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
     }
     outbox.post(.joined(joined), to: connection.id)
-    if !grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
+    if !entry.grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     tellSpeakers(to: member)
     tellQuality(to: member)
     if nextQualityCheck == nil { nextQualityCheck = now + Self.qualityInterval }
     return member
+  }
+
+  // MARK: Snapshots
+
+  /// Without the messages that participants have not acknowledged and those that wait to be admitted, which are the router's.
+  func snapshot(at now: Tick) -> RoomSnapshot {
+    var subscriptions = formerSubscriptions
+    for member in members {
+      let its = member.subscriptions.map {
+        RoomSnapshot.Subscription(track: $0.track.id, preference: $0.preference)
+      }
+      let former = subscriptions[member.id, default: []].filter { old in !its.contains { $0.track == old.track } }
+      subscriptions[member.id] = its + former
+    }
+    return RoomSnapshot(
+      room: name, epoch: epoch, taken: now, roster: roster, data: data, subscriptions: subscriptions, lobby: [])
+  }
+
+  /// Begins with what another router's room of this name and epoch was.
+  func restore(_ snapshot: RoomSnapshot, at now: Tick) {
+    (roster, data, formerSubscriptions) = (snapshot.roster, snapshot.data, snapshot.subscriptions)
+    roster.awaitReturn(until: now + limits.recovery)
+    data.recover(until: now + limits.recovery)
+  }
+
+  /// What a participant that has returned preferred of a track to which it subscribes again.
+  func formerPreference(of track: Track.ID, for member: Member) -> LayerPreference? {
+    formerSubscriptions[member.id]?.first { $0.track == track }?.preference
+  }
+
+  private func checkReturns(at now: Tick) {
+    guard roster.endAwaiting(at: now) else { return }
+    data.endRecovery()
+    formerSubscriptions = [:]
   }
 
   // MARK: Going
@@ -308,6 +344,8 @@ final class Room {
   /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
   var deadline: Tick? {
     var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(roster.nextExpiry).sooner(
+      roster.awaitedUntil
+    ).sooner(
       nextTelling)
     for member in watched { soonest = soonest.sooner(member.deadline) }
     for track in awaitingKeyFrames { soonest = soonest.sooner(track.keyFrames.deadline) }
@@ -318,7 +356,8 @@ final class Room {
   var deadlineReason: String {
     soonestDeadline([
       "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,
-      "end of a credential": roster.nextExpiry, "deferred notifications": nextTelling,
+      "end of a credential": roster.nextExpiry, "participants of a restored room": roster.awaitedUntil,
+      "deferred notifications": nextTelling,
       "connect or reconnect limit": watched.reduce(nil) { ($0 as Tick?).sooner($1.deadline) },
       "key frame request": awaitingKeyFrames.reduce(nil) { ($0 as Tick?).sooner($1.keyFrames.deadline) },
     ])
@@ -330,6 +369,7 @@ final class Room {
     checkLayers(at: now)
     checkQuality(at: now)
     checkExpiry(at: now)
+    checkReturns(at: now)
     tellOwed(at: now)
     for member in watched {
       guard let deadline = member.deadline, deadline <= now else { continue }

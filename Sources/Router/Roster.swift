@@ -31,6 +31,8 @@ struct Roster: Codable, Equatable {
     fileprivate(set) var tracks: [Track] = []
     /// When its credential ends; nil: never.
     fileprivate(set) var expires: Tick?
+    /// Of a participant that has returned to a restored room: tracks that it has not published again.
+    fileprivate(set) var formerTracks: [Track] = []
     /// Its part of `Roster.bytes`.
     fileprivate(set) var size = 0
 
@@ -46,6 +48,14 @@ struct Roster: Codable, Equatable {
       hasCredentialID = grants.participantID != nil
       kind = grants.participantID != nil ? grants.kind : nil
       expires = grants.validFor.map { now + $0 }
+    }
+
+    fileprivate mutating func takeOver(_ former: Entry, isSame: Bool) {
+      formerTracks = former.tracks
+      guard isSame else { return }
+      (grants, expires) = (former.grants, former.expires)
+      (hasCredentialID, kind) = (former.hasCredentialID, former.kind)
+      if let given = grants.attributes { attributes.merge(given) { _, given in given } }
     }
 
     /// As the others see it.
@@ -65,15 +75,23 @@ struct Roster: Codable, Equatable {
   }
 
   private var entries: [Participant.ID: Entry] = [:]
+  /// Participants of a restored room that have not returned: they keep their ids and places, and are announced to nobody.
+  private var awaited: [Participant.ID: Entry] = [:]
+  /// Until when; nil in a room that has not been restored.
+  private(set) var awaitedUntil: Tick?
   private var joins: UInt64 = 0
-  /// Names, attributes and tracks of all entries.
+  /// Names, attributes and tracks of all entries, those of awaited participants included.
   private(set) var bytes = 0
   /// Kinds of the credentials that have named ids here: a message that is directed to one of these is for that kind alone.
   private var kinds: [Participant.ID: String] = [:]
   /// No later than the end of the first credential to end.
   private(set) var nextExpiry: Tick?
 
+  /// A participant that is in the room.
   subscript(id: Participant.ID) -> Entry? { entries[id] }
+
+  /// A participant that is in the room or is awaited.
+  func known(_ id: Participant.ID) -> Entry? { entries[id] ?? awaited[id] }
 
   var count: Int { entries.count }
 
@@ -82,7 +100,7 @@ struct Roster: Codable, Equatable {
   /// Why a participant cannot be taken in; nil where it can.
   /// - Parameter participant: as it would be announced.
   func refusal(of participant: Participant, _ join: Join, _ grants: Grants, limits: RouterLimits) -> Failure? {
-    let older = entries[participant.id]
+    let older = known(participant.id)
     if let older, !older.givesWay(to: join, grants) { return Self.namesake(older.id, "is in the room") }
     guard bytes - (older?.size ?? 0) + participant.writtenSize <= limits.rosterBytes else {
       return Failure(.roomFull, "the room holds \(limits.rosterBytes) bytes of names and attributes")
@@ -90,7 +108,8 @@ struct Roster: Codable, Equatable {
     // Hidden participants have places of their own.
     let taken =
       grants.isHidden
-      ? entries.count - limits.hiddenParticipants : entries.values.count { !$0.grants.isHidden }
+      ? entries.count + awaited.count - limits.hiddenParticipants
+      : entries.values.count { !$0.grants.isHidden } + awaited.values.count { !$0.grants.isHidden }
     guard older != nil || taken < limits.participants else {
       return Failure(.roomFull, "the room holds \(limits.participants) participants")
     }
@@ -108,22 +127,30 @@ struct Roster: Codable, Equatable {
   /// - Returns: the `directedAfter` of the participant that this join makes.
   func directedAfter(_ join: Join, id: Participant.ID, _ grants: Grants, dataOrder: UInt64) -> UInt64? {
     if grants.participantID != nil || grants.replacesNamesakes { return nil }
-    if let older = entries[id], older.isSame(as: join) { return older.directedAfter }
+    if let older = known(id), older.isSame(as: join) { return older.directedAfter }
     return dataOrder
   }
 
   /// - Parameters:
   ///   - resumptionKey: of the participant's connection.
+  ///   - isReturning: an awaited participant of that id is the same one: it keeps its number, and what it may do if the join
+  ///     proves it with the resumption key.
   ///   - limit: of participants; the kinds of several times as many ids are remembered.
   /// - Precondition: there is no entry of that id.
   mutating func join(
-    _ join: Join, id: Participant.ID, grants: Grants, resumptionKey: String?, directedAfter: UInt64?, limit: Int,
-    at now: Tick
+    _ join: Join, id: Participant.ID, grants: Grants, resumptionKey: String?, directedAfter: UInt64?,
+    isReturning: Bool = false, limit: Int, at now: Tick
   ) -> Entry {
     precondition(entries[id] == nil, "the id is in the room")
-    joins += 1
-    entries[id] = Entry(
-      join, id: id, order: joins, grants: grants, resumptionKey: resumptionKey, directedAfter: directedAfter, at: now)
+    let former = awaited.removeValue(forKey: id)
+    if let former { bytes -= former.size }
+    let returning = isReturning ? former : nil
+    if returning == nil { joins += 1 }
+    var entry = Entry(
+      join, id: id, order: returning?.order ?? joins, grants: grants, resumptionKey: resumptionKey,
+      directedAfter: directedAfter, at: now)
+    if let returning { entry.takeOver(returning, isSame: returning.isSame(as: join)) }
+    entries[id] = entry
     noteKind(of: id, limit: limit)
     update(id) { _ in }
     nextExpiry = nextExpiry.sooner(entries[id]?.expires)
@@ -137,7 +164,55 @@ struct Roster: Codable, Equatable {
     return entry
   }
 
-  mutating func removeAll() { (entries, bytes) = ([:], 0) }
+  mutating func removeAll() { (entries, awaited, awaitedUntil, bytes) = ([:], [:], nil, 0) }
+
+  // MARK: A restored room
+
+  /// Whether participants have not returned.
+  var isAwaiting: Bool { !awaited.isEmpty }
+
+  /// Nobody is in the room any more: those who were are awaited.
+  mutating func awaitReturn(until end: Tick) {
+    for var entry in entries.values {
+      entry.tracks += entry.formerTracks
+      entry.formerTracks = []
+      awaited[entry.id] = entry
+    }
+    awaited = awaited.mapValues { entry in
+      var entry = entry
+      entry.size = entry.participant.writtenSize
+      return entry
+    }
+    bytes = awaited.values.reduce(0) { $0 + $1.size }
+    (entries, nextExpiry, awaitedUntil) = ([:], nil, end)
+  }
+
+  /// Gives up the participants that have not returned in time.
+  /// - Returns: whether it is time.
+  mutating func endAwaiting(at now: Tick) -> Bool {
+    guard let awaitedUntil, awaitedUntil <= now else { return false }
+    bytes -= awaited.values.reduce(0) { $0 + $1.size }
+    for id in entries.keys { entries[id]?.formerTracks = [] }
+    (awaited, self.awaitedUntil) = ([:], nil)
+    return true
+  }
+
+  /// Whether a track that is published again was muted before.
+  func wasMuted(_ track: Track.ID) -> Bool {
+    entries[track.participant]?.formerTracks.contains { $0.id == track && $0.isMuted } ?? false
+  }
+
+  mutating func shiftTimes(by difference: Duration) {
+    func shifted(_ entry: Entry) -> Entry {
+      var entry = entry
+      entry.expires = entry.expires.map { $0 + difference }
+      return entry
+    }
+    entries = entries.mapValues(shifted)
+    awaited = awaited.mapValues(shifted)
+    nextExpiry = nextExpiry.map { $0 + difference }
+    awaitedUntil = awaitedUntil.map { $0 + difference }
+  }
 
   // MARK: Credentials
 
@@ -167,13 +242,13 @@ struct Roster: Codable, Equatable {
 
   private mutating func noteKind(of id: Participant.ID, limit: Int) {
     guard let kind = entries[id]?.kind else { return }
-    if kinds.count >= limit * 4 { kinds = kinds.filter { entries[$0.key] != nil } }
+    if kinds.count >= limit * 4 { kinds = kinds.filter { known($0.key) != nil } }
     kinds[id] = kind
   }
 
   /// The kind of credential that names the id now, or did when its participant left; nil: any.
   func kind(of id: Participant.ID) -> String? {
-    if let entry = entries[id] { return entry.kind }
+    if let entry = known(id) { return entry.kind }
     return kinds[id]
   }
 
@@ -207,7 +282,12 @@ struct Roster: Codable, Equatable {
     }
   }
 
-  mutating func publish(_ tracks: [Track], of id: Participant.ID) { update(id) { $0.tracks += tracks } }
+  mutating func publish(_ tracks: [Track], of id: Participant.ID) {
+    update(id) { entry in
+      entry.tracks += tracks
+      entry.formerTracks.removeAll { former in tracks.contains { $0.id == former.id } }
+    }
+  }
 
   mutating func withdraw(_ tracks: [Track.ID], of id: Participant.ID) {
     update(id) { $0.tracks.removeAll { tracks.contains($0.id) } }

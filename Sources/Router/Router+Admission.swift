@@ -10,9 +10,12 @@ extension Router {
     case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
     case .success(let grants):
       let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
-      guard grants.mustAsk else { return enter(join, id: id, grants, on: connection, at: now) }
+      guard grants.mustAsk, !wasAdmitted(join, id: id) else {
+        return enter(join, id: id, grants, on: connection, at: now)
+      }
       let knock = Lobby.Knock(
-        number: nextKnock, room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now)
+        number: nextKnock, room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now,
+        place: lobby.takePlace(of: id, at: join.room, key: join.resumptionKey) ?? now)
       guard spread(of: connection, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: connection.id)
       }
@@ -26,6 +29,12 @@ extension Router {
       outbox.post(.waiting, to: connection.id)
       tellDeciders(.knock(knock.participant, number: knock.number), in: join.room)
     }
+  }
+
+  /// Whether it was in a room that has been restored since.
+  private func wasAdmitted(_ join: Join, id: Participant.ID) -> Bool {
+    guard let room = rooms[join.room], join.returningTo == room.epoch, room.roster[id] == nil else { return false }
+    return room.roster.known(id)?.isSame(as: join) ?? false
   }
 
   private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
@@ -49,7 +58,7 @@ extension Router {
     } catch {
       return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
     }
-    guard grants.canAdmit else { return }
+    guard connection.member?.grants.canAdmit == true else { return }
     for knock in lobby.knocks(at: join.room) {
       outbox.post(.knock(knock.participant, number: knock.number), to: connection.id)
     }
@@ -136,7 +145,7 @@ extension Router {
   /// of the one that waits, puts a second in its place. Nor may a guest ask under the id of a participant in the room.
   private func takenName(for join: Join, _ grants: Grants) -> Failure? {
     guard grants.mustAsk, let id = grants.participantID ?? join.participantID else { return nil }
-    if grants.participantID == nil, let member = rooms[join.room]?.roster[id], !member.isSame(as: join) {
+    if grants.participantID == nil, let member = rooms[join.room]?.roster.known(id), !member.isSame(as: join) {
       return Roster.namesake(id, "is in the room")
     }
     guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
@@ -196,7 +205,7 @@ extension Router {
   private func unusedID(in room: String) -> String {
     while true {
       let id = "p" + random.makeID()
-      if rooms[room]?.member(id) == nil { return id }
+      if rooms[room]?.roster.known(id) == nil { return id }
     }
   }
 
@@ -204,11 +213,17 @@ extension Router {
     if let room = rooms[name] { return room }
     let permit = configuration.roomPermit?(connection.hold)
     guard permit != nil || configuration.roomPermit == nil else { return nil }
+    let room = makeRoom(named: name, at: now)
+    room.permit = permit
+    return room
+  }
+
+  /// - Parameter epoch: of the room that it continues; nil for a new one.
+  func makeRoom(named name: String, epoch: String? = nil, at now: Tick) -> Room {
     let room = Room(
       name: name, number: nextRoom, limits: configuration.limits, attendant: configuration.attendant, peers: peers,
-      outbox: outbox, random: random.fork(), now: now)
+      outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     nextRoom += 1
-    room.permit = permit
     rooms[name] = room
     roomsByNumber[room.number] = room
     return room

@@ -264,7 +264,8 @@ package final class Router {
         connection.member = nil
       }
     }
-    if room.members.isEmpty {
+    if room.members.isEmpty, !room.roster.isAwaiting {
+      lobby.forgetPlaces(at: room.name)
       counts.forwardedPackets += room.forwardedPackets
       counts.keyFrameRequests += room.keyFrameRequests
       room.permit = nil
