@@ -12,7 +12,7 @@ final class Forwarder {
   unowned let track: PublishedTrack
   unowned let receiver: Member
   /// The receiver's.
-  private(set) var seat: Seat
+  private(set) var slot: PeerSlot
   /// How the receiver gets it.
   let media: Media
   private let isAudio: Bool
@@ -42,16 +42,16 @@ final class Forwarder {
   private var isOver = false
 
   init(_ track: PublishedTrack, to receiver: Member, media: Media, random: inout SeededRandom) {
-    (self.track, self.receiver, self.media, seat) = (track, receiver, media, receiver.seat)
+    (self.track, self.receiver, self.media, slot) = (track, receiver, media, receiver.slot)
     isAudio = track.codec.isAudio
-    sender = seat.peer.addSender(media.outgoing(track.codec))
+    sender = slot.peer.addSender(media.outgoing(track.codec))
     rewriter = RTPRewriter(clockRate: track.codec.clockRate, random: &random)
     target = track.layers.count - 1
   }
 
   /// Whether it can go on only from a key frame.
   var needsKeyFrame: Bool {
-    !isAudio && !isPaused && seat.isConnected
+    !isAudio && !isPaused && slot.isConnected
       && (current != target || stretch != track.stretch || temporal.isBroken)
   }
 
@@ -71,7 +71,7 @@ final class Forwarder {
 
   /// Its receiver does not answer what it is sent.
   private var isHeld: Bool {
-    switch seat.hold {
+    switch slot.hold {
     case .none: false
     case .video: !isAudio
     case .all: true
@@ -79,17 +79,17 @@ final class Forwarder {
   }
 
   /// How many earlier payloads its audio packets repeat now.
-  var copies: Int { seat.peer.copies(on: sender) }
+  var copies: Int { slot.peer.copies(on: sender) }
 
   func matches(_ sender: SenderID) -> Bool { self.sender == sender }
 
   /// Whether anything may go this way at all.
-  var isOpen: Bool { !isOver && !isPaused && seat.isConnected }
+  var isOpen: Bool { !isOver && !isPaused && slot.isConnected }
 
   /// Passes a packet on, unless it is not what the receiver should get now. Touches nothing but this way and its receiver's
   /// peer: those of several receivers may be walked at once.
   /// - Returns: whether it did.
-  func forward(_ passing: Passing, at now: Tick) -> Bool {
+  func forward(_ passing: ForwardingItem, at now: Tick) -> Bool {
     guard isOpen else { return false }
     let layer = passing.packet.layer
     if current != layer || stretch != passing.stretch {
@@ -102,7 +102,7 @@ final class Forwarder {
       isLeftOut = true  // its number has been kept for it: it goes out empty
     }
     guard let out = rewriter.rewritten(passing.numbers, now: now) else { return false }
-    seat.peer.forward(
+    slot.peer.forward(
       isLeftOut ? passing.packet.emptied : passing.packet, on: sender,
       sequence: UInt16(truncatingIfNeeded: out.sequence),
       timestamp: out.timestamp,
@@ -127,7 +127,7 @@ final class Forwarder {
   }
 
   private func begin(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
-    if let current, layer < current { seat.peer.dropQueued(of: sender) }
+    if let current, layer < current { slot.peer.dropQueued(of: sender) }
     let aligned = self.stretch == stretch ? aligned(numbers.timestamp, of: layer) : nil
     rewriter.startSegment(at: numbers, aligned: aligned, now: now)
     current = layer
@@ -157,13 +157,13 @@ final class Forwarder {
   /// Lets the receiver's sender reports count from the publisher's.
   func anchor(_ layer: Int, captured: Tick, timestamp: UInt32) {
     guard current == layer, stretch == track.stretch else { return }
-    seat.peer.anchorReports(of: sender, captured: captured, timestamp: rewriter.shifted(timestamp))
+    slot.peer.anchorReports(of: sender, captured: captured, timestamp: rewriter.shifted(timestamp))
   }
 
   /// Its receiver has another peer from now on; numbers go on.
-  func restart(on seat: Seat) {
-    self.seat = seat
-    sender = seat.peer.addSender(media.outgoing(track.codec))
+  func restart(on slot: PeerSlot) {
+    self.slot = slot
+    sender = slot.peer.addSender(media.outgoing(track.codec))
     current = nil
     keyFrameCause = .stream
   }
@@ -195,12 +195,12 @@ final class Forwarder {
   }
 
   /// Whether the layer has to be sent for it.
-  func wants(_ layer: Int) -> Bool { !isPaused && seat.isConnected && (target == layer || current == layer) }
+  func wants(_ layer: Int) -> Bool { !isPaused && slot.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
   func end() {
     isOver = true
-    seat.peer.removeSender(sender)
+    slot.peer.removeSender(sender)
     receiver.giveSources(of: media)
   }
 }

@@ -9,7 +9,7 @@ final class Member {
   /// As it joined; once it has left, it is that again.
   private let firstEntry: Roster.Entry
   /// Another one after its media path broke.
-  var seat: Seat
+  var slot: PeerSlot
   var dialect: Dialect
   unowned let room: Room
   /// nil once its signalling is gone.
@@ -34,10 +34,10 @@ final class Member {
   private var sources: Set<UInt32> = []
 
   init(
-    _ entry: Roster.Entry, connection: Connection, seat: Seat, room: Room, limits: RouterLimits, at now: Tick
+    _ entry: Roster.Entry, connection: Connection, slot: PeerSlot, room: Room, limits: RouterLimits, at now: Tick
   ) {
     (id, firstEntry) = (entry.id, entry)
-    (self.seat, self.room) = (seat, room)
+    (self.slot, self.room) = (slot, room)
     (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
     spread = connection.spread ?? SpreadBudget(limits, now: now)
     deadline = now + limits.connectTimeout
@@ -51,7 +51,7 @@ final class Member {
   var participant: Participant { entry.participant }
 
   /// Whether media flows.
-  var isConnected: Bool { seat.isConnected }
+  var isConnected: Bool { slot.isConnected }
 
   /// Whether it can come back when its connection or its media path breaks.
   var isResumable: Bool { connection != nil && line?.isResumable == true }

@@ -2,8 +2,8 @@ import KoineBase
 import KoineRTP
 package import KoineTransport
 
-/// A peer's place in the router.
-final class Seat {
+/// What a router keeps of one peer. A final class: on the packet path it is reached without a look-up, and nothing is copied.
+final class PeerSlot {
   let peer: Peer
   let number: Int
   /// Who it belongs to; nil once that participant has left.
@@ -15,10 +15,10 @@ final class Seat {
   /// The addresses whose datagrams go to this peer without further questions, the latest last.
   fileprivate var boundTo: [TransportAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
-  fileprivate var owed: [(forwarder: Forwarder, passing: Int)] = []
+  fileprivate var queue: [(forwarder: Forwarder, item: Int)] = []
   /// Media that has come and has not been looked at.
   fileprivate var arrived: [Arrival] = []
-  /// Of what is owed, how many went out.
+  /// Packets of the queue that went out.
   fileprivate var forwarded = 0
   fileprivate var isDirty = false
   /// The peer's deadline, as it was polled.
@@ -38,31 +38,31 @@ final class Seat {
 /// The cost of an event is that of the peers it touches: only touched peers are polled, and a peer's deadline reaches the
 /// heap only when it becomes sooner.
 final class PeerTable {
-  private var seats: [Seat?] = []
+  private var slots: [PeerSlot?] = []
   private var free: [Int] = []
-  private var byAddress: [TransportAddress: Seat] = [:] { didSet { changes += 1 } }
+  private var byAddress: [TransportAddress: PeerSlot] = [:] { didSet { changes += 1 } }
   /// How often it has changed from where anything is expected.
   private(set) var changes = 0
-  /// Checks that peers sent to addresses of another seat, to find out whether their other end receives there: the seat that
+  /// Checks that peers sent to addresses of another slot, to find out whether their other end receives there: the slot that
   /// gets the answer, and the time until which the check is remembered.
-  private var questions: [STUNMessage.TransactionID: (seat: Seat, until: Tick)] = [:]
-  private var byFragment: [String: Seat] = [:]
-  private var dirty: [Seat] = []
+  private var questions: [STUNMessage.TransactionID: (slot: PeerSlot, until: Tick)] = [:]
+  private var byFragment: [String: PeerSlot] = [:]
+  private var dirty: [PeerSlot] = []
   private var dirtyHead = 0
   private var timers = TimerHeap()
-  /// Seats whose `arrived` is not empty.
-  private var visited: [Seat] = []
+  /// Slots whose `arrived` is not empty.
+  private var visited: [PeerSlot] = []
   private var arrivals = 0
   private static let worthSharing = 16
-  private var due: [Seat] = []
-  /// What seats are owed, once for all.
-  private var passing: [Passing] = []
+  private var due: [PeerSlot] = []
+  /// Packets in the queues of slots, once for all receivers.
+  private var items: [ForwardingItem] = []
   /// Peers that have only their goodbyes to say.
   private var leaving: [Peer] = []
 
-  var count: Int { seats.count - free.count }
-  /// What is owed holds its forwarder, which holds the seat that it is owed to.
-  deinit { for seat in dirty { seat.owed.removeAll() } }
+  var count: Int { slots.count - free.count }
+  /// A queue holds forwarders, which hold the slot.
+  deinit { for slot in dirty { slot.queue.removeAll() } }
 
   var holdings: [String: Int] {
     ["peers": count, "addresses": byAddress.count, "fragments": byFragment.count, "goodbyes": leaving.count]
@@ -70,42 +70,42 @@ final class PeerTable {
   var deadline: Tick? { timers.soonest }
   /// What the soonest deadline of all peers waits for.
   var deadlineReason: String {
-    let peers = seats.compactMap { $0?.peer }.filter { $0.deadline != nil }
+    let peers = slots.compactMap { $0?.peer }.filter { $0.deadline != nil }
     return peers.min { $0.deadline ?? .zero < $1.deadline ?? .zero }?.deadlineReason ?? "none"
   }
   /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's.
   var sources: some Sequence<TransportAddress> { byAddress.keys }
 
-  func add(_ peer: Peer) -> Seat {
-    let number = free.popLast() ?? seats.count
-    let seat = Seat(peer: peer, number: number)
-    if number == seats.count { seats.append(seat) } else { seats[number] = seat }
-    byFragment[peer.localCredentials.ufrag] = seat
-    return seat
+  func add(_ peer: Peer) -> PeerSlot {
+    let number = free.popLast() ?? slots.count
+    let slot = PeerSlot(peer: peer, number: number)
+    if number == slots.count { slots.append(slot) } else { slots[number] = slot }
+    byFragment[peer.localCredentials.ufrag] = slot
+    return slot
   }
 
-  func remove(_ seat: Seat) {
-    guard seats.indices.contains(seat.number), seats[seat.number] === seat else { return }
-    seats[seat.number] = nil
-    free.append(seat.number)
-    byFragment[seat.peer.localCredentials.ufrag] = nil
-    for address in seat.boundTo where byAddress[address] === seat { byAddress[address] = nil }
-    forgetQuestions(of: seat)
-    seat.peer.close()
-    leaving.append(seat.peer)
+  func remove(_ slot: PeerSlot) {
+    guard slots.indices.contains(slot.number), slots[slot.number] === slot else { return }
+    slots[slot.number] = nil
+    free.append(slot.number)
+    byFragment[slot.peer.localCredentials.ufrag] = nil
+    for address in slot.boundTo where byAddress[address] === slot { byAddress[address] = nil }
+    forgetQuestions(of: slot)
+    slot.peer.close()
+    leaving.append(slot.peer)
   }
 
   // MARK: Datagrams in
 
   /// A STUN request names its peer (RFC 8445 section 7.3: our fragment comes first in its user name), and so does the answer to
   /// a check from an address that is another peer's; everything else goes by where it comes from.
-  func find(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress) -> Seat? {
+  func find(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress) -> PeerSlot? {
     if let first = datagram.first, first < 4 {
       if let fragment = STUNMessage.localFragment(ofRequest: datagram) { return byFragment[fragment] }
       if !questions.isEmpty, let transaction = STUNMessage.transaction(ofResponse: datagram),
-        let (seat, _) = questions[transaction]
+        let (slot, _) = questions[transaction]
       {
-        return seat
+        return slot
       }
     }
     return byAddress[source]
@@ -118,107 +118,108 @@ final class PeerTable {
 
   /// Once the peer itself has found, by a check with the right password, that its other end is at `source`, what comes
   /// from there is its own.
-  func bind(_ seat: Seat, to source: TransportAddress, at now: Tick) {
-    guard byAddress[source] !== seat, seat.peer.isReached(from: source) else { return }
+  func bind(_ slot: PeerSlot, to source: TransportAddress, at now: Tick) {
+    guard byAddress[source] !== slot, slot.peer.isReached(from: source) else { return }
     // An address that is another peer's changes hands only once it is validated: a check can bear a forged source.
-    if byAddress[source] != nil, !seat.peer.isValidated(source) {
-      return remember(seat.peer.questions(to: source), of: seat, at: now)
+    if byAddress[source] != nil, !slot.peer.isValidated(source) {
+      return remember(slot.peer.questions(to: source), of: slot, at: now)
     }
-    if !questions.isEmpty { forgetQuestions(of: seat) }
+    if !questions.isEmpty { forgetQuestions(of: slot) }
     // Another peer may have had the address meanwhile: it is the latest again.
-    seat.boundTo.removeAll { $0 == source }
-    if seat.boundTo.count == Self.addressLimit {
-      let old = seat.boundTo.removeFirst()
-      if byAddress[old] === seat { byAddress[old] = nil }
+    slot.boundTo.removeAll { $0 == source }
+    if slot.boundTo.count == Self.addressLimit {
+      let old = slot.boundTo.removeFirst()
+      if byAddress[old] === slot { byAddress[old] = nil }
     }
-    seat.boundTo.append(source)
-    byAddress[source] = seat
+    slot.boundTo.append(source)
+    byAddress[source] = slot
   }
 
-  private func remember(_ transactions: [STUNMessage.TransactionID], of seat: Seat, at now: Tick) {
+  private func remember(_ transactions: [STUNMessage.TransactionID], of slot: PeerSlot, at now: Tick) {
     if questions.count >= Self.questionLimit { questions = questions.filter { $0.value.until > now } }
     guard questions.count < Self.questionLimit else { return }
-    for transaction in transactions { questions[transaction] = (seat, now + Self.questionLifetime) }
+    for transaction in transactions { questions[transaction] = (slot, now + Self.questionLifetime) }
   }
 
-  private func forgetQuestions(of seat: Seat) { questions = questions.filter { $0.value.seat !== seat } }
+  private func forgetQuestions(of slot: PeerSlot) { questions = questions.filter { $0.value.slot !== slot } }
 
   /// Keeps a datagram of media for `handleArrivals`.
-  func keep(_ datagram: Bytes, for seat: Seat, from source: TransportAddress, to destination: TransportAddress) {
-    if seat.arrived.isEmpty { visited.append(seat) }
+  func keep(_ datagram: Bytes, for slot: PeerSlot, from source: TransportAddress, to destination: TransportAddress) {
+    if slot.arrived.isEmpty { visited.append(slot) }
     arrivals += 1
-    seat.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
+    slot.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
   }
 
   /// Lets each peer have what has been kept for it, all hands at once, as what comes to one is no other's business; then
-  /// `afterwards` follows, on the caller's own, for one seat after the other.
-  func handleArrivals(by crew: Crew?, at now: Tick, afterwards: (Seat) -> Void) {
+  /// `afterwards` follows, on the caller's own, for one slot after the other.
+  func handleArrivals(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     guard !visited.isEmpty else { return }
-    let seats = visited
+    let slots = visited
     visited.removeAll(keepingCapacity: true)
-    share(seats, by: crew, ofUse: arrivals) { $0.takeIn(at: now) }
+    share(slots, by: crew, ofUse: arrivals) { $0.takeIn(at: now) }
     arrivals = 0
-    for seat in seats {
-      seat.arrived.removeAll(keepingCapacity: true)
-      touch(seat)
-      afterwards(seat)
+    for slot in slots {
+      slot.arrived.removeAll(keepingCapacity: true)
+      touch(slot)
+      afterwards(slot)
     }
   }
 
   /// Wakes all peers whose deadline has come, in the same way.
-  func handleTimeouts(by crew: Crew?, at now: Tick, afterwards: (Seat) -> Void) {
-    while let seat = popDue(at: now) { due.append(seat) }
+  func handleTimeouts(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
+    while let slot = popDue(at: now) { due.append(slot) }
     guard !due.isEmpty else { return }
-    let seats = due
+    let slots = due
     due.removeAll(keepingCapacity: true)
-    share(seats, by: crew, ofUse: seats.count) { $0.peer.handleTimeout(at: now) }
-    for seat in seats {
-      touch(seat)
-      afterwards(seat)
+    share(slots, by: crew, ofUse: slots.count) { $0.peer.handleTimeout(at: now) }
+    for slot in slots {
+      touch(slot)
+      afterwards(slot)
     }
   }
 
   /// - Parameter count: of what is to be done; each takes a microsecond or a few, and so does waking somebody.
-  private func share(_ seats: [Seat], by crew: Crew?, ofUse count: Int, _ work: (Seat) -> Void) {
-    guard let crew, count >= Self.worthSharing else { return seats.forEach(work) }
-    crew.share(seats.count) { index, _ in work(seats[index]) }
+  private func share(_ slots: [PeerSlot], by crew: Crew?, ofUse count: Int, _ work: (PeerSlot) -> Void) {
+    guard let crew, count >= Self.worthSharing else { return slots.forEach(work) }
+    crew.share(slots.count) { index, _ in work(slots[index]) }
   }
 
   // MARK: Datagrams out
 
   /// Notes that the peer may have something to send or another deadline.
-  func touch(_ seat: Seat) {
-    guard !seat.isDirty else { return }
-    seat.isDirty = true
-    dirty.append(seat)
+  func touch(_ slot: PeerSlot) {
+    guard !slot.isDirty else { return }
+    slot.isDirty = true
+    dirty.append(slot)
   }
 
   /// Notes a packet that a track passes on, until everything has been polled.
-  func note(_ passing: Passing) -> Int {
-    self.passing.append(passing)
-    return self.passing.count - 1
+  /// - Returns: the item's number, for `enqueue`.
+  func add(_ item: ForwardingItem) -> Int {
+    items.append(item)
+    return items.count - 1
   }
 
-  func owe(_ passing: Int, to seat: Seat, by forwarder: Forwarder) {
-    seat.owed.append((forwarder, passing))
-    touch(seat)
+  func enqueue(_ item: Int, to slot: PeerSlot, by forwarder: Forwarder) {
+    slot.queue.append((forwarder, item))
+    touch(slot)
   }
 
-  /// Touches nothing but the seat, its peer and its forwarders, and reads what these stand on.
-  private func settleDebts(of seat: Seat, _ passing: [Passing], at now: Tick) {
-    for (forwarder, index) in seat.owed where forwarder.forward(passing[index], at: now) { seat.forwarded += 1 }
-    seat.owed.removeAll(keepingCapacity: true)
+  /// Touches nothing but the slot, its peer and its forwarders, and reads what these stand on.
+  private func flush(_ slot: PeerSlot, _ items: [ForwardingItem], at now: Tick) {
+    for (forwarder, index) in slot.queue where forwarder.forward(items[index], at: now) { slot.forwarded += 1 }
+    slot.queue.removeAll(keepingCapacity: true)
   }
 
   /// It has been polled until nothing was due.
-  private func putAway(_ seat: Seat) {
-    if isSeated(seat) {
-      seat.member?.room.forwardedPackets += seat.forwarded
-      seat.alarm.arm(seat.due, .peer(seat.number), in: &timers)
+  private func putAway(_ slot: PeerSlot) {
+    if isInUse(slot) {
+      slot.member?.room.forwardedPackets += slot.forwarded
+      slot.alarm.arm(slot.due, .peer(slot.number), in: &timers)
     }
-    seat.owed.removeAll(keepingCapacity: true)
-    seat.forwarded = 0
-    seat.isDirty = false
+    slot.queue.removeAll(keepingCapacity: true)
+    slot.forwarded = 0
+    slot.isDirty = false
   }
 
   /// The next datagram of any touched peer. One peer is emptied before the next, so that what leaves for one receiver
@@ -229,16 +230,16 @@ final class PeerTable {
       leaving.removeLast()
     }
     while dirtyHead < dirty.count {
-      let seat = dirty[dirtyHead]
-      if isSeated(seat) {
-        if !seat.owed.isEmpty { settleDebts(of: seat, passing, at: now) }
-        if let transmit = seat.peer.poll(into: out, at: now) { return transmit }
-        seat.due = seat.peer.deadline
+      let slot = dirty[dirtyHead]
+      if isInUse(slot) {
+        if !slot.queue.isEmpty { flush(slot, items, at: now) }
+        if let transmit = slot.peer.poll(into: out, at: now) { return transmit }
+        slot.due = slot.peer.deadline
       }
-      putAway(seat)
+      putAway(slot)
       dirtyHead += 1
     }
-    passing.removeAll(keepingCapacity: true)
+    items.removeAll(keepingCapacity: true)
     dirty.removeAll(keepingCapacity: true)
     dirtyHead = 0
     return nil
@@ -249,33 +250,33 @@ final class PeerTable {
   func poll(by crew: Crew, at now: Tick, _ send: (_ departure: Departure, _ hand: Int) -> Void) {
     for peer in leaving { send(Departure(peer: peer, now: now), 0) }
     leaving.removeAll()
-    let (touched, passing) = (dirty, passing)
+    let (touched, items) = (dirty, items)
     crew.share(touched.count) { index, hand in
-      let seat = touched[index]
-      guard isSeated(seat) else { return }
-      settleDebts(of: seat, passing, at: now)
-      send(Departure(peer: seat.peer, now: now), hand)
-      seat.due = seat.peer.deadline
+      let slot = touched[index]
+      guard isInUse(slot) else { return }
+      flush(slot, items, at: now)
+      send(Departure(peer: slot.peer, now: now), hand)
+      slot.due = slot.peer.deadline
     }
-    for seat in touched { putAway(seat) }
-    self.passing.removeAll(keepingCapacity: true)
+    for slot in touched { putAway(slot) }
+    self.items.removeAll(keepingCapacity: true)
     dirty.removeAll(keepingCapacity: true)
   }
 
   // MARK: Time
 
   /// The next peer whose deadline has come.
-  private func popDue(at now: Tick) -> Seat? {
+  private func popDue(at now: Tick) -> PeerSlot? {
     while let entry = timers.popDue(at: now) {
-      guard case .peer(let number) = entry.owner, let seat = seats[number], seat.alarm.fired(entry) else { continue }
-      guard let deadline = seat.isDirty ? seat.peer.deadline : seat.due else { continue }
-      if deadline <= now { return seat }
-      seat.alarm.arm(deadline, .peer(number), in: &timers)
+      guard case .peer(let number) = entry.owner, let slot = slots[number], slot.alarm.fired(entry) else { continue }
+      guard let deadline = slot.isDirty ? slot.peer.deadline : slot.due else { continue }
+      if deadline <= now { return slot }
+      slot.alarm.arm(deadline, .peer(number), in: &timers)
     }
     return nil
   }
 
-  private func isSeated(_ seat: Seat) -> Bool { seats[seat.number] === seat }
+  private func isInUse(_ slot: PeerSlot) -> Bool { slots[slot.number] === slot }
 }
 
 private struct Arrival {
@@ -285,7 +286,7 @@ private struct Arrival {
 }
 
 /// A packet on its way from a track to those who get it, read once for all of them.
-struct Passing {
+struct ForwardingItem {
   let packet: SharedPacket
   let numbers: SourceNumbers
   /// Empty for audio.

@@ -23,13 +23,13 @@ extension Room {
     track.layers[packet.layer].count(packet, info)
     if info.startsKeyFrame { keyFrameArrived(of: track, layer: packet.layer, height: info.height.map { Int($0) }) }
     if isResumed, !info.startsKeyFrame { sourceResumed(of: track, layer: packet.layer, at: now) }
-    var passing: Int?
+    var item: Int?
     for forwarder in track.forwarders where forwarder.isOpen {
       let number =
-        passing
-        ?? peers.note(Passing(packet: packet, numbers: numbers, info: info, stretch: track.stretch))
-      passing = number
-      peers.owe(number, to: forwarder.seat, by: forwarder)
+        item
+        ?? peers.add(ForwardingItem(packet: packet, numbers: numbers, info: info, stretch: track.stretch))
+      item = number
+      peers.enqueue(number, to: forwarder.slot, by: forwarder)
     }
   }
 
@@ -97,7 +97,7 @@ extension Room {
   }
 
   private func keyFrameSource(of track: PublishedTrack, _ layer: Int, at now: Tick) -> KeyFrameScheduler.Source {
-    let (owner, peer) = (track.owner, track.owner.seat.peer)
+    let (owner, peer) = (track.owner, track.owner.slot.peer)
     return KeyFrameScheduler.Source(
       isConnected: owner.isConnected, isMuted: track.track.isMuted,
       isKnown: peer.knowsSource(of: track.receiver, layer: layer), silence: peer.silence(at: now),
@@ -107,8 +107,8 @@ extension Room {
 
   private func ask(_ track: PublishedTrack, _ layer: Int, at now: Tick) {
     keyFrameRequests += 1
-    track.owner.seat.peer.requestKeyFrame(of: track.receiver, layer: layer, at: now)
-    peers.touch(track.owner.seat)
+    track.owner.slot.peer.requestKeyFrame(of: track.receiver, layer: layer, at: now)
+    peers.touch(track.owner.slot)
   }
 
   private func keyFrameArrived(of track: PublishedTrack, layer: Int, height: Int?) {

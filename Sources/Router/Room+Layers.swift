@@ -59,14 +59,14 @@ extension Room {
     }
     forwarders.sort { $0.preference.priority > $1.preference.priority }  // stable
     let headroom = member.layerAllocator.headroom(besideAudio: audio)
-    let starved = pauseStarved(&forwarders, headroom: headroom, isSilent: member.seat.peer.isSilent, at: now)
+    let starved = pauseStarved(&forwarders, headroom: headroom, isSilent: member.slot.peer.isSilent, at: now)
     let streams = forwarders.map { stream(of: $0, at: now) }
     let allocation = LayerAllocator.allocate(streams, within: headroom)
     for (forwarder, decision) in zip(forwarders, allocation.decisions) {
       if let decision { forwarder.apply(decision, at: now) }
     }
     let wanted = LayerAllocator.wantedBitrate(video: starved + allocation.wanted, audio: audio)
-    if member.seat.peer.want(wanted, at: now) { peers.touch(member.seat) }
+    if member.slot.peer.want(wanted, at: now) { peers.touch(member.slot) }
     for forwarder in forwarders where !forwarder.track.layers[forwarder.target].isOn {
       updateActiveLayers(of: forwarder.track, at: now)
     }

@@ -20,14 +20,14 @@ extension Room {
       let track = Track(id: id, kind: offer.kind, isMuted: offer.isMuted || roster.wasMuted(id))
       let published = PublishedTrack(
         track, media: offer.media ?? Media(stream), codec: stream.codec,
-        receiver: member.seat.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
+        receiver: member.slot.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
       if track.isMuted { silence(published, at: now) }
       return published
     }
     member.tracks += tracks
     roster.publish(tracks.map(\.track), of: member.id)
     if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
-    peers.touch(member.seat)
+    peers.touch(member.slot)
     outbox.post(.accepted(request: publish.request), to: member.connection)
     for (offer, track) in zip(publish.tracks, tracks) where track.track.isMuted && !offer.isMuted {
       // Muted before the room was restored, and the owner may not know: by a moderator, or by itself a moment ago.
@@ -50,10 +50,10 @@ extension Room {
       for forwarder in track.forwarders {
         forwarder.receiver.subscriptions.removeAll { $0 === forwarder }
         forwarder.end()
-        peers.touch(forwarder.seat)
+        peers.touch(forwarder.slot)
       }
       track.forwarders.removeAll()
-      member.seat.peer.removeReceiver(track.receiver)
+      member.slot.peer.removeReceiver(track.receiver)
       awaitingKeyFrames.removeAll { $0 === track }
       if let source = track.audioSource {
         speakers.remove(source, at: now)

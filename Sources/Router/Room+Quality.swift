@@ -67,7 +67,7 @@ extension Member {
   /// - Returns: whether it has changed.
   func measureQuality(at now: Tick) -> Bool {
     guard isConnected else { return false }
-    let figures = seat.peer.statistics(at: now)
+    let figures = slot.peer.statistics(at: now)
     var (packets, lost) = (0, 0)
     var jitter = 0.0
     for stream in figures.incoming.values {
@@ -80,7 +80,7 @@ extension Member {
     let new = ConnectionQuality(
       sending: ConnectionQuality.Level(loss: meter.loss, roundTrip: figures.roundTripTime, jitter: jitter),
       receiving: ConnectionQuality.Level(
-        loss: seat.peer.outgoingLoss, roundTrip: figures.roundTripTime,
+        loss: slot.peer.outgoingLoss, roundTrip: figures.roundTripTime,
         jitter: figures.outgoing.values.reduce(0) { max($0, $1.reportedJitter) }))
     defer { quality = new }
     return new != quality

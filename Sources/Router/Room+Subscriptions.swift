@@ -54,7 +54,7 @@ extension Room {
     if let preference = formerPreference(of: track.id, for: member) { forwarder.preference = preference }
     track.forwarders.append(forwarder)
     member.subscriptions.append(forwarder)
-    peers.touch(member.seat)
+    peers.touch(member.slot)
     return forwarder
   }
 
@@ -65,7 +65,7 @@ extension Room {
     return Media(
       mid: member.takeMid(), codec: track.media.codec, payloadType: types.media,
       rtxPayloadType: hasRTX ? types.rtx : nil,
-      redPayloadType: track.codec.isAudio ? types.red ?? member.seat.peer.remoteRedPayloadType : nil,
+      redPayloadType: track.codec.isAudio ? types.red ?? member.slot.peer.remoteRedPayloadType : nil,
       encodings: [
         Media.Encoding(
           ssrc: ssrc, rtxSSRC: hasRTX ? member.takeSource(&random) : nil,
@@ -86,7 +86,7 @@ extension Room {
     let track = forwarder.track
     track.forwarders.removeAll { $0 === forwarder }
     forwarder.end()
-    peers.touch(forwarder.seat)
+    peers.touch(forwarder.slot)
     cancelIdleRequests(of: track)
   }
 

@@ -69,7 +69,7 @@ final class Room {
 
   // MARK: Coming
 
-  func join(_ join: Join, id: String, grants: Grants, connection: Connection, seat: Seat, at now: Tick) -> Member {
+  func join(_ join: Join, id: String, grants: Grants, connection: Connection, slot: PeerSlot, at now: Tick) -> Member {
     let older = member(id)
     let directedAfter = roster.directedAfter(join, id: id, grants, dataOrder: data.order)
     if let older {
@@ -80,8 +80,8 @@ final class Room {
     let entry = roster.join(
       join, id: id, grants: grants, resumptionKey: connection.key, directedAfter: directedAfter,
       isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
-    let member = Member(entry, connection: connection, seat: seat, room: self, limits: limits, at: now)
-    seat.member = member
+    let member = Member(entry, connection: connection, slot: slot, room: self, limits: limits, at: now)
+    slot.member = member
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
     membersByID[id] = member
@@ -90,7 +90,7 @@ final class Room {
       id: id, kind: entry.kind, directedAfter: directedAfter, isReturning: join.returningTo != nil)
     let (entries, next) = data.page(for: reader, after: 0, through: data.order, at: now)
     var joined = Joined(
-      local: member.participant, description: Description(seat.peer.localDescription), participants: others,
+      local: member.participant, description: Description(slot.peer.localDescription), participants: others,
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
     if let next {
       joined.hasMoreHistory = true
@@ -149,28 +149,28 @@ final class Room {
   /// Its media path is gone: if it can come back, it has the longer grace for it.
   private func losesPath(_ member: Member, at now: Tick) {
     guard member.isResumable else { return remove(member, told: .lost, others: .dropped, at: now) }
-    member.seat.isConnected = false
+    member.slot.isConnected = false
     member.deadline = now + limits.resumeGrace
     watch(member)
     outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.connection)
   }
 
   /// Gives a member whose media path broke another one, with the same tracks and subscriptions.
-  func reseat(_ member: Member, on seat: Seat, at now: Tick) {
-    peers.remove(member.seat)
-    member.seat.member = nil
-    member.seat = seat
-    seat.member = member
+  func replaceSlot(_ member: Member, on slot: PeerSlot, at now: Tick) {
+    peers.remove(member.slot)
+    member.slot.member = nil
+    member.slot = slot
+    slot.member = member
     member.layerAllocator.reset()
     member.meter = PathMeter()
     for track in member.tracks {
-      track.restart(on: seat.peer)
+      track.restart(on: slot.peer)
       track.keyFrames.cancelAll()
     }
-    for forwarder in member.subscriptions { forwarder.restart(on: seat) }
+    for forwarder in member.subscriptions { forwarder.restart(on: slot) }
     member.deadline = now + limits.connectTimeout
     watch(member)
-    outbox.post(.mediaRestarted(Description(seat.peer.localDescription)), to: member.connection)
+    outbox.post(.mediaRestarted(Description(slot.peer.localDescription)), to: member.connection)
   }
 
   func remove(_ member: Member, told: EndReason, others: DepartureReason, at now: Tick) {
@@ -182,8 +182,8 @@ final class Room {
     membersByID[member.id] = nil
     let entry = roster.remove(member.id)
     watched.removeAll { $0 === member }
-    peers.remove(member.seat)
-    member.seat.member = nil
+    peers.remove(member.slot)
+    member.slot.member = nil
     departed.append(member)
     needsSettling = true
     outbox.post(.ended(told), to: member.connection)
@@ -199,8 +199,8 @@ final class Room {
     for member in members {
       for track in member.tracks { track.forwarders.removeAll() }
       member.tracks.removeAll()
-      peers.remove(member.seat)
-      member.seat.member = nil
+      peers.remove(member.slot)
+      member.slot.member = nil
       outbox.post(.ended(reason), to: member.connection)
     }
     departed += members
@@ -209,9 +209,9 @@ final class Room {
     needsSettling = true
   }
 
-  /// Lets go of everybody without a word: a member and its seat hold each other.
+  /// Lets go of everybody without a word: a member and its slot hold each other.
   func dissolve() {
-    for member in members { member.seat.member = nil }
+    for member in members { member.slot.member = nil }
   }
 
   /// Those who left since the last call.
@@ -278,9 +278,9 @@ final class Room {
 
   // MARK: Media connections
 
-  func takeEvents(of seat: Seat, at now: Tick) {
-    while let event = seat.peer.pollEvent() {
-      guard let member = seat.member else { continue }  // it left while its events were read
+  func takeEvents(of slot: PeerSlot, at now: Tick) {
+    while let event = slot.peer.pollEvent() {
+      guard let member = slot.member else { continue }  // it left while its events were read
       switch event {
       case .connected: connected(member, at: now)
       case .failed: losesPath(member, at: now)
@@ -293,7 +293,7 @@ final class Room {
           keyFrameRequested(by: forwarder, at: now)
         }
       case .estimate:
-        estimated(member.seat.peer.capacity, for: member, at: now)
+        estimated(member.slot.peer.capacity, for: member, at: now)
       case .mediaHold(let hold): apply(hold, to: member, at: now)
       case .frame: break  // the router asks for packets only
       }
@@ -302,15 +302,15 @@ final class Room {
 
   /// A member that asks for media by signalling gets it, however long its media path has been silent.
   func releaseHold(of member: Member, at now: Tick) {
-    if member.seat.peer.expectAnswer() { apply(.none, to: member, at: now) }
-    peers.touch(member.seat)
+    if member.slot.peer.expectAnswer() { apply(.none, to: member, at: now) }
+    peers.touch(member.slot)
   }
 
   /// The track begins to be sent again. Receivers owed no answer for it: one that has only been slow with its reports gets it at
   /// once. One that has also missed a consent check (`MediaHold.all`) gets it with its next datagram.
   func releaseVideoHolds(of track: PublishedTrack, at now: Tick) {
     guard !track.codec.isAudio else { return }
-    for forwarder in track.forwarders where forwarder.seat.hold == .video {
+    for forwarder in track.forwarders where forwarder.slot.hold == .video {
       releaseHold(of: forwarder.receiver, at: now)
     }
   }
@@ -318,7 +318,7 @@ final class Room {
   /// Video that was held back begins again with a key frame. Its layers may have been switched off since: sharing the path
   /// anew switches them on, and asks for key frames of those that are being sent.
   private func apply(_ hold: MediaHold, to member: Member, at now: Tick) {
-    member.seat.hold = hold
+    member.slot.hold = hold
     guard hold != .none else { return allocate(to: member, at: now) }
     for forwarder in member.subscriptions where !forwarder.track.codec.isAudio {
       forwarder.stop()
@@ -327,7 +327,7 @@ final class Room {
   }
 
   private func connected(_ member: Member, at now: Tick) {
-    member.seat.isConnected = true
+    member.slot.isConnected = true
     member.deadline = member.connection == nil ? member.deadline : nil
     if member.deadline == nil { watched.removeAll { $0 === member } }
     for forwarder in member.subscriptions { requestKeyFrame(for: forwarder, at: now) }

@@ -48,9 +48,9 @@ extension Router {
     }
     defer { settle(room, at: now) }
     do {
-      let seat = try makeSeat(for: join.description, connection.dialect, at: now)
+      let slot = try makeSlot(for: join.description, connection.dialect, at: now)
       offerResumption(on: connection)
-      connection.member = room.join(join, id: id, grants: grants, connection: connection, seat: seat, at: now)
+      connection.member = room.join(join, id: id, grants: grants, connection: connection, slot: slot, at: now)
       if !configuration.pacesPages, let coming = connection.comingHistory {
         connection.comingHistory = nil
         postWholeHistory(coming, to: connection)
@@ -197,7 +197,7 @@ extension Router {
     Join(
       room: member.room.name, credential: credential, participantID: member.id, name: member.entry.name,
       externalID: member.entry.externalID, attributes: member.attributes,
-      description: Description(member.seat.peer.localDescription))
+      description: Description(member.slot.peer.localDescription))
   }
 
   // MARK: Places
@@ -231,13 +231,13 @@ extension Router {
 
   func restartMedia(of member: Member, _ description: Description, at now: Tick) {
     do {
-      member.room.reseat(member, on: try makeSeat(for: description, member.dialect, at: now), at: now)
+      member.room.replaceSlot(member, on: try makeSlot(for: description, member.dialect, at: now), at: now)
     } catch {
       outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
     }
   }
 
-  private func makeSeat(for description: Description, _ dialect: Dialect, at now: Tick) throws -> Seat {
+  private func makeSlot(for description: Description, _ dialect: Dialect, at now: Tick) throws -> PeerSlot {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
     peerConfiguration.extensions = dialect.extensions
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
@@ -246,8 +246,8 @@ extension Router {
     let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
     for address in configuration.addresses { peer.addLocalAddress(address) }
     peer.setRemote(PeerDescription(description), at: now)
-    let seat = peers.add(peer)
-    peers.touch(seat)
-    return seat
+    let slot = peers.add(peer)
+    peers.touch(slot)
+    return slot
   }
 }

@@ -30,7 +30,7 @@ extension Router {
     connection.dialect = dialect
     guard let member = connection.member else { return }
     member.dialect = dialect
-    member.seat.peer.extensions = dialect.extensions
+    member.slot.peer.extensions = dialect.extensions
   }
 
   /// Counts an offer of a client that describes its media by SDP: what its answer costs grows with the number of media.

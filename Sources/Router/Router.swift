@@ -165,14 +165,14 @@ package final class Router {
   /// Takes a datagram; it is decrypted in place and may be kept, so the caller must not use it afterwards.
   package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
   {
-    guard let seat = peers.find(datagram.readable, from: source), let room = seat.member?.room else {
+    guard let slot = peers.find(datagram.readable, from: source), let room = slot.member?.room else {
       counts.strayDatagrams += 1
       return
     }
-    seat.peer.handle(datagram, from: source, to: destination, at: now)
-    peers.bind(seat, to: source, at: now)
-    peers.touch(seat)
-    takeEvents(of: seat, in: room, at: now)
+    slot.peer.handle(datagram, from: source, to: destination, at: now)
+    peers.bind(slot, to: source, at: now)
+    peers.touch(slot)
+    takeEvents(of: slot, in: room, at: now)
   }
 
   /// In place of `handle`, where a crew helps: media is only laid before its peer, and looked at by `handleArrivals`, which
@@ -180,24 +180,24 @@ package final class Router {
   /// peer had before.
   package func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let first = datagram.readable.first, 128...191 ~= first,
-      let seat = peers.find(datagram.readable, from: source)
+      let slot = peers.find(datagram.readable, from: source)
     else {
       handleArrivals(by: nil, at: now)
       return handle(datagram, from: source, to: destination, at: now)
     }
-    peers.keep(datagram, for: seat, from: source, to: destination)
+    peers.keep(datagram, for: slot, from: source, to: destination)
   }
 
   package func handleArrivals(by crew: Crew?, at now: Tick) {
     peers.handleArrivals(by: crew, at: now) { takeEvents(of: $0, at: now) }
   }
 
-  private func takeEvents(of seat: Seat, at now: Tick) {
-    if let room = seat.member?.room { takeEvents(of: seat, in: room, at: now) }
+  private func takeEvents(of slot: PeerSlot, at now: Tick) {
+    if let room = slot.member?.room { takeEvents(of: slot, in: room, at: now) }
   }
 
-  private func takeEvents(of seat: Seat, in room: Room, at now: Tick) {
-    room.takeEvents(of: seat, at: now)
+  private func takeEvents(of slot: PeerSlot, in room: Room, at now: Tick) {
+    room.takeEvents(of: slot, at: now)
     if room.needsSettling { settle(room, at: now) }
   }
 

@@ -115,10 +115,10 @@ import Testing
     clients[1].isUnplugged = true
     world.run(.milliseconds(5_500))
     #expect(publisher.wanted == [])
-    let seat = try #require(clients[1].room?.member("ben")?.seat)
+    let slot = try #require(clients[1].room?.member("ben")?.slot)
     let requests = world.router.statistics.keyFrameRequests
     clients[1].isUnplugged = false
-    for _ in 0..<5_000 where seat.hold != .none { world.run(.milliseconds(1)) }
+    for _ in 0..<5_000 where slot.hold != .none { world.run(.milliseconds(1)) }
     #expect(publisher.wanted != [])
     #expect(world.router.statistics.keyFrameRequests == requests, "a layer that is switched on begins with a key frame")
   }

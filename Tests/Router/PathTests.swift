@@ -25,7 +25,7 @@ struct PathTests {
     var layers: [[Int?]] = []
     for _ in 0..<350 {
       world.run(.milliseconds(100))
-      estimates.append(clients[1].room?.member("ben")?.seat.peer.capacity ?? 0)
+      estimates.append(clients[1].room?.member("ben")?.slot.peer.capacity ?? 0)
       layers.append(clients[1...].map { $0.layer(of: "ana") })
     }
     let delays = clients[1].passages.map { $0.delay.inMilliseconds - 20 }.sorted()

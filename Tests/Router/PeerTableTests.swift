@@ -11,9 +11,9 @@ import Testing
   private let router = TransportAddress.loopback(port: 7_000)
   private let shared = TransportAddress.loopback(port: 20_000)
 
-  /// A participant's seat, and the credentials of its other end.
+  /// A participant's slot, and the credentials of its other end.
   private struct Participant {
-    let seat: Seat
+    let slot: PeerSlot
     let remote: ICECredentials
   }
 
@@ -26,20 +26,20 @@ import Testing
       configuration: PeerConfiguration(role: .server, certificate: certificate), random: random.fork(), now: now)
     peer.addLocalAddress(router)
     peer.setRemote(client.localDescription, at: now)
-    return Participant(seat: table.add(peer), remote: client.localCredentials)
+    return Participant(slot: table.add(peer), remote: client.localCredentials)
   }
 
   /// A good check of the participant's comes from `shared`.
   /// - Returns: the router's own check to that address, if it sends one.
   private func check(of participant: Participant, number: UInt64) throws -> STUNMessage? {
-    let peer = participant.seat.peer
+    let peer = participant.slot.peer
     var check = STUNMessage(.request, .init(high: 1, low: number))
     check.username = "\(peer.localCredentials.ufrag):\(participant.remote.ufrag)"
     (check.controlling, check.usesCandidate) = (1, true)
     let datagram = try written(check, key: peer.localCredentials.password)
-    let seat = try #require(table.find(datagram.readable, from: shared))
-    #expect(seat === participant.seat)
-    take(datagram, seat)
+    let slot = try #require(table.find(datagram.readable, from: shared))
+    #expect(slot === participant.slot)
+    take(datagram, slot)
     let out = Bytes(capacity: 1_600)
     var question: STUNMessage?
     while let transmit = peer.poll(into: out.writable, at: now) {
@@ -55,9 +55,9 @@ import Testing
     return bytes
   }
 
-  private func take(_ datagram: Bytes, _ seat: Seat) {
-    seat.peer.handle(datagram, from: shared, to: router, at: now)
-    table.bind(seat, to: shared, at: now)
+  private func take(_ datagram: Bytes, _ slot: PeerSlot) {
+    slot.peer.handle(datagram, from: shared, to: router, at: now)
+    table.bind(slot, to: shared, at: now)
   }
 
   /// Ana had the address; Ben has it now; Mallory sends checks of her own under it, which only Ben's program receives.
@@ -67,9 +67,9 @@ import Testing
     let question = try #require(try check(of: ben, number: 2))
     for number in 3...20 as ClosedRange<UInt64> { _ = try check(of: mallory, number: number) }
     let answer = try written(STUNMessage(.success, question.transaction), key: ben.remote.password)
-    let seat = try #require(table.find(answer.readable, from: shared))
-    #expect(seat === ben.seat)
-    take(answer, seat)
-    #expect(table.find(Bytes([128, 0]).readable, from: shared) === ben.seat, "the address is Ben's")
+    let slot = try #require(table.find(answer.readable, from: shared))
+    #expect(slot === ben.slot)
+    take(answer, slot)
+    #expect(table.find(Bytes([128, 0]).readable, from: shared) === ben.slot, "the address is Ben's")
   }
 }

@@ -246,7 +246,7 @@ struct LifetimeTests {
 
   /// What came in its last turn has not been passed on.
   @Test func aRouterThatOwesPacketsLetsGoOfEverything() throws {
-    weak var seat: Seat?
+    weak var slot: PeerSlot?
     do {
       let world = try World(hands: nil)
       let clients = try world.joined("ana", "ben")
@@ -255,7 +255,7 @@ struct LifetimeTests {
       clients[0].sendSound("microphone", seconds: 0.1)
       world.run(.seconds(1))
       #expect(!clients[1].frames("ana", "microphone").isEmpty)
-      seat = clients[1].room?.member("ben")?.seat
+      slot = clients[1].room?.member("ben")?.slot
       let (sender, out) = (try #require(clients[0].sender("microphone")), Bytes(capacity: 2048))
       clients[0].peer.send(
         EncodedFrame(codec: .opus, data: Bytes([1, 2, 3]), captured: world.now, rtpTimestamp: 48_000), on: sender,
@@ -265,7 +265,7 @@ struct LifetimeTests {
           Bytes(out.writable[..<transmit.count]), from: clients[0].address, to: transmit.destination, at: world.now)
       }
     }
-    let isGone = seat == nil  // by itself: what is half gone cannot be described
+    let isGone = slot == nil  // by itself: what is half gone cannot be described
     #expect(isGone)
   }
 
