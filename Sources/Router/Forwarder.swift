@@ -29,8 +29,9 @@ final class Forwarder {
   private(set) var target: Int
   /// The highest temporal layer that the receiver should get of the target.
   private(set) var temporalTarget = TemporalFilter.all
+  /// Reset by `Room+Layers` with the preference.
   var upgradeBackoff = LayerUpgradeBackoff()
-  /// What the receiver would like.
+  /// What the receiver would like. Set by `Room+Layers`.
   var preference = LayerPreference()
   private var stretch: UInt64 = 0
   /// A layer that makes no pictures for so long has probably been given up.

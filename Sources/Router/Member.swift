@@ -4,6 +4,8 @@ import KoineTransport
 
 /// A participant's connection and media, for as long as it is in its room. What is known of it apart from these is its entry
 /// in the room's `Roster`.
+///
+/// Its variables are the room's: `Room` and its extensions change them, in files of their own.
 final class Member {
   let id: Participant.ID
   /// As it joined; once it has left, it is that again.

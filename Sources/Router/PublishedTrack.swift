@@ -3,7 +3,10 @@ import KoineRTP
 import KoineSignaling
 import KoineTransport
 
-/// A track on its way in, and all the ways on which it goes out.
+/// A track as it arrives from its publisher, and its forwarders, one for each receiver.
+///
+/// A final class: on the packet path it is reached without a look-up by name. Its variables are the room's: `Room` and its
+/// extensions change them, in files of their own.
 final class PublishedTrack {
   /// One simulcast layer.
   struct Layer {

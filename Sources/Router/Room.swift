@@ -2,46 +2,63 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-/// Who is in a room, what they publish, who gets what: one control value.
+/// Carries out what the control values of a room decide: `Roster`, `DataRouter`, `ActiveSpeakerDetector`, and, for each
+/// receiver, subscription or track, `LayerAllocator`, `StarvationDetector`, `KeyFrameScheduler`. It alone writes to the outbox
+/// and to the table of peers.
 ///
-/// Everything it tells the participants keeps this order: a participant is announced before its tracks, and its tracks
-/// are withdrawn before it leaves.
+/// Everything that it sends the participants keeps this order: a participant is announced before its tracks, and its tracks
+/// are withdrawn before it leaves. One file for each concern: `Room+…`, extensions without state of their own.
 final class Room {
   let name: String
   let number: Int
-  /// What the router's owner counts the room by; released with it.
-  var permit: AnyObject?
   /// Tells this room from one of the same name before or after it.
   let epoch: String
-  private let created: Tick
   let limits: RouterLimits
   let peers: PeerTable
   let outbox: Outbox
-  var random: SeededRandom
-  /// An entry for each member. Changed by `Room+Publishing` and `Room+Roster`, too.
-  var roster = Roster()
+  private let created: Tick
   /// In order of joining.
   private(set) var members: [Member] = []
   private var membersByID: [String: Member] = [:]
   private var departed: [Member] = []
-  /// Members who have a deadline.
+  /// Members that have a deadline.
   private var watched: [Member] = []
   /// Of a restored room, for participants that return.
   private var formerSubscriptions: [Participant.ID: [RoomSnapshot.Subscription]] = [:]
-  var speakers: ActiveSpeakerDetector
-  var attendant: Attendant?
+
+  // The extensions of this class, in files of their own, change the following variables; Swift's `private` ends at the file.
+
+  /// An entry for each member. Changed by `Room+Publishing` and `Room+Roster`, too.
+  var roster = Roster()
   /// Changed by `Room+Data` and `Router+Attendant`, too.
   var data: DataRouter
-  /// Tracks of which key frames have been requested and not begun.
+  /// Changed by `Room+Publishing`, `Room+Forwarding` and `Room+Speakers`.
+  var speakers: ActiveSpeakerDetector
+  /// Changed by `Room+Subscriptions`, which draws SSRCs, and `Router+Attendant`, which draws ids of messages.
+  var random: SeededRandom
+  /// Tracks of which key frames have been requested and not begun. Changed by `Room+Forwarding` and `Room+Publishing`.
   var awaitingKeyFrames: [PublishedTrack] = []
+  /// Changed by `Room+Layers`.
   var nextLayerCheck: Tick?
+  /// Changed by `Room+Quality`.
   var nextQualityCheck: Tick?
+  /// When deferred notifications are due. Changed by `Room+Roster`.
   var nextTelling: Tick?
-  var alarm = HeapAlarm()
-  /// Whether something has happened that its router must look at.
-  var needsSettling = false
-  var forwardedPackets = 0
+  /// Requests sent to publishers. Changed by `Room+Forwarding`.
   var keyFrameRequests = 0
+  /// Whether something has happened that its router must look at. Changed by all, and reset by `Router.settle`.
+  var needsSettling = false
+
+  // The router's own, kept with the room.
+
+  /// What the router's owner counts the room by; released with it.
+  var permit: AnyObject?
+  /// The service beside the router. Set by `Router+Attendant`.
+  var attendant: Attendant?
+  /// Armed by `Router.settle`.
+  var alarm = HeapAlarm()
+  /// Counted by `PeerTable`.
+  var forwardedPackets = 0
 
   init(
     name: String, number: Int, limits: RouterLimits, attendant: Attendant? = nil, peers: PeerTable, outbox: Outbox,
@@ -67,7 +84,7 @@ final class Room {
     for other in members where other !== member { outbox.post(message, to: other.connection) }
   }
 
-  // MARK: Coming
+  // MARK: Joining
 
   func join(_ join: Join, id: String, grants: Grants, connection: Connection, slot: PeerSlot, at now: Tick) -> Member {
     let older = member(id)
@@ -138,7 +155,7 @@ final class Room {
     formerSubscriptions = [:]
   }
 
-  // MARK: Going
+  // MARK: Leaving
 
   /// Its signalling is gone: it has until the end of the grace for nothing but its media to go on.
   func loses(_ member: Member, grace: Duration, at now: Tick) {

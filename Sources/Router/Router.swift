@@ -76,10 +76,11 @@ package struct ForwardingStatistics: Hashable, Sendable {
 /// A connection is told apart from the line that carries it: what a client and the router say to each other
 /// (`Conversation`) goes on when the line breaks and the client comes back on another one.
 ///
-/// A room is one control value (`Room`): who is there, what they publish, who gets what, in one place and in order. A packet
-/// goes from its ingress peer to the track, which notes it with all who may get it; when their peers are polled, each one's
-/// forwarder decides and rewrites. On that path there is one look-up by address per datagram and none by name, and nothing is
-/// allocated.
+/// A room's facts and decisions are values (`Roster`, `DataRouter`, `ActiveSpeakerDetector`, `LayerAllocator`, `StarvationDetector`,
+/// `KeyFrameScheduler`), which take inputs and return decisions; `Room` carries these out. `RoomSnapshot` holds those that
+/// another router needs in order to go on with the room. A packet goes from its ingress peer to the track, which puts it into the
+/// queues of all who may get it; when their peers are polled, each one's forwarder decides and rewrites. On that path there
+/// is one look-up by address per datagram and none by name, and nothing is allocated.
 ///
 /// **More cores.** What a packet costs is nearly all spent on its way out, once per receiver: its place in that receiver's
 /// stream, its header, its encryption, its system call. `poll(by:at:_:)` shares that out among the hands of a crew, receiver

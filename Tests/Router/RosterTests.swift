@@ -1,3 +1,4 @@
+import Foundation
 import KoineBase
 import KoineSignaling
 import Testing
@@ -189,6 +190,80 @@ struct RosterTests {
     #expect(roster["ana"]?.participant.tracks.map(\.id.track) == ["b"])
     roster.setMuted(true, Track.ID(participant: "ben", track: "b"))
     #expect(roster["ben"] == nil)
+  }
+
+  // MARK: A restored room
+
+  /// Ana and Ben, who have not returned.
+  private func restored(until end: Tick = ms(60_000)) throws -> Roster {
+    var roster = Roster()
+    add("ana", to: &roster, grants: named("ana", kind: "a"), key: "ka")
+    add("ben", to: &roster, grants: Grants(attributes: ["role": "host"]), key: "kb")
+    roster.publish([Track(id: .init(participant: "ben", track: "t"), kind: .camera, isMuted: true)], of: "ben")
+    var copy = try JSONDecoder().decode(Roster.self, from: JSONEncoder().encode(roster))
+    #expect(copy == roster)
+    copy.awaitReturn(until: end)
+    #expect(copy.bytes == roster.bytes)
+    return copy
+  }
+
+  @Test func awaitedParticipantIsNotInTheRoomAndKeepsItsID() throws {
+    let roster = try restored()
+    #expect(roster.count == 0)
+    #expect(roster["ana"] == nil)
+    #expect(roster.known("ana")?.order == 1)
+    #expect(roster.isAwaiting)
+    #expect(roster.kind(of: "ana") == "a")
+    #expect(refusal("ana", roster) == .forbidden)
+    #expect(refusal("ana", roster, key: "ka") == nil)
+  }
+
+  @Test func returningParticipantIsAsBefore() throws {
+    var roster = try restored()
+    let ben = roster.join(
+      join("ben", key: "kb"), id: "ben", grants: .open, resumptionKey: "new", directedAfter: nil, isReturning: true,
+      limit: 10, at: ms(0))
+    #expect(ben.order == 2)
+    #expect(ben.grants == Grants(attributes: ["role": "host"]))
+    #expect(ben.attributes == ["role": "host"])
+    #expect(ben.tracks == [])
+    let track = Track.ID(participant: "ben", track: "t")
+    #expect(roster.wasMuted(track))
+    roster.publish([Track(id: track, kind: .camera, isMuted: true)], of: "ben")
+    #expect(!roster.wasMuted(track), "it is there again")
+    #expect(roster.isAwaiting, "Ana is not back")
+    #expect(add("cem", to: &roster).order == 3)
+  }
+
+  @Test func returningParticipantWithoutItsKeyGetsWhatItsCredentialGrants() throws {
+    var (roster, grants) = (try restored(), named("ana", kind: "a"))
+    grants.canSendData = false
+    let ana = roster.join(
+      join("ana"), id: "ana", grants: grants, resumptionKey: nil, directedAfter: nil, isReturning: true, limit: 10,
+      at: ms(0))
+    #expect(ana.order == 1)
+    #expect(ana.grants == grants)
+  }
+
+  @Test func newParticipantOfTheIDIsAnotherOne() throws {
+    var roster = try restored()
+    #expect(add("ben", to: &roster, grants: named("ben")).order == 3)
+    #expect(!roster.wasMuted(Track.ID(participant: "ben", track: "t")))
+    #expect(roster.known("ben")?.hasCredentialID == true)
+  }
+
+  @Test func participantsThatDoNotReturnAreGivenUp() throws {
+    var roster = try restored(until: ms(60_000))
+    var isOver = roster.endAwaiting(at: ms(59_999))
+    #expect(!isOver)
+    isOver = roster.endAwaiting(at: ms(60_000))
+    #expect(isOver)
+    #expect(!roster.isAwaiting)
+    #expect(roster.awaitedUntil == nil)
+    #expect(roster.bytes == 0)
+    #expect(refusal("ana", roster) == nil)
+    isOver = roster.endAwaiting(at: ms(60_000))
+    #expect(!isOver)
   }
 
   @Test(arguments: 1...10) func sizeIsThatOfAllEntriesAfterRandomChanges(_ seed: UInt64) throws {
