@@ -21,8 +21,7 @@ extension Room {
   }
 
   func deliver(_ delivery: DataRouter.Delivery) {
-    for member in members where delivery.reaches(member.id) {
-      outbox.post(.data(delivery.message), to: member.connection)
-    }
+    outbox.post(
+      .data(delivery.message), to: members.lazy.filter { delivery.reaches($0.id) }.compactMap(\.connection))
   }
 }

@@ -81,7 +81,7 @@ final class Room {
   func track(_ reference: Track.ID) -> PublishedTrack? { member(reference.participant)?.track(reference.track) }
 
   func tellOthers(_ message: ServerMessage, than member: Member?) {
-    for other in members where other !== member { outbox.post(message, to: other.connection) }
+    outbox.post(message, to: members.lazy.filter { $0 !== member }.compactMap(\.connection))
   }
 
   // MARK: Joining

@@ -74,9 +74,8 @@ extension Router {
   // MARK: Those who have to ask
 
   private func tellDeciders(_ message: ServerMessage, in room: String) {
-    for member in rooms[room]?.members ?? [] where member.grants.canAdmit {
-      outbox.post(message, to: member.connection)
-    }
+    let deciders = (rooms[room]?.members ?? []).filter(\.grants.canAdmit)
+    outbox.post(message, to: deciders.compactMap(\.connection))
   }
 
   func stopWaiting(_ connection: Connection) {

@@ -7,7 +7,7 @@ extension Router {
     configuration.attendant = attendant
     for room in rooms.values {
       room.attendant = attendant
-      for member in room.members { outbox.post(.attendants(attendant?.names ?? []), to: member.connection) }
+      room.tellOthers(.attendants(attendant?.names ?? []), than: nil)
     }
   }
 

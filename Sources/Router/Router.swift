@@ -49,6 +49,8 @@ package struct RouterStatistics: Hashable, Sendable {
 package struct Outgoing: Sendable {
   package let line: ConnectionID
   package let message: ServerMessage
+  /// Of the message: equal for the copies of one to several clients, and for no others. Copies come one after the other.
+  package let number: UInt64
   /// Of the last message of a page of repeated ones: what the page weighs in bytes. The owner calls `Router.pageWritten` once it
   /// has been written.
   package let endsPage: Int?
@@ -146,14 +148,16 @@ package final class Router {
   /// In place of `pollMessage`, for routers with `pacesPages`.
   package func pollOutgoing() -> Outgoing? {
     while let item = outbox.popFirst() {
-      guard let connection = connections[item.to] else { continue }
+      guard let connection = connections[item.recipient] else { continue }
       if !item.isRepeated {
         guard !holdsBack(item.message, of: connection) else { continue }
         connection.conversation.say(item.message)
         // The message is sent with a later page, after the earlier messages.
         if connection.repeating != nil, item.message.isCounted { continue }
       }
-      if let line = connection.line { return Outgoing(line: line, message: item.message, endsPage: item.endsPage) }
+      if let line = connection.line {
+        return Outgoing(line: line, message: item.message, number: item.number, endsPage: item.endsPage)
+      }
     }
     return nil
   }

@@ -125,7 +125,7 @@ struct Switchboard {
       }
       calls[ring.id]?.callees[index].ringing = ringing
       guard let call = calls[ring.id] else { continue }
-      for device in ringing { outbox.post(.incomingRing(call.notice), to: device) }
+      outbox.post(.incomingRing(call.notice), to: ringing)
       tell(callee.identity, of: call, .ringing)
     }
     forgetIfOver(ring.id)
@@ -177,7 +177,7 @@ struct Switchboard {
 
   private mutating func finish(_ callee: Int, of id: String, as state: Ring.State) {
     guard let call = calls[id], !call.callees[callee].isOver else { return }
-    for connection in call.callees[callee].ringing { outbox.post(.ringEnded(id: id, state), to: connection) }
+    outbox.post(.ringEnded(id: id, state), to: call.callees[callee].ringing)
     calls[id]?.callees[callee].ringing = []
     calls[id]?.callees[callee].isOver = true
     tell(call.callees[callee].identity, of: call, state)

@@ -308,8 +308,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func endTurn(at now: Tick) {
     guard let router, let crew else { return }
     router.handleArrivals(by: crew, at: now)
-    // What everybody is told comes out once for each, one after the other.
-    var last: SharedMessage?
+    // Copies of one message come one after the other: it is encoded once.
+    var last: (number: UInt64, shared: SharedMessage)?
     while let outgoing = router.pollOutgoing() {
       let (connection, message) = (outgoing.line, outgoing.message)
       note(message, on: connection)
@@ -320,8 +320,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
           lines[connection]?.outlet.send(shared(message, for: connection, endOf: page(outgoing)))
           continue
         }
-        let shared = last.flatMap { $0.message == message ? $0 : nil } ?? SharedMessage(message)
-        last = shared
+        let shared = last.flatMap { $0.number == outgoing.number ? $0.shared : nil } ?? SharedMessage(message)
+        last = (outgoing.number, shared)
         lines[connection]?.outlet.send(shared)
       }
     }

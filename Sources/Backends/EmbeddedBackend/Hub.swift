@@ -294,10 +294,13 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
   /// Lets out everything that has become due, and finds out when to wake.
   func endTurn(at now: Tick) {
     reconnectThoseWhoWant(at: now)
-    while let (id, message) = router?.pollMessage() {
+    var last: (number: UInt64, bytes: [UInt8]?)?  // copies of one message come one after the other: it is encoded once
+    while let outgoing = router?.pollOutgoing() {
+      let id = outgoing.line
       guard let number = owners[id], let line = doors[number]?.lines.last(where: { $0.id == id }) else { continue }
       touched.insert(number)
-      if let bytes = try? message.json() { line.stream.send(bytes) }
+      if last?.number != outgoing.number { last = (outgoing.number, try? outgoing.message.json()) }
+      if let bytes = last?.bytes { line.stream.send(bytes) }
     }
     while let transmit = router?.poll(into: datagram.writable, at: now) {
       guard let number = numbers[transmit.destination] else { continue }
