@@ -199,7 +199,7 @@ private final class RoomWorld {
   private func check(_ input: inout Input) {
     let members = router.rooms.values.sorted { $0.number < $1.number }.flatMap(\.members)
     guard !members.isEmpty else { return }
-    let peer = members[input.number(below: members.count)].seat.peer
+    let peer = members[input.number(below: members.count)].slot.peer
     var request = STUNMessage(.request, .init(high: 7, low: UInt64(input.byte())))
     request.username = peer.localCredentials.ufrag + ":abcd"
     (request.controlling, request.usesCandidate) = (1, input.flag())
