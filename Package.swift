@@ -316,7 +316,8 @@ let package = Package(
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
-    tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
+    tests(
+      "Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"], resources: [.copy("aiortc_end.py")]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],
       resources: [.copy("SDP/Offers")]),
