@@ -171,7 +171,8 @@ let package = Package(
     .target(
       name: "KoineServer",
       dependencies: [
-        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter", "KoineSignaling",
+        "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter",
+        "KoineSignaling",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
