@@ -76,6 +76,8 @@ public final class PeerMedia {
     let bitrates: [Int]
     /// The layers that receivers want.
     var wanted: [Int]
+    /// Whether the other end takes the stream: false where its answer says that it does not.
+    var isAccepted = true
 
     var wantedBitrate: Int { wanted.reduce(0) { $0 + (bitrates.indices.contains($1) ? bitrates[$1] : 0) } }
   }
@@ -97,6 +99,8 @@ public final class PeerMedia {
   private var negotiator: SDPNegotiator
   /// The media of this end's offers, in their places, with the track that each carries.
   private var offered: [(medium: SDPNegotiator.Medium, track: Track.ID)] = []
+  /// The tracks that this end receives by its last answer.
+  private var answered: Set<Track.ID> = []
 
   /// - Parameters:
   ///   - role: the part that this end takes.
@@ -143,8 +147,8 @@ public final class PeerMedia {
   /// Checks the path at once if its last checks were not answered: signalling has reached the other end again.
   public func confirmPath(at now: Tick) { peer.confirmPath(at: now) }
 
-  /// Replaces the peer by a new one with the same tracks. The other end needs the new `localDescription`, and its answer goes to
-  /// `setRemote`.
+  /// Replaces the peer by a new one with the same tracks. The other end restarts as well; the new descriptions are exchanged as at
+  /// first.
   public func restart(at now: Tick) throws {
     try replacePeer(at: now)
     for id in publications.keys.sorted(by: { $0.description < $1.description }) {
@@ -199,7 +203,7 @@ public final class PeerMedia {
       nextMid += 1
       offered.append((medium, id))
     }
-    for id in subscriptions.keys where wanted[id] == nil { unsubscribe(from: id) }
+    for entry in offered where !entry.medium.receives { unsubscribe(from: entry.track) }
     let description = negotiator.offer(as: peer.localDescription, media: offered.map(\.medium))
     let tracks = Dictionary(
       offered.filter { $0.medium.sending != nil || $0.medium.receives }.map { ($0.medium.mid, $0.track) }
@@ -215,8 +219,11 @@ public final class PeerMedia {
       throw NegotiationError(description: "the answer's media are not those of the offer")
     }
     peer.setRemote(answer.peer, at: now)
-    for (medium, entry) in zip(answer.description.media, offered) where entry.medium.receives && medium.port != 0 {
-      guard medium.direction.sends, let parameters = StreamParameters(sentBy: medium, mid: entry.medium.mid) else {
+    for (medium, entry) in zip(answer.description.media, offered) {
+      publications[entry.track]?.isAccepted = medium.port != 0 && medium.direction.receives
+      guard entry.medium.receives, medium.port != 0, medium.direction.sends,
+        let parameters = StreamParameters(sentBy: medium, mid: entry.medium.mid)
+      else {
         continue
       }
       receive(entry.track, as: parameters)
@@ -243,7 +250,9 @@ public final class PeerMedia {
       }
       if medium.direction.receives { sending[mid] = send(id, by: medium, mid: mid) }
     }
-    for id in subscriptions.keys where !receiving.keys.contains(where: { tracks[$0] == id }) { unsubscribe(from: id) }
+    let received = Set(receiving.keys.compactMap { tracks[$0] })
+    for id in answered.subtracting(received) { unsubscribe(from: id) }
+    answered = received
     return negotiator.answer(
       offer.description, as: peer.localDescription, receiving: receiving, sending: sending
     ).description.text
@@ -337,9 +346,10 @@ public final class PeerMedia {
     return true
   }
 
-  /// Sends one frame of a published track; one of another track is dropped.
+  /// Sends one frame of a published track. A frame of another track, and of one that the other end's answer has rejected, is dropped.
   public func send(_ frame: EncodedFrame, of id: Track.ID, at now: Tick) {
-    if let publication = publications[id] { peer.send(frame, on: publication.sender, at: now) }
+    guard let publication = publications[id], publication.isAccepted else { return }
+    peer.send(frame, on: publication.sender, at: now)
   }
 
   // MARK: Receiving

@@ -190,6 +190,54 @@ private final class Pair: Sendable {
     #expect(pair.end(0).frames == [back: 2])
   }
 
+  @Test func rejectedMediumCarriesNothingUntilItIsAccepted() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 11), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    func negotiate(isAccepted: Bool) {
+      let (asker, answerer) = (pair.connection(0), pair.connection(1))
+      asker.perform { media, _ in
+        let offer = media.makeOffer()
+        answerer.perform { media, now in
+          let answer = try? media.answer(offer.sdp, tracks: isAccepted ? offer.tracks : [:], at: now)
+          asker.perform { media, now in try? media.setAnswer(answer ?? "", at: now) }
+        }
+      }
+      clock.advance(to: clock.now + .seconds(1))
+      pair.sendFrames(3, of: camera, from: 0)
+      clock.advance(to: clock.now + .seconds(1))
+    }
+    func packets() -> Int {
+      let count = Lock(0)
+      pair.connection(0).perform { media, now in
+        count.withLock { $0 = media.statistics(at: now).outgoing.values.reduce(0) { $0 + $1.packets } }
+      }
+      clock.advance(to: clock.now + .milliseconds(1))
+      return count.withLock { $0 }
+    }
+    pair.connection(0).perform { [camera] media, _ in
+      _ = media.publish(camera, options: PublishOptions(codec: .vp8, layers: [.init(maximumBitrate: 500_000)]))
+    }
+    negotiate(isAccepted: false)
+    #expect(pair.end(0).isConnected)
+    #expect(packets() == 0)
+    negotiate(isAccepted: true)
+    #expect(pair.end(1).frames == [camera: 3])
+    negotiate(isAccepted: false)
+    #expect(pair.end(1).frames == [camera: 3])
+  }
+
+  @Test func offersLeaveTracksAloneThatWereSubscribedWithoutThem() {
+    let clock = Scheduler.virtual()
+    let pair = Pair(PeerLoop(virtual: clock, seed: 12), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
+    pair.exchangeDescriptions(offerer: 0)
+    pair.publish(camera, from: 1)
+    pair.negotiate(offerer: 0, publishing: [Track.ID(participant: "o", track: "camera")], receiving: [:])
+    clock.advance(to: clock.now + .seconds(1))
+    pair.sendFrames(3, of: camera, from: 1)
+    clock.advance(to: clock.now + .seconds(1))
+    #expect(pair.end(0).frames == [camera: 3])
+  }
+
   @Test(arguments: ["", "v=0", "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"])
   func unusableDescriptionsAreErrorsAndChangeNothing(_ text: String) {
     let clock = Scheduler.virtual()
