@@ -2,7 +2,7 @@
 import PackageDescription
 
 // A backend of another author, outside of the package: a room service with a protocol of its own, over products only. It shows what
-// `Backend`, `PeerMedia` and `PeerLoop` give to whoever brings rooms of another kind.
+// `Backend`, `PeerMedia` and `PeerLoop` give to an author of another kind of rooms.
 let package = Package(
   name: "ForeignBackend",
   dependencies: [.package(name: "koine", path: "../..")],

@@ -41,18 +41,24 @@ public enum Backends {
   }
 
   /// Makes a backend of another module reachable by its address, in `KOINE_BACKEND` and in `backend(at:)`. A later registration of
-  /// a scheme replaces the one before.
+  /// a scheme replaces the one before. `KOINE_BACKEND` is read once, when the process first enters a room without a world of its own:
+  /// register before.
   /// - Parameters:
-  ///   - scheme: the address's part before `://`, such as `sfu` of `sfu://host:port`, in lower case. `embedded`, `ws` and `wss` are
-  ///     taken.
+  ///   - scheme: the address's part before `://`, such as `sfu` of `sfu://host:port`.
   ///   - make: makes the backend from the whole address. Called each time an address of that scheme is asked for; a backend that the
   ///     process shares is the closure's own affair.
-  public static func register(_ scheme: String, _ make: @escaping @Sendable (_ address: String) throws -> any Backend) {
-    precondition(!["embedded", "ws", "wss"].contains(scheme), "the scheme '\(scheme)' is Koine's own")
+  /// - Throws: for `embedded`, `ws` and `wss`, which are Koine's own.
+  public static func register(
+    _ scheme: String, _ make: @escaping @Sendable (_ address: String) throws -> any Backend
+  ) throws(BackendAddressError) {
+    let scheme = scheme.lowercased()
+    guard !["embedded", "ws", "wss"].contains(scheme) else {
+      throw BackendAddressError(address: scheme, reason: "the scheme is Koine's own")
+    }
     registered.withLock { $0[scheme] = make }
   }
 
-  /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, or one whose scheme is registered.
+  /// - Parameter address: `embedded`, `ws://host:port` or `wss://host:port` of a `koine serve`, or an address of a registered scheme.
   public static func backend(at address: String) throws(BackendAddressError) -> any Backend {
     let scheme = address.range(of: "://").map { address[..<$0.lowerBound].lowercased() } ?? ""
     if let make = registered.withLock({ $0[scheme] }) {
@@ -71,7 +77,7 @@ public enum Backends {
 
 public struct BackendAddressError: Error, Hashable, CustomStringConvertible {
   public let address: String
-  /// What the backend of the address's scheme reported; nil where the address names no backend.
+  /// Why the backend that the address names cannot be used; nil where the address names none.
   public let reason: String?
   private let schemes: [String]
 

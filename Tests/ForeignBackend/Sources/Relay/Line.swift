@@ -39,7 +39,7 @@ struct Line {
 
   // MARK: Values of more than one field
 
-  /// Fields whose names begin with `prefix`, without it.
+  /// The fields with a prefix in their names, by the rest of the name.
   func map(_ prefix: String) -> [String: String] {
     Dictionary(
       uniqueKeysWithValues: fields.filter { $0.key.hasPrefix(prefix) }.map {
@@ -107,6 +107,3 @@ struct Line {
     set(track)
   }
 }
-
-/// What is left of a text after a line has carried it, for tests.
-public func relayRoundTrip(_ text: String) -> String? { Line(parsing: Line("say", ["a=b": text]).text)?["a=b"] }

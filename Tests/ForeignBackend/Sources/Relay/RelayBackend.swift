@@ -31,7 +31,7 @@ public final class RelayBackend: Backend {
     return link
   }
 
-  /// The service has no ringing: an identity can be signed in, and reaches nobody.
+  /// The service has no ringing: a signed-in identity cannot ring and is not rung.
   public func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
     loop.post { _ in receiver.endpointDidChange(.registered) }
     return NoRinging(loop, receiver)
