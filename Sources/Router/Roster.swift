@@ -75,7 +75,7 @@ struct Roster: Codable, Equatable {
   }
 
   private var entries: [Participant.ID: Entry] = [:]
-  /// Participants of a restored room that have not returned: they keep their ids and places, and are announced to nobody.
+  /// Participants of a restored room that have not returned: they keep their ids and places, and are not announced.
   private var awaited: [Participant.ID: Entry] = [:]
   /// Until when; nil in a room that has not been restored.
   private(set) var awaitedUntil: Tick?
@@ -131,17 +131,17 @@ struct Roster: Codable, Equatable {
     return dataOrder
   }
 
+  /// Adds a participant. An entry of that id, which the owner removes before, is replaced.
   /// - Parameters:
   ///   - resumptionKey: of the participant's connection.
   ///   - isReturning: an awaited participant of that id is the same one: it keeps its number, and what it may do if the join
   ///     proves it with the resumption key.
   ///   - limit: of participants; the kinds of several times as many ids are remembered.
-  /// - Precondition: there is no entry of that id.
   mutating func join(
     _ join: Join, id: Participant.ID, grants: Grants, resumptionKey: String?, directedAfter: UInt64?,
     isReturning: Bool = false, limit: Int, at now: Tick
   ) -> Entry {
-    precondition(entries[id] == nil, "the id is in the room")
+    remove(id)
     let former = awaited.removeValue(forKey: id)
     if let former { bytes -= former.size }
     let returning = isReturning ? former : nil
@@ -153,9 +153,8 @@ struct Roster: Codable, Equatable {
     entries[id] = entry
     noteKind(of: id, limit: limit)
     update(id) { _ in }
-    nextExpiry = nextExpiry.sooner(entries[id]?.expires)
-    guard let entry = entries[id] else { preconditionFailure("added above") }
-    return entry
+    nextExpiry = nextExpiry.sooner(entry.expires)
+    return entries[id] ?? entry
   }
 
   @discardableResult mutating func remove(_ id: Participant.ID) -> Entry? {
@@ -171,7 +170,7 @@ struct Roster: Codable, Equatable {
   /// Whether participants have not returned.
   var isAwaiting: Bool { !awaited.isEmpty }
 
-  /// Nobody is in the room any more: those who were are awaited.
+  /// Makes awaited participants of all participants in the room, which is empty then.
   mutating func awaitReturn(until end: Tick) {
     for var entry in entries.values {
       entry.tracks += entry.formerTracks
@@ -226,7 +225,7 @@ struct Roster: Codable, Equatable {
     updateExpiry()
   }
 
-  /// - Returns: ids of the participants whose credentials have ended, in order of joining.
+  /// - Returns: ids of the participants with expired credentials, in order of joining.
   mutating func expired(at now: Tick) -> [Participant.ID] {
     guard let nextExpiry, nextExpiry <= now else { return [] }
     let due = entries.values.filter { $0.expires.map { $0 <= now } ?? false }
