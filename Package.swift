@@ -317,8 +317,7 @@ let package = Package(
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
-    tests(
-      "Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"], resources: [.copy("aiortc_end.py")]),
+    tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
     tests(
       "Transport", of: ["KoineTransport", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"],
       resources: [.copy("SDP/Offers")]),
@@ -496,8 +495,9 @@ if Context.environment["KOINE_FUZZ"] != nil {
     .executableTarget(
       name: "koine-fuzz",
       dependencies: [
-        "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoineRouter", "KoineJSONCodec", "KoineSignaling",
-        "KoineTokens", "KoineServer", "Koine", "KoineRoomClient", "KoineEmbeddedBackend", "CKoineOpus", "CKoineVPX",
+        "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoinePeer", "KoineRouter", "KoineJSONCodec",
+        "KoineSignaling", "KoineTokens", "RoomModel", "KoineServer", "Koine", "KoineRoomClient", "KoineEmbeddedBackend",
+        "CKoineOpus", "CKoineVPX",
       ] + [.product(name: "NIOEmbedded", package: "swift-nio")] + nio,
       path: "Tests/Fuzz", swiftSettings: settings))
 }

@@ -3,28 +3,17 @@
     aiortc_end.py offer      writes an offer with the mids of both media, reads the answer
     aiortc_end.py answer     reads an offer with the mids of both media, writes the answer
 
-Each description is a line of JSON. Then it writes once in 200 ms how many pictures it has decoded, until its input ends.
+Each description is a line of JSON. Then it writes a line for each picture that it has decoded, until its input ends.
 """
 
 import asyncio
 import json
 import sys
 
-import av
-import numpy
-from aiortc import RTCPeerConnection, RTCSessionDescription, VideoStreamTrack
+from aiortc import RTCPeerConnection, RTCSessionDescription
 from aiortc.mediastreams import MediaStreamError
 
-
-class Picture(VideoStreamTrack):
-    async def recv(self):
-        time, base = await self.next_timestamp()
-        rows = numpy.zeros((120, 160, 3), dtype=numpy.uint8)
-        place = int(time * base * 60) % 120
-        rows[40:80, place:place + 40] = (240, 200, 40)
-        frame = av.VideoFrame.from_ndarray(rows, format="rgb24")
-        frame.pts, frame.time_base = time, base
-        return frame
+from aiortc_peer import Picture
 
 
 async def main():
@@ -37,6 +26,7 @@ async def main():
             while True:
                 await track.recv()
                 decoded[0] += 1
+                print(json.dumps({"decoded": decoded[0]}), flush=True)
         except MediaStreamError:
             pass
 
@@ -61,12 +51,6 @@ async def main():
         await connection.setLocalDescription(await connection.createAnswer())
         print(json.dumps({"sdp": connection.localDescription.sdp}), flush=True)
 
-    async def report():
-        while True:
-            await asyncio.sleep(0.2)
-            print(json.dumps({"decoded": decoded[0], "state": connection.connectionState}), flush=True)
-
-    asyncio.ensure_future(report())
     await reader.read()
     await connection.close()
 

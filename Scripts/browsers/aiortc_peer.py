@@ -161,4 +161,5 @@ async def main():
         await Peer(socket, room, name, *token).run()
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

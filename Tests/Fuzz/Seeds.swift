@@ -26,7 +26,7 @@ private let seeds: [String: @Sendable () -> [[UInt8]]] = [
   "signaling": signalingSeeds, "sdp": sdpSeeds, "room": roomSeeds, "dtls": { [[0, 0, 16, 1] + keyFrame] },
   "peer": peerSeeds, "token": tokenSeeds, "settings": settingsSeeds, "client": clientSeeds,
   "browser": browserSeeds,
-  "http": httpSeeds,
+  "http": httpSeeds, "negotiation": negotiationSeeds,
 ]
 
 private func written(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
@@ -231,6 +231,19 @@ private func sdpSeeds() -> [[UInt8]] {
 }
 
 // MARK: Stateful targets
+
+/// Each description as an offer and as an answer, after a publication and an offer of one's own.
+private func negotiationSeeds() -> [[UInt8]] {
+  sdpSeeds().flatMap { sdp in
+    let padded = sdp + [UInt8](repeating: 0x0A, count: (16 - sdp.count % 16) % 16)
+    let text = [UInt8(min(padded.count / 16, 255))] + padded
+    let publish: [UInt8] = [0, 4, 1, 0], offer: [UInt8] = [0, 2, 1, 0], wait: [UInt8] = [20]
+    return [
+      [0, 0, 0, 0] + text + wait, [0, 2] + publish + offer + [0, 3] + text + wait,
+      [2, 1] + publish + [0, 0] + text + wait,
+    ]
+  }
+}
 
 /// Two clients that open a connection, join, publish and subscribe, and some time; then at random.
 private func roomSeeds() -> [[UInt8]] {

@@ -5,14 +5,15 @@ import KoineTransport
 import RoomModel
 import Testing
 
-/// aiortc in a process of its own (`aiortc_end.py`), which answers and is answered in lines of JSON.
+/// aiortc in a process of its own (`Scripts/browsers/aiortc_end.py`), which answers and is answered in lines of JSON.
 private final class AioRTC {
   private let process = Process()
   private let input = Pipe(), output = Pipe()
   private var unread = Data()
 
   init(_ part: String) throws {
-    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "aiortc_end.py").path
+    let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+    let script = root.appending(path: "Scripts/browsers/aiortc_end.py").path
     process.executableURL = URL(filePath: "/usr/bin/python3")
     process.arguments = [script, part]
     (process.standardInput, process.standardOutput) = (input, output)

@@ -16,11 +16,14 @@ private final class Pair: Sendable {
   let loop: PeerLoop
   private let ends = [Lock(End()), Lock(End())]
   private let connections = Lock<[PeerConnection]>([])
+  /// Yields after each event of either end.
+  private let events: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) =
+    AsyncStream.makeStream()
 
   init(_ loop: PeerLoop, _ configurations: [PeerMedia.Configuration]) {
     self.loop = loop
     for (index, configuration) in configurations.enumerated() {
-      let end = ends[index]
+      let (end, changed) = (ends[index], events.continuation)
       let connection = loop.connect(configuration) { _, event, _ in
         end.withLock { end in
           switch event {
@@ -32,9 +35,16 @@ private final class Pair: Sendable {
           case .estimate: break
           }
         }
+        changed.yield()
       }
       connections.withLock { $0.append(connection) }
     }
+  }
+
+  /// In real time: waits for events until the condition holds.
+  func until(_ condition: () -> Bool) async {
+    var iterator = events.stream.makeAsyncIterator()
+    while !condition() { await iterator.next() }
   }
 
   func end(_ index: Int) -> End { ends[index].withLock { $0 } }
@@ -88,13 +98,20 @@ private final class Pair: Sendable {
     }
   }
 
+  /// In real time: waits until both ends have done all that was asked for before: publishing at one asks the other.
+  func subscribed() async {
+    for index in [0, 1, 0, 1] {
+      await withCheckedContinuation { continuation in connection(index).perform { _, _ in continuation.resume() } }
+    }
+  }
+
   func sendFrames(_ count: Int, of track: Track.ID, from index: Int) {
     connection(index).perform { media, now in
       for number in 0..<count { media.send(Self.frame(number, at: now), of: track, at: now) }
     }
   }
 
-  /// A VP8 frame whose payload is no video; only its first bit is read on the way.
+  /// A VP8 frame with a payload that is no video: peers read its first bit only.
   private static func frame(_ number: Int, at now: Tick) -> EncodedFrame {
     EncodedFrame(
       codec: .vp8, data: Bytes([number == 0 ? 0x10 : 0x11] + [UInt8](repeating: 7, count: 500)), captured: now,
@@ -318,15 +335,14 @@ private final class Pair: Sendable {
     #expect(pair.end(0).failures == [])
   }
 
-  @Test(.timeLimit(.minutes(1))) func twoEndsConnectOverSockets() async throws {
+  @Test(.timeLimit(.minutes(1))) func twoEndsConnectOverSockets() async {
     let pair = Pair(PeerLoop(), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     pair.exchangeDescriptions(offerer: 0)
-    while !(pair.end(0).isConnected && pair.end(1).isConnected) { try await Task.sleep(for: .milliseconds(10)) }
+    await pair.until { pair.end(0).isConnected && pair.end(1).isConnected }
     pair.publish(camera, from: 0)
-    while pair.end(1).frames[camera] == nil {
-      pair.sendFrames(2, of: camera, from: 0)
-      try await Task.sleep(for: .milliseconds(20))
-    }
+    await pair.subscribed()
+    pair.sendFrames(2, of: camera, from: 0)
+    await pair.until { pair.end(1).frames[camera] == 2 }
     for index in 0..<2 { pair.connection(index).close() }
   }
 }
