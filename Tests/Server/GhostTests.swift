@@ -187,20 +187,24 @@ import Testing
     await host.stop()
   }
 
-  @Test func refusedRegistrationOfAWaitingGuestLeavesItsJoinInTheLog() async throws {
-    _ = try await host.start()
+  /// - Parameter mustAsk: whether the join of that number, counted from 1, waits for a decision. Participants of other joins decide.
+  private static func asking(_ mustAsk: @escaping @Sendable (_ join: Int) -> Bool) -> Authorization {
     let joins = Lock(0)
-    host.authorization = Authorization(
+    return Authorization(
       check: { _ in
         var grants = Grants.open
-        // The first participant admits the second.
         grants.mustAsk = joins.withLock { joins in
           joins += 1
-          return joins > 1
+          return mustAsk(joins)
         }
         grants.canAdmit = !grants.mustAsk
         return .success(grants)
       }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+  }
+
+  @Test func refusedRegistrationOfAWaitingGuestLeavesItsJoinInTheLog() async throws {
+    _ = try await host.start()
+    host.authorization = Self.asking { $0 > 1 }  // the first participant admits the second
     let ear = Ear()
     let (owner, _) = try await join(ear, room: "tea")
     let (guest, _) = try await join(Ear(), room: "tea")
@@ -218,18 +222,8 @@ import Testing
 
   @Test func deniedGuestThatJoinsAnotherRoomIsLoggedThere() async throws {
     _ = try await host.start()
-    let joins = Lock(0)
-    host.authorization = Authorization(
-      check: { _ in
-        var grants = Grants.open
-        // The first participant decides on the second's first join; the second join needs no decision.
-        grants.mustAsk = joins.withLock { joins in
-          joins += 1
-          return joins == 2
-        }
-        grants.canAdmit = !grants.mustAsk
-        return .success(grants)
-      }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
+    // The first participant decides on the second's first join; the second join needs no decision.
+    host.authorization = Self.asking { $0 == 2 }
     let ear = Ear()
     let (owner, _) = try await join(ear, room: "tea")
     let guestEar = Ear()
