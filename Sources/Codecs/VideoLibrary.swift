@@ -2,7 +2,7 @@ package import KoineBase
 
 // Which library encodes and decodes a video codec: the only place of this module that lists all codecs.
 
-/// An encoder of whatever library knows the codec.
+/// An encoder of the library that implements the codec.
 enum VideoEncoderLibrary: ~Copyable {
   case vpx(VPXEncoder)
 
@@ -31,7 +31,7 @@ enum VideoEncoderLibrary: ~Copyable {
   }
 }
 
-/// A decoder of whatever library knows the codec.
+/// A decoder of the library that implements the codec.
 enum VideoDecoderLibrary {
   case vpx(VPXDecoder)
 

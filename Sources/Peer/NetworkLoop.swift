@@ -13,7 +13,7 @@ package protocol NetworkLoop: AnyObject, Sendable {
   func open() throws -> TransportAddress
   func close(_ address: TransportAddress)
   func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress)
-  /// Sends what has been collected; called once per turn.
+  /// Sends the collected datagrams; called once per turn.
   func flush()
   /// Threads and descriptors may go until the next `post`.
   func rest()

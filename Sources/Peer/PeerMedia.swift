@@ -5,9 +5,9 @@ public import RoomModel
 
 /// The media of one participant over one peer connection: published and received tracks, named by `Track.ID`.
 ///
-/// Knows no room and no signalling: its owner exchanges `localDescription` and the stream parameters with the other end by
-/// whatever protocol it has. Sans-IO, with a single owner: after each call that takes a time, drain `poll` and `pollEvent()`, and call
-/// `handleTimeout(at:)` no later than `deadline`. `PeerLoop` does this over UDP sockets or a simulated network.
+/// Knows no room and no signalling: its owner exchanges `localDescription` and the stream parameters, or session descriptions, with the
+/// other end by a protocol of its own. Sans-IO, with a single owner: after each call that takes a time, drain `poll` and `pollEvent()`, and call
+/// `handleTimeout(at:)` no later than `deadline`. `PeerLoop` does this over UDP sockets or in virtual time.
 ///
 ///     publish, setRemote ─→ .connected ─→ send, .frame ─→ .failed ─→ restart, setRemote ─→ .connected ─→ close
 ///
@@ -44,7 +44,8 @@ public final class PeerMedia {
       case active
       /// Waits for the handshake.
       case passive
-      /// The descriptions decide: the end whose description says `actpass` last takes the other part.
+      /// Offers both parts (`actpass`, RFC 8842 section 5) and takes the one that the other end leaves; `active` where the other end
+      /// offers both, too. One of two such ends must have the other's description before it sends its own.
       case either
     }
 

@@ -93,7 +93,7 @@ extension StreamParameters {
 }
 
 extension SessionDescription {
-  /// The numbers of header extensions in all media: what is bundled shares them (RFC 8843, 8). Of several numbers for one
+  /// The numbers of header extensions in all media: bundled media share them (RFC 9143, 8). Of several numbers for one
   /// extension, and of several extensions for one number, which aiortc offers, the first counts.
   package var extensionIDs: [HeaderExtensionMap.Kind: UInt8] {
     var ids: [HeaderExtensionMap.Kind: UInt8] = [:]

@@ -46,7 +46,7 @@ extension VideoPayloadFormat {
   static func appendLayerIndex(to frame: Bytes, sizes: [Int]) {}
 }
 
-// MARK: One switch for what is asked per stream
+// MARK: Once per stream: one switch
 
 extension Codec {
   private var format: any PayloadFormat.Type {
@@ -85,7 +85,7 @@ extension Codec {
   package var longestDescriptor: Int { videoFormat?.longestDescriptor ?? 0 }
 }
 
-// MARK: Switches into static functions for what is asked per packet and per frame
+// MARK: Once per packet and per frame: switches into static functions
 
 extension Codec {
   /// Reads a packet's payload descriptor and its frame's first bytes.

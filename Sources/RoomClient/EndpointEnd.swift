@@ -124,8 +124,7 @@ package final class EndpointEnd: ClientEnd {
     case .ringProgress(let progress):
       if progress.state.isOver { own[progress.id]?.open.remove(progress.identity) }
       if own[progress.id]?.open.isEmpty == true { own[progress.id] = nil }
-      receiver.endpointDidChange(
-        .answered(progress.id, callee: progress.identity, progress.state))
+      receiver.endpointDidChange(.answered(progress.id, callee: progress.identity, progress.state))
     case .failed(_, let failure): receiver.endpointDidChange(.failed(failure))
     default: break  // of rooms
     }
@@ -138,8 +137,7 @@ package final class EndpointEnd: ClientEnd {
       return
     }
     incoming[ring.id] = .some(nil)
-    receiver.endpointDidChange(
-      .invited(ring))
+    receiver.endpointDidChange(.invited(ring))
   }
 
   private func over(_ id: String, _ state: Ring.State) {

@@ -150,7 +150,7 @@ package final class ParticipantEnd: ClientEnd {
     send(.publish(Publish(request: request, tracks: [offer])))
   }
 
-  /// The room begins to send tracks. What has been unsubscribed since, or asked for again, is not of this answer.
+  /// The room begins to send tracks. Skips tracks that have been unsubscribed since, or subscribed by a later request.
   private func begin(_ answer: Subscribed) {
     for track in answer.tracks where subscriptions[track.reference] == .requested(answer.request) {
       guard let parameters = StreamParameters(track.media) else { continue }

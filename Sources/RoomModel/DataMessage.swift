@@ -10,7 +10,7 @@ public struct DataMessage: Sendable, Hashable {
   public var recipients: [Participant.ID]?
   /// How long participants that join later still receive the message, at most an hour; nil: not at all.
   public var lifetime: Duration?
-  /// Whether later participants receive the message as long as the room exists, whatever `lifetime` says: the newest 16,384, 8 MiB
+  /// Whether later participants receive the message as long as the room exists, without regard to `lifetime`: the newest 16,384, 8 MiB
   /// of JSON in all.
   public var isPersistent: Bool
 

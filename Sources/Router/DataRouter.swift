@@ -1,8 +1,8 @@
 import KoineBase
 import KoineSignaling
 
-/// Decides who may send which data message, gives the messages of a room their one order, decides who gets each of them now,
-/// and keeps those that participants who join later get.
+/// Checks the permission to send a data message, numbers the messages of a room, chooses the recipients of each, and keeps the
+/// messages that later participants receive.
 ///
 /// One for each room. A message takes two steps, because what it costs is counted in between: `check` (may the sender send it),
 /// then `route`, which answers with a `Delivery` that `Room` carries out. `say` does the same for a service beside the
@@ -88,7 +88,7 @@ struct DataRouter: Codable {
   }
 
   /// A message of a service beside the router. To all participants, it stands until the service's next one, and
-  /// participants who join later get it, too.
+  /// later participants receive it, too.
   mutating func say(_ answer: Attendant.Answer, id: String, at now: Tick) -> Delivery {
     order += 1
     let data = ReceivedMessage(
@@ -101,9 +101,9 @@ struct DataRouter: Codable {
       message: data, recipients: answer.participant.map { [$0] }, includesSender: false, isForService: false)
   }
 
-  // MARK: Participants who join
+  // MARK: Later participants
 
-  /// Participants may be on their way back until then, from a room whose memory is lost.
+  /// Participants may be on their way back until then, after the router has lost its memory.
   mutating func recover(until end: Tick) { recovers = end }
 
   /// The participants of a restored room that have not returned are given up.
@@ -122,7 +122,7 @@ struct DataRouter: Codable {
     recovers += difference
   }
 
-  /// The next page of what is kept for a participant, oldest first.
+  /// The next page of the messages that are kept for a participant, oldest first.
   /// - Parameters:
   ///   - after: number that the page begins after.
   ///   - through: number that ends the last page.

@@ -7,7 +7,7 @@ import KoineBase
 /// time. The answers say whether to send a request (RTCP PLI) now. Only a layer that can be answered is asked for: see
 /// `Source.canAnswer`. How many key frames a receiver may cause is `KeyFrameAllowance`'s decision.
 struct KeyFrameScheduler {
-  /// What is known of one layer of the track, and of its publisher, at the time of a decision.
+  /// The state of one layer of the track, and of its publisher, at the time of a decision.
   struct Source {
     /// Whether the publisher's media path is up.
     var isConnected = true

@@ -121,7 +121,7 @@ struct LayerAllocator {
 
   static func rate(ofAudioWithCopies copies: Int) -> Double { audioRate + copyRate * Double(copies) }
 
-  /// What is left for video beside audio; infinite until the first estimate.
+  /// The bitrate that audio leaves for video; infinite until the first estimate.
   func headroom(besideAudio audio: Double) -> Double {
     (estimate.map(Double.init) ?? .infinity) * Self.usable - audio
   }

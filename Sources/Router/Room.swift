@@ -286,7 +286,7 @@ final class Room {
     needsSettling = true
   }
 
-  /// Removes the participants whose credentials have ended.
+  /// Removes the participants with expired credentials.
   private func checkExpiry(at now: Tick) {
     for id in roster.expired(at: now) {
       if let member = member(id) { remove(member, told: .expired, others: .removed, at: now) }

@@ -64,7 +64,7 @@ extension Router {
     return snapshot
   }
 
-  /// Goes on with a room that another router had, until nobody has returned to it for `RouterLimits.recovery`.
+  /// Goes on with a room that another router had, and closes it if no participant returns within `RouterLimits.recovery`.
   /// - Returns: false if there is a room of that name, which is left as it is, or as many rooms as there may be.
   @discardableResult package func restore(_ snapshot: RoomSnapshot, at now: Tick) -> Bool {
     guard rooms[snapshot.room] == nil, rooms.count < configuration.limits.rooms else { return false }

@@ -15,7 +15,7 @@ package struct Transmit: Hashable, Sendable {
 
 /// What one end tells the other by signalling, before any packet flows.
 public struct PeerDescription: Codable, Sendable, Hashable {
-  /// Who begins the DTLS handshake (RFC 5763): the active side. `actpass` leaves it to the answer.
+  /// The part in the DTLS handshake (RFC 5763): the active end begins it. `actpass` leaves the choice to the answer.
   public enum Setup: String, Codable, Sendable { case active, passive, actpass }
 
   public var ice: ICECredentials

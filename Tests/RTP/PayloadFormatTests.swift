@@ -2,7 +2,7 @@ import KoineBase
 import KoineRTP
 import Testing
 
-/// The promises of every payload format, whatever the codec.
+/// What every payload format promises.
 @Suite struct PayloadFormatTests {
   /// A payload whose codec bytes begin with a byte that VP8 takes for the kind of frame; VP9 says it in the descriptor.
   private func payload(_ codec: Codec, _ frame: OutgoingFrame, isFirst: Bool = true, isLast: Bool = true) -> [UInt8] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KoineRouter
 
-/// Rooms that are moved to another router. Credentials here: `moderator`, `member`, and `guest`, who has to ask.
+/// Rooms that are moved to another router. Credentials here: `moderator`, `member`, and `guest`, which has to be admitted.
 struct RoomSnapshotTests {
   /// A participant's place on one router, and what it needs to return on another.
   private struct Stay {
@@ -154,7 +154,7 @@ struct RoomSnapshotTests {
     #expect(try joined(newCem).participants == [], "announced when they return")
     #expect(try joined(newAna).participants.map(\.id) == ["ben", "cem"])
 
-    // What was not read, in its order.
+    // The unread messages, in their order.
     func unread(_ stay: Stay, after former: Stay) -> [String] {
       data(stay.client).filter { $0.order > former.order }.map(\.id)
     }

@@ -194,7 +194,7 @@ struct RosterTests {
 
   // MARK: A restored room
 
-  /// Ana and Ben, who have not returned.
+  /// Ana and Ben, awaited in a restored room.
   private func restored(until end: Tick = ms(60_000)) throws -> Roster {
     var roster = Roster()
     add("ana", to: &roster, grants: named("ana", kind: "a"), key: "ka")

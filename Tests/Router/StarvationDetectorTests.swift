@@ -36,7 +36,7 @@ struct StarvationDetectorTests {
 
   // MARK: Transitions
 
-  /// The estimate of a new path begins low whatever the path carries.
+  /// The estimate of a new path begins low on every path.
   @Test func streamIsNotPausedWhileTheHeadroomGrows() {
     #expect(pause { min(1_500_000 + Double($0) * 100_000, 20_000_000) } == nil)
   }

@@ -45,8 +45,8 @@ struct GoldenTests {
     #expect(Set(ServerMessage.types.map { "server-\($0)-1.json" }).subtracting(names) == [])
   }
 
-  /// What is not kept of a message that is read: a reason that this version does not know, and the media of others' tracks, which
-  /// no receiver uses.
+  /// Messages that are written otherwise than they were read: an unknown end reason counts as `removed`, and the media of published
+  /// tracks, which no receiver uses, are left out.
   private static let writtenOtherwise = [
     "server-ended-2.json": #"{"type":"ended","reason":"removed"}"#,
     "server-published-1.json":
