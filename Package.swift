@@ -154,6 +154,7 @@ let package = Package(
     room(
       "RoomClient", leansOn: ["Koine", "KoineBase", "KoinePeer", "KoineRouter", "KoineTransport", "KoineSignaling"]),
 
+    room("SignalingHost", leansOn: ["KoineBase", "KoineRouter", "KoineSignaling"]),
     room("Admissions", leansOn: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
 
     // Floor 6
@@ -161,7 +162,7 @@ let package = Package(
       "EmbeddedBackend", in: "Sources/Backends",
       leansOn: [
         "Koine", "KoineAdmissions", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineRouter", "KoineTransport",
-        "KoineSignaling", "KoineSockets", "KoineSimulatedNetwork",
+        "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork",
       ]),
     room(
       "ServerBackend", in: "Sources/Backends",
@@ -172,7 +173,7 @@ let package = Package(
       name: "KoineServer",
       dependencies: [
         "CKoineMalloc", "KoineAdmissions", "KoineBase", "KoineJSONCodec", "KoinePeer", "KoineRTP", "KoineRouter",
-        "KoineSignaling",
+        "KoineSignaling", "KoineSignalingHost",
         "KoineSockets", "KoineTLS", "KoineTokens", "KoineTransport",
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
@@ -314,7 +315,7 @@ let package = Package(
     tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs", "KoineTestSupport"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
-    tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec"], resources: [.copy("Golden")]),
+    tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
     tests("Tokens", of: ["KoineTokens", "KoineJSONCodec"]),
     tests("Admissions", of: ["KoineAdmissions", "KoineRouter", "KoineSignaling", "KoineTokens"]),
     tests("Peer", of: ["KoinePeer", "KoineTransport", "KoineBase", "RoomModel"]),
@@ -323,7 +324,12 @@ let package = Package(
       resources: [.copy("SDP/Offers")]),
     tests(
       "Router",
-      of: ["KoineRouter", "KoineTransport", "KoineSignaling", "KoineRTP", "KoineBase", "KoineSimulatedNetwork"]),
+      of: [
+        "KoineRouter", "KoineTransport", "KoineSignaling", "KoineSignalingHost", "KoineRTP", "KoineBase",
+        "KoineSimulatedNetwork",
+      ]),
+    tests(
+      "SignalingHost", of: ["KoineSignalingHost", "KoineRouter", "KoineSignaling", "KoineTransport", "KoineBase"]),
     tests(
       "MediaEngine",
       of: ["KoineMediaEngine", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
@@ -372,7 +378,8 @@ let package = Package(
       "Server",
       of: [
         "KoineServer", "KoineServerBackend", "KoineBackends", "KoineTokens", "KoineRouter", "KoineSignaling",
-        "KoineSockets", "KoineTransport", "Koine", "KoineBase", "KoineTestSupport",
+        "KoineSignalingHost", "KoineJSONCodec", "KoineSockets", "KoineTransport", "Koine", "KoineBase",
+        "KoineTestSupport",
       ]
         + [.product(name: "Logging", package: "swift-log")] + [.product(name: "NIOEmbedded", package: "swift-nio")]
         + nio),
@@ -496,7 +503,8 @@ if Context.environment["KOINE_FUZZ"] != nil {
       name: "koine-fuzz",
       dependencies: [
         "KoineBase", "KoineRTP", "KoineCodecs", "KoineTransport", "KoinePeer", "KoineRouter", "KoineJSONCodec",
-        "KoineSignaling", "KoineTokens", "RoomModel", "KoineServer", "Koine", "KoineRoomClient", "KoineEmbeddedBackend",
+        "KoineSignaling", "KoineSignalingHost", "KoineTokens", "RoomModel", "KoineServer", "Koine", "KoineRoomClient",
+        "KoineEmbeddedBackend",
         "CKoineOpus", "CKoineVPX",
       ] + [.product(name: "NIOEmbedded", package: "swift-nio")] + nio,
       path: "Tests/Fuzz", swiftSettings: settings))

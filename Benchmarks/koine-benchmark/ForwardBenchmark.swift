@@ -176,24 +176,25 @@ final class ForwardBenchmark {
     let peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(100 + index)), now: now)
     let address = TransportAddress.loopback(port: port)
     peer.addLocalAddress(address)
-    clients.append(ForwardClient(peer: peer, connection: ConnectionID(index), address: address, socket: socket))
-    router.open(ConnectionID(index), at: now)
+    clients.append(ForwardClient(peer: peer, connection: ClientID(index), address: address, socket: socket))
+    router.open(ClientID(index), at: now)
     router.handle(
       .join(
         Join(
           room: "room \(index % settings.rooms)", participantID: String(index), name: "\(index)",
           description: Description(peer.localDescription))),
-      on: ConnectionID(index), at: now)
+      from: ClientID(index), at: now)
     takeMessages()
   }
 
   private func takeMessages() {
-    while let (connection, message) = router.pollMessage() {
+    while let item = router.pollMessage() {
+      let (connection, message) = (item.client, item.message)
       let client = clients[connection.value]
       switch message {
       case .joined(let joined): client.peer.setRemote(PeerDescription(joined.description), at: now)
       case .published(let participant, let tracks) where isWatching(connection.value, participant):
-        router.handle(.subscribe(Subscribe(request: 1, tracks: tracks.map(\.id))), on: connection, at: now)
+        router.handle(.subscribe(Subscribe(request: 1, tracks: tracks.map(\.id))), from: connection, at: now)
       case .subscribed(let subscribed):
         for track in subscribed.tracks {
           guard let parameters = StreamParameters(track.media) else { continue }
@@ -221,7 +222,7 @@ final class ForwardBenchmark {
       mid: "camera", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
     let track = TrackOffer(id: "camera", kind: .camera, media: Media(parameters))
     for index in 0..<settings.publishers {
-      router.handle(.publish(Publish(request: 1, tracks: [track])), on: clients[index].connection, at: now)
+      router.handle(.publish(Publish(request: 1, tracks: [track])), from: clients[index].connection, at: now)
       clients[index].camera = clients[index].peer.addSender(parameters)
     }
     for _ in 0..<100 { step() }

@@ -7,7 +7,7 @@ import KoineTransport
 /// A publisher or a receiver of `ForwardBenchmark`.
 struct ForwardClient {
   let peer: Peer
-  let connection: ConnectionID
+  let connection: ClientID
   let address: TransportAddress
   let socket: Int32
   /// Of a publisher.

@@ -9,7 +9,7 @@ package import KoineTransport
 /// The owner makes the first connection before anything else. After each call that takes a time it drains `poll`,
 /// `pollMessage` and `takeConnectionRequest`, and calls `handleTimeout` no later than `deadline`. When a connection breaks, or
 /// an attempt to make one fails, the owner calls `connectionLost`; when one is open, `connectionMade`. Messages that the
-/// router has not acknowledged are sent again on the new connection (`ClientConversation`).
+/// router has not acknowledged are sent again on the new connection (`ClientSignalingChannel`).
 package class ClientEnd {
   /// How long a connection may take to open, and then to be resumed, before it counts as lost.
   private static let attemptLimit = Duration.seconds(5)
@@ -18,7 +18,7 @@ package class ClientEnd {
   /// How long it is tried.
   private static let patience = Duration.seconds(60)
 
-  private var conversation = ClientConversation()
+  private var channel = ClientSignalingChannel()
   private var backoff = Backoff()
   var random: SeededRandom
   /// Set once the router has let it in.
@@ -35,7 +35,7 @@ package class ClientEnd {
   init(random: SeededRandom) { self.random = random }
 
   /// Proves to the router, after it has forgotten the conversation, that this is still the same client.
-  var formerKey: String? { conversation.formerKey }
+  var formerKey: String? { channel.formerKey }
 
   // MARK: For the kinds of clients
 
@@ -64,35 +64,26 @@ package class ClientEnd {
   // MARK: Signalling
 
   package func send(_ message: ClientMessage) {
-    // What could not be read there must not be counted as said. Data messages are many, and have been looked at.
-    if case .data = message { return conversation.say(message) }
-    do {
-      let json = try message.json()
-      _ = try json.withUnsafeBytes { try ClientMessage(json: $0) }
-      conversation.say(message)
-    } catch {
+    do { try channel.send(message) } catch {
       let failure = Failure(.tooLarge, "cannot be said to the room: \(error)")
       if case .join = message { end(.refused(failure)) } else { tell(failure) }
     }
   }
 
-  /// What is to be said to the router on the connection there is, in order, until nothing is left.
-  package func pollMessage() -> [UInt8]? {
-    while let message = conversation.pollMessage() { if let json = try? message.json() { return json } }
-    return nil
-  }
+  /// The next message for the present connection, as JSON.
+  package func pollMessage() -> [UInt8]? { channel.pollMessage() }
 
   /// A whole message of the router, as JSON.
   package func handleMessage(_ json: [UInt8], at now: Tick) {
     guard !isOver, hasConnection else { return }
     guard let message = json.withUnsafeBytes({ try? ServerMessage(json: $0) }) else {
-      return conversation.hearUnreadable()
+      return channel.receiveUnreadable()
     }
-    switch conversation.hear(message) {
+    switch channel.receive(message) {
     // A server to which many clients return at once cannot check all of them at once: a client that was in a room tries again.
     case .message(.refused(let failure)) where failure.code == .tooMany && hasBegun: connectionLost(at: now)
     case .message(let message):
-      if conversation.state == .standing || message == .waiting { stands() }
+      if channel.state == .established || message == .waiting { stands() }
       hear(message, at: now)
     case .resumed:
       stands()
@@ -100,7 +91,7 @@ package class ClientEnd {
     case .forgotten(let unheard):
       attemptEnds = now + Self.entryLimit
       beginAnew(unheard: unheard, at: now)
-    case .nothing: break
+    case .none: break
     }
   }
 
@@ -117,16 +108,16 @@ package class ClientEnd {
     guard !isOver else { return }
     // The first connection is not tried again: whoever wants in should hear soon that nobody answers.
     guard hasBegun, leaveLimit == nil else { return end(leaveLimit == nil ? .lost : .left) }
-    conversation.disconnected()
+    channel.connectionLost()
     attemptEnds = nil
-    nextAttempt = now + backoff.next(luck: Double.random(in: 0...1, using: &random))
+    nextAttempt = now + backoff.next(jitter: Double.random(in: 0...1, using: &random))
     guard lostSince == nil else { return }
     lostSince = now
     interrupted()
   }
 
   /// Whether the connection that was made last is still wanted; where it is not, the owner closes it.
-  package var hasConnection: Bool { conversation.state != .broken }
+  package var hasConnection: Bool { channel.state != .lost }
 
   /// Whether the owner should make a new connection now, giving up the one it has or is making. True once per attempt: an
   /// attempt that neither opens nor fails within `attemptLimit` counts as lost.
@@ -143,7 +134,7 @@ package class ClientEnd {
   package func connectionMade(at now: Tick) {
     nextAttempt = nil
     if hasBegun { attemptEnds = now + Self.attemptLimit }
-    conversation.connected()
+    channel.connectionMade()
   }
 
   /// Waits for the router's goodbye, but not for long.
@@ -158,7 +149,7 @@ package class ClientEnd {
   package func end(_ reason: EndReason) {
     guard !isOver else { return }
     isOver = true
-    conversation.say(.bye)
+    try? channel.send(.bye)
     tellEnd(reason)
   }
 

@@ -11,7 +11,7 @@ struct Lobby {
     let id: String
     let join: Join
     let grants: Grants
-    let connection: ConnectionID
+    let client: ClientID
     let since: Tick
     /// Knocks are in the order of these: as `since`, but for a participant that knocks again after its room has been restored.
     let place: Tick
@@ -24,7 +24,7 @@ struct Lobby {
   struct Place: Codable, Equatable {
     let room: String
     let id: Participant.ID
-    /// Of its connection. A secret.
+    /// Of its client. A secret.
     let resumptionKey: String
     var since: Tick
   }
@@ -62,11 +62,11 @@ struct Lobby {
       .map { knocks.remove(at: $0) }
   }
 
-  mutating func take(_ connection: ConnectionID) -> Knock? {
-    knocks.firstIndex { $0.connection == connection }.map { knocks.remove(at: $0) }
+  mutating func take(_ client: ClientID) -> Knock? {
+    knocks.firstIndex { $0.client == client }.map { knocks.remove(at: $0) }
   }
 
-  func isWaiting(_ connection: ConnectionID) -> Bool { knocks.contains { $0.connection == connection } }
+  func isWaiting(_ client: ClientID) -> Bool { knocks.contains { $0.client == client } }
 }
 
 extension Grants {

@@ -2,7 +2,7 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-/// A participant's connection and media, for as long as it is in its room. What is known of it apart from these is its entry
+/// A participant's signalling and media, for as long as it is in its room. What is known of it apart from these is its entry
 /// in the room's `Roster`.
 ///
 /// Its variables are the room's: `Room` and its extensions change them, in files of their own.
@@ -15,13 +15,13 @@ final class Member {
   var dialect: Dialect
   unowned let room: Room
   /// nil once its signalling is gone.
-  var connection: ConnectionID?
-  private weak var line: Connection?
+  var client: ClientID?
+  private weak var owner: Client?
   var tracks: [PublishedTrack] = []
   var subscriptions: [Forwarder] = []
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
-  /// Its connection's: leaving and coming again forgives nothing.
+  /// Its client's: leaving and coming again forgives nothing.
   let spread: SpreadBudget
   /// When the others were last told its attributes, and whether they have changed since.
   var attributesTold: Tick?
@@ -36,12 +36,12 @@ final class Member {
   private var sources: Set<UInt32> = []
 
   init(
-    _ entry: Roster.Entry, connection: Connection, slot: PeerSlot, room: Room, limits: RouterLimits, at now: Tick
+    _ entry: Roster.Entry, client: Client, slot: PeerSlot, room: Room, limits: RouterLimits, at now: Tick
   ) {
     (id, firstEntry) = (entry.id, entry)
     (self.slot, self.room) = (slot, room)
-    (self.connection, line, dialect) = (connection.id, connection, connection.dialect)
-    spread = connection.spread ?? SpreadBudget(limits, now: now)
+    (self.client, owner, dialect) = (client.id, client, client.dialect)
+    spread = client.spread ?? SpreadBudget(limits, now: now)
     deadline = now + limits.connectTimeout
   }
 
@@ -55,8 +55,8 @@ final class Member {
   /// Whether media flows.
   var isConnected: Bool { slot.isConnected }
 
-  /// Whether it can come back when its connection or its media path breaks.
-  var isResumable: Bool { connection != nil && line?.isResumable == true }
+  /// Whether it can come back when its media path breaks.
+  var isResumable: Bool { client != nil && owner?.isResumable == true }
 
   func track(_ id: String) -> PublishedTrack? { tracks.first { $0.id.track == id } }
 
@@ -82,7 +82,7 @@ final class Member {
   }
 }
 
-/// What one connection may say that others are told of, or that costs much to do.
+/// Limits what one client causes to be sent to others, or has the router do at some cost.
 final class SpreadBudget {
   private var messages: Budget
   private var bytes: Budget

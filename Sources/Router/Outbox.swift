@@ -7,34 +7,28 @@ import KoineSignaling
 final class Outbox {
   /// A message for one recipient.
   struct Copy {
-    let recipient: ConnectionID
+    let recipient: ClientID
     let message: ServerMessage
     /// Of the message: equal for the copies of one, and for no others.
     let number: UInt64
-    /// Sent before, on a line that broke: the recipient's conversation has it already.
-    let isRepeated: Bool
-    /// Of the last message of a page of repeated ones: what the page weighs in bytes.
-    let endsPage: Int?
   }
 
   private struct Item {
     let number: UInt64
     let message: ServerMessage
-    let first: ConnectionID
+    let first: ClientID
     /// Empty for most messages, which takes no memory.
-    var others: [ConnectionID] = []
+    var others: [ClientID] = []
     /// Recipients that have been polled, or are gone: 1 stands for `first` alone.
     var polled = 0
-    var isRepeated = false
-    var endsPage: Int?
 
     var waiting: Int { others.count + 1 - polled }
 
-    func isWaiting(for connection: ConnectionID) -> Bool {
-      polled == 0 && first == connection || others.dropFirst(max(polled - 1, 0)).contains(connection)
+    func isWaiting(for client: ClientID) -> Bool {
+      polled == 0 && first == client || others.dropFirst(max(polled - 1, 0)).contains(client)
     }
 
-    var next: ConnectionID { polled == 0 ? first : others[polled - 1] }
+    var next: ClientID { polled == 0 ? first : others[polled - 1] }
   }
 
   private var items: [Item] = []
@@ -44,19 +38,19 @@ final class Outbox {
   /// Copies that wait.
   var count: Int { items[head...].reduce(0) { $0 + $1.waiting } }
 
-  private func makeItem(_ message: ServerMessage, _ first: ConnectionID) -> Item {
+  private func makeItem(_ message: ServerMessage, _ first: ClientID) -> Item {
     lastNumber += 1
     return Item(number: lastNumber, message: message, first: first)
   }
 
-  func post(_ message: ServerMessage, to connection: ConnectionID?) {
-    guard let connection else { return }  // it is gone already
-    items.append(makeItem(message, connection))
+  func post(_ message: ServerMessage, to client: ClientID?) {
+    guard let client else { return }  // it is gone already
+    items.append(makeItem(message, client))
   }
 
   /// One message to several recipients.
-  func post(_ message: ServerMessage, to connections: some Sequence<ConnectionID>) {
-    var others = Array(connections)
+  func post(_ message: ServerMessage, to clients: some Sequence<ClientID>) {
+    var others = Array(clients)
     guard let first = others.first else { return }
     others.removeFirst()
     var item = makeItem(message, first)
@@ -65,39 +59,13 @@ final class Outbox {
   }
 
   /// Before everything that waits.
-  func postFirst(_ messages: [ServerMessage], to connection: ConnectionID) {
-    items.insert(contentsOf: messages.map { makeItem($0, connection) }, at: head)
+  func postFirst(_ messages: [ServerMessage], to client: ClientID) {
+    items.insert(contentsOf: messages.map { makeItem($0, client) }, at: head)
   }
 
-  /// A page of messages that were sent before: before everything that waits.
-  func repeatFirst(_ page: ArraySlice<ServerMessage>, to connection: ConnectionID) {
-    var page = page.map { message in
-      var item = makeItem(message, connection)
-      item.isRepeated = true
-      return item
-    }
-    if !page.isEmpty { page[page.count - 1].endsPage = page.reduce(0) { $0 + $1.message.weight } }
-    items.insert(contentsOf: page, at: head)
-  }
-
-  /// What waits for one connection and was not sent before.
-  func waiting(for connection: ConnectionID) -> [ServerMessage] {
-    items[head...].filter { $0.isWaiting(for: connection) && !$0.isRepeated }.map(\.message)
-  }
-
-  /// Takes back what waits for one connection: it will be repeated.
-  func withdraw(for connection: ConnectionID) -> [ServerMessage] {
-    let waiting = waiting(for: connection)
-    items = items[head...].compactMap { item in
-      guard item.isWaiting(for: connection) else { return item }
-      var rest = ([item.first] + item.others).dropFirst(item.polled).filter { $0 != connection }
-      guard !rest.isEmpty else { return nil }
-      var left = Item(number: item.number, message: item.message, first: rest.removeFirst())
-      (left.others, left.isRepeated, left.endsPage) = (rest, item.isRepeated, item.endsPage)
-      return left
-    }
-    head = 0
-    return waiting
+  /// Messages that wait for one client.
+  func waiting(for client: ClientID) -> [ServerMessage] {
+    items[head...].filter { $0.isWaiting(for: client) }.map(\.message)
   }
 
   func popFirst() -> Copy? {
@@ -108,8 +76,6 @@ final class Outbox {
     }
     let item = items[head]
     if item.waiting == 1 { head += 1 } else { items[head].polled += 1 }
-    return Copy(
-      recipient: item.next, message: item.message, number: item.number, isRepeated: item.isRepeated,
-      endsPage: item.endsPage)
+    return Copy(recipient: item.next, message: item.message, number: item.number)
   }
 }

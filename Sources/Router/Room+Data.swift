@@ -10,18 +10,18 @@ extension Room {
       try data.check(message, grants: member.grants, services: services)
       try spend(bytes: message.payload.count + message.topic.utf8.count, of: member, at: now)
       let delivery = try data.route(sent, from: member.id, in: roster, services: services, at: now)
-      outbox.post(.dataReceipt(DataReceipt(id: sent.id, order: delivery.message.order)), to: member.connection)
+      outbox.post(.dataReceipt(DataReceipt(id: sent.id, order: delivery.message.order)), to: member.client)
       if delivery.isForService {
         attendant?.hear(.init(room: name, sender: member.id, topic: message.topic, payload: message.payload))
       }
       deliver(delivery)
     } catch {
-      outbox.post(.dataReceipt(DataReceipt(id: sent.id, failure: error)), to: member.connection)
+      outbox.post(.dataReceipt(DataReceipt(id: sent.id, failure: error)), to: member.client)
     }
   }
 
   func deliver(_ delivery: DataRouter.Delivery) {
     outbox.post(
-      .data(delivery.message), to: members.lazy.filter { delivery.reaches($0.id) }.compactMap(\.connection))
+      .data(delivery.message), to: members.lazy.filter { delivery.reaches($0.id) }.compactMap(\.client))
   }
 }

@@ -105,6 +105,6 @@ extension Room {
     guard hasChanged else { return }
     outbox.post(
       .wanted(trackID: track.id.track, layers: track.layers.indices.filter { track.layers[$0].isOn }),
-      to: track.owner.connection)
+      to: track.owner.client)
   }
 }

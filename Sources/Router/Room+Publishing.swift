@@ -12,7 +12,7 @@ extension Room {
       try roster.checkPublishing(bytes: size, limits: limits)
       if !publish.tracks.isEmpty { try spend(bytes: size, of: member, at: now) }
     } catch {
-      return outbox.post(.failed(request: publish.request, error), to: member.connection)
+      return outbox.post(.failed(request: publish.request, error), to: member.client)
     }
     let tracks = zip(publish.tracks, streams).map { offer, stream in
       let audioSource = offer.kind == .microphone ? speakers.add(member.id) : nil
@@ -28,10 +28,10 @@ extension Room {
     roster.publish(tracks.map(\.track), of: member.id)
     if tracks.contains(where: { $0.layers.count > 1 }) { watchLayers(at: now) }
     peers.touch(member.slot)
-    outbox.post(.accepted(request: publish.request), to: member.connection)
+    outbox.post(.accepted(request: publish.request), to: member.client)
     for (offer, track) in zip(publish.tracks, tracks) where track.track.isMuted && !offer.isMuted {
       // Muted before the room was restored, and the owner may not know: by a moderator, or by itself a moment ago.
-      outbox.post(.muted(participant: member.id, trackID: offer.id, muted: true), to: member.connection)
+      outbox.post(.muted(participant: member.id, trackID: offer.id, muted: true), to: member.client)
     }
     guard !tracks.isEmpty else { return }
     tellOthers(.published(participant: member.id, tracks: tracks.map(\.track)), than: member)
@@ -109,7 +109,7 @@ extension Room {
 
   private func tellUnknown(_ trackID: String, to member: Member) {
     outbox.post(
-      .failed(request: nil, Failure(.unknownTrack, "no track “\(trackID)” is published")), to: member.connection)
+      .failed(request: nil, Failure(.unknownTrack, "no track “\(trackID)” is published")), to: member.client)
   }
 
   // MARK: What may be published

@@ -23,7 +23,7 @@ extension Room {
     let poor = members.filter { $0.quality != ConnectionQuality() && $0 !== member && !$0.grants.isHidden }
     guard !poor.isEmpty else { return }
     outbox.post(
-      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality) })), to: member.connection)
+      .quality(Dictionary(uniqueKeysWithValues: poor.map { ($0.id, $0.quality) })), to: member.client)
   }
 }
 

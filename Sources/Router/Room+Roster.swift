@@ -21,7 +21,7 @@ extension Room {
     do throws(Failure) {
       try roster.setAttributes(attributes, of: member.id, limits: limits)
     } catch {
-      return outbox.post(.failed(request: nil, error), to: member.connection)
+      return outbox.post(.failed(request: nil, error), to: member.client)
     }
     guard !member.grants.isHidden else { return }
     member.owesAttributes = true

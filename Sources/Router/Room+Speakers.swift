@@ -11,6 +11,6 @@ extension Room {
   func tellSpeakers(to member: Member) {
     let status = speakers.status
     guard !status.levels.isEmpty || status.dominant != nil else { return }
-    outbox.post(.speakers(status), to: member.connection)
+    outbox.post(.speakers(status), to: member.client)
   }
 }

@@ -36,6 +36,6 @@ extension Room {
 
   private func tellStarved(_ forwarder: Forwarder) {
     outbox.post(
-      .starved(forwarder.track.id, forwarder.starvation.isStarved), to: forwarder.receiver.connection)
+      .starved(forwarder.track.id, forwarder.starvation.isStarved), to: forwarder.receiver.client)
   }
 }

@@ -35,14 +35,14 @@ extension Room {
       allocate(to: member, at: now)
       watchLayers(at: now)
     }
-    outbox.post(.subscribed(answer), to: member.connection)
+    outbox.post(.subscribed(answer), to: member.client)
     for reference in subscribe.tracks {
       if let forwarder = forwarders[reference] { requestKeyFrame(for: forwarder, at: now) }
     }
   }
 
   private func fail(_ subscribe: Subscribe, _ failure: Failure, _ member: Member) {
-    outbox.post(.failed(request: subscribe.request, failure), to: member.connection)
+    outbox.post(.failed(request: subscribe.request, failure), to: member.client)
   }
 
   private func attach(
@@ -78,7 +78,7 @@ extension Room {
     let gone = member.subscriptions.filter { given.contains($0.track.id) }
     member.subscriptions.removeAll { given.contains($0.track.id) }
     for forwarder in gone { detach(forwarder) }
-    outbox.post(.unsubscribed(tracks), to: member.connection)
+    outbox.post(.unsubscribed(tracks), to: member.client)
   }
 
   /// Takes a forwarder out of its track; its receiver's list is the caller's.

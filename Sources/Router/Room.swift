@@ -81,23 +81,23 @@ final class Room {
   func track(_ reference: Track.ID) -> PublishedTrack? { member(reference.participant)?.track(reference.track) }
 
   func tellOthers(_ message: ServerMessage, than member: Member?) {
-    outbox.post(message, to: members.lazy.filter { $0 !== member }.compactMap(\.connection))
+    outbox.post(message, to: members.lazy.filter { $0 !== member }.compactMap(\.client))
   }
 
   // MARK: Joining
 
-  func join(_ join: Join, id: String, grants: Grants, connection: Connection, slot: PeerSlot, at now: Tick) -> Member {
+  func join(_ join: Join, id: String, grants: Grants, client: Client, slot: PeerSlot, at now: Tick) -> Member {
     let older = member(id)
     let directedAfter = roster.directedAfter(join, id: id, grants, dataOrder: data.order)
     if let older {
-      let isLost = older.connection == nil || join.returningTo != nil
+      let isLost = older.client == nil || join.returningTo != nil
       remove(older, told: .duplicate, others: isLost ? .dropped : .removed, at: now)
     }
     if let known = join.returningTo, known != epoch { data.recover(until: created + limits.recovery) }
     let entry = roster.join(
-      join, id: id, grants: grants, resumptionKey: connection.key, directedAfter: directedAfter,
+      join, id: id, grants: grants, resumptionKey: client.resumptionKey, directedAfter: directedAfter,
       isReturning: join.returningTo == epoch, limit: limits.participants, at: now)
-    let member = Member(entry, connection: connection, slot: slot, room: self, limits: limits, at: now)
+    let member = Member(entry, client: client, slot: slot, room: self, limits: limits, at: now)
     slot.member = member
     let others = members.filter { !$0.grants.isHidden }.map(\.participant)
     members.insert(member, at: members.lastIndex { $0.entry.order < entry.order }.map { $0 + 1 } ?? 0)
@@ -111,9 +111,9 @@ final class Room {
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
     if let next {
       joined.hasMoreHistory = true
-      connection.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
+      client.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)
     }
-    outbox.post(.joined(joined), to: connection.id)
+    outbox.post(.joined(joined), to: client.id)
     if !entry.grants.isHidden { tellOthers(.participantJoined(member.participant), than: member) }
     tellSpeakers(to: member)
     tellQuality(to: member)
@@ -169,7 +169,7 @@ final class Room {
     member.slot.isConnected = false
     member.deadline = now + limits.resumeGrace
     watch(member)
-    outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.connection)
+    outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.client)
   }
 
   /// Gives a member whose media path broke another one, with the same tracks and subscriptions.
@@ -187,7 +187,7 @@ final class Room {
     for forwarder in member.subscriptions { forwarder.restart(on: slot) }
     member.deadline = now + limits.connectTimeout
     watch(member)
-    outbox.post(.mediaRestarted(Description(slot.peer.localDescription)), to: member.connection)
+    outbox.post(.mediaRestarted(Description(slot.peer.localDescription)), to: member.client)
   }
 
   func remove(_ member: Member, told: EndReason, others: DepartureReason, at now: Tick) {
@@ -203,7 +203,7 @@ final class Room {
     member.slot.member = nil
     departed.append(member)
     needsSettling = true
-    outbox.post(.ended(told), to: member.connection)
+    outbox.post(.ended(told), to: member.client)
     if entry?.grants.isHidden != true { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
   }
 
@@ -218,7 +218,7 @@ final class Room {
       member.tracks.removeAll()
       peers.remove(member.slot)
       member.slot.member = nil
-      outbox.post(.ended(reason), to: member.connection)
+      outbox.post(.ended(reason), to: member.client)
     }
     departed += members
     (members, membersByID, watched, awaitingKeyFrames) = ([], [:], [], [])
@@ -266,13 +266,13 @@ final class Room {
     guard let other = self.member(id), !other.grants.isHidden else {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” is in the room")),
-        to: member.connection)
+        to: member.client)
     }
     remove(other, told: .removed, others: .removed, at: now)
   }
 
   func refuseModeration(to member: Member) {
-    outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.connection)
+    outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.client)
   }
 
   /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
@@ -345,7 +345,7 @@ final class Room {
 
   private func connected(_ member: Member, at now: Tick) {
     member.slot.isConnected = true
-    member.deadline = member.connection == nil ? member.deadline : nil
+    member.deadline = member.client == nil ? member.deadline : nil
     if member.deadline == nil { watched.removeAll { $0 === member } }
     for forwarder in member.subscriptions { requestKeyFrame(for: forwarder, at: now) }
     for track in member.tracks { requestKeyFrames(of: track, at: now) }

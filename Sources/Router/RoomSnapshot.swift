@@ -1,5 +1,5 @@
 package import KoineBase
-import KoineSignaling
+package import KoineSignaling
 
 /// A room's control values at one moment: what a router needs in order to go on with the room where another one stopped.
 ///
@@ -46,19 +46,22 @@ package struct RoomSnapshot: Codable, Sendable {
 }
 
 extension Router {
+  /// - Parameter unacknowledged: messages that have been polled for a client and that the client may not have received.
   /// - Returns: nil if there is no room of that name.
-  package func snapshot(of name: String, at now: Tick) -> RoomSnapshot? {
+  package func snapshot(
+    of name: String, at now: Tick, unacknowledged: (ClientID) -> [ServerMessage] = { _ in [] }
+  ) -> RoomSnapshot? {
     guard let room = rooms[name] else { return nil }
     var snapshot = room.snapshot(at: now)
     var unread: [Participant.ID: [ReceivedMessage]] = [:]
     for member in room.members {
-      guard let id = member.connection, let connection = connections[id] else { continue }
-      unread[member.id] = connection.unreadData + outbox.waiting(for: id).compactMap(\.dataMessage)
+      guard let id = member.client, let client = clients[id] else { continue }
+      unread[member.id] = (unacknowledged(id) + client.held + outbox.waiting(for: id)).compactMap(\.dataMessage)
     }
     snapshot.data.keepUnread(unread, until: now + configuration.limits.recovery, at: now)
     snapshot.lobby = lobby.keptPlaces(at: name)
     for knock in lobby.knocks(at: name) {
-      guard let key = connections[knock.connection]?.key else { continue }
+      guard let key = clients[knock.client]?.resumptionKey else { continue }
       snapshot.lobby.append(Lobby.Place(room: name, id: knock.id, resumptionKey: key, since: knock.place))
     }
     return snapshot
@@ -79,9 +82,4 @@ extension Router {
 
 extension ServerMessage {
   fileprivate var dataMessage: ReceivedMessage? { if case .data(let data) = self { data } else { nil } }
-}
-
-extension Connection {
-  /// Data messages that its client is not known to have received.
-  fileprivate var unreadData: [ReceivedMessage] { (conversation.unheard + held).compactMap(\.dataMessage) }
 }

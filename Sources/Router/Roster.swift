@@ -23,7 +23,7 @@ struct Roster: Codable, Equatable {
     /// Messages directed to the id up to this number in the room's order may have been for another participant, and are not
     /// sent to this one. nil: all are for this one.
     let directedAfter: UInt64?
-    /// Of the participant's connection. A secret.
+    /// Of the participant's client. A secret.
     fileprivate let resumptionKey: String?
     /// Others once its credential has been renewed.
     fileprivate(set) var grants: Grants
@@ -133,7 +133,7 @@ struct Roster: Codable, Equatable {
 
   /// Adds a participant. An entry of that id, which the owner removes before, is replaced.
   /// - Parameters:
-  ///   - resumptionKey: of the participant's connection.
+  ///   - resumptionKey: of the participant's client.
   ///   - isReturning: an awaited participant of that id is the same one: it keeps its number, and what it may do if the join
   ///     proves it with the resumption key.
   ///   - limit: of participants; the kinds of several times as many ids are remembered.

@@ -5,28 +5,27 @@ import KoineTransport
 // Who comes into which room, and who has to wait before it.
 
 extension Router {
-  func admit(_ join: Join, _ verdict: CredentialVerdict?, on connection: Connection, at now: Tick) {
+  func admit(_ join: Join, _ verdict: CredentialVerdict?, on client: Client, at now: Tick) {
     switch admission(join, verdict, at: now) {
-    case .failure(let failure): outbox.post(.refused(failure), to: connection.id)
+    case .failure(let failure): outbox.post(.refused(failure), to: client.id)
     case .success(let grants):
       let id = grants.participantID ?? join.participantID ?? unusedID(in: join.room)
       guard grants.mustAsk, !wasAdmitted(join, id: id) else {
-        return enter(join, id: id, grants, on: connection, at: now)
+        return enter(join, id: id, grants, on: client, at: now)
       }
       let knock = Lobby.Knock(
-        number: nextKnock, room: join.room, id: id, join: join, grants: grants, connection: connection.id, since: now,
+        number: nextKnock, room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
         place: lobby.takePlace(of: id, at: join.room, key: join.resumptionKey) ?? now)
-      guard spread(of: connection, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
-        return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: connection.id)
+      guard spread(of: client, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
+        return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
       nextKnock += 1
-      if let older = lobby.knock(of: id, at: join.room), let waiting = connections[older.connection] {
+      if let older = lobby.knock(of: id, at: join.room), let waiting = clients[older.client] {
         stopWaiting(waiting)
         outbox.post(.ended(.duplicate), to: waiting.id)
       }
       lobby.add(knock)
-      offerResumption(on: connection)
-      outbox.post(.waiting, to: connection.id)
+      outbox.post(.waiting, to: client.id)
       tellDeciders(.knock(knock.participant, number: knock.number), in: join.room)
     }
   }
@@ -37,37 +36,36 @@ extension Router {
     return room.roster.known(id)?.isSame(as: join) ?? false
   }
 
-  private func enter(_ join: Join, id: String, _ grants: Grants, on connection: Connection, at now: Tick) {
+  private func enter(_ join: Join, id: String, _ grants: Grants, on client: Client, at now: Tick) {
     // Whoever has waited may find it full.
-    if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: connection.id) }
-    guard spread(of: connection, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
-      return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: connection.id)
+    if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: client.id) }
+    guard spread(of: client, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
+      return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: client.id)
     }
-    guard let room = room(named: join.room, for: connection, at: now) else {
-      return outbox.post(.refused(Failure(.roomFull, "no more rooms from one address")), to: connection.id)
+    guard let room = room(named: join.room, for: client, at: now) else {
+      return outbox.post(.refused(Failure(.roomFull, "no more rooms from one address")), to: client.id)
     }
     defer { settle(room, at: now) }
     do {
-      let slot = try makeSlot(for: join.description, connection.dialect, at: now)
-      offerResumption(on: connection)
-      connection.member = room.join(join, id: id, grants: grants, connection: connection, slot: slot, at: now)
-      if !configuration.pacesPages, let coming = connection.comingHistory {
-        connection.comingHistory = nil
-        postWholeHistory(coming, to: connection)
+      let slot = try makeSlot(for: join.description, client.dialect, at: now)
+      client.member = room.join(join, id: id, grants: grants, client: client, slot: slot, at: now)
+      if !configuration.pacesPages, let coming = client.comingHistory {
+        client.comingHistory = nil
+        postWholeHistory(coming, to: client)
       }
     } catch {
-      return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: connection.id)
+      return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: client.id)
     }
-    guard connection.member?.grants.canAdmit == true else { return }
+    guard client.member?.grants.canAdmit == true else { return }
     for knock in lobby.knocks(at: join.room) {
-      outbox.post(.knock(knock.participant, number: knock.number), to: connection.id)
+      outbox.post(.knock(knock.participant, number: knock.number), to: client.id)
     }
   }
 
-  func spread(of connection: Connection, at now: Tick) -> SpreadBudget {
-    if let spread = connection.spread { return spread }
+  func spread(of client: Client, at now: Tick) -> SpreadBudget {
+    if let spread = client.spread { return spread }
     let spread = SpreadBudget(configuration.limits, now: now)
-    connection.spread = spread
+    client.spread = spread
     return spread
   }
 
@@ -75,11 +73,11 @@ extension Router {
 
   private func tellDeciders(_ message: ServerMessage, in room: String) {
     let deciders = (rooms[room]?.members ?? []).filter(\.grants.canAdmit)
-    outbox.post(message, to: deciders.compactMap(\.connection))
+    outbox.post(message, to: deciders.compactMap(\.client))
   }
 
-  func stopWaiting(_ connection: Connection) {
-    guard let knock = lobby.take(connection.id) else { return }
+  func stopWaiting(_ client: Client) {
+    guard let knock = lobby.take(client.id) else { return }
     tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), in: knock.room)
   }
 
@@ -87,26 +85,26 @@ extension Router {
     let room = member.room.name
     guard member.grants.canAdmit else {
       return outbox.post(
-        .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.connection)
+        .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.client)
     }
     guard let knock = lobby.take(id, number: number, at: room) else {
       return outbox.post(
-        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.connection)
+        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.client)
     }
     tellDeciders(.knockEnded(participant: id, admitted: admitted, number: knock.number), in: room)
-    guard let connection = connections[knock.connection] else { return }
+    guard let client = clients[knock.client] else { return }
     var grants = knock.grants
     // What it was let in with goes on running out while it waits.
     if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
       grants.validFor = rest
       guard rest > .zero else {
-        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: connection.id)
+        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: client.id)
       }
     }
     if admitted {
-      enter(knock.join, id: id, grants, on: connection, at: now)
+      enter(knock.join, id: id, grants, on: client, at: now)
     } else {
-      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: connection.id)
+      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: client.id)
     }
   }
 
@@ -148,7 +146,7 @@ extension Router {
       return Roster.namesake(id, "is in the room")
     }
     guard let knock = lobby.knock(of: id, at: join.room) else { return nil }
-    let isSame = join.resumptionKey != nil && connections[knock.connection]?.key == join.resumptionKey
+    let isSame = join.resumptionKey != nil && clients[knock.client]?.resumptionKey == join.resumptionKey
     return isSame || grants.names(id, insteadOf: knock.grants) ? nil : Roster.namesake(id, "waits already")
   }
 
@@ -188,7 +186,7 @@ extension Router {
         return member.room.renew(member, grants, at: now)
       }
     }
-    outbox.post(.failed(request: nil, failure), to: member.connection)
+    outbox.post(.failed(request: nil, failure), to: member.client)
   }
 
   /// The join that a participant with this credential would have made.
@@ -208,9 +206,9 @@ extension Router {
     }
   }
 
-  private func room(named name: String, for connection: Connection, at now: Tick) -> Room? {
+  private func room(named name: String, for client: Client, at now: Tick) -> Room? {
     if let room = rooms[name] { return room }
-    let permit = configuration.roomPermit?(connection.hold)
+    let permit = configuration.roomPermit?(client.id)
     guard permit != nil || configuration.roomPermit == nil else { return nil }
     let room = makeRoom(named: name, at: now)
     room.permit = permit
@@ -232,7 +230,7 @@ extension Router {
     do {
       member.room.replaceSlot(member, on: try makeSlot(for: description, member.dialect, at: now), at: now)
     } catch {
-      outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.connection)
+      outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.client)
     }
   }
 

@@ -21,46 +21,45 @@ extension Router {
 
   /// A message that said that more history follows (`ServerMessage.hasMoreHistory`) has been written: the next page may be
   /// sent. For routers with `pacesPages`.
-  package func historyWritten(on line: ConnectionID) {
-    if let connection = connections.holder(on: line) { postHistory(to: connection) }
+  package func historyWritten(to id: ClientID) {
+    if let client = clients[id] { postHistory(to: client) }
   }
 
   /// - Returns: false where there is no page to be sent: all are on their way, or the participant has left the room.
   @discardableResult
-  func postHistory(to connection: Connection) -> Bool {
-    guard let cursor = connection.history, let page = page(for: connection, cursor) else { return false }
-    connection.historyPosted(upTo: page.next)
-    outbox.post(.history(page.page), to: connection.id)
+  func postHistory(to client: Client) -> Bool {
+    guard let cursor = client.history, let page = page(for: client, cursor) else { return false }
+    client.historyPosted(upTo: page.next)
+    outbox.post(.history(page.page), to: client.id)
     return true
   }
 
   /// All pages, right after `joined`.
-  func postWholeHistory(_ cursor: HistoryCursor, to connection: Connection) {
+  func postWholeHistory(_ cursor: HistoryCursor, to client: Client) {
     var cursor = cursor
-    while let page = page(for: connection, cursor) {
+    while let page = page(for: client, cursor) {
       cursor.after = page.next
-      outbox.post(.history(page.page), to: connection.id)
+      outbox.post(.history(page.page), to: client.id)
     }
   }
 
-  private func page(for connection: Connection, _ cursor: HistoryCursor) -> (page: HistoryPage, next: UInt64?)? {
-    guard let after = cursor.after, let room = connection.member?.room else { return nil }
+  private func page(for client: Client, _ cursor: HistoryCursor) -> (page: HistoryPage, next: UInt64?)? {
+    guard let after = cursor.after, let room = client.member?.room else { return nil }
     let (entries, next) = room.data.page(for: cursor.reader, after: after, through: cursor.through, at: cursor.joined)
     return (HistoryPage(entries, hasMore: next != nil), next)
   }
 
   /// Looks at each message that is about to be sent for the first time.
   /// - Returns: true where it has to wait for the history.
-  func holdsBack(_ message: ServerMessage, of connection: Connection) -> Bool {
+  func holdsBack(_ message: ServerMessage, of client: Client) -> Bool {
     switch message {
-    case .joined: connection.beginHistory()
-    case .resumed: repeatPage(to: connection)
-    case .ended: connection.endHistory()
-    case .history(let page) where !page.hasMore: outbox.postFirst(connection.endHistory(), to: connection.id)
-    case .data where connection.history != nil:
-      connection.hold(message)
-      if connection.heldBytes > Self.heldLimit {
-        while postHistory(to: connection) {}
+    case .joined: client.beginHistory()
+    case .ended: client.endHistory()
+    case .history(let page) where !page.hasMore: outbox.postFirst(client.endHistory(), to: client.id)
+    case .data where client.history != nil:
+      client.hold(message)
+      if client.heldBytes > Self.heldLimit {
+        while postHistory(to: client) {}
       }
       return true
     default: break

@@ -2,12 +2,6 @@ package import KoineBase
 package import KoineSignaling
 package import KoineTransport
 
-/// One signalling connection: one participant's stay at a time.
-package struct ConnectionID: Hashable, Sendable {
-  package let value: Int
-  package init(_ value: Int) { self.value = value }
-}
-
 /// What a router is made with.
 package struct RouterConfiguration: Sendable {
   package var certificate: Certificate
@@ -16,12 +10,9 @@ package struct RouterConfiguration: Sendable {
   package var limits = RouterLimits()
   package var authorization = Authorization.open
   package var attendant: Attendant?
-  /// Asked before a connection opens a room: nil refuses it, anything else is released with the room.
-  package var roomPermit: (@Sendable (LineHold) -> AnyObject?)?
-  /// Asked to close a line: its client has resumed on another one, or cannot be told what it missed.
-  package var closeLine: (@Sendable (ConnectionID) -> Void)?
-  /// Whether the owner tells when a page of history or of repeated messages has been written (`Router.historyWritten`,
-  /// `Router.pageWritten`); else all of it is sent at once.
+  /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
+  package var roomPermit: (@Sendable (ClientID) -> AnyObject?)?
+  /// Whether the owner calls `Router.historyWritten` once a page of history has been written; else all pages are sent at once.
   package var pacesPages = false
   /// Every RTP and RTCP packet before protection and after it has been opened; for traces.
   package var tracesPlaintext: (@Sendable (UnsafeRawBufferPointer) -> Void)?
@@ -39,21 +30,18 @@ package struct RouterStatistics: Hashable, Sendable {
   package var forwardedPackets = 0
   /// Asked of publishers.
   package var keyFrameRequests = 0
-  /// From clients, but for those that keep a connection alive.
+  /// Messages from clients.
   package var messages = 0
 
   package init() {}
 }
 
 /// A message on its way to a client.
-package struct Outgoing: Sendable {
-  package let line: ConnectionID
+package struct AddressedMessage: Sendable {
+  package let client: ClientID
   package let message: ServerMessage
   /// Of the message: equal for the copies of one to several clients, and for no others. Copies come one after the other.
   package let number: UInt64
-  /// Of the last message of a page of repeated ones: what the page weighs in bytes. The owner calls `Router.pageWritten` once it
-  /// has been written.
-  package let endsPage: Int?
 }
 
 /// What has been forwarded of one stream to one receiver.
@@ -67,16 +55,14 @@ package struct ForwardingStatistics: Hashable, Sendable {
 
 /// A selective forwarding unit: rooms, and in each the packets of every track on their way to all who subscribed.
 ///
-/// Sans-IO with a single owner: no clock, socket, lock or thread inside. Signalling comes in as messages on connections,
+/// Sans-IO with a single owner: no clock, socket, lock or thread inside. Signalling comes in as messages of clients,
 /// media as datagrams. After each call that takes a time, drain `poll(into:at:)` and `pollMessage()`, then call
 /// `handleTimeout(at:)` no later than `deadline`. Time never goes backwards.
 ///
 ///     open ─→ join ─→ joined: publish, subscribe, data, … ─→ leave, or ended ─→ open     close at any time: a drop
-///       ↑                        │ lose
-///       └─ resumeConversation ─ lost, for as long as the grace
 ///
-/// A connection is told apart from the line that carries it: what a client and the router say to each other
-/// (`Conversation`) goes on when the line breaks and the client comes back on another one.
+/// A client is not a connection: `SignalingHost` has the connections, and messages that are lost with one are sent again on the
+/// next.
 ///
 /// A room's facts and decisions are values (`Roster`, `DataRouter`, `ActiveSpeakerDetector`, `LayerAllocator`, `StarvationDetector`,
 /// `KeyFrameScheduler`), which take inputs and return decisions; `Room` carries these out. `RoomSnapshot` holds those that
@@ -93,7 +79,7 @@ package struct ForwardingStatistics: Hashable, Sendable {
 package final class Router {
   var configuration: RouterConfiguration
   var random: SeededRandom
-  var connections = LineTable<Connection>()
+  var clients: [ClientID: Client] = [:]
   var rooms: [String: Room] = [:]
   var roomsByNumber: [Int: Room] = [:]
   var nextRoom = 0
@@ -142,22 +128,11 @@ package final class Router {
     for name in rooms.keys.sorted() { close(room: name, at: now) }
   }
 
-  /// The next message and the line it goes out on. What is said to a lost connection is kept for its return.
-  package func pollMessage() -> (ConnectionID, ServerMessage)? { pollOutgoing().map { ($0.line, $0.message) } }
-
-  /// In place of `pollMessage`, for routers with `pacesPages`.
-  package func pollOutgoing() -> Outgoing? {
+  /// The next message to a client.
+  package func pollMessage() -> AddressedMessage? {
     while let item = outbox.popFirst() {
-      guard let connection = connections[item.recipient] else { continue }
-      if !item.isRepeated {
-        guard !holdsBack(item.message, of: connection) else { continue }
-        connection.conversation.say(item.message)
-        // The message is sent with a later page, after the earlier messages.
-        if connection.repeating != nil, item.message.isCounted { continue }
-      }
-      if let line = connection.line {
-        return Outgoing(line: line, message: item.message, number: item.number, endsPage: item.endsPage)
-      }
+      guard let client = clients[item.recipient], !holdsBack(item.message, of: client) else { continue }
+      return AddressedMessage(client: client.id, message: item.message, number: item.number)
     }
     return nil
   }
@@ -226,14 +201,13 @@ package final class Router {
 
   /// When `handleTimeout` next has work to do; it may turn out to have none.
   package var deadline: Tick? {
-    peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline).sooner(connections.deadline)
+    peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline)
   }
 
   /// What `deadline` waits for.
   package var deadlineReason: String {
     let reason = soonestDeadline([
-      "ringing": switchboard.deadline, "end of a lost connection": connections.deadline, "room": timers.soonest,
-      "peer": peers.deadline,
+      "ringing": switchboard.deadline, "room": timers.soonest, "peer": peers.deadline,
     ])
     switch reason {
     case "room": return "room: \(soonestRoom?.deadlineReason ?? "an entry that is out of date")"
@@ -249,7 +223,6 @@ package final class Router {
   /// - Parameter crew: helps to wake those whose time has come.
   package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
-    while let connection = connections.firstExpired(at: now) { close(connection, grace: .zero, at: now) }
     peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
     while let entry = timers.popDue(at: now) {
       guard case .room(let number) = entry.owner, let room = roomsByNumber[number], room.alarm.fired(entry) else {
@@ -264,9 +237,9 @@ package final class Router {
   func settle(_ room: Room, at now: Tick) {
     room.needsSettling = false
     for member in room.takeDeparted() {
-      // The connection stays open, and may already carry another stay.
-      if let id = member.connection, let connection = connections[id], connection.member === member {
-        connection.member = nil
+      // The client stays, and may already be in another room.
+      if let id = member.client, let client = clients[id], client.member === member {
+        client.member = nil
       }
     }
     if room.members.isEmpty, !room.roster.isAwaiting {
@@ -282,16 +255,15 @@ package final class Router {
   }
 
   /// For tests.
-  func room(of line: ConnectionID) -> Room? { connections.holder(on: line)?.member?.room }
+  func room(of client: ClientID) -> Room? { clients[client]?.member?.room }
 
   /// For tests: what is kept for whom, by name; all nought once everybody has gone.
   package var holdings: [String: Int] {
-    let known = [
-      "rooms": rooms.count, "room numbers": roomsByNumber.count,
+    [
+      "clients": clients.count, "rooms": rooms.count, "room numbers": roomsByNumber.count,
       "members": rooms.values.reduce(0) { $0 + $1.members.count },
       "knocks": lobby.count, "devices and calls": switchboard.count, "messages": outbox.count,
-    ]
-    return known.merging(connections.holdings) { $1 }.merging(peers.holdings) { $1 }
+    ].merging(peers.holdings) { $1 }
   }
 
   /// By receiver and stream, of all who are subscribed in a room.

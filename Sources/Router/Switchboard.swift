@@ -19,14 +19,14 @@ struct Switchboard {
   }
 
   private struct Device {
-    let connection: ConnectionID
+    let client: ClientID
     let identity: String
     let name: String
   }
 
   private struct Callee {
     let identity: String
-    var ringing: [ConnectionID] = []
+    var ringing: [ClientID] = []
     var isOver = false
   }
 
@@ -47,13 +47,13 @@ struct Switchboard {
 
   private let limits: Limits
   private let outbox: Outbox
-  private var devices: [ConnectionID: Device] = [:]
+  private var devices: [ClientID: Device] = [:]
   /// In the order in which they registered.
-  private var connections: [String: [ConnectionID]] = [:]
+  private var clients: [String: [ClientID]] = [:]
   /// By the rings' ids.
   private var calls: [String: Call] = [:]
   /// The ids of calls under way, in the order in which they began.
-  private var callsFrom: [ConnectionID: [String]] = [:]
+  private var callsFrom: [ClientID: [String]] = [:]
   private var callsTo: [String: [String]] = [:]
   private var nextNumber = 0
   /// When `handleTimeout` next has work to do; it may turn out to have none.
@@ -62,50 +62,50 @@ struct Switchboard {
   init(limits: Limits = Limits(), outbox: Outbox) { (self.limits, self.outbox) = (limits, outbox) }
 
   /// Devices, identities and calls.
-  var count: Int { devices.count + connections.count + calls.count + callsFrom.count + callsTo.count }
+  var count: Int { devices.count + clients.count + calls.count + callsFrom.count + callsTo.count }
 
   // MARK: Devices
 
-  mutating func register(_ identity: String, name: String, on connection: ConnectionID) {
-    if let older = devices[connection], older.identity != identity { close(connection) }
-    if devices.updateValue(Device(connection: connection, identity: identity, name: name), forKey: connection) == nil {
-      connections[identity, default: []].append(connection)
+  mutating func register(_ identity: String, name: String, on client: ClientID) {
+    if let older = devices[client], older.identity != identity { close(client) }
+    if devices.updateValue(Device(client: client, identity: identity, name: name), forKey: client) == nil {
+      clients[identity, default: []].append(client)
     }
-    outbox.post(.registered(identity: identity), to: connection)
+    outbox.post(.registered(identity: identity), to: client)
     for id in callsTo[identity] ?? [] {
       guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.identity == identity }),
-        !call.callees[callee].isOver, !call.callees[callee].ringing.contains(connection)
+        !call.callees[callee].isOver, !call.callees[callee].ringing.contains(client)
       else { continue }
-      calls[id]?.callees[callee].ringing.append(connection)
-      outbox.post(.incomingRing(call.notice), to: connection)
+      calls[id]?.callees[callee].ringing.append(client)
+      outbox.post(.incomingRing(call.notice), to: client)
     }
   }
 
   /// The device is gone: its own rings end; where it was the last that rang, the caller is told.
-  mutating func close(_ connection: ConnectionID) {
-    guard let device = devices.removeValue(forKey: connection) else { return }
-    connections[device.identity]?.removeAll { $0 == connection }
-    if connections[device.identity]?.isEmpty == true { connections[device.identity] = nil }
-    for id in callsFrom[connection] ?? [] { end(id, as: .cancelled) }
+  mutating func close(_ client: ClientID) {
+    guard let device = devices.removeValue(forKey: client) else { return }
+    clients[device.identity]?.removeAll { $0 == client }
+    if clients[device.identity]?.isEmpty == true { clients[device.identity] = nil }
+    for id in callsFrom[client] ?? [] { end(id, as: .cancelled) }
     for id in callsTo[device.identity] ?? [] {
-      guard let callee = calls[id]?.callees.firstIndex(where: { $0.ringing.contains(connection) }) else { continue }
-      calls[id]?.callees[callee].ringing.removeAll { $0 == connection }
+      guard let callee = calls[id]?.callees.firstIndex(where: { $0.ringing.contains(client) }) else { continue }
+      calls[id]?.callees[callee].ringing.removeAll { $0 == client }
       if calls[id]?.callees[callee].ringing.isEmpty == true { finish(callee, of: id, as: .unreachable) }
       forgetIfOver(id)
     }
   }
 
-  func identity(of connection: ConnectionID) -> String? { devices[connection]?.identity }
+  func identity(of client: ClientID) -> String? { devices[client]?.identity }
 
   // MARK: Rings
 
-  mutating func ring(_ ring: RingRequest, from connection: ConnectionID, at now: Tick) -> Failure? {
-    guard let caller = devices[connection] else { return Failure(.wrongState, "register before ringing") }
+  mutating func ring(_ ring: RingRequest, from client: ClientID, at now: Tick) -> Failure? {
+    guard let caller = devices[client] else { return Failure(.wrongState, "register before ringing") }
     guard !ring.to.isEmpty, !ring.id.isEmpty, !ring.room.isEmpty else {
       return Failure(.malformed, "a ring names itself, a room and somebody")
     }
     guard calls[ring.id] == nil else { return Failure(.wrongState, "this ring is under way") }
-    guard callsFrom[connection]?.count ?? 0 < limits.ringsPerCaller else {
+    guard callsFrom[client]?.count ?? 0 < limits.ringsPerCaller else {
       return Failure(.tooMany, "at most \(limits.ringsPerCaller) rings at once")
     }
     let seconds = ring.timeoutSeconds.isFinite ? max(0, ring.timeoutSeconds) : 0
@@ -115,10 +115,10 @@ struct Switchboard {
     calls[ring.id] = Call(ring: ring, number: nextNumber, caller: caller, deadline: now + patience, callees: callees)
     nextNumber += 1
     deadline = deadline.sooner(now + patience)
-    callsFrom[connection, default: []].append(ring.id)
+    callsFrom[client, default: []].append(ring.id)
     for (index, callee) in callees.enumerated() {
       callsTo[callee.identity, default: []].append(ring.id)
-      let ringing = (connections[callee.identity] ?? []).filter { $0 != connection }
+      let ringing = (clients[callee.identity] ?? []).filter { $0 != client }
       guard !ringing.isEmpty || ring.isRepeated else {
         finish(index, of: ring.id, as: .unreachable)
         continue
@@ -132,23 +132,23 @@ struct Switchboard {
     return nil
   }
 
-  mutating func cancel(_ id: String, by connection: ConnectionID) {
-    if calls[id]?.caller.connection == connection { end(id, as: .cancelled) }
+  mutating func cancel(_ id: String, by client: ClientID) {
+    if calls[id]?.caller.client == client { end(id, as: .cancelled) }
   }
 
   /// A late or foreign answer is told that it is over.
-  mutating func answer(_ id: String, _ answer: Ring.State, by connection: ConnectionID) {
+  mutating func answer(_ id: String, _ answer: Ring.State, by client: ClientID) {
     guard [.accepted, .declined, .busy].contains(answer) else { return }
-    guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.ringing.contains(connection) }) else {
-      return outbox.post(.ringEnded(id: id, .cancelled), to: connection)
+    guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.ringing.contains(client) }) else {
+      return outbox.post(.ringEnded(id: id, .cancelled), to: client)
     }
-    outbox.post(.ringEnded(id: id, answer), to: connection)
-    for other in call.callees[callee].ringing where other != connection {
+    outbox.post(.ringEnded(id: id, answer), to: client)
+    for other in call.callees[callee].ringing where other != client {
       outbox.post(.ringEnded(id: id, .handledElsewhere), to: other)
     }
     calls[id]?.callees[callee].ringing = []
     finish(callee, of: id, as: answer)
-    if answer == .accepted, let own = identity(of: connection) { endOwnRing(of: own, to: call.caller.identity) }
+    if answer == .accepted, let own = identity(of: client) { endOwnRing(of: own, to: call.caller.identity) }
     forgetIfOver(id)
   }
 
@@ -185,13 +185,13 @@ struct Switchboard {
 
   private func tell(_ identity: String, of call: Call, _ state: Ring.State) {
     outbox.post(
-      .ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: call.caller.connection)
+      .ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: call.caller.client)
   }
 
   private mutating func forgetIfOver(_ id: String) {
     guard let call = calls[id], call.callees.allSatisfy(\.isOver) else { return }
     calls[id] = nil
-    Self.remove(id, from: &callsFrom[call.caller.connection])
+    Self.remove(id, from: &callsFrom[call.caller.client])
     for callee in call.callees { Self.remove(id, from: &callsTo[callee.identity]) }
   }
 

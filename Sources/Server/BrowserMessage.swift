@@ -101,41 +101,12 @@ struct BrowserOffer: Decodable, Sendable {
   }
 }
 
-/// The server's part of an exchange of descriptions. Its text grows with the client's offer: the first thread that needs the text
-/// writes it, which is the connection's and not the network loop.
-final class BrowserAnswer: Encodable, Sendable {
-  private enum Writing { case notYet(@Sendable () -> String), done(String) }
-
+/// The server's part of an exchange of descriptions. Its text grows with the client's offer, so a connection's thread writes it
+/// (`EncodedMessage`), and not the network loop.
+struct BrowserAnswer: Codable, Sendable {
+  var type = "answer"
   let number: Int
-  /// Bytes that it holds, about.
-  let weight: Int
-  private let writing: Lock<Writing>
-
-  init(number: Int, weight: Int, sdp: @escaping @Sendable () -> String) {
-    (self.number, self.weight) = (number, weight)
-    writing = Lock(.notYet(sdp))
-  }
-
-  var sdp: String {
-    writing.withLock { writing in
-      switch writing {
-      case .done(let sdp): return sdp
-      case .notYet(let write):
-        let sdp = write()
-        writing = .done(sdp)
-        return sdp
-      }
-    }
-  }
-
-  private enum CodingKeys: String, CodingKey { case type, number, sdp }
-
-  func encode(to encoder: any Encoder) throws {
-    var fields = encoder.container(keyedBy: CodingKeys.self)
-    try fields.encode("answer", forKey: .type)
-    try fields.encode(number, forKey: .number)
-    try fields.encode(sdp, forKey: .sdp)
-  }
+  let sdp: String
 }
 
 extension Description {

@@ -1,6 +1,6 @@
 import KoineBase
-import KoineJSONCodec
 import KoineSignaling
+import KoineSignalingHost
 import NIOCore
 import NIOWebSocket
 
@@ -42,37 +42,25 @@ final class ChannelOutlet: SignalOutlet {
   /// Whether a join (one that waits for a decision counts), a registration or a resumption has been accepted.
   var isAccepted: Bool { state.withLock { $0.isAccepted } }
 
-  // Written out on the channel's own thread, so that the network loop has only to hand it over.
-  func send(_ message: SharedMessage) {
+  // Encoded on the channel's own thread, so that the network loop has only to hand the message over.
+  func send(_ message: EncodedMessage, endOf page: MessagePage?) {
     switch message.message {
     case .joined, .waiting, .registered, .resumed: state.withLock { $0.isAccepted = true }
     default: break
     }
     channel.eventLoop.execute { [self] in
-      let json = message.json
-      let bytes = message.message.isAnswerToJoin ? json?.readableBytes ?? 0 : 0
-      write(json, message.message, then: paced(bytes, message.page, message.whenWritten))
-    }
-  }
-
-  func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) {
-    channel.eventLoop.execute { [self] in
-      write((try? JSONCodec.encode(answer)).map(ByteBuffer.init(bytes:)), nil, then: paced(0, page, nil))
+      let json = message.encoded { ByteBuffer(bytes: $0) }
+      let answer = message.message?.isAnswerToJoin == true ? json?.readableBytes ?? 0 : 0
+      write(json, message.message, then: paced(answer + (page?.bytes ?? 0), page))
     }
   }
 
   /// Counts bytes for the client's address.
-  /// - Returns: what to do once they have been written: to say so, after as long as the address has to wait for more.
-  private func paced(
-    _ bytes: Int, _ page: RepeatedPage?, _ whenWritten: (@Sendable () -> Void)?
-  ) -> (@Sendable () -> Void)? {
-    let bytes = bytes + (page?.bytes ?? 0)
+  /// - Returns: reports the page as written, once the address may have more; to be called when the message has been written.
+  private func paced(_ bytes: Int, _ page: MessagePage?) -> (@Sendable () -> Void)? {
     let pause = bytes > 0 ? charge(bytes) : .zero
-    let followers = [page?.whenWritten, whenWritten].compactMap(\.self)
-    guard !followers.isEmpty else { return nil }
-    return { [channel] in
-      _ = channel.eventLoop.scheduleTask(in: pause) { for follower in followers { follower() } }
-    }
+    guard let page else { return nil }
+    return { [channel] in _ = channel.eventLoop.scheduleTask(in: pause) { page.whenWritten() } }
   }
 
   func close() { channel.eventLoop.execute { [self] in close(.policyViolation) } }
@@ -136,38 +124,12 @@ final class ChannelOutlet: SignalOutlet {
   }
 }
 
-/// The end of a page of messages that are said again to a client that is back.
-struct RepeatedPage: Sendable {
-  /// Of the page, about.
+/// A page of a room's history, or of messages that are sent again to a client that is back.
+struct MessagePage: Sendable {
+  /// Bytes of messages that are sent again, estimated; zero for history.
   let bytes: Int
-  /// Called on the channel's thread once the page has been written, or cannot be any more, and the next may follow.
+  /// Called on the channel's thread once the page's last message has been written, or cannot be any more, and the next page may follow.
   let whenWritten: @Sendable () -> Void
-}
-
-/// A message on its way to some or all of a room: written as JSON once, by whichever thread is first.
-final class SharedMessage: Sendable {
-  private enum Writing { case notYet, done(ByteBuffer?) }
-
-  let message: ServerMessage
-  /// That the message ends.
-  let page: RepeatedPage?
-  /// Called on the channel's thread once the message has been written, or cannot be any more.
-  let whenWritten: (@Sendable () -> Void)?
-  private let writing = Lock(Writing.notYet)
-
-  init(_ message: ServerMessage, endOf page: RepeatedPage? = nil, whenWritten: (@Sendable () -> Void)? = nil) {
-    (self.message, self.page, self.whenWritten) = (message, page, whenWritten)
-  }
-
-  /// nil where it cannot be written, as it is too large.
-  var json: ByteBuffer? {
-    writing.withLock { writing in
-      if case .done(let json) = writing { return json }
-      let json = (try? message.json()).map(ByteBuffer.init(bytes:))
-      writing = .done(json)
-      return json
-    }
-  }
 }
 
 extension ServerMessage {

@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 
 // Messages on their way to the router: in order, and those that need a check by way of the checker's thread.
 
@@ -63,20 +64,23 @@ extension RouterHost {
   private func check(for message: IncomingMessage, on line: ConnectionID) -> Check? {
     switch message {
     case .native(.success(let message)):
-      return router?.credentialQuestion(of: message, on: line).map { Check(question: $0) }
+      return credentialQuestion(of: message, on: line).map { Check(question: $0) }
     case .browser(.success(let message)):
-      guard let browser = browsers.holder(on: line) else { return nil }
+      guard let browser = translator(on: line) else { return nil }
       switch message {
       case .join(let join, let offer):
-        guard !browser.end.hasBegun, let question = router?.credentialQuestion(of: .join(join), on: browser.id) else {
-          return nil
-        }
+        guard !browser.hasBegun, let question = credentialQuestion(of: .join(join), on: line) else { return nil }
         return Check(question: question, sdp: offer.sdp)
-      case .offer(let offer): return browser.end.hasJoined ? Check(sdp: offer.sdp) : nil
-      case .other(let message):
-        return router?.credentialQuestion(of: message, on: browser.id).map { Check(question: $0) }
+      case .offer(let offer): return browser.hasJoined ? Check(sdp: offer.sdp) : nil
+      case .other(let message): return credentialQuestion(of: message, on: line).map { Check(question: $0) }
       }
     case .native(.failure), .browser(.failure): return nil
+    }
+  }
+
+  private func credentialQuestion(of message: ClientMessage, on line: ConnectionID) -> CredentialQuestion? {
+    signaling.flatMap { signaling in
+      signaling.client(on: line).flatMap { signaling.router.credentialQuestion(of: message, from: $0) }
     }
   }
 
@@ -87,10 +91,12 @@ extension RouterHost {
   }
 
   private func handle(_ message: IncomingMessage, _ checked: Check.Result, on line: ConnectionID, at now: Tick) {
+    log(message, on: line)
     switch message {
-    case .native(.success(let message)): route(message, checked.verdict, on: line, at: now)
-    case .native(.failure(let unreadable)): router?.refuse(unreadable, on: line)
-    case .browser(let message): take(message, checked, on: line, at: now)
+    case .native(.success(let message)):
+      signaling?.receive(message, authorization: checked.verdict, on: line, at: now)
+    case .native(.failure(let unreadable)): signaling?.receive(unreadable, on: line)
+    case .browser(let message): handle(message, checked, on: line, at: now)
     }
     // A job of its own for each: other connections, and media, have their turns in between.
     guard let next = lines[line]?.takeWaiting() else { return }

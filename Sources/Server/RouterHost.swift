@@ -2,6 +2,7 @@ import KoineAdmissions
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineSockets
 import KoineTokens
 import KoineTransport
@@ -9,9 +10,8 @@ import Logging
 
 /// Where a connection's messages go. Called on the network loop: must return at once.
 protocol SignalOutlet: AnyObject, Sendable {
-  func send(_ message: SharedMessage)
-  /// - Parameter page: that the answer ends.
-  func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?)
+  /// - Parameter page: that the message ends.
+  func send(_ message: EncodedMessage, endOf page: MessagePage?)
   /// Closes the connection once everything sent before has been written.
   func close()
 }
@@ -22,17 +22,16 @@ protocol SignalOutlet: AnyObject, Sendable {
 final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let place = LoopPlace()
   private let configuration: ServerConfiguration
-  private let logger: Logger
+  let logger: Logger
   private let currentAuthorization: Lock<Authorization>
   /// Lets the server's own services in, whoever else is.
   private let ownKey: SigningKey?
-  private(set) var router: Router?
+  private(set) var signaling: SignalingHost?
   var lines: [ConnectionID: ClientLine] = [:]
   /// Closed at the end of the turn, when their last messages have been sent.
   private var closingLines: [ConnectionID] = []
   let checker = CredentialChecker()
-  var browsers = LineTable<Browser>()
-  var stays = Stays()
+  var loggers = ClientLoggers()
   private var crew: Crew?
   /// One for each of the crew.
   private var ways: [WayOut] = []
@@ -104,10 +103,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.limits.take(configuration.limits)
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.attendant = configuration.attendant
-    routerConfiguration.roomPermit = { [weak self] hold in self?.roomPermit(for: hold) }
-    routerConfiguration.closeLine = { [weak self] in self?.close(afterTurn: $0) }
+    routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }
     routerConfiguration.pacesPages = true
-    router = Router(configuration: routerConfiguration, random: .system(), now: now)
+    let signaling = SignalingHost(
+      router: Router(configuration: routerConfiguration, random: .system(), now: now),
+      configuration: .init(resumeGrace: routerConfiguration.limits.resumeGrace, pacesPages: true))
+    signaling.observe = { [weak self] message, client in self?.log(message, to: client) }
+    self.signaling = signaling
   }
 
   /// From any thread.
@@ -123,7 +125,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// From any thread.
   func say(_ answer: Attendant.Answer) {
     post { [self] in
-      router?.say(answer, at: now)
+      signaling?.router.say(answer, at: now)
       endTurn(at: now)
     }
   }
@@ -150,7 +152,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func stop() async {
     await withCheckedContinuation { done in
       post { [self] in
-        router?.closeAllRooms(at: now)
+        signaling?.router.closeAllRooms(at: now)
         endTurn(at: now)
         close()
         done.resume()
@@ -159,18 +161,18 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   private func close() {
-    router = nil
+    signaling = nil
     crew = nil
     ways.removeAll()
     lines.removeAll()
-    browsers = LineTable()
+    loggers = ClientLoggers()
     for address in addresses { place.close(boundAddresses[address] ?? address.socketAddress) }
     addresses.removeAll()
     place.rest()
   }
 
   /// A job that came after the end has made the loop's place again.
-  func restIfStopped() { if router == nil { place.rest() } }
+  func restIfStopped() { if signaling == nil { place.rest() } }
 
   // MARK: Connections: from any thread
 
@@ -192,25 +194,19 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
       })
     post { [self] in
       lines[connection] = ClientLine(outlet: outlet, pass: pass, at: now)
-      if isBrowser { browsers.open(connection) }
-      router?.open(connection, at: now)
+      signaling?.open(
+        connection, translator: isBrowser ? BrowserTranslator(sessionID: String(connection.value)) : nil, at: now)
     }
     return connection
   }
 
-  func close(_ line: ConnectionID, isBrowser: Bool) {
+  func close(_ line: ConnectionID) {
     post { [self] in
       let pass = lines.removeValue(forKey: line)?.pass
-      var kept: ConnectionID?
-      if !isBrowser {
-        kept = router?.lose(line, keeping: pass, at: now)
-        stays.lose(line, mayReturn: kept != nil, at: now)?.info("connection lost")
-      } else if let browser = browsers.holder(on: line) {
-        stays[browser.id]?.info("connection lost")
-        kept = lose(browser, keeping: pass, at: now)
-      }
-      if let kept {
-        pass?.lose { [weak self] in self?.giveUp(kept, isBrowser: isBrowser) }
+      let client = signaling?.client(on: line)
+      if let client { loggers[client]?.info("connection lost") }
+      if let lost = signaling?.connectionLost(line, keeping: pass, at: now) {
+        pass?.lose { [weak self] in self?.giveUp(lost) }
       } else {
         pass?.giveBack()
       }
@@ -218,45 +214,34 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
   }
 
-  private func giveUp(_ id: ConnectionID, isBrowser: Bool) {
+  private func giveUp(_ client: ClientID) {
     post { [self] in
-      if !isBrowser {
-        router?.giveUp(id, at: now)
-      } else if let browser = browsers[id], browser.line == nil {
-        giveUp(browser, at: now)
-      }
+      signaling?.giveUp(client, at: now)
       endTurn(at: now)
     }
   }
 
-  /// Of the line on which a connection's client is reached, or was before it was lost.
-  private func pass(of hold: LineHold) -> DoorKeeper.Pass? {
-    let hold = browsers[hold.id]?.hold ?? hold
-    return hold.line.flatMap { lines[$0]?.pass } ?? hold.permit as? DoorKeeper.Pass
+  /// Of the connection on which a client is reached, or was before it was lost.
+  func pass(of client: ClientID) -> DoorKeeper.Pass? {
+    signaling?.connection(of: client).flatMap { lines[$0]?.pass } ?? signaling?.permit(of: client) as? DoorKeeper.Pass
   }
 
-  private func roomPermit(for hold: LineHold) -> AnyObject? {
-    // A line without a pass is not a stranger's.
-    guard let pass = pass(of: hold) else { return place }
+  private func roomPermit(for client: ClientID) -> AnyObject? {
+    // A connection without a pass is not a stranger's.
+    guard let pass = pass(of: client) else { return place }
     return pass.openRoom()
   }
 
-  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool) {
+  func refuseJoin(_ failure: Failure, on line: ConnectionID) {
     post { [self] in
-      if isBrowser { refuseJoin(failure, onBrowserLine: line) } else { router?.refuseJoin(failure, on: line) }
+      signaling?.refuseJoin(failure, on: line)
+      if let client = signaling?.client(on: line) { log(.refused(failure), to: client) }
       endTurn(at: now)
     }
   }
 
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
     receive(.native(message), on: connection)
-  }
-
-  func route(
-    _ message: ClientMessage, _ verdict: CredentialVerdict? = nil, on connection: ConnectionID, at now: Tick
-  ) {
-    note(message, on: connection)
-    router?.handle(message, authorization: verdict, on: connection, at: now)
   }
 
   /// Handles nothing more that comes on the line, and closes it when what it is owed has been sent.
@@ -268,7 +253,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   /// From any thread. nil once the router is closed.
   func statistics() async -> RouterStatistics? {
-    await withCheckedContinuation { done in post { [self] in done.resume(returning: router?.statistics) } }
+    await withCheckedContinuation { done in post { [self] in done.resume(returning: signaling?.router.statistics) } }
   }
 
   /// From any thread. How often the network loop has woken since it began.
@@ -280,51 +265,41 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     if let own = ownAddressesOnly, !own.contains(source.with(port: 0)), !source.isLoopback { return }
-    router?.take(
+    signaling?.router.take(
       datagram, from: TransportAddress(udp: source),
       to: announcedAddresses[destination] ?? TransportAddress(udp: destination), at: now)
   }
 
   func handleTimeout(at now: Tick) {
-    router?.handleTimeout(by: crew, at: now)
-    giveUpLostBrowsers(at: now)
+    signaling?.handleTimeout(at: now)
+    signaling?.router.handleTimeout(by: crew, at: now)
     if idleMemory.isDue(at: now) { IdleMemory.giveBack() }
     endTurn(at: now)
     DeadlineLaw.check("RouterHost", deadline: deadline, at: now, because: deadlineReason)
   }
 
-  private var deadline: Tick? { (router?.deadline).sooner(browsers.deadline).sooner(idleMemory.deadline) }
+  private var deadline: Tick? {
+    (signaling?.router.deadline).sooner(signaling?.deadline).sooner(idleMemory.deadline)
+  }
 
   var deadlineReason: String {
     let reason = soonestDeadline([
-      "router": router?.deadline, "end of a lost browser connection": browsers.deadline,
+      "router": signaling?.router.deadline, "end of a lost connection": signaling?.deadline,
       "idle memory": idleMemory.deadline,
     ])
-    return reason == "router" ? router?.deadlineReason ?? reason : reason
+    return reason == "router" ? signaling?.router.deadlineReason ?? reason : reason
   }
 
   func loopSpins(_ description: String) { logger.warning("\(description)") }
 
   func endTurn(at now: Tick) {
-    guard let router, let crew else { return }
+    guard let signaling, let crew else { return }
+    let router = signaling.router
     router.handleArrivals(by: crew, at: now)
-    // Copies of one message come one after the other: it is encoded once.
-    var last: (number: UInt64, shared: SharedMessage)?
-    while let outgoing = router.pollOutgoing() {
-      let (connection, message) = (outgoing.line, outgoing.message)
-      note(message, on: connection)
-      if let browser = browsers[connection] {
-        hear(message, to: browser, at: now)
-      } else {
-        if message.hasMoreHistory || outgoing.endsPage != nil {
-          lines[connection]?.outlet.send(shared(message, for: connection, endOf: page(outgoing)))
-          continue
-        }
-        let shared = last.flatMap { $0.number == outgoing.number ? $0.shared : nil } ?? SharedMessage(message)
-        last = (outgoing.number, shared)
-        lines[connection]?.outlet.send(shared)
-      }
+    while let outgoing = signaling.pollMessage(at: now) {
+      lines[outgoing.connection]?.outlet.send(outgoing.message, endOf: outgoing.endsPage ? page(outgoing) : nil)
     }
+    while let event = signaling.pollEvent() { handle(event) }
     for line in closingLines { lines[line]?.outlet.close() }
     closingLines = []
     // Before anything is answered: what the answers bring must come through.
@@ -338,70 +313,22 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     place.wake(at: deadline)
   }
 
-  /// Where more history follows, the next page is sent once this one has been written.
-  func shared(
-    _ message: ServerMessage, for connection: ConnectionID, endOf page: RepeatedPage? = nil
-  ) -> SharedMessage {
-    guard message.hasMoreHistory else { return SharedMessage(message, endOf: page) }
-    return SharedMessage(message, endOf: page) { [weak self] in
+  private func handle(_ event: SignalingHost.Event) {
+    switch event {
+    case .closeConnection(let connection): close(afterTurn: connection)
+    case .clientResumed(let client): loggers[client]?.info("connection taken up again")
+    case .clientClosed(let client): loggers.end(for: client)
+    }
+  }
+
+  /// The next page follows once this one has been written.
+  private func page(_ outgoing: SignalingHost.Outgoing) -> MessagePage {
+    MessagePage(bytes: outgoing.pageBytes ?? 0) { [weak self, connection = outgoing.connection] in
       self?.post { [weak self] in
         guard let self else { return }
-        router?.historyWritten(on: connection)
+        signaling?.pageWritten(on: connection)
         endTurn(at: now)
       }
-    }
-  }
-
-  private func page(_ outgoing: Outgoing) -> RepeatedPage? {
-    outgoing.endsPage.map { bytes in
-      RepeatedPage(bytes: bytes) { [weak self] in
-        self?.post { [weak self] in
-          guard let self else { return }
-          router?.pageWritten(on: outgoing.line)
-          endTurn(at: now)
-        }
-      }
-    }
-  }
-
-  // MARK: Logs: who came and went, and never what lets them in
-
-  private func note(_ message: ClientMessage, on connection: ConnectionID) {
-    switch message {
-    // A further join is refused, and must not rename the stay.
-    case .join(let join) where !stays.isExpected(connection):
-      stays.begin(
-        logger.with(["connection": "\(connection.value)", "room": "\(LogText(join.room))"]), on: connection)
-    case .resumeConversation(let key, _): stays.move(key, to: connection)
-    default: break
-    }
-  }
-
-  private func note(_ message: ServerMessage, on connection: ConnectionID) {
-    switch message {
-    case .resumable(let key, _): stays.setKey(key, on: connection)
-    case .resumed: stays[connection]?.info("connection taken up again")
-    case .waiting: stays.expect(connection)
-    case .joined(let joined):
-      stays.expect(connection)
-      stays[connection]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
-    case .refused(let failure) where failure.code != .unknownConversation:
-      // A registration or a second join may be refused while the participant stays in its room, or waits to be admitted.
-      // `denied` answers a knock only, and ends the waiting: the connection may join another room.
-      let isStaying = failure.code != .denied && stays.isExpected(connection)
-      let stay = isStaying ? stays[connection] : stays.end(on: connection)
-      let logger = stay ?? logger.with(["connection": "\(connection.value)"])
-      let pass = lines[browsers[connection]?.line ?? connection]?.pass
-      // The first, the tenth, the hundredth … of an address within a minute.
-      guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { break }
-      logger.notice(
-        "refused",
-        metadata: [
-          "reason": "\(failure.code.rawValue)", "message": "\(LogText(failure.message))", "count": "\(count)",
-        ])
-    case .ended(let reason):
-      stays.end(on: connection)?.info("left", metadata: ["reason": "\(reason)"])
-    default: break
     }
   }
 }

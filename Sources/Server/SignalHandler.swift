@@ -2,6 +2,7 @@ import KoineBase
 import KoineJSONCodec
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import Logging
 import NIOCore
 import NIOWebSocket
@@ -97,7 +98,7 @@ final class SignalHandler: ChannelInboundHandler {
 
   private func mayJoin() -> Bool {
     guard let connection, !admission.takeJoin(at: lastHeard) else { return true }
-    host.refuseJoin(Failure(.tooMany, "too many joins from one address"), on: connection, isBrowser: isBrowser)
+    host.refuseJoin(Failure(.tooMany, "too many joins from one address"), on: connection)
     return false
   }
 
@@ -112,7 +113,7 @@ final class SignalHandler: ChannelInboundHandler {
     pings?.cancel()
     pings = nil
     joinEnd?.cancel()
-    if let connection { host.close(connection, isBrowser: isBrowser) }
+    if let connection { host.close(connection) }
     connection = nil
   }
 }

@@ -1,5 +1,6 @@
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
@@ -11,11 +12,11 @@ protocol SignalHost: AnyObject, Sendable {
   ///   - isBrowser: whether the client describes its media by SDP.
   ///   - pass: given back by the host, once nothing waits for the client any more.
   func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID
-  func close(_ line: ConnectionID, isBrowser: Bool)
+  func close(_ line: ConnectionID)
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
   /// Answers a join, a registration or a resumption that is not looked at.
-  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool)
+  func refuseJoin(_ failure: Failure, on line: ConnectionID)
 }
 
 /// What reads and writes one connection's bytes: HTTP first, then WebSocket frames where the client asks for them.

@@ -37,7 +37,7 @@ public enum ClientMessage: Hashable, Sendable {
   /// Takes up a conversation that another connection began. The first message of a connection; answered by `resumed`, or by
   /// `refused` where the router does not know it any more.
   case resumeConversation(key: String, heard: Int)
-  /// So many counted messages of the router have been heard (`Conversation`).
+  /// So many counted messages of the server have been received (`ClientSignalingChannel`).
   case heard(Int)
   /// The media path broke: a new peer takes the old one's place, with the same tracks and subscriptions. Answered by
   /// `mediaRestarted`.

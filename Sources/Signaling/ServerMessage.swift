@@ -52,7 +52,7 @@ public enum ServerMessage: Hashable, Sendable {
   /// This conversation can be taken up on another connection, with this key, so long after its connection broke. Comes once,
   /// before the first `joined` or `registered`.
   case resumable(key: String, graceSeconds: Double)
-  /// The conversation goes on; so many counted messages of the client have been heard (`Conversation`).
+  /// The conversation goes on; so many counted messages of the client have been received (`ServerSignalingChannel`).
   case resumed(heard: Int)
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.

@@ -1,11 +1,13 @@
 import KoineBase
+import KoineJSONCodec
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 
 @testable import KoineServer
 
-/// A browser's messages through their reader, `BrowserEnd` and a router in which another participant publishes. The input is a
+/// A browser's messages through their reader, `BrowserTranslator` and a router in which another participant publishes. The input is a
 /// list of messages, each ended by a zero byte: JSON, or an offer's SDP, which then sends and receives what it can.
 ///
 /// The laws: each answer can be read again and has a medium, with a format, for each of the offer's; deadlines lie ahead;
@@ -20,11 +22,11 @@ func fuzzBrowser(_ bytes: UnsafeRawBufferPointer) {
 
 private final class BrowserWorld {
   private static let address = TransportAddress.loopback(port: 7_000)
-  private static let (ana, ben) = (ConnectionID(1), ConnectionID(2))
+  private static let (ana, ben) = (ClientID(1), ClientID(2))
 
   private var now = Tick(nanoseconds: 1_000_000_000)
   private let router: Router
-  private let browser = BrowserEnd(sessionID: "1")
+  private let browser = BrowserTranslator(sessionID: "1")
   private var number = 0
   /// Of the offers that are to be answered.
   private var offered: [Int: SessionDescription] = [:]
@@ -43,7 +45,7 @@ private final class BrowserWorld {
     for message in [
       ClientMessage.join(Join(room: "tea", participantID: "ben", name: "Ben", description: description)),
       .publish(Publish(request: 1, tracks: [TrackOffer(id: "camera", kind: .camera, media: media)])),
-    ] { router.handle(message, on: Self.ben, at: now) }
+    ] { router.handle(message, from: Self.ben, at: now) }
     settle()
   }
 
@@ -92,13 +94,17 @@ private final class BrowserWorld {
     return offer
   }
 
-  private func carryOut(_ actions: [BrowserEnd.Action]) {
+  private func carryOut(_ actions: [TranslatedAction]) {
     for action in actions {
       switch action {
-      case .route(let message): router.handle(message, on: Self.ana, at: now)
-      case .speak(let dialect): router.speak(dialect, on: Self.ana)
-      case .tell: break
-      case .answer(let answer): check(answer)
+      case .handle(let message): router.handle(message, from: Self.ana, at: now)
+      case .setDialect(let dialect): router.setDialect(dialect, of: Self.ana)
+      case .send, .forward: break
+      case .sendOwn(let message):
+        guard let json = message.json, let answer = try? JSONCodec.decode(BrowserAnswer.self, from: json) else {
+          return require(false, "an answer can be encoded")
+        }
+        check(answer)
       }
     }
   }
@@ -115,8 +121,8 @@ private final class BrowserWorld {
   private func settle() {
     now = now + .milliseconds(7)
     if let deadline = router.deadline, deadline <= now { router.handleTimeout(at: now) }
-    while let (line, message) = router.pollMessage() {
-      if line == Self.ana { carryOut(browser.hear(message)) }
+    while let item = router.pollMessage() {
+      if item.client == Self.ana { carryOut(browser.translate(item.message)) }
     }
     withRoom(1_500) { room in while router.poll(into: room, at: now) != nil {} }
   }

@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import NIOCore
 import NIOEmbedded
 
@@ -48,7 +49,7 @@ private final class FuzzedHost: SignalHost {
     }
   }
 
-  func close(_ line: ConnectionID, isBrowser: Bool) {
+  func close(_ line: ConnectionID) {
     state.withLock { state in
       require(!state.isClosed, "a connection is closed once")
       state.isClosed = true
@@ -57,7 +58,7 @@ private final class FuzzedHost: SignalHost {
 
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) { count() }
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) { count() }
-  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool) { count() }
+  func refuseJoin(_ failure: Failure, on line: ConnectionID) { count() }
 
   private func count() {
     state.withLock { state in
@@ -67,7 +68,7 @@ private final class FuzzedHost: SignalHost {
   }
 
   func say(_ message: ServerMessage) {
-    for outlet in state.withLock({ $0.outlets }) { outlet.send(SharedMessage(message)) }
+    for outlet in state.withLock({ $0.outlets }) { outlet.send(EncodedMessage(message), endOf: nil) }
   }
 
   var isOpen: Bool { state.withLock { !$0.outlets.isEmpty && !$0.isClosed } }

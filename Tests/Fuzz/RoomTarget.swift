@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 
 @testable import KoineRouter
 @testable import KoineTransport
@@ -23,6 +24,7 @@ private final class RoomWorld {
 
   private var now = Tick(nanoseconds: 1_000_000_000)
   private let router: Router
+  private let host: SignalingHost
   private var nextLine = 0
   /// The connection that each client speaks on; nil between two.
   private var open: [ConnectionID?] = Array(repeating: nil, count: lines)
@@ -37,6 +39,7 @@ private final class RoomWorld {
     (configuration.limits.rooms, configuration.limits.participants, configuration.limits.lobby) = (2, 4, 2)
     configuration.authorization = Authorization(check: Self.check)
     router = Router(configuration: configuration, random: SeededRandom(seed: 1), now: now)
+    host = SignalingHost(router: router, configuration: .init(resumeGrace: configuration.limits.resumeGrace))
   }
 
   /// Each letter of a credential grants or denies something.
@@ -59,9 +62,9 @@ private final class RoomWorld {
       guard open[client] == nil else { break }
       nextLine += 1
       open[client] = ConnectionID(nextLine)
-      router.open(ConnectionID(nextLine), at: now)
-    case 2: if let line = takeLine(client) { router.lose(line, at: now) }
-    case 3: if let line = takeLine(client) { router.close(line, at: now) }
+      host.open(ConnectionID(nextLine), at: now)
+    case 2: if let line = takeLine(client) { host.connectionLost(line, at: now) }
+    case 3: if let line = takeLine(client) { host.close(line, at: now) }
     case 4, 5: send(.join(join(&input)), from: client)
     case 6:
       guard !keys.isEmpty else { break }
@@ -94,8 +97,8 @@ private final class RoomWorld {
       let length = Int(input.byte()) << 8 | Int(input.byte())
       guard let line = open[client] else { break }
       switch ClientMessage.reading(input.part(length)) {
-      case .success(let message): router.handle(message, on: line, at: now)
-      case .failure(let unreadable): router.refuse(unreadable, on: line)
+      case .success(let message): host.receive(message, on: line, at: now)
+      case .failure(let unreadable): host.receive(unreadable, on: line)
       }
     case 25: check(&input)
     case 26:
@@ -108,10 +111,10 @@ private final class RoomWorld {
 
   /// All participants leave, and the longest grace passes.
   func end() {
-    for client in open.indices { if let line = takeLine(client) { router.close(line, at: now) } }
+    for client in open.indices { if let line = takeLine(client) { host.close(line, at: now) } }
     drain()
     for _ in 0..<80 { pass(.seconds(1)) }
-    let left = router.holdings.filter { $0.value != 0 }
+    let left = router.holdings.merging(host.holdings) { $1 }.filter { $0.value != 0 }
     require(left.isEmpty, "nothing is left: \(left)")
   }
 
@@ -121,13 +124,14 @@ private final class RoomWorld {
   }
 
   private func send(_ message: ClientMessage, from client: Int) {
-    if let line = open[client] { router.handle(message, on: line, at: now) }
+    if let line = open[client] { host.receive(message, on: line, at: now) }
   }
 
   private func pass(_ time: Duration) {
     let end = now + time
-    while let due = router.deadline, due <= end {
+    while let due = router.deadline.sooner(host.deadline), due <= end {
       now = max(now, due)
+      host.handleTimeout(at: now)
       router.handleTimeout(at: now)
       drain()
       let violation = DeadlineLaw.check(
@@ -138,7 +142,9 @@ private final class RoomWorld {
   }
 
   private func drain() {
-    while let (line, message) = router.pollMessage() {
+    while let outgoing = host.pollMessage(at: now) {
+      guard let message = outgoing.message.message else { continue }
+      let line = outgoing.connection
       switch message {
       case .resumable(let key, _): keys.append(key)
       case .joined(let joined): views[line] = RoomView(joined)
@@ -146,6 +152,7 @@ private final class RoomWorld {
       default: views[line]?.take(message)
       }
     }
+    while host.pollEvent() != nil {}
     if keys.count > 16 { keys.removeFirst(keys.count - 16) }
     while router.poll(into: scratch.writable, at: now) != nil {}
   }

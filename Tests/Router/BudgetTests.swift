@@ -62,7 +62,7 @@ struct BudgetTests {
     let ana = try world.joined("ana")[0]
     world.run(.seconds(3))
     func offers(_ media: Int, at now: Tick) -> Int {
-      (0..<10_000).prefix { _ in world.router.takeOffer(media: media, on: ana.connection, at: now) }.count
+      (0..<10_000).prefix { _ in world.router.takeOffer(media: media, of: ana.id, at: now) }.count
     }
     #expect(offers(320, at: world.now) == 10)
     #expect(offers(8, at: world.now + .seconds(1)) == 200)

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineSimulatedNetwork
 import KoineTransport
 import Testing
@@ -21,10 +22,13 @@ extension ServerMessage {
 final class Client {
   let number: Int
   let connection: ConnectionID
+  /// As the router knows the client.
+  var id: ClientID { ClientID(connection.value) }
   let address: TransportAddress
   let peer: Peer
   private(set) var messages: [ServerMessage] = []
   private(set) var isConnected = false
+  private(set) var resumptionKey: String?
   private(set) var failure: String?
   private(set) var keyFrameRequests = 0
   /// What came, per participant and track.
@@ -159,7 +163,7 @@ final class Client {
   }
 
   /// The router's own view of where this client is.
-  var room: Room? { world.router.room(of: connection) }
+  var room: Room? { world.router.room(of: id) }
 
   func forgetMessages() { messages = [] }
 
@@ -168,7 +172,10 @@ final class Client {
   func take(_ message: ServerMessage) {
     let json = try? message.json()
     #expect((try? json?.withUnsafeBytes { try ServerMessage(json: $0) }) == message)
-    if case .resumable = message { return }  // these clients do not come back
+    if case .resumable(let key, _) = message {
+      resumptionKey = key
+      return
+    }
     messages.append(message)
     switch message {
     case .joined(let joined): peer.setRemote(PeerDescription(joined.description), at: world.now)

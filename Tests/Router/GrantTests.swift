@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import Testing
 
 @testable import KoineRouter
@@ -275,7 +276,7 @@ struct GrantTests {
 
   @Test(arguments: ["leaves", "is lost"]) func whoGoesWaitsNoLonger(_ how: String) throws {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
-    if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.router.close(eva.connection, at: world.now) }
+    if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.host.close(eva.connection, at: world.now) }
     world.drain()
     #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil, number: 0))
   }

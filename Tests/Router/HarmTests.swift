@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -85,7 +86,7 @@ struct HarmTests {
         try ClientMessage.publish(publish).json().withUnsafeBytes { try ClientMessage(json: $0) }
       }
       // As by SDP, which is read elsewhere.
-      world.router.handle(.publish(publish), on: clients[0].connection, at: world.now)
+      world.host.receive(.publish(publish), on: clients[0].connection, at: world.now)
       world.drain()
       #expect(clients[0].messages.last?.code == .badMedia)
     }
@@ -136,12 +137,12 @@ struct HarmTests {
       .publish(Publish(request: 0, tracks: [TrackOffer(id: "", kind: .camera)])),
       .data(SendData(DataMessage(topic: "", payload: [], to: [], lifetime: .seconds(-1e14)), id: "")),
     ] {
-      world.router.handle(message, on: ana.connection, at: world.now)
+      world.host.receive(message, on: ana.connection, at: world.now)
       world.drain()
     }
-    world.router.handle(.ping(1), on: ConnectionID(77), at: world.now)
-    world.router.close(ConnectionID(77), at: world.now)
-    world.router.refuse(UnreadableMessage(.malformed("x")), on: ana.connection)
+    world.host.receive(.ping(1), on: ConnectionID(77), at: world.now)
+    world.host.close(ConnectionID(77), at: world.now)
+    world.host.receive(UnreadableMessage(.malformed("x")), on: ana.connection)
     world.drain()
     #expect(ana.messages.last == .failed(request: nil, SignalingError.malformed("x").failure))
     #expect(world.router.statistics.participants == 1)
@@ -154,8 +155,8 @@ struct HarmTests {
     func answer(to text: String) throws -> ServerMessage? {
       ana.forgetMessages()
       switch Array(text.utf8).withUnsafeBytes(ClientMessage.reading) {
-      case .success(let message): world.router.handle(message, on: ana.connection, at: world.now)
-      case .failure(let unreadable): world.router.refuse(unreadable, on: ana.connection)
+      case .success(let message): world.host.receive(message, on: ana.connection, at: world.now)
+      case .failure(let unreadable): world.host.receive(unreadable, on: ana.connection)
       }
       world.drain()
       return ana.messages.last
@@ -198,8 +199,8 @@ struct HarmTests {
         Description.Candidate(host: "256.1.1.1", port: 0, priority: .max, kind: "host"),
       ], fingerprint: Description.Fingerprint(algorithm: "md5", value: "zz"), lite: true, setup: .passive)
     let connection = ConnectionID(500)
-    world.router.open(connection, at: world.now)
-    world.router.handle(.join(Join(room: "room", name: "odd", description: odd)), on: connection, at: world.now)
+    world.host.open(connection, at: world.now)
+    world.host.receive(.join(Join(room: "room", name: "odd", description: odd)), on: connection, at: world.now)
     world.run(.seconds(20))
     #expect(world.router.statistics.participants == 1)
     #expect(ben.isConnected)

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -50,7 +51,7 @@ struct HistoryPagingTests {
     say("kept", from: ana)
     if isPaced { #expect(heard(ben.messages).count < Self.count) }
     for _ in 0..<20 where isPaced {
-      world.router.historyWritten(on: ben.connection)
+      world.host.pageWritten(on: ben.connection)
       world.drain()
     }
     #expect(heard(ben.messages) == all + ["live", "kept"])
@@ -86,17 +87,17 @@ struct HistoryPagingTests {
     let (world, ana) = try fullRoom(paced: true)
     let ben = try world.makeClient()
     ben.join("room", as: "ben")
-    let (router, now) = (world.router, world.now)
+    let (router, host, now) = (world.router, world.host, world.now)
     let payload = [UInt8](repeating: 7, count: 60_000)
     // Ben has left before the router sends what was written to him.
     for number in 0..<80 {
-      router.handle(
+      host.receive(
         .data(SendData(DataMessage(topic: "t", payload: payload), id: "\(number)")), on: ana.connection, at: now)
     }
-    router.handle(.leave(reason: nil), on: ben.connection, at: now)
+    host.receive(.leave(reason: nil), on: ben.connection, at: now)
     world.drain()
     #expect(ben.messages.last == .ended(.left))
-    #expect(router.connections.holder(on: ben.connection)?.heldBytes == 0)
+    #expect(router.clients[ben.id]?.heldBytes == 0)
   }
 
   @Test func participantThatLeavesDuringItsHistoryBeginsAgain() throws {
@@ -106,50 +107,51 @@ struct HistoryPagingTests {
     say("live", from: ana, isKept: false)
     ben.tell(.leave(reason: nil))
     #expect(ben.messages.last == .ended(.left))
-    world.router.historyWritten(on: ben.connection)
+    world.host.pageWritten(on: ben.connection)
     world.drain()
     #expect(ben.messages.last == .ended(.left))
     ben.forgetMessages()
     ben.join("room", as: "ben")
     for _ in 0..<20 {
-      world.router.historyWritten(on: ben.connection)
+      world.host.pageWritten(on: ben.connection)
       world.drain()
     }
     #expect(heard(ben.messages) == all)
-    #expect(world.router.connections.holder(on: ben.connection)?.heldBytes == 0)
+    #expect(world.router.clients[ben.id]?.heldBytes == 0)
   }
 
   @Test func historyGoesOnAfterTheConnectionBroke() throws {
     let (world, ana) = try fullRoom(paced: true)
-    let (router, first, second) = (world.router, ConnectionID(100), ConnectionID(101))
+    let (host, first, second) = (world.host, ConnectionID(100), ConnectionID(101))
     var (seen, key) = ([ServerMessage](), "")
     func poll() {
-      while let (line, message) = router.pollMessage() {
+      while let outgoing = host.pollMessage(at: world.now), let message = outgoing.message.message {
+        let line = outgoing.connection
         guard line == first || line == second else { continue }
         if case .resumable(let new, _) = message { key = new }
         if message.isCounted { seen.append(message) }
       }
     }
-    router.open(first, at: world.now)
+    host.open(first, at: world.now)
     let peer = try world.makeClient().peer
-    router.handle(
+    host.receive(
       .join(Join(room: "room", participantID: "ben", name: "", description: Description(peer.localDescription))),
       on: first, at: world.now)
     poll()
-    router.handle(.heard(seen.count), on: first, at: world.now)
-    router.historyWritten(on: first)
+    host.receive(.heard(seen.count), on: first, at: world.now)
+    host.pageWritten(on: first)
     poll()
     // The last page that was sent is lost with the connection.
-    router.lose(first, at: world.now)
+    host.connectionLost(first, at: world.now)
     seen.removeLast()
-    router.handle(
+    host.receive(
       .data(SendData(DataMessage(topic: "t", payload: [1]), id: "live")), on: ana.connection, at: world.now)
     poll()
-    router.open(second, at: world.now)
-    router.handle(.resumeConversation(key: key, heard: seen.count), on: second, at: world.now)
+    host.open(second, at: world.now)
+    host.receive(.resumeConversation(key: key, heard: seen.count), on: second, at: world.now)
     for _ in 0..<20 {
       poll()
-      router.historyWritten(on: second)
+      host.pageWritten(on: second)
     }
     #expect(heard(seen) == all + ["live"])
   }

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -34,7 +35,7 @@ struct NamesakeTests {
   }
 
   private func resumptionKey(of client: Client) -> String? {
-    world.router.connections.holder(on: client.connection)?.key
+    client.resumptionKey
   }
 
   private func joined(_ client: Client) -> Joined? {
@@ -71,8 +72,8 @@ struct NamesakeTests {
     let first = try enter("ana")
     let key = try #require(resumptionKey(of: first))
     first.tell(.heard(2))
-    if when.contains("lost") { world.router.lose(first.connection, at: world.now) }
-    if when.contains("closed") { world.router.close(first.connection, at: world.now) }
+    if when.contains("lost") { world.host.connectionLost(first.connection, at: world.now) }
+    if when.contains("closed") { world.host.close(first.connection, at: world.now) }
     #expect(try enter("ana", key: "guessed").messages.last?.code == .forbidden)
     let second = try enter("ana", key: key)
     #expect(joined(second)?.participantID == "ana")
@@ -205,7 +206,7 @@ struct NamesakeTests {
     let first = try enter("eva", "ask")
     let key = try #require(resumptionKey(of: first))
     first.tell(.heard(2))
-    world.router.lose(first.connection, at: world.now)
+    world.host.connectionLost(first.connection, at: world.now)
     let second = try enter("eva", "ask", key: key)
     #expect(second.messages == [.waiting])
     #expect(world.router.lobby.count == 1)

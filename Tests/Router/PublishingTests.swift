@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -31,7 +32,7 @@ struct PublishingTests {
     var media = client.makeMedia(.camera)
     fault.spoil(&media)
     let track = TrackOffer(id: "camera", kind: .camera, media: media)
-    world.router.handle(.publish(Publish(request: 5, tracks: [track])), on: client.connection, at: world.now)
+    world.host.receive(.publish(Publish(request: 5, tracks: [track])), on: client.connection, at: world.now)
     world.drain()
     #expect(client.messages.last?.code == .badMedia)
   }

@@ -1,6 +1,7 @@
 import Foundation
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -49,7 +50,7 @@ struct RoomSnapshotTests {
           room: "room", credential: credential, participantID: id, name: "Name of \(id)", attributes: ["of": id],
           description: Description(client.peer.localDescription), returningTo: former?.epoch,
           resumptionKey: former?.key)))
-    let key = try #require(world.router.connections.holder(on: client.connection)?.key)
+    let key = try #require(client.resumptionKey)
     return Stay(client: client, credential: credential, id: id, key: key)
   }
 
@@ -123,7 +124,7 @@ struct RoomSnapshotTests {
     try read(&ben)
     try read(&cem)
     // Ben's line breaks, so that he reads nothing of what follows; Cem reads nothing either.
-    old.router.lose(ben.client.connection, at: old.now)
+    old.host.connectionLost(ben.client.connection, at: old.now)
     ana.client.tell(.muteOther(Track.ID(participant: "ben", track: "microphone")))
     send("1 to all", from: ana)
     send("2 to ben", from: cem, to: ["ben"])
@@ -135,8 +136,8 @@ struct RoomSnapshotTests {
     let before = try #require(ana.client.room)
     let (roster, grants) = (before.members.map(\.participant), before.members.map(\.grants))
     #expect(roster.flatMap(\.tracks).map(\.isMuted) == [false, true, true])
-    let snapshot = try moved(#require(old.router.snapshot(of: "room", at: old.now)))
-    #expect(old.router.snapshot(of: "no room", at: old.now) == nil)
+    let snapshot = try moved(#require(old.host.snapshot(of: "room", at: old.now)))
+    #expect(old.host.snapshot(of: "no room", at: old.now) == nil)
 
     let restored = new.router.restore(snapshot, at: new.now)
     #expect(restored)
@@ -194,7 +195,7 @@ struct RoomSnapshotTests {
   @Test func roomToWhichNobodyReturnsIsDropped() throws {
     _ = try enter(old, "ana", "moderator")
     old.run(.seconds(1))
-    let snapshot = try moved(#require(old.router.snapshot(of: "room", at: old.now)))
+    let snapshot = try moved(#require(old.host.snapshot(of: "room", at: old.now)))
     new.router.restore(snapshot, at: new.now)
     new.run(.seconds(59))
     #expect(new.router.statistics.rooms == 1)
@@ -210,7 +211,7 @@ struct RoomSnapshotTests {
     var ben = try enter(old, "ben", "member")
     try read(&ana)
     try read(&ben)
-    new.router.restore(try moved(#require(old.router.snapshot(of: "room", at: old.now))), at: new.now)
+    new.router.restore(try moved(#require(old.host.snapshot(of: "room", at: old.now))), at: new.now)
     _ = try returned(ana)
     func refusal(_ id: String) throws -> Failure.Code? {
       let client = try new.makeClient()
@@ -230,7 +231,7 @@ struct RoomSnapshotTests {
     try read(&ben)
     send("1", from: ana, to: ["ben"])
     send("2", from: ana)
-    new.router.restore(try moved(#require(old.router.snapshot(of: "room", at: old.now))), at: new.now)
+    new.router.restore(try moved(#require(old.host.snapshot(of: "room", at: old.now))), at: new.now)
     let other = try enter(new, "ben", "moderator")  // has the credential, and does not say that it returns
     #expect(data(other.client) == [])
     #expect(other.client.room?.roster["ben"]?.order == 3)
@@ -243,7 +244,7 @@ struct RoomSnapshotTests {
     try read(&ana)
     send("1", from: ana, lifetime: .seconds(10))
     old.run(.seconds(6))
-    new.router.restore(try moved(#require(old.router.snapshot(of: "room", at: old.now))), at: new.now)
+    new.router.restore(try moved(#require(old.host.snapshot(of: "room", at: old.now))), at: new.now)
     new.run(.seconds(2))
     let ben = try enter(new, "ben", "member")
     #expect(data(ben.client).map(\.id) == ["1"])
@@ -258,7 +259,7 @@ struct RoomSnapshotTests {
     let eva = try enter(old, "eva", "guest")
     old.run(.seconds(1))
     let dan = try enter(old, "dan", "guest")
-    new.router.restore(try moved(#require(old.router.snapshot(of: "room", at: old.now))), at: new.now)
+    new.router.restore(try moved(#require(old.host.snapshot(of: "room", at: old.now))), at: new.now)
     let new = [try returned(dan), try returned(eva)]
     for stay in new { #expect(stay.client.messages == [.waiting]) }
     let knocks = try returned(ana).client.messages.compactMap { message in

@@ -1,5 +1,6 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -79,7 +80,7 @@ struct JoiningTests {
       return
     }
     #expect(participant.tracks.isEmpty)
-    world.router.close(clients[0].connection, at: world.now)
+    world.host.close(clients[0].connection, at: world.now)
     world.run(.seconds(10))
     #expect(world.router.statistics.participants == 2)
   }
@@ -133,10 +134,10 @@ struct JoiningTests {
   @Test func anotherVersionIsRefused() throws {
     let world = try World()
     let client = try world.makeClient()
-    world.router.refuse(UnreadableMessage(.unknownVersion(9)), on: client.connection)
+    world.host.receive(UnreadableMessage(.unknownVersion(9)), on: client.connection)
     world.drain()
     #expect(client.messages.last?.code == .unsupportedVersion)
-    world.router.handle(
+    world.host.receive(
       .join(Join(version: 9, room: "r", name: "", description: Description(client.peer.localDescription))),
       on: client.connection, at: world.now)
     world.drain()
@@ -165,7 +166,7 @@ struct LeavingTests {
     clients[1].subscribe(to: "ana", "camera")
     clients[0].sendPictures("camera", seconds: 5)
     world.run(.seconds(1))
-    world.router.close(clients[0].connection, at: world.now)
+    world.host.close(clients[0].connection, at: world.now)
     let before = clients[1].frames("ana", "camera").count
     world.run(.milliseconds(1900))
     #expect(clients[1].frames("ana", "camera").count > before + 50)
@@ -221,7 +222,7 @@ struct LeavingTests {
       world.run(.milliseconds(200))
       #expect(guest.isConnected)
       guest.tell(.leave(reason: nil))
-      world.router.close(guest.connection, at: world.now)
+      world.host.close(guest.connection, at: world.now)
       world.clients.removeLast()
     }
     #expect(world.router.statistics.participants == 1)
@@ -295,21 +296,21 @@ struct ScaleTests {
       setup: .active)
     var told = 0
     for number in 0..<1000 {
-      let connection = ConnectionID(number)
-      router.open(connection, at: now)
+      let client = ClientID(number)
+      router.open(client, at: now)
       router.handle(
-        .join(Join(room: "r", participantID: "\(number)", name: "", description: description)), on: connection, at: now)
+        .join(Join(room: "r", participantID: "\(number)", name: "", description: description)), from: client, at: now)
       while router.pollMessage() != nil { told += 1 }
     }
-    // To each that it can come back and what is there, to the others that it came.
-    #expect(told == 2000 + 1000 * 999 / 2)
-    router.handle(.attributes(["a": "b"]), on: ConnectionID(500), at: now)
+    // Each is sent the room, and the others its arrival.
+    #expect(told == 1000 + 1000 * 999 / 2)
+    router.handle(.attributes(["a": "b"]), from: ClientID(500), at: now)
     told = 0
     while router.pollMessage() != nil { told += 1 }
     #expect(told == 999)
-    router.open(ConnectionID(1000), at: now)
-    router.handle(.join(Join(room: "r", name: "", description: description)), on: ConnectionID(1000), at: now)
-    guard case .refused(let failure)? = router.pollMessage()?.1 else {
+    router.open(ClientID(1000), at: now)
+    router.handle(.join(Join(room: "r", name: "", description: description)), from: ClientID(1000), at: now)
+    guard case .refused(let failure)? = router.pollMessage()?.message else {
       Issue.record("let in")
       return
     }

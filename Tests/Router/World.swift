@@ -1,6 +1,7 @@
 import Foundation
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import KoineSimulatedNetwork
 import KoineTransport
 import Testing
@@ -14,6 +15,7 @@ private let hands = ProcessInfo.processInfo.environment["KOINE_HANDS"].flatMap {
 final class World {
   var now = Tick(nanoseconds: 1_000_000_000)
   let router: Router
+  let host: SignalingHost
   var clients: [Client] = []
   /// Of each link, one way.
   var delay: Duration = .milliseconds(5)
@@ -39,6 +41,9 @@ final class World {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [Self.address])
     configure(&configuration)
     router = Router(configuration: configuration, random: random.fork(), now: now)
+    host = SignalingHost(
+      router: router,
+      configuration: .init(resumeGrace: configuration.limits.resumeGrace, pacesPages: configuration.pacesPages))
   }
 
   func makeClient(port: UInt16? = nil, trace: (@Sendable (UnsafeRawBufferPointer) -> Void)? = nil) throws -> Client {
@@ -50,7 +55,7 @@ final class World {
       number: number, address: .loopback(port: port ?? UInt16(20_000 + number)), peer: peer, random: random.fork(),
       world: self)
     clients.append(client)
-    router.open(client.connection, at: now)
+    host.open(client.connection, at: now)
     return client
   }
 
@@ -86,7 +91,7 @@ final class World {
     let end = now + time
     while true {
       drain()
-      var next = router.deadline
+      var next = router.deadline.sooner(host.deadline)
       for client in clients { next = next.sooner(client.peer.deadline).sooner(client.wayDown?.deadline) }
       next = next.sooner(underWay.last?.at)
       guard let next, next <= end else { break }
@@ -104,6 +109,7 @@ final class World {
           drain()
         }
       }
+      host.handleTimeout(at: now)
       router.handleTimeout(by: crew, at: now)
       for client in clients { client.peer.handleTimeout(at: now) }
       drain()
@@ -173,7 +179,8 @@ final class World {
     while !isQuiet {
       isQuiet = true
       router.handleArrivals(by: crew, at: now)
-      while let (connection, message) = router.pollMessage() {
+      while let outgoing = host.pollMessage(at: now), let message = outgoing.message.message {
+        let connection = outgoing.connection
         isQuiet = false
         clients.first { $0.connection == connection }?.take(message)
       }
@@ -212,7 +219,7 @@ final class World {
   func tell(_ message: ClientMessage, from client: Client) {
     do {
       let read = try message.json().withUnsafeBytes { try ClientMessage(json: $0) }
-      router.handle(read, on: client.connection, at: now)
+      host.receive(read, on: client.connection, at: now)
       drain()
     } catch {
       Issue.record("\(message): \(error)")

@@ -1,6 +1,7 @@
 import Koine
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import Testing
 
 @testable import KoineServer
@@ -12,19 +13,18 @@ import Testing
     private let told = Lock<[ServerMessage]>([])
     private let answered = Lock(0)
 
-    private let pages = Lock<[RepeatedPage]>([])
+    private let pages = Lock<[MessagePage]>([])
     private let closed = Lock(false)
 
-    func send(_ message: SharedMessage) {
-      told.withLock { $0.append(message.message) }
-      if let page = message.page { pages.withLock { $0.append(page) } }
+    func send(_ message: EncodedMessage, endOf page: MessagePage?) {
+      if let message = message.message { told.withLock { $0.append(message) } } else { answered.withLock { $0 += 1 } }
+      if let page { pages.withLock { $0.append(page) } }
     }
-    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) { answered.withLock { $0 += 1 } }
     func close() { closed.withLock { $0 = true } }
 
     var isClosed: Bool { closed.withLock { $0 } }
     /// The ends of pages since the last call.
-    func takePages() -> [RepeatedPage] {
+    func takePages() -> [MessagePage] {
       pages.withLock { pages in
         defer { pages = [] }
         return pages
@@ -88,7 +88,7 @@ import Testing
     host.take(.success(data("one")), on: ben)
     try await settle()
     let heard = first.counted  // of which the last shall be lost on the way
-    host.close(line, isBrowser: true)
+    host.close(line)
     host.take(.success(data("two")), on: ben)
     try await settle()
     #expect(first.texts == ["one"])
@@ -115,7 +115,7 @@ import Testing
     let heard = first.counted
     let ben = joinBen(bens)
     try await settle()
-    host.close(line, isBrowser: true)
+    host.close(line)
     let payload = [UInt8](repeating: 7, count: SignalingLimits.payload)
     for number in 0..<20 {
       host.take(.success(.data(SendData(DataMessage(topic: "chat", payload: payload), id: "\(number)"))), on: ben)
@@ -163,14 +163,14 @@ import Testing
     let (first, second) = (Ear(), Ear())
     let line = try await join(first)
     #expect(first.answers == 1)
-    host.close(line, isBrowser: true)
+    host.close(line)
     let next = host.open(second, isBrowser: true)
     say(.resumeConversation(key: try #require(first.key), heard: first.counted), on: next)
     host.take(.success(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])), on: next)
     try await settle()
     #expect(second.answers == 1)
     // The old line's end, told late, is nobody's.
-    host.close(line, isBrowser: true)
+    host.close(line)
     try await settle()
     #expect(await host.statistics()?.participants == 1)
     await host.stop()
@@ -180,7 +180,7 @@ import Testing
     _ = try await host.start()
     let (first, second, third) = (Ear(), Ear(), Ear())
     let line = try await join(first)
-    host.close(line, isBrowser: true)
+    host.close(line)
     say(.resumeConversation(key: "made up", heard: 0), on: host.open(second, isBrowser: true))
     say(.resumeConversation(key: try #require(first.key), heard: 1_000), on: host.open(third, isBrowser: true))
     try await settle()
@@ -194,7 +194,7 @@ import Testing
     let line = try await join(first)
     say(.leave(reason: nil), on: line)
     say(.bye, on: line)
-    host.close(line, isBrowser: true)
+    host.close(line)
     try await settle()
     #expect(await host.statistics()?.participants == 0)
     let second = Ear()
@@ -211,7 +211,7 @@ import Testing
     let line = host.open(first, isBrowser: true)
     host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     try await settle()
-    host.close(line, isBrowser: true)
+    host.close(line)
     let second = Ear()
     say(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
     _ = joinBen(bens)

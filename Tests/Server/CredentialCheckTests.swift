@@ -4,6 +4,7 @@ import Glibc
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
@@ -23,14 +24,14 @@ import Testing
     /// - Parameter handler: called on the network loop.
     func onMessage(_ handler: @escaping @Sendable (ServerMessage) -> Void) { state.withLock { $0.onMessage = handler } }
 
-    func send(_ message: SharedMessage) {
+    func send(_ message: EncodedMessage, endOf page: MessagePage?) {
+      guard let message = message.message else { return }
       let handler = state.withLock { state in
-        state.messages.append(message.message)
+        state.messages.append(message)
         return state.onMessage
       }
-      handler?(message.message)
+      handler?(message)
     }
-    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) {}
     func close() { state.withLock { $0.isClosed = true } }
 
     var messages: [ServerMessage] { state.withLock { $0.messages } }
@@ -233,7 +234,7 @@ import Testing
       } else {
         host.take(.success(ClientMessage.register(Register(identity: "a", name: "A", credential: "forged"))), on: line)
       }
-      host.close(line, isBrowser: false)
+      host.close(line)
     }
     gatekeeper.letGo(4)
     try await until { gatekeeper.checks == 4 }

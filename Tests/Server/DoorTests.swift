@@ -1,6 +1,7 @@
 import Dispatch
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import NIOCore
 import NIOEmbedded
 import NIOWebSocket
@@ -266,10 +267,10 @@ private final class DeafSocket: ChannelOutboundHandler {
       charged.withLock { $0.append(bytes) }
       return .seconds(2)
     }
-    let page = RepeatedPage(bytes: 1_000) { followed.withLock { $0 += 1 } }
-    outlet.send(SharedMessage(.pong(1)))
-    outlet.send(SharedMessage(.pong(2), endOf: page))
-    outlet.send(BrowserAnswer(number: 1, weight: 1) { "" }, endOf: page)
+    let page = MessagePage(bytes: 1_000) { followed.withLock { $0 += 1 } }
+    outlet.send(EncodedMessage(.pong(1)), endOf: nil)
+    outlet.send(EncodedMessage(.pong(2)), endOf: page)
+    outlet.send(EncodedMessage(weight: 1) { [] }, endOf: page)
     channel.embeddedEventLoop.run()
     #expect(charged.withLock { $0 } == [1_000, 1_000])
     socket.letGo()
@@ -286,7 +287,7 @@ private final class DeafSocket: ChannelOutboundHandler {
       local: Participant(id: "a", name: ""),
       description: .init(ufrag: "", password: "", fingerprint: .init(value: ""), lite: true, setup: .passive),
       participants: participants)
-    outlet.send(SharedMessage(.joined(joined)))
+    outlet.send(EncodedMessage(.joined(joined)), endOf: nil)
     channel.embeddedEventLoop.run()
     let told = try #require(socket.held.first?.frame.data)
     let answer = try told.withUnsafeReadableBytes { try ServerMessage(json: $0) }

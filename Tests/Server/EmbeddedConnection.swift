@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -25,7 +26,7 @@ final class StubHost: SignalHost {
     }
   }
 
-  func close(_ line: ConnectionID, isBrowser: Bool) { state.withLock { $0.closed += 1 } }
+  func close(_ line: ConnectionID) { state.withLock { $0.closed += 1 } }
 
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
     if case .success(let message) = message { state.withLock { $0.messages.append(message) } }
@@ -35,12 +36,12 @@ final class StubHost: SignalHost {
     if case .success(.other(let message)) = message { state.withLock { $0.messages.append(message) } }
   }
 
-  func refuseJoin(_ failure: Failure, on line: ConnectionID, isBrowser: Bool) { state.withLock { $0.refusals += 1 } }
+  func refuseJoin(_ failure: Failure, on line: ConnectionID) { state.withLock { $0.refusals += 1 } }
 
   var messages: [ClientMessage] { state.withLock { $0.messages } }
 
   func say(_ message: ServerMessage) {
-    for outlet in state.withLock({ $0.outlets }) { outlet.send(SharedMessage(message)) }
+    for outlet in state.withLock({ $0.outlets }) { outlet.send(EncodedMessage(message), endOf: nil) }
   }
 }
 

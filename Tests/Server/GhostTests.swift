@@ -1,6 +1,7 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import Logging
 import NIOCore
 import Testing
@@ -14,8 +15,9 @@ import Testing
     private let told = Lock<[ServerMessage]>([])
     private let answers = Lock(0)
 
-    func send(_ message: SharedMessage) { told.withLock { $0.append(message.message) } }
-    func send(_ answer: BrowserAnswer, endOf page: RepeatedPage?) { answers.withLock { $0 += 1 } }
+    func send(_ message: EncodedMessage, endOf page: MessagePage?) {
+      if let message = message.message { told.withLock { $0.append(message) } } else { answers.withLock { $0 += 1 } }
+    }
     func close() {}
 
     var counted: Int { told.withLock { $0.count { $0.isCounted } } + answers.withLock { $0 } }
@@ -91,7 +93,7 @@ import Testing
       let ear = Ear()
       let (line, _) = try await join(ear, isBrowser: isBrowser)
       acknowledge(ear, on: line, isBrowser: isBrowser)
-      host.close(line, isBrowser: isBrowser)
+      host.close(line)
       let statistics = try await settle()
       #expect(keeper.lost(of: "192.0.2.1") <= 5 && keeper.connections == 0)
       // A participant that is given up leaves with the next turn, a browser's after its grace.
@@ -121,7 +123,7 @@ import Testing
       let ear = Ear()
       let (line, _) = try await join(ear)
       acknowledge(ear, on: line, isBrowser: false)
-      host.close(line, isBrowser: false)
+      host.close(line)
       _ = try await settle()
     }
     let open = (0..<3).map { _ in keeper.enter(from: "192.0.2.1") }
@@ -136,7 +138,7 @@ import Testing
     for isBrowser in [false, true] {
       let (line, _) = try await join(Ear(), isBrowser: isBrowser)
       #expect(keeper.connections == 1)
-      host.close(line, isBrowser: isBrowser)
+      host.close(line)
       _ = try await settle()
       #expect(keeper.connections == 0 && keeper.lost(of: "192.0.2.1") == 0)
     }

@@ -1,4 +1,6 @@
+import KoineJSONCodec
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 
 @testable import KoineServer
@@ -28,6 +30,11 @@ enum Offers {
       + (kind == "audio" ? [] : ["a=fmtp:124 apt=120"]) + more).joined(separator: "\n") + "\n"
   }
 
+  /// Reads a message that holds an answer.
+  static func answer(_ message: EncodedMessage) throws -> BrowserAnswer {
+    try JSONCodec.decode(BrowserAnswer.self, from: message.json ?? [])
+  }
+
   /// - Parameter id: that a join asks for.
   static func message(
     _ number: Int, _ media: [String], send: String = "[]", receive: String = "[]", as id: String? = nil
@@ -43,9 +50,9 @@ enum Offers {
   }
 }
 
-extension BrowserEnd {
+extension BrowserTranslator {
   /// As the server hands messages over: with their offers read.
-  func take(_ message: BrowserMessage) -> [Action] {
+  func take(_ message: BrowserMessage) -> [TranslatedAction] {
     let offer: BrowserOffer? =
       switch message {
       case .join(_, let offer), .offer(let offer): offer

@@ -42,8 +42,8 @@ extension Hub {
   func restartRouter() {
     loop.post { [self] in
       let now = loop.now
-      guard router != nil, let new = try? makeRouter(at: now) else { return }
-      router = new
+      guard signaling != nil, let new = try? makeRouter(at: now) else { return }
+      signaling = new
       owners = [:]
       for (number, client) in clients.sorted(by: { $0.key < $1.key }) {
         doors[number]?.lines = []

@@ -5,6 +5,7 @@ import KoinePeer
 import KoineRoomClient
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineSimulatedNetwork
 import KoineTransport
 
@@ -23,7 +24,7 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
   let attendant = Lock<Attendant?>(nil)
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
-  var router: Router?
+  var signaling: SignalingHost?
   var routerAddress = TransportAddress.loopback()
   var clients: [Int: ClientDoor] = [:]
   var doors: [Int: RouterDoor] = [:]
@@ -142,7 +143,7 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
       RouterDoor.Line(
         id: line, address: client.address, stream: try SignalStream(key: key, end: .router, now: now)))
     owners[line] = number
-    router?.open(line, at: now)
+    signaling?.open(line, at: now)
   }
 
   private func reconnectThoseWhoWant(at now: Tick) {
@@ -170,19 +171,23 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
 
   // MARK: The router's life: from the first participant to the last
 
+  var router: Router? { signaling?.router }
+
   private func openRouter(at now: Tick) throws {
-    guard router == nil else { return }
+    guard signaling == nil else { return }
     routerAddress = try loop.open()
-    router = try makeRouter(at: now)
+    signaling = try makeRouter(at: now)
   }
 
-  func makeRouter(at now: Tick) throws -> Router {
+  func makeRouter(at now: Tick) throws -> SignalingHost {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [routerAddress])
     configuration.authorization = refusals.before(authorization)
     configuration.attendant = attendant.withLock { $0 }
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }
-    return Router(configuration: configuration, random: random.fork(), now: now)
+    return SignalingHost(
+      router: Router(configuration: configuration, random: random.fork(), now: now),
+      configuration: .init(resumeGrace: configuration.limits.resumeGrace))
   }
 
   private func remove(_ number: Int, at now: Tick) {
@@ -192,10 +197,10 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
     loop.close(client.address)
     for line in doors.removeValue(forKey: number)?.lines ?? [] {
       owners[line.id] = nil
-      router?.close(line.id, at: now)
+      signaling?.close(line.id, at: now)
     }
     guard clients.isEmpty else { return }
-    router = nil
+    signaling = nil
     loop.close(routerAddress)
   }
 
@@ -205,12 +210,12 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
       "clients": clients.count, "doors": doors.count, "client addresses": numbers.count, "owners": owners.count,
       "deadlines": dues.count, "touched": touched.count,
     ]
-    return own.merging(router?.holdings ?? [:]) { $1 }
+    return own.merging(router?.holdings ?? [:]) { $1 }.merging(signaling?.holdings ?? [:]) { $1 }
   }
 
   /// Time has ended: lets go of everybody without a word, who hold this by their links.
   func dissolve() {
-    (router, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:])
+    (signaling, clients, doors, numbers, owners) = (nil, [:], [:], [:], [:])
     (dues, touched) = ([:], [])
     let gone = attendant.withLock { attendant in
       defer { attendant = nil }
@@ -257,13 +262,14 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
   private func readMessages(of line: RouterDoor.Line, at now: Tick) {
     while let bytes = line.stream.pollMessage() {
       switch bytes.withUnsafeBytes(ClientMessage.reading) {
-      case .success(let message): router?.handle(message, on: line.id, at: now)
-      case .failure(let unreadable): router?.refuse(unreadable, on: line.id)
+      case .success(let message): signaling?.receive(message, on: line.id, at: now)
+      case .failure(let unreadable): signaling?.receive(unreadable, on: line.id)
       }
     }
   }
 
   func handleTimeout(at now: Tick) {
+    signaling?.handleTimeout(at: now)
     router?.handleTimeout(at: now)
     let due = dues.filter { $0.value <= now }.keys.sorted()
     for door in due.compactMap({ doors[$0] }) {
@@ -271,7 +277,7 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
         line.stream.handleTimeout(at: now)
         guard line.stream.isBroken else { continue }
         owners[line.id] = nil
-        router?.lose(line.id, at: now)
+        signaling?.connectionLost(line.id, at: now)
       }
       door.lines.removeAll { $0.stream.isBroken }
     }
@@ -281,12 +287,14 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
     DeadlineLaw.check("Hub", deadline: deadline, at: now, because: deadlineReason)
   }
 
-  private var deadline: Tick? { dues.values.reduce(router?.deadline) { $0.sooner($1) } }
+  private var deadline: Tick? {
+    dues.values.reduce((router?.deadline).sooner(signaling?.deadline)) { $0.sooner($1) }
+  }
 
   /// What `deadline` waits for.
   var deadlineReason: String {
     guard let due = dues.min(by: { $0.value < $1.value }), deadline == due.value, let client = clients[due.key] else {
-      return router?.deadlineReason ?? "none"
+      return deadline == router?.deadline ? router?.deadlineReason ?? "none" : "end of a lost connection"
     }
     return client.end.deadline == due.value ? client.end.deadlineReason : "signalling stream or simulated link"
   }
@@ -294,14 +302,13 @@ final class Hub: LinkHost, NetworkLoopClient, @unchecked Sendable {
   /// Lets out everything that has become due, and finds out when to wake.
   func endTurn(at now: Tick) {
     reconnectThoseWhoWant(at: now)
-    var last: (number: UInt64, bytes: [UInt8]?)?  // copies of one message come one after the other: it is encoded once
-    while let outgoing = router?.pollOutgoing() {
-      let id = outgoing.line
+    while let outgoing = signaling?.pollMessage(at: now) {
+      let id = outgoing.connection
       guard let number = owners[id], let line = doors[number]?.lines.last(where: { $0.id == id }) else { continue }
       touched.insert(number)
-      if last?.number != outgoing.number { last = (outgoing.number, try? outgoing.message.json()) }
-      if let bytes = last?.bytes { line.stream.send(bytes) }
+      if let json = outgoing.message.json { line.stream.send(json) }
     }
+    while signaling?.pollEvent() != nil {}  // a stream that its client has left falls silent, and breaks
     while let transmit = router?.poll(into: datagram.writable, at: now) {
       guard let number = numbers[transmit.destination] else { continue }
       touched.insert(number)

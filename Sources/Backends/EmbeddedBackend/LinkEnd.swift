@@ -2,7 +2,7 @@ import Koine
 import KoineBase
 import KoinePeer
 import KoineRoomClient
-import KoineRouter
+import KoineSignalingHost
 import KoineSimulatedNetwork
 
 /// One end of a participant's link to the router: whatever it sends suffers what the network does in its direction.

@@ -1,8 +1,10 @@
 import KoineBase
+import KoineJSONCodec
 import KoinePeer
 import KoineRTP
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 
 /// Stands between the router and a client that speaks SDP: makes joins, publications and subscriptions of its offers, and
@@ -11,15 +13,7 @@ import KoineTransport
 /// The client offers and the server answers, always: so offers never meet. An offer says of each medium what it is for;
 /// what differs from the offer before is published, withdrawn, subscribed to or given up, and once the router has
 /// answered all of it, so is the client.
-final class BrowserEnd {
-  /// What is to be done now, in order.
-  enum Action {
-    case route(ClientMessage)
-    case speak(Dialect)
-    case tell(ServerMessage)
-    case answer(BrowserAnswer)
-  }
-
+final class BrowserTranslator: MessageTranslator {
   private struct Sent {
     let id: String
     let media: Media
@@ -61,26 +55,31 @@ final class BrowserEnd {
 
   // MARK: From the client
 
-  /// - Parameter read: the message's offer; nil where it has not been read, because a client in this state may not make it.
-  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>?) -> [Action] {
+  func translate(_ message: ClientMessage) -> [TranslatedAction] {
     switch message {
-    case .other(.join), .other(.publish), .other(.subscribe), .other(.unpublish), .other(.unsubscribe),
-      .other(.restartMedia):
-      return [.tell(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
-    case .other(let message):
-      if case .register = message { isRegistering = true }
-      return [.route(message)]
+    case .join, .publish, .subscribe, .unpublish, .unsubscribe, .restartMedia:
+      return [.send(.failed(request: nil, Failure(.wrongState, "media are described by offers here")))]
+    case .register: isRegistering = true
+    default: break
+    }
+    return [.handle(message)]
+  }
+
+  /// - Parameter read: the message's offer; nil where it has not been read, because a client in this state may not make it.
+  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>?) -> [TranslatedAction] {
+    switch message {
+    case .other(let message): return translate(message)
     case .join(let join, let offer):
       guard !hasBegun, let read else {
-        return [.tell(.failed(request: nil, Failure(.wrongState, "already in a room, or before it")))]
+        return [.send(.failed(request: nil, Failure(.wrongState, "already in a room, or before it")))]
       }
       return self.join(join, offer, read)
     case .offer(let offer):
       guard hasJoined, let read else {
-        return [.tell(.failed(request: nil, Failure(.wrongState, "join first")))]
+        return [.send(.failed(request: nil, Failure(.wrongState, "join first")))]
       }
       switch read {
-      case .failure(let error): return [.tell(.failed(request: nil, Failure(.malformed, "\(error)")))]
+      case .failure(let error): return [.send(.failed(request: nil, Failure(.malformed, "\(error)")))]
       case .success(let description):
         guard exchange == nil else {
           waiting = (offer, description)
@@ -93,20 +92,20 @@ final class BrowserEnd {
 
   private func join(
     _ join: Join, _ offer: BrowserOffer, _ read: Result<SessionDescription, SDPError>
-  ) -> [Action] {
+  ) -> [TranslatedAction] {
     do throws(SDPError) {
       let description = try read.get()
       var join = join
       join.description = Description(try description.peerDescription())
       waiting = (offer, description)
-      return [.speak(Dialect(description)), .route(.join(join))]
+      return [.setDialect(Dialect(description)), .handle(.join(join))]
     } catch {
-      return [.tell(.refused(Failure(.malformed, "\(error)")))]
+      return [.send(.refused(Failure(.malformed, "\(error)")))]
     }
   }
 
-  private func begin(_ offer: BrowserOffer, _ description: SessionDescription) -> [Action] {
-    var actions = [Action.speak(Dialect(description))]
+  private func begin(_ offer: BrowserOffer, _ description: SessionDescription) -> [TranslatedAction] {
+    var actions = [TranslatedAction.setDialect(Dialect(description))]
     var exchange = Exchange(number: offer.number, offer: description)
     let media = Dictionary(description.media.compactMap { medium in medium.mid.map { ($0, medium) } }) { first, _ in
       first
@@ -119,8 +118,8 @@ final class BrowserEnd {
 
   private func send(
     _ tracks: [BrowserOffer.Sent], _ media: [String: MediaDescription], _ exchange: inout Exchange
-  ) -> [Action] {
-    var actions: [Action] = []
+  ) -> [TranslatedAction] {
+    var actions: [TranslatedAction] = []
     let now = Dictionary(tracks.filter { media[$0.mid]?.direction.sends == true }.map { ($0.mid, $0) }) { first, _ in
       first
     }
@@ -128,39 +127,39 @@ final class BrowserEnd {
     let gone = sent.filter { mid, track in
       now[mid]?.id != track.id || media[mid].map { !track.media.isIn($0) } ?? true
     }
-    if !gone.isEmpty { actions.append(.route(.unpublish(trackIDs: gone.values.map(\.id).sorted()))) }
+    if !gone.isEmpty { actions.append(.handle(.unpublish(trackIDs: gone.values.map(\.id).sorted()))) }
     for mid in gone.keys { sent[mid] = nil }
     for (mid, track) in now.sorted(by: { $0.key < $1.key }) where sent[mid] == nil {
       guard let medium = media[mid], let offered = Media(medium, mid: mid, for: track.kind) else {
         actions.append(
-          .tell(.failed(request: nil, Failure(.badMedia, "medium “\(mid)” has nothing that is known here"))))
+          .send(.failed(request: nil, Failure(.badMedia, "medium “\(mid)” has nothing that is known here"))))
         continue
       }
       let number = takeRequest()
       exchange.open[number] = mid
       sent[mid] = Sent(id: track.id, media: offered)
       let published = TrackOffer(id: track.id, kind: track.kind, isMuted: track.muted ?? false, media: offered)
-      actions.append(.route(.publish(Publish(request: number, tracks: [published]))))
+      actions.append(.handle(.publish(Publish(request: number, tracks: [published]))))
     }
     return actions
   }
 
   private func receive(
     _ tracks: [BrowserOffer.Wanted], _ media: [String: MediaDescription], _ exchange: inout Exchange
-  ) -> [Action] {
-    var actions: [Action] = []
+  ) -> [TranslatedAction] {
+    var actions: [TranslatedAction] = []
     let now = Dictionary(tracks.filter { media[$0.mid]?.direction.receives == true }.map { ($0.mid, $0) }) { first, _ in
       first
     }
     let gone = wanted.filter { now[$0.key]?.reference != $0.value.reference }
-    if !gone.isEmpty { actions.append(.route(.unsubscribe(gone.values.map(\.reference)))) }
+    if !gone.isEmpty { actions.append(.handle(.unsubscribe(gone.values.map(\.reference)))) }
     for mid in gone.keys { wanted[mid] = nil }
     for (mid, track) in now.sorted(by: { $0.key < $1.key }) where wanted[mid] == nil {
       let number = takeRequest()
       exchange.open[number] = mid
       wanted[mid] = Wanted(reference: track.reference)
       actions.append(
-        .route(.subscribe(Subscribe(request: number, tracks: [track.reference], paused: track.paused))))
+        .handle(.subscribe(Subscribe(request: number, tracks: [track.reference], paused: track.paused))))
     }
     return actions
   }
@@ -172,25 +171,25 @@ final class BrowserEnd {
 
   // MARK: From the router
 
-  func hear(_ message: ServerMessage) -> [Action] {
+  func translate(_ message: ServerMessage) -> [TranslatedAction] {
     switch message {
     case .joined(let joined):
       local = joined.description
-      guard let (offer, description) = waiting else { return [.tell(message)] }
+      guard let (offer, description) = waiting else { return [.forward] }
       waiting = nil
-      return [.tell(message)] + begin(offer, description)
+      return [.forward] + begin(offer, description)
     case .registered:
       isRegistering = false
-      return [.tell(message)]
+      return [.forward]
     case .refused where isRegistering:
       // It is in its room, or waits before it, as it was.
       isRegistering = false
-      return [.tell(message)]
+      return [.forward]
     case .refused, .ended:
       (local, exchange, waiting) = (nil, nil, nil)
       sent.removeAll()
       wanted.removeAll()
-      return [.tell(message)]
+      return [.forward]
     case .accepted(let request):
       guard exchange?.open.removeValue(forKey: request) != nil else { return [] }
       return answerIfDone()
@@ -199,29 +198,31 @@ final class BrowserEnd {
       if let track = answer.tracks.first { wanted[mid]?.media = track.media } else { wanted[mid] = nil }
       return answerIfDone()
     case .failed(let request?, let failure):
-      guard let mid = exchange?.open.removeValue(forKey: request) else { return [.tell(message)] }
+      guard let mid = exchange?.open.removeValue(forKey: request) else { return [.forward] }
       sent[mid] = nil
       wanted[mid] = nil
-      return [.tell(.failed(request: nil, failure))] + answerIfDone()
+      return [.send(.failed(request: nil, failure))] + answerIfDone()
     case .withdrawn(let participant, let trackIDs):
       wanted = wanted.filter {
         !($0.value.reference.participant == participant && trackIDs.contains($0.value.reference.track))
       }
-      return [.tell(message)]
+      return [.forward]
     case .unsubscribed, .heard: return []
-    default: return [.tell(message)]
+    default: return [.forward]
     }
   }
 
-  private func answerIfDone() -> [Action] {
+  private func answerIfDone() -> [TranslatedAction] {
     guard let done = exchange, done.open.isEmpty, let local else { return [] }
     exchange = nil
     let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
     let written = negotiator.answer(
       done.offer, as: PeerDescription(local), receiving: sent.compactMapValues { StreamParameters($0.media) },
       sending: wanted.compactMapValues { $0.media.flatMap { StreamParameters($0) } })
-    let answer = BrowserAnswer(number: done.number, weight: weight) { written.description.text }
-    var actions = [Action.answer(answer)]
+    let answer = EncodedMessage(weight: weight) {
+      try JSONCodec.encode(BrowserAnswer(number: done.number, sdp: written.description.text))
+    }
+    var actions = [TranslatedAction.sendOwn(answer)]
     if let (offer, description) = waiting {
       waiting = nil
       actions += begin(offer, description)

@@ -1,26 +1,27 @@
 import KoineBase
 import KoineRouter
 import KoineSignaling
+import KoineSignalingHost
 import KoineTransport
 import Testing
 
 @testable import KoineServer
 
 /// A client that speaks SDP, with the test in the router's place.
-@Suite struct BrowserEndTests {
-  private let end = BrowserEnd(sessionID: "1")
+@Suite struct BrowserTranslatorTests {
+  private let end = BrowserTranslator(sessionID: "1")
   private let local = Description(
     ufrag: "uuuu", password: "pppppppppppppppppppppp",
     candidates: [.init(host: "192.0.2.1", port: 5_000, priority: 1)],
     fingerprint: .init(value: "AB:CD"), lite: true, setup: .passive)
 
-  private func routed(_ actions: [BrowserEnd.Action]) -> [ClientMessage] {
-    actions.compactMap { if case .route(let message) = $0 { message } else { nil } }
+  private func routed(_ actions: [TranslatedAction]) -> [ClientMessage] {
+    actions.compactMap { if case .handle(let message) = $0 { message } else { nil } }
   }
 
-  private func answers(_ actions: [BrowserEnd.Action]) throws -> [SessionDescription] {
+  private func answers(_ actions: [TranslatedAction]) throws -> [SessionDescription] {
     try actions.compactMap {
-      if case .answer(let answer) = $0 { try SessionDescription(parsing: answer.sdp) } else { nil }
+      if case .sendOwn(let message) = $0 { try SessionDescription(parsing: Offers.answer(message).sdp) } else { nil }
     }
   }
 
@@ -28,11 +29,11 @@ import Testing
     .joined(Joined(local: Participant(id: "ana", name: "Ana"), description: local))
   }
 
-  private func publication(_ actions: [BrowserEnd.Action]) throws -> Publish {
+  private func publication(_ actions: [TranslatedAction]) throws -> Publish {
     try #require(routed(actions).lazy.compactMap { if case .publish(let publish) = $0 { publish } else { nil } }.first)
   }
 
-  private func subscription(_ actions: [BrowserEnd.Action]) throws -> Subscribe {
+  private func subscription(_ actions: [TranslatedAction]) throws -> Subscribe {
     try #require(
       routed(actions).lazy.compactMap { if case .subscribe(let subscribe) = $0 { subscribe } else { nil } }.first)
   }
@@ -48,14 +49,14 @@ import Testing
       return
     }
     #expect(join.description.ufrag == "theirs" && join.room == "tea")
-    let second = end.hear(joined)
+    let second = end.translate(joined)
     #expect(try answers(second).isEmpty)
     let publish = try publication(second)
     let media = try #require(publish.tracks.first?.media)
     #expect(
       media.encodings.map(\.rid) == ["l0", "l1"] && media.encodings.allSatisfy { $0.ssrc == 0 && $0.rtxSSRC == 0 })
     #expect(media.payloadType == 120 && media.rtxPayloadType == 124)
-    let answer = try #require(try answers(end.hear(.accepted(request: publish.request))).first)
+    let answer = try #require(try answers(end.translate(.accepted(request: publish.request))).first)
     #expect(answer.media.map(\.direction) == [.inactive, .recvonly])
     #expect(answer.media[1].value("simulcast") == "recv l0;l1")
     #expect(answer.media[1].value("setup") == "passive" && answer.attributes.contains(.init("ice-lite")))
@@ -75,13 +76,13 @@ import Testing
           Offers.medium("0", "audio", "recvonly", "a=extmap:2 \(level)"),
           Offers.medium("1", "video", "recvonly", "a=extmap:2 \(time)"),
         ]))
-    let answer = try #require(try answers(end.hear(joined)).first)
+    let answer = try #require(try answers(end.translate(joined)).first)
     #expect(answer.media.map { $0.values("extmap") } == [["7 \(mid)", "2 \(level)"], ["7 \(mid)"]])
   }
 
   @Test func whatIsWantedIsSubscribedToAndItsSourcesNamed() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    #expect(try answers(end.hear(joined)).count == 1)
+    #expect(try answers(end.translate(joined)).count == 1)
     let actions = end.take(
       try Offers.message(
         2, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")],
@@ -93,7 +94,7 @@ import Testing
       mid: "s0", codec: "VP8", payloadType: 120, rtxPayloadType: 124, encodings: [.init(ssrc: 7, rtxSSRC: 8)])
     let answer = try #require(
       try answers(
-        end.hear(
+        end.translate(
           .subscribed(
             Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: media)])))
       ).first)
@@ -107,7 +108,7 @@ import Testing
 
   @Test func whatIsAskedForAtRestRestsFromItsFirstPacketAndOnlyOnce() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    _ = end.hear(joined)
+    _ = end.translate(joined)
     let media = [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")]
     let receive = #"[{"mid":"1","participant":"ben","track":"cam","paused":true}]"#
     let asked = routed(end.take(try Offers.message(2, media, receive: receive)))
@@ -119,7 +120,7 @@ import Testing
     #expect(subscribe.tracks == [reference])
     #expect(subscribe.paused == true)
     let forwarded = Media(mid: "s0", codec: "VP8", payloadType: 120, encodings: [.init(ssrc: 7)])
-    _ = end.hear(
+    _ = end.translate(
       .subscribed(
         Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: forwarded)])))
     #expect(routed(end.take(.other(.resume([reference])))) == [.resume([reference])])
@@ -137,20 +138,20 @@ import Testing
       try Offers.message(
         1, [medium], send: isSent ? #"[{"mid":"0","id":"mic","kind":"microphone"}]"# : "[]",
         receive: isSent ? "[]" : #"[{"mid":"0","participant":"ben","track":"mic"}]"#))
-    let dialects = first.compactMap { if case .speak(let dialect) = $0 { dialect } else { nil } }
+    let dialects = first.compactMap { if case .setDialect(let dialect) = $0 { dialect } else { nil } }
     #expect(dialects.first?.payloadTypes[.opus]?.red == 63)
-    let second = end.hear(joined)
-    let actions: [BrowserEnd.Action]
+    let second = end.translate(joined)
+    let actions: [TranslatedAction]
     if isSent {
       let publish = try publication(second)
       #expect(publish.tracks.first?.media?.redPayloadType == 63)
-      actions = end.hear(.accepted(request: publish.request))
+      actions = end.translate(.accepted(request: publish.request))
     } else {
       let subscribe = try subscription(second)
       let track = ForwardedTrack(
         reference: subscribe.tracks[0],
         media: Media(mid: "s0", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [.init(ssrc: 7)]))
-      actions = end.hear(.subscribed(Subscribed(request: subscribe.request, tracks: [track])))
+      actions = end.translate(.subscribed(Subscribed(request: subscribe.request, tracks: [track])))
     }
     let answer = try #require(try answers(actions).first)
     #expect(answer.media[0].formats == ["111", "63"])
@@ -166,11 +167,11 @@ import Testing
     let redundant = (plain + red).replacing(" 111", with: " 111 63", maxReplacements: 1)
     let send = #"[{"mid":"0","id":"mic","kind":"microphone"}]"#
     _ = end.take(try Offers.message(1, [redundant], send: send))
-    let first = try publication(end.hear(joined))
-    #expect(try answers(end.hear(.accepted(request: first.request))).first?.media[0].formats == ["111", "63"])
+    let first = try publication(end.translate(joined))
+    #expect(try answers(end.translate(.accepted(request: first.request))).first?.media[0].formats == ["111", "63"])
     let second = try publication(end.take(try Offers.message(2, [plain], send: send)))
     #expect(second.tracks.first?.media?.redPayloadType == nil)
-    #expect(try answers(end.hear(.accepted(request: second.request))).first?.media[0].formats == ["111"])
+    #expect(try answers(end.translate(.accepted(request: second.request))).first?.media[0].formats == ["111"])
   }
 
   @Test func whatIsRefusedIsNotSent() throws {
@@ -178,9 +179,9 @@ import Testing
       try Offers.message(
         1, [Offers.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
         send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
-    let publish = try publication(end.hear(joined))
+    let publish = try publication(end.translate(joined))
     #expect(publish.tracks.first?.media?.encodings.map(\.ssrc) == [5])
-    let actions = end.hear(.failed(request: publish.request, Failure(.forbidden, "no")))
+    let actions = end.translate(.failed(request: publish.request, Failure(.forbidden, "no")))
     #expect(try answers(actions).first?.media[0].direction == .inactive)
   }
 
@@ -189,15 +190,15 @@ import Testing
     let (audio, video) = (Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "sendonly"))
     let send = #"[{"mid":"1","id":"cam","kind":"camera"}]"#
     _ = end.take(try Offers.message(1, [audio, video], send: send))
-    let first = try publication(end.hear(joined))
+    let first = try publication(end.translate(joined))
     #expect(first.tracks.first?.media?.payloadType == 120)
-    _ = end.hear(.accepted(request: first.request))
+    _ = end.translate(.accepted(request: first.request))
     let other = video.replacing("120", with: "100").replacing("124", with: "101")
     let actions = end.take(try Offers.message(2, [audio, other], send: send))
     #expect(routed(actions).first == .unpublish(trackIDs: ["cam"]))
     let second = try publication(actions)
     #expect(second.tracks.first?.media?.payloadType == 100)
-    let answer = try #require(try answers(end.hear(.accepted(request: second.request))).first)
+    let answer = try #require(try answers(end.translate(.accepted(request: second.request))).first)
     #expect(answer.media[1].formats == ["100", "101"] && answer.media[1].direction == .recvonly)
     // The same offer once more changes nothing.
     #expect(routed(end.take(try Offers.message(3, [audio, other], send: send))).isEmpty)
@@ -213,8 +214,8 @@ import Testing
     let other = video.replacing("120", with: "100").replacing("124", with: "101")
     _ = end.take(
       try Offers.message(1, [video, other], send: #"[{"mid":"0","id":"cam","kind":"camera"}]"#))
-    let publish = try publication(end.hear(joined))
-    let answer = try #require(try answers(end.hear(.accepted(request: publish.request))).first)
+    let publish = try publication(end.translate(joined))
+    let answer = try #require(try answers(end.translate(.accepted(request: publish.request))).first)
     #expect(answer.media.map(\.port) == [9, 0] && answer.bundle == ["0"])
   }
 
@@ -223,9 +224,9 @@ import Testing
       try Offers.message(
         1, [Offers.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
         send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
-    let publish = try publication(end.hear(joined))
+    let publish = try publication(end.translate(joined))
     #expect(end.take(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])).isEmpty)
-    let actions = end.hear(.accepted(request: publish.request))
+    let actions = end.translate(.accepted(request: publish.request))
     #expect(try answers(actions).count == 2)
     #expect(routed(actions) == [.unpublish(trackIDs: ["mic"])])
   }
@@ -233,7 +234,7 @@ import Testing
   @Test func mediaThatAreNotKnownHereAreRejected() throws {
     let data = "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\na=mid:2\na=sctp-port:5000\n"
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), data]))
-    let answer = try #require(try answers(end.hear(joined)).first)
+    let answer = try #require(try answers(end.translate(joined)).first)
     #expect(answer.media.map(\.port) == [9, 0] && answer.bundle == ["0"])
   }
 
@@ -241,29 +242,29 @@ import Testing
     let stopped = Offers.medium("1", "video", "inactive").replacing("m=video 9", with: "m=video 0")
     let bundled = Offers.medium("2", "video", "inactive", "a=bundle-only").replacing("m=video 9", with: "m=video 0")
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), stopped, bundled]))
-    let answer = try #require(try answers(end.hear(joined)).first)
+    let answer = try #require(try answers(end.translate(joined)).first)
     #expect(answer.media.map(\.port) == [9, 0, 9] && answer.bundle == ["0", "2"])
   }
 
-  private func failures(_ actions: [BrowserEnd.Action]) -> [Failure.Code] {
-    actions.compactMap { if case .tell(.failed(_, let failure)) = $0 { failure.code } else { nil } }
+  private func failures(_ actions: [TranslatedAction]) -> [Failure.Code] {
+    actions.compactMap { if case .send(.failed(_, let failure)) = $0 { failure.code } else { nil } }
   }
 
   /// A guest would otherwise be admitted with the ICE data of one offer and the media of another.
   @Test func secondJoinOfAWaitingGuestChangesNothing() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    _ = end.hear(.waiting)
+    _ = end.translate(.waiting)
     let second = end.take(
       try Offers.message(1, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "inactive")]))
     #expect(second.count == 1)
     #expect(failures(second) == [.wrongState])
-    #expect(try answers(end.hear(joined)).map(\.media.count) == [1])
+    #expect(try answers(end.translate(joined)).map(\.media.count) == [1])
   }
 
   /// The largest offer that is read, of 16 formats with retransmissions and feedback in each medium.
   @Test func answerGrowsWithTheMediaAndNotWithTheirFormats() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    _ = end.hear(joined)
+    _ = end.translate(joined)
     let types = (0..<16).map { 96 + $0 * 2 }
     func medium(_ number: Int) -> String {
       let lines = types.map { type in
@@ -281,7 +282,7 @@ import Testing
     let message = try Offers.message(2, (0..<most).map(medium))
     guard case .offer(let offer) = message else { return }
     let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) }
-    var actions: [BrowserEnd.Action] = []
+    var actions: [TranslatedAction] = []
     #expect(ReadingSteps.count { actions = end.take(message, offer: read) } == 0, "the answer is written elsewhere")
     let answer = try #require(try answers(actions).first)
     #expect(answer.media.count == most)
@@ -298,21 +299,21 @@ import Testing
 
   @Test func refusedRegistrationLeavesTheParticipantInItsRoom() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    _ = end.hear(joined)
+    _ = end.translate(joined)
     _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
-    #expect(end.hear(.refused(Failure(.unauthorized, "no"))).count == 1)
+    #expect(end.translate(.refused(Failure(.unauthorized, "no"))).count == 1)
     #expect(end.hasJoined)
     #expect(try answers(end.take(try Offers.message(2, [Offers.medium("0", "audio", "inactive")]))).count == 1)
   }
 
   @Test func refusedRegistrationLeavesTheGuestBeforeItsRoom() throws {
     _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
-    _ = end.hear(.waiting)
+    _ = end.translate(.waiting)
     _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
-    _ = end.hear(.refused(Failure(.unauthorized, "no")))
+    _ = end.translate(.refused(Failure(.unauthorized, "no")))
     #expect(end.hasBegun)
-    #expect(try answers(end.hear(joined)).count == 1)
-    _ = end.hear(.refused(Failure(.denied, "no")))
+    #expect(try answers(end.translate(joined)).count == 1)
+    _ = end.translate(.refused(Failure(.denied, "no")))
     #expect(!end.hasBegun)
   }
 
