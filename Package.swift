@@ -167,7 +167,7 @@ let package = Package(
     room(
       "ServerBackend", in: "Sources/Backends",
       leansOn: [
-        "Koine", "KoineBase", "KoineRoomClient", "KoineSignaling", "KoineSockets", "KoineTLS", "KoineTransport",
+        "Koine", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineSignaling", "KoineTLS", "KoineTransport",
       ] + nio),
     .target(
       name: "KoineServer",

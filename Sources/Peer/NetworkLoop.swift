@@ -99,7 +99,9 @@ package final class SocketLoop: NetworkLoop, UDPLoopClient, Sendable {
 
   package func post(_ work: @escaping @Sendable () -> Void) { place.post(for: self, work) }
   package func wake(at deadline: Tick?) { place.wake(at: deadline) }
-  package func open() throws -> TransportAddress { TransportAddress(udp: try place.open(local)) }
+  package func open() throws -> TransportAddress { try open(local) }
+  /// Opens a socket on another address than the loop's own.
+  package func open(_ local: SocketAddress) throws -> TransportAddress { TransportAddress(udp: try place.open(local)) }
   package func close(_ address: TransportAddress) { place.close(address.socketAddress) }
 
   package func send(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, to destination: TransportAddress)

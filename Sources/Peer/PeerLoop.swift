@@ -85,9 +85,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
   private var random: SeededRandom
   private var connections: [Int: Connection] = [:]
   private var numbers: [TransportAddress: Int] = [:]
-  /// Connections that something has happened to since the last turn: only these are polled.
-  private var touched: Set<Int> = []
-  private var deadlines: [Int: Tick] = [:]
+  private var schedule = PollSchedule()
   private let datagram = Bytes(capacity: 2_048)
 
   init(random: SeededRandom, makeLoop: (@escaping @Sendable () -> (any NetworkLoopClient)?) -> any NetworkLoop) {
@@ -116,7 +114,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
       guard let connection = connections[number], !connection.isClosing else { return }
       let now = loop.now
       work(connection.media, now)
-      touched.insert(number)
+      schedule.touch(number)
       endTurn(at: now)
     }
   }
@@ -126,7 +124,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
       guard let connection = connections[number], !connection.isClosing else { return }
       connection.isClosing = true
       connection.media.close()
-      touched.insert(number)
+      schedule.touch(number)
       endTurn(at: loop.now)
     }
   }
@@ -138,7 +136,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
       let media = try PeerMedia(configuration, addresses: [address], random: random.fork(), now: now)
       connections[number] = Connection(media, address: address, handler: handler)
       numbers[address] = number
-      touched.insert(number)
+      schedule.touch(number)
     } catch {
       if let media = try? PeerMedia(configuration, addresses: [], random: random.fork(), now: now) {
         handler(media, .failed("no socket: \(error)"), now)
@@ -152,22 +150,19 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
   func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let number = numbers[destination], let connection = connections[number] else { return }
     connection.media.handle(datagram, from: source, to: destination, at: now)
-    touched.insert(number)
+    schedule.touch(number)
   }
 
   func handleTimeout(at now: Tick) {
-    for number in deadlines.filter({ $0.value <= now }).keys.sorted() {
-      connections[number]?.media.handleTimeout(at: now)
-      touched.insert(number)
-    }
+    for number in schedule.takeDue(at: now) { connections[number]?.media.handleTimeout(at: now) }
     endTurn(at: now)
     DeadlineLaw.check("PeerLoop", deadline: deadline, at: now, because: deadlineReason)
   }
 
   func endTurn(at now: Tick) {
-    while !touched.isEmpty {
-      let numbers = touched.sorted()
-      touched.removeAll(keepingCapacity: true)
+    while true {
+      let numbers = schedule.takeTouched()
+      guard !numbers.isEmpty else { break }
       for number in numbers { drain(number, at: now) }
     }
     loop.flush()
@@ -186,18 +181,17 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
         UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), from: transmit.source,
         to: transmit.destination)
     }
-    deadlines[number] = connection.isClosing ? nil : connection.media.deadline
-    guard connection.isClosing else { return }
+    guard connection.isClosing else { return schedule.setDeadline(connection.media.deadline, of: number) }
+    schedule.remove(number)
     loop.flush()
     loop.close(connection.address)
     numbers[connection.address] = nil
     connections[number] = nil
   }
 
-  private var deadline: Tick? { deadlines.values.min() }
+  private var deadline: Tick? { schedule.soonest()?.deadline }
 
   var deadlineReason: String {
-    guard let soonest = deadlines.min(by: { $0.value < $1.value }) else { return "none" }
-    return connections[soonest.key]?.media.deadlineReason ?? "none"
+    schedule.soonest().flatMap { connections[$0.number]?.media.deadlineReason } ?? "none"
   }
 }

@@ -1,9 +1,9 @@
 package import Koine
 import KoineBase
 
-/// A session's side of a participant's end: remembers what was asked, in order, and hands it to the loop in one go.
+/// A session's side of its `ParticipantClient`: queues commands, and hands them to the loop in one batch.
 package final class RoomLink: Link, Sendable {
-  enum Order: Sendable {
+  enum Command: Sendable {
     case publish(Track, PublishOptions)
     case unpublish(Track.ID)
     case mute(Track.ID, Bool)
@@ -23,23 +23,21 @@ package final class RoomLink: Link, Sendable {
     case statistics(@Sendable (MediaStatistics<Track.ID, Track.ID>) -> Void)
     case leave
 
-    /// It comes after the end. Whoever waits for an answer gets an empty one.
-    func endUnmet() { if case .statistics(let completion) = self { completion(MediaStatistics()) } }
+    /// The client has ended. A completion gets an empty answer.
+    func cancel() { if case .statistics(let completion) = self { completion(MediaStatistics()) } }
   }
 
-  private struct Orders {
-    var waiting: [Order] = []
+  private struct Queue {
+    var waiting: [Command] = []
     var isClosed = false
   }
 
   package let number: Int
-  private let host: any LinkHost
-  private let orders = Lock(Orders())
+  private let notify: @Sendable () -> Void
+  private let queue = Lock(Queue())
 
-  package init(number: Int, host: any LinkHost) {
-    self.number = number
-    self.host = host
-  }
+  /// - Parameter notify: called from any thread for the first command of a batch: `ParticipantClient.executeCommands` is due.
+  package init(number: Int, notify: @escaping @Sendable () -> Void) { (self.number, self.notify) = (number, notify) }
 
   package func publish(_ track: Track, options: PublishOptions) { add(.publish(track, options)) }
   package func unpublish(_ track: Track.ID) { add(.unpublish(track)) }
@@ -64,32 +62,31 @@ package final class RoomLink: Link, Sendable {
   }
   package func leave() { add(.leave) }
 
-  /// Wakes the loop only for the first order of a batch.
-  private func add(_ order: Order) {
-    let count: Int? = orders.withLock { orders in
-      guard !orders.isClosed else { return nil }
-      orders.waiting.append(order)
-      return orders.waiting.count
+  private func add(_ command: Command) {
+    let count: Int? = queue.withLock { queue in
+      guard !queue.isClosed else { return nil }
+      queue.waiting.append(command)
+      return queue.waiting.count
     }
     switch count {
-    case nil: order.endUnmet()
-    case 1: host.hasOrders(number)
+    case nil: command.cancel()
+    case 1: notify()
     default: break
     }
   }
 
-  /// The end has been told: nothing that is asked for is done any more.
+  /// The end has been reported: later commands are cancelled.
   package func close() {
-    let unmet = orders.withLock { orders in
-      defer { (orders.waiting, orders.isClosed) = ([], true) }
-      return orders.waiting
+    let commands = queue.withLock { queue in
+      defer { (queue.waiting, queue.isClosed) = ([], true) }
+      return queue.waiting
     }
-    for order in unmet { order.endUnmet() }
+    for command in commands { command.cancel() }
   }
 
-  /// On the loop: takes the orders, leaving `spare`'s memory for the next ones.
-  func takeOrders(reusing spare: inout [Order]) {
+  /// On the loop: takes the commands, leaving `spare`'s memory for the next ones.
+  func takeCommands(reusing spare: inout [Command]) {
     spare.removeAll(keepingCapacity: true)
-    orders.withLock { swap(&$0.waiting, &spare) }
+    queue.withLock { swap(&$0.waiting, &spare) }
   }
 }

@@ -49,7 +49,8 @@ final class PeerTable {
   private var byFragment: [String: PeerSlot] = [:]
   private var dirty: [PeerSlot] = []
   private var dirtyHead = 0
-  private var timers = TimerHeap()
+  /// Of peers, by number.
+  private var timers = TimerHeap<Int>()
   /// Slots whose `arrived` is not empty.
   private var visited: [PeerSlot] = []
   private var arrivals = 0
@@ -215,7 +216,7 @@ final class PeerTable {
   private func putAway(_ slot: PeerSlot) {
     if isInUse(slot) {
       slot.member?.room.forwardedPackets += slot.forwarded
-      slot.alarm.arm(slot.due, .peer(slot.number), in: &timers)
+      slot.alarm.arm(slot.due, slot.number, in: &timers)
     }
     slot.queue.removeAll(keepingCapacity: true)
     slot.forwarded = 0
@@ -268,10 +269,10 @@ final class PeerTable {
   /// The next peer whose deadline has come.
   private func popDue(at now: Tick) -> PeerSlot? {
     while let entry = timers.popDue(at: now) {
-      guard case .peer(let number) = entry.owner, let slot = slots[number], slot.alarm.fired(entry) else { continue }
+      guard let slot = slots[entry.owner], slot.alarm.fired(entry) else { continue }
       guard let deadline = slot.isDirty ? slot.peer.deadline : slot.due else { continue }
       if deadline <= now { return slot }
-      slot.alarm.arm(deadline, .peer(number), in: &timers)
+      slot.alarm.arm(deadline, slot.number, in: &timers)
     }
     return nil
   }

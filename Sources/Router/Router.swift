@@ -85,7 +85,8 @@ package final class Router {
   var nextRoom = 0
   let peers = PeerTable()
   let outbox = Outbox()
-  private var timers = TimerHeap()
+  /// Of rooms, by number.
+  private var timers = TimerHeap<Int>()
   var switchboard: Switchboard
   var lobby = Lobby()
   var nextKnock = 0
@@ -225,7 +226,7 @@ package final class Router {
     switchboard.handleTimeout(at: now)
     peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
     while let entry = timers.popDue(at: now) {
-      guard case .room(let number) = entry.owner, let room = roomsByNumber[number], room.alarm.fired(entry) else {
+      guard let room = roomsByNumber[entry.owner], room.alarm.fired(entry) else {
         continue
       }
       room.handleTimeout(at: now)
@@ -250,7 +251,7 @@ package final class Router {
       rooms[room.name] = nil
       roomsByNumber[room.number] = nil
     } else {
-      room.alarm.arm(room.deadline, .room(room.number), in: &timers)
+      room.alarm.arm(room.deadline, room.number, in: &timers)
     }
   }
 

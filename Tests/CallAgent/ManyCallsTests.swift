@@ -81,9 +81,9 @@ import Testing
   @Test func callsOneAfterAnotherLeaveNothingBehind() async throws {
     let rounds = Self.asked ?? 30
     let (ana, ben) = (try await user("ana"), try await user("ben"))
-    let hub = try #require(world.backend as? EmbeddedBackend).hub
+    let host = try #require(world.backend as? EmbeddedBackend).host
     await world.run(for: .seconds(1))
-    let before = hub.holdings
+    let before = host.holdings
     let began = ContinuousClock.now
     var memory: [Double] = []
     for round in 1...rounds {
@@ -106,7 +106,7 @@ import Testing
     rung.rung = rounds
     #expect(ana.counts == all && ben.counts == rung && ana.codes == [0] && ben.codes == [0])
     await world.run(for: .seconds(60))
-    #expect(hub.holdings == before, "the router is as it was")
+    #expect(host.holdings == before, "the router is as it was")
     guard Self.asked != nil else { return }
     print("\(rounds) calls in \(ContinuousClock.now - began); MiB: \(memory.map { String(format: "%.1f", $0) })")
     #expect(resident - (memory.first ?? 0) < 16)
@@ -114,11 +114,11 @@ import Testing
 
   @Test func fiftyCallsAtOnceAllConnectAndEnd() async throws {
     let count = 50
-    let hub = try #require(world.backend as? EmbeddedBackend).hub
+    let host = try #require(world.backend as? EmbeddedBackend).host
     var pairs: [(caller: User, callee: User)] = []
     for number in 0..<count { pairs.append((try await user("a\(number)"), try await user("b\(number)"))) }
     await world.run(for: .seconds(1))
-    let before = hub.holdings
+    let before = host.holdings
     for (number, pair) in pairs.enumerated() { pair.caller.ring("b\(number)") }
     let users = pairs.flatMap { [$0.caller, $0.callee] }
     let areUp = await world.run(until: { users.allSatisfy { $0.call?.state == .connected } }, limit: .seconds(5))
@@ -133,7 +133,7 @@ import Testing
       #expect(pair.callee.counts == User.Counts(added: 1, rung: 1, connected: 1, ended: 1, removed: 1))
     }
     await world.run(for: .seconds(60))
-    #expect(hub.holdings == before)
+    #expect(host.holdings == before)
     for user in users { user.agent.dispose() }
     await world.run(for: .seconds(1))
   }

@@ -47,21 +47,15 @@ private final class Receiver: LinkReceiver, EndpointReceiver {
   }
 }
 
-private final class NoHost: LinkHost {
-  func hasOrders(_ number: Int) {}
-  func say(_ message: ClientMessage, from number: Int) {}
-  func dismiss(_ number: Int) {}
-}
-
 /// What participants and endpoints have in common: a connection, messages and time.
-private class EndWorld<End: ClientEnd> {
+private class EndWorld<End: RoomClient> {
   var now = Tick(nanoseconds: 1_000_000_000)
   let end: End
   private let scratch = Bytes(capacity: 2_048)
 
   init(_ end: End) {
     self.end = end
-    end.firstConnectionBegun(at: now)
+    end.signaling.firstConnectionBegun(at: now)
     end.connectionMade(at: now)
   }
 
@@ -72,7 +66,7 @@ private class EndWorld<End: ClientEnd> {
       let length = Int(input.byte()) << 8 | Int(input.byte())
       end.handleMessage(Array(input.part(length)), at: now)
     case 2: end.connectionLost(at: now)
-    case 3: if end.takeConnectionRequest(at: now) { end.connectionMade(at: now) }
+    case 3: if end.signaling.takeConnectionRequest(at: now) { end.connectionMade(at: now) }
     case 4: say(.resumable(key: "k\(input.byte())", graceSeconds: 30))
     case 5: say(.resumed(heard: input.number(below: 30)))
     case 6: say(.heard(input.number(below: 30)))
@@ -86,7 +80,7 @@ private class EndWorld<End: ClientEnd> {
   func say(_ message: ServerMessage) { if let json = try? message.json() { end.handleMessage(json, at: now) } }
 
   func drain() {
-    while end.pollMessage() != nil {}
+    while end.signaling.pollMessage() != nil {}
     while end.poll(into: scratch.writable, at: now) != nil {}
   }
 
@@ -97,10 +91,10 @@ private class EndWorld<End: ClientEnd> {
       now = max(now, due)
       end.handleTimeout(at: now)
       // Every attempt fails, or gets no answer.
-      if end.takeConnectionRequest(at: now), now.nanoseconds & 1 == 1 { end.connectionLost(at: now) }
+      if end.signaling.takeConnectionRequest(at: now), now.nanoseconds & 1 == 1 { end.connectionLost(at: now) }
       drain()
-      _ = end.takeConnectionRequest(at: now)
-      let violation = DeadlineLaw.check("ClientEnd", deadline: end.deadline, at: now, because: end.deadlineReason)
+      _ = end.signaling.takeConnectionRequest(at: now)
+      let violation = DeadlineLaw.check("RoomClient", deadline: end.deadline, at: now, because: end.deadlineReason)
       require(violation == nil, violation ?? "")
     }
     now = limit
@@ -121,14 +115,14 @@ private final class ClientWorld {
   private static let tracks = ["camera", "microphone", "x"]
 
   private let link: RoomLink
-  private let base: EndWorld<ParticipantEnd>
+  private let base: EndWorld<ParticipantClient>
   private let router: Peer
 
   init?() {
     let now = Tick(nanoseconds: 1_000_000_000)
-    link = RoomLink(number: 1, host: NoHost())
+    link = RoomLink(number: 1) {}
     guard
-      let end = try? ParticipantEnd(
+      let end = try? ParticipantClient(
         link: link, request: JoinRequest(room: "tea", participantID: "eva", name: "Eva"), receiver: Receiver(),
         addresses: [Self.address], random: SeededRandom(seed: 1), now: now),
       let certificate = try? Certificate.shared(),
@@ -194,7 +188,7 @@ private final class ClientWorld {
         link.setPaused(input.flag(), Track.ID(participant: name(&input), track: id))
       }
     }
-    base.end.carryOutOrders(at: base.now)
+    base.end.executeCommands(at: base.now)
   }
 
   // MARK: Messages
@@ -248,11 +242,11 @@ private final class EndpointWorld {
     .ringing, .accepted, .declined, .busy, .unanswered, .unreachable, .cancelled, .handledElsewhere,
   ]
 
-  private let base: EndWorld<EndpointEnd>
+  private let base: EndWorld<EndpointClient>
 
   init() {
     let request = EndpointRequest(identity: "ana", name: "Ana")
-    base = EndWorld(EndpointEnd(request, receiver: Receiver(), random: SeededRandom(seed: 1)))
+    base = EndWorld(EndpointClient(request, receiver: Receiver(), random: SeededRandom(seed: 1)))
   }
 
   func end() { base.finish() }
@@ -279,7 +273,7 @@ private final class EndpointWorld {
   }
 
   /// What an endpoint asks for, until it is over.
-  private func ask(_ message: ClientMessage) { if !base.end.isOver { base.end.say(message, at: base.now) } }
+  private func ask(_ message: ClientMessage) { if !base.end.isOver { base.end.send(message, at: base.now) } }
 }
 
 /// Both ends of a sealed stream over a network that loses, repeats, reorders and damages, and a peer that seals nonsense.

@@ -26,7 +26,7 @@ import Testing
       watch("world", world)
       watch("machine", world.machine)
       watch("clock", backend.scheduler)
-      watch("hub", backend.hub)
+      watch("hub", backend.host)
       watch("backend", backend)
     }
 
@@ -116,7 +116,7 @@ import Testing
     let (host, hostWatcher) = try join("ben", world, &hosts)
     host.join { _ in }
     await world.run(for: .seconds(1))
-    let alone = backend.hub.holdings
+    let alone = backend.host.holdings
     #expect(alone["members"] == 1 && alone["peers"] == 1)
     for round in 0..<rounds {
       let remains = try await visit(round, world, backend)
@@ -125,11 +125,11 @@ import Testing
       #expect(remains.names == [], "round \(round)")
     }
     await world.run(for: .seconds(60))
-    #expect(backend.hub.holdings == alone)
+    #expect(backend.host.holdings == alone)
     #expect(host.participants.isEmpty && host.tiles.count == 1)
     #expect(hostWatcher.now.events.count { $0 == "left ana left" } == rounds)
     await world.run { await host.leave() }
-    #expect(backend.hub.holdings.allSatisfy { $0.value == 0 }, "\(backend.hub.holdings)")
+    #expect(backend.host.holdings.allSatisfy { $0.value == 0 }, "\(backend.host.holdings)")
   }
 
   /// Ana comes, is cut off for 25 s, comes back and leaves.

@@ -7,10 +7,8 @@ import Testing
 
 /// The way between a session and its end on the loop.
 @Suite struct RoomLinkTests {
-  private let host = Host()
-
   @Test func whoAsksAfterTheEndGetsAnEmptyAnswer() {
-    let link = RoomLink(number: 1, host: host)
+    let link = RoomLink(number: 1) {}
     let answers = Lock(0)
     link.statistics { figures in answers.withLock { $0 += figures.outgoing.isEmpty ? 1 : 0 } }
     #expect(answers.withLock { $0 } == 0)
@@ -26,8 +24,8 @@ import Testing
     link.statistics { _ in
       answers.withLock { $0 += 1 }
     }
-    end.end(.lost)
-    end.carryOutOrders(at: Tick(nanoseconds: 2_000_000_000))
+    end.end(.lost, at: Tick(nanoseconds: 2_000_000_000))
+    end.executeCommands(at: Tick(nanoseconds: 2_000_000_000))
     link.statistics { _ in answers.withLock { $0 += 1 } }
     #expect(answers.withLock { $0 } == 2)
   }
@@ -49,14 +47,14 @@ import Testing
     end.handleMessage(try ServerMessage.waiting.json(), at: now)
     end.connectionLost(at: now)
     for _ in 0..<3 {
-      while !end.takeConnectionRequest(at: now) {
+      while !end.signaling.takeConnectionRequest(at: now) {
         now = max(now, try #require(end.deadline))
         end.handleTimeout(at: now)
       }
       end.connectionMade(at: now)
-      #expect(end.pollMessage() != nil, "it asks again")
+      #expect(end.signaling.pollMessage() != nil, "it asks again")
       end.handleMessage(try ServerMessage.refused(Failure(.tooMany, "not now")).json(), at: now)
-      #expect(!end.hasConnection)
+      #expect(!end.signaling.hasConnection)
     }
     #expect(end.deadline != nil, "it is not over")
   }
@@ -72,27 +70,21 @@ import Testing
       now = max(now, deadline)
       turns += 1
       end.handleTimeout(at: now)
-      if end.takeConnectionRequest(at: now) { attempts += 1 }
+      if end.signaling.takeConnectionRequest(at: now) { attempts += 1 }
       #expect(end.deadline.map { $0 > now } ?? true, "\(end.deadlineReason)")
       try #require(turns < 1_000)
     }
     #expect(attempts > 1)
   }
 
-  private func participant() throws -> (ParticipantEnd, RoomLink, Ear) {
-    let link = RoomLink(number: 1, host: host)
+  private func participant() throws -> (ParticipantClient, RoomLink, Ear) {
+    let link = RoomLink(number: 1) {}
     let ear = Ear()
-    let end = try ParticipantEnd(
+    let end = try ParticipantClient(
       link: link, request: JoinRequest(room: "tea", name: "Ana"), receiver: ear, addresses: [],
       random: SeededRandom(seed: 1), now: Tick(nanoseconds: 1_000_000_000))
     end.connectionMade(at: Tick(nanoseconds: 1_000_000_000))
     return (end, link, ear)
-  }
-
-  private final class Host: LinkHost, Sendable {
-    func hasOrders(_ number: Int) {}
-    func say(_ message: ClientMessage, from number: Int) {}
-    func dismiss(_ number: Int) {}
   }
 
   private final class Ear: LinkReceiver, Sendable {

@@ -7,57 +7,6 @@ import Testing
 
 private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_000) }
 
-struct TimerHeapTests {
-  @Test func firesInOrderOfTimeThenOfAsking() {
-    var heap = TimerHeap()
-    for (index, at) in [30, 10, 20, 10, 40].enumerated() { heap.push(.peer(index), at: ms(at)) }
-    var fired: [TimerHeap.Owner] = []
-    while let entry = heap.popDue(at: ms(30)) { fired.append(entry.owner) }
-    #expect(fired == [.peer(1), .peer(3), .peer(2), .peer(0)])
-    #expect(heap.soonest == ms(40))
-  }
-
-  @Test func randomTimesComeSorted() {
-    var heap = TimerHeap()
-    var random = SeededRandom(seed: 1)
-    for _ in 0..<500 { heap.push(.room(0), at: ms(.random(in: 0...100, using: &random))) }
-    var last = ms(0)
-    var count = 0
-    while let entry = heap.popDue(at: ms(100)) {
-      #expect(entry.at >= last)
-      last = entry.at
-      count += 1
-    }
-    #expect(count == 500)
-  }
-
-  @Test func onlySoonerDeadlinesTouchTheHeap() {
-    var heap = TimerHeap()
-    var alarm = HeapAlarm()
-    alarm.arm(ms(10), .peer(0), in: &heap)
-    for later in 11...50 { alarm.arm(ms(later), .peer(0), in: &heap) }
-    alarm.arm(ms(5), .peer(0), in: &heap)
-    var entries: [Bool] = []
-    while let entry = heap.popDue(at: ms(100)) { entries.append(alarm.fired(entry)) }
-    #expect(entries == [true, true], "the later one is remembered, and need not be asked for again")
-  }
-
-  /// A far deadline, and near ones that come and go before it.
-  @Test func aFarDeadlineIsPushedOnce() {
-    var heap = TimerHeap()
-    var alarm = HeapAlarm()
-    for round in 0..<1_000 {
-      alarm.arm(ms(100_000), .peer(0), in: &heap)
-      alarm.arm(ms(round), .peer(0), in: &heap)
-      while let entry = heap.popDue(at: ms(round)) {
-        let isItsOwn = alarm.fired(entry)
-        #expect(isItsOwn)
-      }
-    }
-    #expect(heap.count == 1)
-  }
-}
-
 struct DataHistoryTests {
   private let count = Lock(UInt64(0))
 

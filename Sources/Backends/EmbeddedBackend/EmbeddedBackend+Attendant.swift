@@ -1,16 +1,17 @@
 package import Koine
 import KoinePeer
+import KoineRoomClient
 import KoineRouter
 package import struct KoineSignaling.Attendant
 
 // What stands beside the router: a recorder.
 
 extension EmbeddedBackend: AttendedBackend {
-  package func attend(_ make: () -> Attendant) { hub.attend(make) }
+  package func attend(_ make: () -> Attendant) { host.attend(make) }
 
-  package func say(_ answer: Attendant.Answer) { hub.say(answer) }
+  package func say(_ answer: Attendant.Answer) { host.say(answer) }
 
-  package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, hub: hub) }
+  package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, clients: clients) }
 }
 
 /// The way into the rooms for what stands beside the router: it is where the router is, so no network is between them, and
@@ -18,22 +19,22 @@ extension EmbeddedBackend: AttendedBackend {
 private final class InsideBackend: Backend {
   let scheduler: Scheduler
   let capabilities: BackendCapabilities
-  private let hub: Hub
+  private let clients: ClientLoop
 
-  init(scheduler: Scheduler, capabilities: BackendCapabilities, hub: Hub) {
-    (self.scheduler, self.capabilities, self.hub) = (scheduler, capabilities, hub)
+  init(scheduler: Scheduler, capabilities: BackendCapabilities, clients: ClientLoop) {
+    (self.scheduler, self.capabilities, self.clients) = (scheduler, capabilities, clients)
   }
 
   func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
-    hub.connect(request, receiver: receiver, isInside: true)
+    clients.connect(request, receiver: receiver, isInside: true)
   }
 
   func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
-    hub.register(request, receiver: receiver)
+    clients.register(request, receiver: receiver)
   }
 }
 
-extension Hub {
+extension EmbeddedRouterHost {
   /// From any thread.
   func attend(_ make: () -> Attendant) {
     let isNew = attendant.withLock { attendant in
@@ -42,14 +43,11 @@ extension Hub {
       return true
     }
     guard isNew else { return }
-    loop.post { [self] in router?.setAttendant(attendant.withLock { $0 }) }
+    post { host in host.router?.setAttendant(host.attendant.withLock { $0 }) }
   }
 
   /// From any thread.
   func say(_ answer: Attendant.Answer) {
-    loop.post { [self] in
-      router?.say(answer, at: loop.now)
-      endTurn(at: loop.now)
-    }
+    post { $0.router?.say(answer, at: $0.loop.now) }
   }
 }

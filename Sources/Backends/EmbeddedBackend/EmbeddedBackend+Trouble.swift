@@ -6,24 +6,24 @@ public import KoineSimulatedNetwork
 extension EmbeddedBackend {
   /// Takes the network from a client for a time, both ways: nothing it sends arrives, nothing reaches it.
   /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's.
-  public func cutNetwork(of name: String? = nil, for duration: Duration) { hub.cutNetwork(of: name, for: duration) }
+  public func cutNetwork(of name: String? = nil, for duration: Duration) { host.cutNetwork(of: name, for: duration) }
 
   /// Gives a client another address, as when a telephone goes from one network to another. It is told, as the system would
   /// tell it.
   /// - Parameter name: a participant's id or name, or an endpoint's identity.
-  public func changeAddress(of name: String) { hub.changeAddress(of: name) }
+  public func changeAddress(of name: String) { host.changeAddress(of: name) }
 
   /// The router goes down without a word and comes up again at once, knowing nothing.
-  public func restartRouter() { hub.restartRouter() }
+  public func restartRouter() { host.restartRouter() }
 
   /// What links do to datagrams becomes another thing; the times in `spec` begin now.
   /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's, and of those who come.
-  public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { hub.setNetwork(spec, of: name) }
+  public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { host.setNetwork(spec, of: name) }
 
   /// What the router itself has counted; `completion` is called on the network loop.
   package func routerStatistics(
     of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
   ) {
-    hub.routerStatistics(of: room, completion)
+    host.routerStatistics(of: room, completion)
   }
 }

@@ -16,7 +16,8 @@ public final class EmbeddedBackend: Backend {
   public typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
   public let scheduler: Scheduler
-  let hub: Hub
+  let clients: ClientLoop
+  let host: EmbeddedRouterHost
 
   /// The one that the process uses unless told otherwise.
   public static let shared = EmbeddedBackend()
@@ -36,9 +37,11 @@ public final class EmbeddedBackend: Backend {
   ///   counts as none.
   package init(network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
     scheduler = .real
-    hub = Hub(
-      network: network, random: .system(), trace: trace, authorization: Self.authorization(malformedTokenRefusal)
-    ) { SocketLoop(client: $0) }
+    clients = ClientLoop(random: .system(), trace: trace) { SocketLoop(client: $0) }
+    host = EmbeddedRouterHost(
+      clients, network: network, random: .system(), trace: trace,
+      authorization: Self.authorization(malformedTokenRefusal))
+    clients.transports = host
   }
 
   private static func authorization(_ malformedTokenRefusal: String?) -> Authorization {
@@ -57,12 +60,12 @@ public final class EmbeddedBackend: Backend {
   package init(virtual seed: UInt64, network: NetworkSpec?, trace: Trace?, malformedTokenRefusal: String?) {
     let scheduler = Scheduler.virtual()
     self.scheduler = scheduler
-    hub = Hub(
-      network: network, random: SeededRandom(seed: seed), trace: trace,
-      authorization: Self.authorization(malformedTokenRefusal)
-    ) {
-      VirtualLoop(scheduler: scheduler, client: $0)
-    }
+    var random = SeededRandom(seed: seed)
+    clients = ClientLoop(random: random.fork(), trace: trace) { VirtualLoop(scheduler: scheduler, client: $0) }
+    host = EmbeddedRouterHost(
+      clients, network: network, random: random, trace: trace,
+      authorization: Self.authorization(malformedTokenRefusal))
+    clients.transports = host
   }
 
   /// Nobody is left who could advance a virtual clock: what waits for it, and what is connected, goes with it. In real time
@@ -70,14 +73,15 @@ public final class EmbeddedBackend: Backend {
   deinit {
     guard scheduler.kind == .virtual else { return }
     scheduler.end()
-    hub.dissolve()
+    host.dissolve()
+    clients.dissolve()
   }
 
   public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
-    hub.connect(request, receiver: receiver)
+    clients.connect(request, receiver: receiver)
   }
 
   public func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
-    hub.register(request, receiver: receiver)
+    clients.register(request, receiver: receiver)
   }
 }

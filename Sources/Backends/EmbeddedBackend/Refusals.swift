@@ -47,7 +47,7 @@ extension EmbeddedBackend {
   ///   - name: a participant's id or name, or an endpoint's identity; nil: everybody.
   ///   - refusal: nil: lets them in again.
   public func refuse(_ name: String?, _ refusal: Refusal?) {
-    hub.refuse(
+    host.refuse(
       name,
       refusal.map { refusal in
         switch refusal {
@@ -61,10 +61,10 @@ extension EmbeddedBackend {
 
   /// No room holds more than so many from now on; who is in stays.
   /// - Parameter limit: nil: the usual one.
-  public func limitParticipants(to limit: Int?) { hub.limitParticipants(limit) }
+  public func limitParticipants(to limit: Int?) { host.limitParticipants(limit) }
 
   /// Puts somebody out of a room.
-  public func remove(_ participant: Koine.Participant.ID, from room: String) { hub.remove(participant, from: room) }
+  public func remove(_ participant: Koine.Participant.ID, from room: String) { host.remove(participant, from: room) }
   /// Ends a room for everybody.
-  public func close(room: String) { hub.close(room: room) }
+  public func close(room: String) { host.close(room: room) }
 }

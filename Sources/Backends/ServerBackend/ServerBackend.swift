@@ -1,4 +1,6 @@
 public import Koine
+import KoinePeer
+import KoineRoomClient
 
 /// Rooms of a `koine serve` somewhere: signalling over WebSocket, media over one UDP port.
 ///
@@ -9,20 +11,28 @@ public final class ServerBackend: Backend {
   public var capabilities: BackendCapabilities {
     [.dataMessages, .attributes, .activeSpeaker, .ringing, .recording]
   }
-  private let hub: ServerHub
+  private let clients: ClientLoop
 
   /// - Parameter authorities: a PEM file of certificates to believe a `wss` server; nil: those that the system trusts.
   public init(_ address: ServerAddress, authorities: String? = nil) {
     self.address = address
-    hub = ServerHub(address: address, authorities: authorities)
+    let sockets = Lock<SocketLoop?>(nil)
+    clients = ClientLoop(random: .system()) { client in
+      let loop = SocketLoop(client: client)
+      sockets.withLock { $0 = loop }
+      return loop
+    }
+    clients.transports = sockets.withLock { $0 }.map {
+      ServerTransports(address, authorities: authorities, clients: clients, sockets: $0)
+    }
   }
 
   public func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link {
-    hub.connect(request, receiver: receiver)
+    clients.connect(request, receiver: receiver)
   }
 
   public func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> any EndpointLink {
-    hub.register(request, receiver: receiver)
+    clients.register(request, receiver: receiver)
   }
 }
 

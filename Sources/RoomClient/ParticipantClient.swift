@@ -2,14 +2,15 @@ package import Koine
 package import KoineBase
 import KoinePeer
 import KoineRouter
-package import KoineSignaling
+import KoineSignaling
 package import KoineTransport
 
-/// A participant's own end: its peer, its signalling, and what its session asked for. Touched on the loop only.
-package final class ParticipantEnd: ClientEnd {
+/// A participant's own end: its signalling, its media, and what its session asked for. Used on the loop only.
+package final class ParticipantClient: RoomClient {
   /// Sees every RTP and RTCP packet before it is protected and after it has been opened, with the name of the end.
   package typealias Trace = @Sendable (_ end: String, _ plaintext: UnsafeRawBufferPointer) -> Void
 
+  package var signaling: SignalingClient
   private let link: RoomLink
   private var request: JoinRequest
   private let receiver: any LinkReceiver
@@ -28,7 +29,7 @@ package final class ParticipantEnd: ClientEnd {
   private var subscriptions: [Track.ID: SubscriptionState] = [:]
   /// Answers to `restartMedia` that are still to come; only the last one describes the peer of the present path.
   private var awaitedRestarts = 0
-  private var spareOrders: [RoomLink.Order] = []
+  private var spareCommands: [RoomLink.Command] = []
 
   // For coming back.
   private var local: Participant?
@@ -76,7 +77,7 @@ package final class ParticipantEnd: ClientEnd {
     }
     media = try PeerMedia(addresses: addresses, random: random.fork(), now: now, trace: tracesPlaintext)
     idPrefix = String(random.next(), radix: 36)
-    super.init(random: random.fork())
+    signaling = SignalingClient(random: random.fork())
     join()
   }
 
@@ -89,18 +90,21 @@ package final class ParticipantEnd: ClientEnd {
           room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
           name: request.name, externalID: request.externalUserID, attributes: attributes,
           description: Description(media.localDescription), returningTo: epoch,
-          resumptionKey: formerKey)))
+          resumptionKey: signaling.formerKey)))
   }
 
-  package override func carryOutOrders(at now: Tick) {
-    link.takeOrders(reusing: &spareOrders)
-    for order in spareOrders { carryOut(order, at: now) }
-    spareOrders.removeAll(keepingCapacity: true)
+  package func executeCommands(at now: Tick) {
+    link.takeCommands(reusing: &spareCommands)
+    for command in spareCommands { execute(command, at: now) }
+    spareCommands.removeAll(keepingCapacity: true)
+    handleEvents(at: now)
   }
 
-  private func carryOut(_ order: RoomLink.Order, at now: Tick) {
-    guard !isOver else { return order.endUnmet() }
-    switch order {
+  private func send(_ message: ClientMessage) { signaling.send(message) }
+
+  private func execute(_ command: RoomLink.Command, at now: Tick) {
+    guard !isOver else { return command.cancel() }
+    switch command {
     case .publish(let track, let options): publish(track, options)
     case .unpublish(let track): if media.unpublish(track) { send(.unpublish(trackIDs: [track.track])) }
     case .mute(let track, let muted):
@@ -134,7 +138,7 @@ package final class ParticipantEnd: ClientEnd {
     case .statistics(let completion): completion(media.statistics(at: now))
     case .leave:
       send(.leave(reason: nil))
-      expectEnd(at: now)
+      signaling.expectEnd(at: now)
     }
   }
 
@@ -171,14 +175,25 @@ package final class ParticipantEnd: ClientEnd {
     return nextRequest
   }
 
-  // MARK: Coming back
+  // MARK: The connection
 
-  override func interrupted() {
+  package func handle(_ event: SignalingClient.Event, at now: Tick) {
+    switch event {
+    case .message(let message): handle(message, at: now)
+    case .failed(let failure): receiver.linkDidChange(.failed(failure))
+    case .interrupted: interrupted()
+    case .resumed: resumed(at: now)
+    case .forgotten(let unacknowledged): joinAgain(unacknowledged, at: now)
+    case .ended(let reason): ended(reason)
+    }
+  }
+
+  private func interrupted() {
     isReachable = false
     if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnecting) }
   }
 
-  override func resumed(at now: Tick) {
+  private func resumed(at now: Tick) {
     isReachable = true
     media.confirmPath(at: now)
     if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnected) }
@@ -186,8 +201,8 @@ package final class ParticipantEnd: ClientEnd {
 
   /// The room knows nothing of us: in again under the same name. What the session publishes and receives it says anew when
   /// it hears of it; what it has said to the room and nobody has heard is said again.
-  override func beginAnew(unheard: [ClientMessage], at now: Tick) {
-    do { try media.reset(at: now) } catch { return end(.lost) }
+  private func joinAgain(_ unacknowledged: [ClientMessage], at now: Tick) {
+    do { try media.reset(at: now) } catch { return signaling.end(.lost) }
     (subscriptions, awaitedRestarts) = ([:], 0)
     levels = [:]
     knocks = [:]
@@ -196,7 +211,7 @@ package final class ParticipantEnd: ClientEnd {
     entry = nil
     isReturning = local != nil
     join()
-    for message in unheard {
+    for message in unacknowledged {
       switch message {
       case .remove, .close, .muteOther: send(message)
       case .leave: return send(message)
@@ -269,8 +284,8 @@ package final class ParticipantEnd: ClientEnd {
 
   /// Our end of the media path, or the router's, is gone: another peer takes its place.
   private func restartMedia(at now: Tick) {
-    guard local != nil else { return end(.lost) }
-    do { try media.restart(at: now) } catch { return end(.lost) }
+    guard local != nil else { return signaling.end(.lost) }
+    do { try media.restart(at: now) } catch { return signaling.end(.lost) }
     awaitedRestarts += 1
     send(.restartMedia(Description(media.localDescription)))
     guard pathLostSince == nil else { return }
@@ -292,37 +307,36 @@ package final class ParticipantEnd: ClientEnd {
 
   // MARK: Datagrams and time
 
-  package override func handle(
+  package func handleMedia(
     _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) {
     media.handle(datagram, from: source, to: destination, at: now)
     takeEvents(at: now)
   }
 
-  package override func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
+  package func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {
     media.addressChanged(from: old, to: new, at: now)
   }
 
-  package override func handleMediaTimeout(at now: Tick) {
+  package func handleOwnTimeout(at now: Tick) {
     media.handleTimeout(at: now)
     takeEvents(at: now)
-    if let pathLostSince, now - pathLostSince >= Self.pathPatience { end(.lost) }
+    if let pathLostSince, now - pathLostSince >= Self.pathPatience { signaling.end(.lost) }
   }
 
-  package override var mediaDeadline: Tick? {
+  package var ownDeadline: Tick? {
     media.deadline.sooner(pathLostSince.map { $0 + Self.pathPatience })
   }
 
-  override var mediaDeadlineReason: String {
-    media.deadline == mediaDeadline ? media.deadlineReason : "end of a media path restart"
+  package var ownDeadlineReason: String {
+    media.deadline == ownDeadline ? media.deadlineReason : "end of a media path restart"
   }
 
-  package override func pollMedia(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
+  package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? {
     media.poll(into: out, at: now)
   }
 
-  package override func tell(_ failure: Failure) { receiver.linkDidChange(.failed(failure)) }
-  package override func tellEnd(_ reason: EndReason) {
+  private func ended(_ reason: EndReason) {
     if reason != .lost { media.close() }
     receiver.linkDidChange(.ended(reason))
     link.close()
@@ -333,7 +347,7 @@ package final class ParticipantEnd: ClientEnd {
       switch event {
       case .connected: pathStands()
       case .failed: restartMedia(at: now)
-      case .closed: expectEnd(.lost, at: now)  // the room is about to say why
+      case .closed: signaling.expectEnd(.lost, at: now)  // the room is about to say why
       case .frame(let frame, let track): receiver.linkDidReceive(frame, of: track)
       case .keyFrameRequested(let track, let layer): receiver.linkDidChange(.keyFrameWanted(track, layer: layer))
       case .estimate(let bitrate, let loss): receiver.linkDidChange(.estimate(bitrate: bitrate, loss: loss))
@@ -341,12 +355,12 @@ package final class ParticipantEnd: ClientEnd {
     }
   }
 
-  // MARK: What the room says
+  // MARK: Messages of the room
 
-  package override func hear(_ message: ServerMessage, at now: Tick) {
+  private func handle(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined): enter(joined, at: now)
-    case .refused(let failure): end(.refused(failure))
+    case .refused(let failure): signaling.end(.refused(failure))
     case .waiting: receiver.linkDidChange(.waiting)
     case .knock(let participant, let number):
       knocks[participant.id] = number
@@ -391,7 +405,7 @@ package final class ParticipantEnd: ClientEnd {
       media.unpublish(track)
       receiver.linkDidChange(.publishFailed(track, failure))
     case .failed(_, let failure): receiver.linkDidChange(.failed(failure))
-    case .ended(let reason): end(reason)
+    case .ended(let reason): signaling.end(reason)
     case .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
       .heard:
       break

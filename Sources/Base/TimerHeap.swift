@@ -1,24 +1,25 @@
-import KoineBase
-
-/// The moments at which something in the router wants to run, the soonest first.
+/// The times at which the parts of something want to run, the soonest first.
 ///
 /// Moving a deadline away costs nothing: an owner pushes only when it wants to wake sooner than its entry in the heap
 /// says, and looks at its real deadline when that entry is due. So a deadline that changes with every packet does not
 /// touch the heap with every packet, and no owner has more entries than it had deadlines, each sooner than the one before.
-struct TimerHeap {
-  enum Owner: Hashable {
-    case peer(Int)
-    case room(Int)
+package struct TimerHeap<Owner: Sendable>: Sendable {
+  package struct Entry: Sendable {
+    package let at: Tick
+    fileprivate let order: UInt64
+    package let owner: Owner
   }
-  struct Entry { let at: Tick, order: UInt64, owner: Owner }
 
   private var entries: [Entry] = []
   private var order: UInt64 = 0
 
-  var count: Int { entries.count }
-  var soonest: Tick? { entries.first?.at }
+  package init() {}
 
-  mutating func push(_ owner: Owner, at: Tick) {
+  package var count: Int { entries.count }
+  package var soonest: Tick? { entries.first?.at }
+  package var first: Entry? { entries.first }
+
+  package mutating func push(_ owner: Owner, at: Tick) {
     order &+= 1
     entries.append(Entry(at: at, order: order, owner: owner))
     var child = entries.count - 1
@@ -28,8 +29,13 @@ struct TimerHeap {
     }
   }
 
-  mutating func popDue(at now: Tick) -> Entry? {
+  package mutating func popDue(at now: Tick) -> Entry? {
     guard let first = entries.first, first.at <= now else { return nil }
+    return popFirst()
+  }
+
+  package mutating func popFirst() -> Entry? {
+    guard let first = entries.first else { return nil }
     entries.swapAt(0, entries.count - 1)
     entries.removeLast()
     var parent = 0
@@ -51,12 +57,14 @@ struct TimerHeap {
 }
 
 /// An owner's view of its entries in the heap.
-struct HeapAlarm {
+package struct HeapAlarm: Sendable {
   /// The soonest last. A far deadline stays here while nearer ones come and go, and is not pushed again.
   private var armed: [Tick] = []
 
+  package init() {}
+
   /// Asks to be woken at `deadline` or sooner.
-  mutating func arm(_ deadline: Tick?, _ owner: TimerHeap.Owner, in heap: inout TimerHeap) {
+  package mutating func arm<Owner>(_ deadline: Tick?, _ owner: Owner, in heap: inout TimerHeap<Owner>) {
     guard let deadline else { return }
     if let soonest = armed.last, soonest <= deadline { return }
     armed.append(deadline)
@@ -64,7 +72,7 @@ struct HeapAlarm {
   }
 
   /// - Returns: whether the entry is this owner's, and not one of a former owner of its number.
-  mutating func fired(_ entry: TimerHeap.Entry) -> Bool {
+  package mutating func fired<Owner>(_ entry: TimerHeap<Owner>.Entry) -> Bool {
     guard armed.last == entry.at else { return false }
     armed.removeLast()
     return true

@@ -1,26 +1,24 @@
 package import Koine
 package import KoineBase
 package import KoineSignaling
+package import KoineTransport
 
 /// An endpoint's side of its registration.
 package final class RoomEndpointLink: EndpointLink, Sendable {
   package let number: Int
-  private let host: any LinkHost
+  private let loop: ClientLoop
 
-  package init(number: Int, host: any LinkHost) {
-    self.number = number
-    self.host = host
-  }
+  init(number: Int, loop: ClientLoop) { (self.number, self.loop) = (number, loop) }
 
   package func ring(_ invitation: Ring, patience: Duration) {
-    host.say(
+    loop.send(
       .ring(
         RingRequest(
           id: invitation.id, room: invitation.room, to: invitation.callees, hasVideo: invitation.hasVideo,
           timeoutSeconds: patience.inSeconds)), from: number)
   }
 
-  package func cancel(_ invitation: Ring.ID) { host.say(.cancelRing(id: invitation), from: number) }
+  package func cancel(_ invitation: Ring.ID) { loop.send(.cancelRing(id: invitation), from: number) }
 
   package func reply(_ reply: RingReply, to invitation: Ring.ID) {
     let answer: Ring.State =
@@ -29,16 +27,16 @@ package final class RoomEndpointLink: EndpointLink, Sendable {
       case .decline: .declined
       case .busy: .busy
       }
-    host.say(.answerRing(id: invitation, answer), from: number)
+    loop.send(.answerRing(id: invitation, answer), from: number)
   }
 
-  package func unregister() { host.dismiss(number) }
+  package func unregister() { loop.dismiss(number) }
 }
 
-/// A signed-in identity's own end: signalling only. Touched on the loop only.
+/// A signed-in identity's own end: signalling only. Used on the loop only.
 ///
 /// Calls that ring survive the router: its own are rung again, others' are waited for, with the answer that was on its way.
-package final class EndpointEnd: ClientEnd {
+package final class EndpointClient: RoomClient {
   private struct OwnRing {
     var ring: RingRequest
     let endsAt: Tick
@@ -48,6 +46,7 @@ package final class EndpointEnd: ClientEnd {
   /// How long it is waited for callers to come back, too.
   private static let patience = Duration.seconds(60)
 
+  package var signaling: SignalingClient
   private let request: EndpointRequest
   private let receiver: any EndpointReceiver
   private var hasRegistered = false
@@ -61,21 +60,28 @@ package final class EndpointEnd: ClientEnd {
   package init(_ request: EndpointRequest, receiver: any EndpointReceiver, random: SeededRandom) {
     self.request = request
     self.receiver = receiver
-    super.init(random: random)
+    signaling = SignalingClient(random: random)
     register()
   }
 
   private func register() {
-    send(.register(Register(identity: request.identity, name: request.name, credential: request.credential)))
+    signaling.send(.register(Register(identity: request.identity, name: request.name, credential: request.credential)))
   }
 
-  package override func tell(_ failure: Failure) { receiver.endpointDidChange(.failed(failure)) }
-  package override func tellEnd(_ reason: EndReason) { receiver.endpointDidChange(.ended(reason)) }
+  package func handle(_ event: SignalingClient.Event, at now: Tick) {
+    switch event {
+    case .message(let message): handle(message)
+    case .failed(let failure): receiver.endpointDidChange(.failed(failure))
+    case .interrupted, .resumed: break
+    case .forgotten(let unacknowledged): registerAgain(unacknowledged, at: now)
+    case .ended(let reason): receiver.endpointDidChange(.ended(reason))
+    }
+  }
 
   // MARK: What the endpoint asks for
 
-  /// Says something of calls.
-  package func say(_ message: ClientMessage, at now: Tick) {
+  /// Sends a message about rings.
+  package func send(_ message: ClientMessage, at now: Tick) {
     switch message {
     case .ring(let ring):
       own[ring.id] = OwnRing(ring: ring, endsAt: now + .seconds(min(ring.timeoutSeconds, 86_400)), open: Set(ring.to))
@@ -83,42 +89,52 @@ package final class EndpointEnd: ClientEnd {
     case .answerRing(let id, let answer): if incoming[id] != nil { incoming[id] = .some(answer) }
     default: break
     }
-    send(message)
+    signaling.send(message)
+    handleEvents(at: now)
   }
 
   // MARK: Coming back
 
-  override func beginAnew(unheard: [ClientMessage], at now: Tick) {
+  private func registerAgain(_ unacknowledged: [ClientMessage], at now: Tick) {
     awaited = Set(incoming.keys)
     awaitedUntil = awaited.isEmpty ? nil : now + Self.patience
     register()
-    for message in unheard { if case .cancelRing = message { send(message) } }
+    for message in unacknowledged { if case .cancelRing = message { signaling.send(message) } }
     for id in own.keys.sorted() {
       guard var ring = own[id]?.ring, let endsAt = own[id]?.endsAt, let open = own[id]?.open else { continue }
       ring.to = ring.to.filter(open.contains)
       ring.isRepeated = true
       ring.timeoutSeconds = max((endsAt - now).inSeconds, 0)
-      send(.ring(ring))
+      signaling.send(.ring(ring))
     }
   }
 
-  override func handleMediaTimeout(at now: Tick) {
+  package func handleOwnTimeout(at now: Tick) {
     guard let awaitedUntil, now >= awaitedUntil else { return }
     self.awaitedUntil = nil
     for id in awaited.sorted() { over(id, .cancelled) }  // nobody rings any more
   }
 
-  override var mediaDeadline: Tick? { awaitedUntil }
+  package var ownDeadline: Tick? { awaitedUntil }
+  package var ownDeadlineReason: String { "end of the wait for callers to return" }
+
+  // An endpoint has no media and no commands.
+  package func executeCommands(at now: Tick) {}
+  package func handleMedia(
+    _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
+  ) {}
+  package func addressChanged(from old: TransportAddress, to new: TransportAddress, at now: Tick) {}
+  package func poll(into out: UnsafeMutableRawBufferPointer, at now: Tick) -> Transmit? { nil }
 
   // MARK: What the router says
 
-  package override func hear(_ message: ServerMessage, at now: Tick) {
+  private func handle(_ message: ServerMessage) {
     switch message {
     case .registered:
       guard !hasRegistered else { break }
       hasRegistered = true
       receiver.endpointDidChange(.registered)
-    case .refused(let failure): end(.refused(failure))
+    case .refused(let failure): signaling.end(.refused(failure))
     case .incomingRing(let ring): rung(by: ring)
     case .ringEnded(let id, let state): over(id, state)
     case .ringProgress(let progress):
@@ -133,7 +149,7 @@ package final class EndpointEnd: ClientEnd {
   private func rung(by ring: Ring) {
     if let known = incoming[ring.id] {
       awaited.remove(ring.id)
-      if let answer = known { send(.answerRing(id: ring.id, answer)) }
+      if let answer = known { signaling.send(.answerRing(id: ring.id, answer)) }
       return
     }
     incoming[ring.id] = .some(nil)

@@ -1,0 +1,73 @@
+import KoineBase
+import KoinePeer
+import KoineRoomClient
+import KoineRouter
+import KoineSignaling
+import KoineSimulatedNetwork
+
+// Faults that tests and demos inject into networks, servers and participants.
+
+extension EmbeddedRouterHost {
+  /// - Parameter name: nil: of all clients except those inside with the router.
+  private func transports(of name: String?) -> [EmbeddedTransport] {
+    transports.filter { transport in name.map(transport.names.contains) ?? !transport.names.isEmpty }
+  }
+
+  /// - Parameter name: nil: all clients except those inside with the router.
+  func cutNetwork(of name: String?, for duration: Duration) {
+    post { host in
+      for transport in host.transports(of: name) {
+        transport.clientEnd.cutUntil = host.loop.now + duration
+        transport.routerEnd.cutUntil = host.loop.now + duration
+      }
+    }
+  }
+
+  func changeAddress(of name: String) {
+    post { host in
+      for transport in host.transports(of: name) {
+        guard let address = try? host.loop.open() else { continue }
+        let old = transport.address
+        host.clients.move(transport.number, from: old, to: address)
+        transport.move(to: address, at: host.loop.now)
+        host.loop.close(old)
+      }
+    }
+  }
+
+  func routerStatistics(
+    of room: String, _ completion: @escaping @Sendable (RouterStatistics, [ForwardingStatistics]) -> Void
+  ) {
+    post { completion($0.router?.statistics ?? RouterStatistics(), $0.router?.forwarding(in: room) ?? []) }
+  }
+
+  func restartRouter() { post { $0.restart(at: $0.loop.now) } }
+
+  /// - Parameter name: nil: all clients except those inside with the router, and all that follow.
+  func setNetwork(_ spec: NetworkSpec, of name: String?) {
+    post { host in
+      if name == nil { host.network = spec }
+      for transport in host.transports(of: name) {
+        let seed = UInt64(transport.number) * 2
+        transport.clientEnd.setNetwork(spec, seed: seed, at: host.loop.now)
+        transport.routerEnd.setNetwork(spec, seed: seed + 1, at: host.loop.now)
+        host.clients.touch(transport.number)
+      }
+    }
+  }
+
+  func refuse(_ name: String?, _ failure: Failure?) { refusals.set(failure, for: name) }
+
+  func limitParticipants(_ limit: Int?) {
+    post { host in
+      host.participantLimit = limit
+      host.router?.setParticipantLimit(limit ?? RouterLimits().participants)
+    }
+  }
+
+  func remove(_ participant: String, from room: String) {
+    post { $0.router?.remove(participant: participant, from: room, at: $0.loop.now) }
+  }
+
+  func close(room: String) { post { $0.router?.close(room: room, at: $0.loop.now) } }
+}
