@@ -135,10 +135,10 @@ let package = Package(
     room("Tokens", leansOn: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
 
     // Floor 3
-    room("Transport", leansOn: ["KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
+    room("Transport", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
     // Floor 4
-    room("Router", leansOn: ["KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
+    room("Router", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
     room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
     room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
 

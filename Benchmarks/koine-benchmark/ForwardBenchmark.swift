@@ -182,7 +182,7 @@ final class ForwardBenchmark {
       .join(
         Join(
           room: "room \(index % settings.rooms)", participantID: String(index), name: "\(index)",
-          description: Description(peer.localDescription))),
+          description: peer.localDescription)),
       from: ClientID(index), at: now)
     takeMessages()
   }
@@ -192,12 +192,12 @@ final class ForwardBenchmark {
       let (connection, message) = (item.client, item.message)
       let client = clients[connection.value]
       switch message {
-      case .joined(let joined): client.peer.setRemote(PeerDescription(joined.description), at: now)
+      case .joined(let joined): client.peer.setRemote(joined.description, at: now)
       case .published(let participant, let tracks) where isWatching(connection.value, participant):
         router.handle(.subscribe(Subscribe(request: 1, tracks: tracks.map(\.id))), from: connection, at: now)
       case .subscribed(let subscribed):
         for track in subscribed.tracks {
-          guard let parameters = StreamParameters(track.media) else { continue }
+          guard let parameters = track.media else { continue }
           _ = client.peer.addReceiver(parameters, mode: .packets)
         }
       default: break
@@ -220,7 +220,7 @@ final class ForwardBenchmark {
   private func publish() throws {
     let parameters = StreamParameters(
       mid: "camera", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1_111, rtxSSRC: 2_222)])
-    let track = TrackOffer(id: "camera", kind: .camera, media: Media(parameters))
+    let track = TrackOffer(id: "camera", kind: .camera, media: parameters)
     for index in 0..<settings.publishers {
       router.handle(.publish(Publish(request: 1, tracks: [track])), from: clients[index].connection, at: now)
       clients[index].camera = clients[index].peer.addSender(parameters)

@@ -69,16 +69,16 @@ final class LoadedKoine: LoadedServer {
     try send(
       .join(
         Join(
-          room: "load", participantID: id, name: id, description: Description(end.peer.localDescription))), on: line)
+          room: "load", participantID: id, name: id, description: end.peer.localDescription)), on: line)
     let joined = try answer("joining", on: line) { if case .joined(let joined) = $0 { joined } else { nil } }
-    end.peer.setRemote(PeerDescription(joined.description), at: now)
+    end.peer.setRemote(joined.description, at: now)
     try wait(for: end)
     return (end, line)
   }
 
   override func addPublisher() throws {
     let (end, line) = try join("publisher")
-    let track = TrackOffer(id: "camera", kind: .camera, media: Media(Self.published))
+    let track = TrackOffer(id: "camera", kind: .camera, media: Self.published)
     try send(.publish(Publish(request: 1, tracks: [track])), on: line)
     try answer("publishing", on: line) { if case .accepted = $0 { () } else { nil } }
     end.publish(Self.published)
@@ -91,7 +91,7 @@ final class LoadedKoine: LoadedServer {
     let subscribed = try answer("subscribing", on: line) {
       if case .subscribed(let subscribed) = $0 { subscribed } else { nil }
     }
-    guard let parameters = subscribed.tracks.first.flatMap({ StreamParameters($0.media) }) else {
+    guard let parameters = subscribed.tracks.first?.media else {
       throw BenchmarkError("koine serve gives no camera")
     }
     end.receive(parameters)

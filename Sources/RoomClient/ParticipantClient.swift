@@ -89,7 +89,7 @@ package final class ParticipantClient: RoomClient {
         Join(
           room: request.room, credential: request.credential, participantID: local?.id ?? request.participantID,
           name: request.name, externalID: request.externalUserID, attributes: attributes,
-          description: Description(media.localDescription), returningTo: epoch,
+          description: media.localDescription, returningTo: epoch,
           resumptionKey: signaling.formerKey)))
   }
 
@@ -143,10 +143,10 @@ package final class ParticipantClient: RoomClient {
   }
 
   private func publish(_ track: Track, _ options: PublishOptions) {
-    var parameters = Media(media.publish(track.id, options: options))
+    var parameters = media.publish(track.id, options: options)
     for (layer, limits) in options.layers.enumerated() {
-      parameters.encodings[layer].maxBitrate = limits.maximumBitrate
-      parameters.encodings[layer].maxHeight = limits.maximumHeight
+      parameters.encodings[layer].maximumBitrate = limits.maximumBitrate
+      parameters.encodings[layer].maximumHeight = limits.maximumHeight
     }
     let request = takeRequest()
     unanswered[request] = track.id
@@ -157,7 +157,7 @@ package final class ParticipantClient: RoomClient {
   /// The room begins to send tracks. Skips tracks that have been unsubscribed since, or subscribed by a later request.
   private func begin(_ answer: Subscribed) {
     for track in answer.tracks where subscriptions[track.reference] == .requested(answer.request) {
-      guard let parameters = StreamParameters(track.media) else { continue }
+      guard let parameters = track.media else { continue }
       subscriptions[track.reference] = .receiving
       media.subscribe(to: track.reference, as: parameters)
     }
@@ -225,7 +225,7 @@ package final class ParticipantClient: RoomClient {
     let isRouterNew = epoch != joined.epoch
     local = joined.local
     epoch = joined.epoch
-    media.setRemote(PeerDescription(joined.description), at: now)
+    media.setRemote(joined.description, at: now)
     let (known, others) = (joined.local, joined.participants)
     isReachable = true
     setAttendants(joined.attendants ?? [])
@@ -287,15 +287,15 @@ package final class ParticipantClient: RoomClient {
     guard local != nil else { return signaling.end(.lost) }
     do { try media.restart(at: now) } catch { return signaling.end(.lost) }
     awaitedRestarts += 1
-    send(.restartMedia(Description(media.localDescription)))
+    send(.restartMedia(media.localDescription))
     guard pathLostSince == nil else { return }
     pathLostSince = now
     if isReachable { receiver.linkDidChange(.reconnecting) }
   }
 
-  private func mediaRestarted(_ description: Description, at now: Tick) {
+  private func mediaRestarted(_ description: PeerDescription, at now: Tick) {
     awaitedRestarts -= 1
-    if awaitedRestarts == 0 { media.setRemote(PeerDescription(description), at: now) }
+    if awaitedRestarts == 0 { media.setRemote(description, at: now) }
   }
 
   private func pathStands() {

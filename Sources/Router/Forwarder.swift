@@ -14,7 +14,7 @@ final class Forwarder {
   /// The receiver's.
   private(set) var slot: PeerSlot
   /// How the receiver gets it.
-  let media: Media
+  let media: StreamParameters
   private let isAudio: Bool
   private var sender: SenderID
   private var rewriter: RTPRewriter
@@ -42,10 +42,10 @@ final class Forwarder {
   /// The track and its owner may be gone.
   private var isOver = false
 
-  init(_ track: PublishedTrack, to receiver: Member, media: Media, random: inout SeededRandom) {
+  init(_ track: PublishedTrack, to receiver: Member, media: StreamParameters, random: inout SeededRandom) {
     (self.track, self.receiver, self.media, slot) = (track, receiver, media, receiver.slot)
     isAudio = track.codec.isAudio
-    sender = slot.peer.addSender(media.outgoing(track.codec))
+    sender = slot.peer.addSender(media)
     rewriter = RTPRewriter(clockRate: track.codec.clockRate, random: &random)
     target = track.layers.count - 1
   }
@@ -164,7 +164,7 @@ final class Forwarder {
   /// Its receiver has another peer from now on; numbers go on.
   func restart(on slot: PeerSlot) {
     self.slot = slot
-    sender = slot.peer.addSender(media.outgoing(track.codec))
+    sender = slot.peer.addSender(media)
     current = nil
     keyFrameCause = .stream
   }
@@ -203,15 +203,5 @@ final class Forwarder {
     isOver = true
     slot.peer.removeSender(sender)
     receiver.giveSources(of: media)
-  }
-}
-
-extension Media {
-  /// As the router sends it: one encoding.
-  func outgoing(_ codec: Codec) -> StreamParameters {
-    StreamParameters(
-      mid: mid, codec: codec, payloadType: payloadType, rtxPayloadType: rtxPayloadType,
-      redPayloadType: redPayloadType,
-      encodings: encodings.map { .init(rid: nil, ssrc: $0.ssrc, rtxSSRC: $0.rtxSSRC) })
   }
 }

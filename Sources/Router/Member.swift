@@ -69,7 +69,7 @@ final class Member {
     }
   }
 
-  func giveSources(of media: Media) {
+  func giveSources(of media: StreamParameters) {
     for encoding in media.encodings {
       sources.remove(encoding.ssrc)
       if let rtx = encoding.rtxSSRC { sources.remove(rtx) }

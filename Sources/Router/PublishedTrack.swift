@@ -116,8 +116,8 @@ final class PublishedTrack {
   }
 
   unowned let owner: Member
-  let media: Media
-  let codec: Codec
+  let media: StreamParameters
+  var codec: Codec { media.codec }
   /// The stream's name within the owner's peer.
   private(set) var receiver: ReceiverID
   /// For microphones.
@@ -136,11 +136,11 @@ final class PublishedTrack {
   var awaitsKeyFrame = false
 
   init(
-    _ track: Track, media: Media, codec: Codec, receiver: ReceiverID,
+    _ track: Track, media: StreamParameters, receiver: ReceiverID,
     audioSource: ActiveSpeakerDetector.AudioSource?, owner: Member
   ) {
     self.track = track
-    (self.media, self.codec, self.receiver) = (media, codec, receiver)
+    (self.media, self.receiver) = (media, receiver)
     (self.audioSource, self.owner) = (audioSource, owner)
     layers = media.encodings.map { _ in Layer() }
     keyFrames = KeyFrameScheduler(layers: media.encodings.count)
@@ -152,7 +152,7 @@ final class PublishedTrack {
   /// Rows of a layer's frames: as its publisher has announced, else as its key frames have shown, else reckoned from another
   /// layer, each being twice as tall as the one before.
   func height(of layer: Int) -> Int? {
-    if let known = media.encodings[layer].maxHeight ?? layers[layer].height { return known }
+    if let known = media.encodings[layer].maximumHeight ?? layers[layer].height { return known }
     guard let other = layers.indices.last(where: { layers[$0].height != nil }), let height = layers[other].height else {
       return nil
     }
@@ -179,8 +179,7 @@ final class PublishedTrack {
   func restart(on peer: Peer) {
     interrupt()
     for layer in layers.indices { layers[layer].report = nil }
-    guard let stream = StreamParameters(media) else { return }  // it was read when the track was published
-    receiver = peer.addReceiver(stream, mode: .packets)
+    receiver = peer.addReceiver(media, mode: .packets)
   }
 
   /// No packets pass from here on.

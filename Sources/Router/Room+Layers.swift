@@ -82,7 +82,7 @@ extension Room {
       return LayerAllocator.Layer(
         number: number, isAvailable: layer.isAvailable(at: now, patience: patience),
         temporalLayers: layer.temporalLayers, height: track.height(of: number),
-        maximumBitrate: track.media.encodings[number].maxBitrate, bitrate: layer.bitrate,
+        maximumBitrate: track.media.encodings[number].maximumBitrate, bitrate: layer.bitrate,
         lastBitrate: layer.lastBitrate)
     }
     return LayerAllocator.Stream(

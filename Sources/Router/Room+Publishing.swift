@@ -19,7 +19,7 @@ extension Room {
       let id = Track.ID(participant: member.id, track: offer.id)
       let track = Track(id: id, kind: offer.kind, isMuted: offer.isMuted || roster.wasMuted(id))
       let published = PublishedTrack(
-        track, media: offer.media ?? Media(stream), codec: stream.codec,
+        track, media: stream,
         receiver: member.slot.peer.addReceiver(stream, mode: .packets), audioSource: audioSource, owner: member)
       if track.isMuted { silence(published, at: now) }
       return published
@@ -133,7 +133,7 @@ extension Room {
       guard member.grants.publish.contains(track.kind) else {
         throw Failure(.forbidden, "not allowed to publish a \(track.kind.rawValue)")
       }
-      guard let media = track.media, let stream = StreamParameters(media) else {
+      guard let media = track.media else {
         throw Failure(.badMedia, "track “\(track.id)” has no media that is known here")
       }
       guard mids.insert(media.mid).inserted else { throw Failure(.badMedia, "mid “\(media.mid)” is in use") }
@@ -141,17 +141,17 @@ extension Room {
         if source == 0, member.dialect.namesSourcesInPackets { continue }
         guard source != 0, sources.insert(source).inserted else { throw Failure(.badMedia, "SSRC \(source) is in use") }
       }
-      try check(media, stream, of: track)
-      streams.append(stream)
+      try check(media, of: track)
+      streams.append(media)
     }
     return streams
   }
 
-  private func check(_ media: Media, _ stream: StreamParameters, of track: TrackOffer) throws(Failure) {
-    guard stream.codec.isAudio == track.kind.isAudio else {
-      throw Failure(.badMedia, "\(media.codec) is not for a \(track.kind.rawValue)")
+  private func check(_ media: StreamParameters, of track: TrackOffer) throws(Failure) {
+    guard media.codec.isAudio == track.kind.isAudio else {
+      throw Failure(.badMedia, "\(media.codec.rawValue) is not for a \(track.kind.rawValue)")
     }
-    guard (1...(stream.codec.isAudio ? 1 : SignalingLimits.encodings)).contains(media.encodings.count) else {
+    guard (1...(media.codec.isAudio ? 1 : SignalingLimits.encodings)).contains(media.encodings.count) else {
       throw Failure(.badMedia, "\(media.encodings.count) encodings of track “\(track.id)”")
     }
     guard media.encodings.allSatisfy(\.isWithinLimits) else {
@@ -162,5 +162,13 @@ extension Room {
     guard types.allSatisfy({ $0 < 128 && !(64...95).contains($0) }), Set(types).count == types.count else {
       throw Failure(.badMedia, "payload types \(types)")
     }
+  }
+}
+
+extension StreamParameters.Encoding {
+  /// Whether the numbers are possible: not negative, and within `SignalingLimits`.
+  fileprivate var isWithinLimits: Bool {
+    (0...SignalingLimits.bitrate).contains(maximumBitrate ?? 0)
+      && (0...SignalingLimits.rows).contains(maximumHeight ?? 0)
   }
 }

@@ -59,17 +59,19 @@ extension Room {
   }
 
   /// One encoding under names of the receiver's own; retransmissions where the publisher has them too.
-  private func outgoing(_ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes) -> Media {
+  private func outgoing(_ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes)
+    -> StreamParameters
+  {
     let hasRTX = track.media.rtxPayloadType != nil && types.rtx != nil
     let ssrc = member.takeSource(&random)
-    return Media(
+    return StreamParameters(
       mid: member.takeMid(), codec: track.media.codec, payloadType: types.media,
       rtxPayloadType: hasRTX ? types.rtx : nil,
       redPayloadType: track.codec.isAudio ? types.red ?? member.slot.peer.remoteRedPayloadType : nil,
       encodings: [
-        Media.Encoding(
+        StreamParameters.Encoding(
           ssrc: ssrc, rtxSSRC: hasRTX ? member.takeSource(&random) : nil,
-          maxBitrate: track.media.encodings.last?.maxBitrate)
+          maximumBitrate: track.media.encodings.last?.maximumBitrate)
       ])
   }
 

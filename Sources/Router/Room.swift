@@ -107,7 +107,7 @@ final class Room {
       id: id, kind: entry.kind, directedAfter: directedAfter, isReturning: join.returningTo != nil)
     let (entries, next) = data.page(for: reader, after: 0, through: data.order, at: now)
     var joined = Joined(
-      local: member.participant, description: Description(slot.peer.localDescription), participants: others,
+      local: member.participant, description: slot.peer.localDescription, participants: others,
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
     if let next {
       joined.hasMoreHistory = true
@@ -187,7 +187,7 @@ final class Room {
     for forwarder in member.subscriptions { forwarder.restart(on: slot) }
     member.deadline = now + limits.connectTimeout
     watch(member)
-    outbox.post(.mediaRestarted(Description(slot.peer.localDescription)), to: member.client)
+    outbox.post(.mediaRestarted(slot.peer.localDescription), to: member.client)
   }
 
   func remove(_ member: Member, told: EndReason, others: DepartureReason, at now: Tick) {
@@ -293,7 +293,7 @@ final class Room {
     }
   }
 
-  // MARK: Media connections
+  // MARK: StreamParameters connections
 
   func takeEvents(of slot: PeerSlot, at now: Tick) {
     while let event = slot.peer.pollEvent() {

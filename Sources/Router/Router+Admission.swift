@@ -194,7 +194,7 @@ extension Router {
     Join(
       room: member.room.name, credential: credential, participantID: member.id, name: member.entry.name,
       externalID: member.entry.externalID, attributes: member.attributes,
-      description: Description(member.slot.peer.localDescription))
+      description: member.slot.peer.localDescription)
   }
 
   // MARK: Places
@@ -226,7 +226,7 @@ extension Router {
     return room
   }
 
-  func restartMedia(of member: Member, _ description: Description, at now: Tick) {
+  func restartMedia(of member: Member, _ description: PeerDescription, at now: Tick) {
     do {
       member.room.replaceSlot(member, on: try makeSlot(for: description, member.dialect, at: now), at: now)
     } catch {
@@ -234,7 +234,7 @@ extension Router {
     }
   }
 
-  private func makeSlot(for description: Description, _ dialect: Dialect, at now: Tick) throws -> PeerSlot {
+  private func makeSlot(for description: PeerDescription, _ dialect: Dialect, at now: Tick) throws -> PeerSlot {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
     peerConfiguration.extensions = dialect.extensions
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
@@ -242,7 +242,7 @@ extension Router {
     peerConfiguration.maximumBitrate = SignalingLimits.bitrate
     let peer = try Peer(configuration: peerConfiguration, random: random.fork(), now: now)
     for address in configuration.addresses { peer.addLocalAddress(address) }
-    peer.setRemote(PeerDescription(description), at: now)
+    peer.setRemote(description, at: now)
     let slot = peers.add(peer)
     peers.touch(slot)
     return slot

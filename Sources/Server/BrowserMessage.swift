@@ -109,9 +109,8 @@ struct BrowserAnswer: Codable, Sendable {
   let sdp: String
 }
 
-extension Description {
+extension PeerDescription {
   /// Stands in a join until its offer has been read.
-  fileprivate static let ofNobody = Description(
-    ufrag: "", password: "", candidates: [], fingerprint: Fingerprint(value: ""), lite: false,
-    setup: .active)
+  fileprivate static let ofNobody = PeerDescription(
+    ice: ICECredentials(ufrag: "", password: ""), fingerprint: Fingerprint(value: ""), isLite: false, setup: .active)
 }

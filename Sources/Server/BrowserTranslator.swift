@@ -16,12 +16,12 @@ import KoineTransport
 final class BrowserTranslator: MessageTranslator {
   private struct Sent {
     let id: String
-    let media: Media
+    let media: StreamParameters
   }
 
   private struct Wanted {
     let reference: Track.ID
-    var media: Media?
+    var media: StreamParameters?
   }
 
   private struct Exchange {
@@ -35,7 +35,7 @@ final class BrowserTranslator: MessageTranslator {
   private static let answeredMediumWeight = 1_536
 
   private var negotiator: SDPNegotiator
-  private var local: Description?
+  private var local: PeerDescription?
   private var sent: [String: Sent] = [:]
   private var wanted: [String: Wanted] = [:]
   private var exchange: Exchange?
@@ -96,7 +96,7 @@ final class BrowserTranslator: MessageTranslator {
     do throws(SDPError) {
       let description = try read.get()
       var join = join
-      join.description = Description(try description.peerDescription())
+      join.description = try description.peerDescription()
       waiting = (offer, description)
       return [.setDialect(Dialect(description)), .handle(.join(join))]
     } catch {
@@ -130,7 +130,7 @@ final class BrowserTranslator: MessageTranslator {
     if !gone.isEmpty { actions.append(.handle(.unpublish(trackIDs: gone.values.map(\.id).sorted()))) }
     for mid in gone.keys { sent[mid] = nil }
     for (mid, track) in now.sorted(by: { $0.key < $1.key }) where sent[mid] == nil {
-      guard let medium = media[mid], let offered = Media(medium, mid: mid, for: track.kind) else {
+      guard let medium = media[mid], let offered = medium.parameters(mid: mid, for: track.kind) else {
         actions.append(
           .send(.failed(request: nil, Failure(.badMedia, "medium “\(mid)” has nothing that is known here"))))
         continue
@@ -217,8 +217,7 @@ final class BrowserTranslator: MessageTranslator {
     exchange = nil
     let weight = 1_024 + done.offer.media.count * Self.answeredMediumWeight
     let written = negotiator.answer(
-      done.offer, as: PeerDescription(local), receiving: sent.compactMapValues { StreamParameters($0.media) },
-      sending: wanted.compactMapValues { $0.media.flatMap { StreamParameters($0) } })
+      done.offer, as: local, receiving: sent.mapValues(\.media), sending: wanted.compactMapValues(\.media))
     let answer = EncodedMessage(weight: weight) {
       try JSONCodec.encode(BrowserAnswer(number: done.number, sdp: written.description.text))
     }
@@ -245,20 +244,20 @@ extension Dialect {
   }
 }
 
-extension Media {
+extension StreamParameters {
   /// Whether it can still be sent as the medium describes it now.
   fileprivate func isIn(_ medium: MediaDescription) -> Bool {
     medium.knownFormats.contains {
-      $0.payloadType == payloadType && $0.codec.rawValue == codec && $0.rtxPayloadType == rtxPayloadType
+      $0.payloadType == payloadType && $0.codec == codec && $0.rtxPayloadType == rtxPayloadType
         && $0.redPayloadType == redPayloadType
     }
   }
+}
 
-  /// How the browser will send a medium; nil where it has nothing that is known here, or is of another kind.
-  fileprivate init?(_ medium: MediaDescription, mid: String, for kind: Track.Kind) {
-    guard medium.kind == (kind.isAudio ? "audio" : "video"),
-      let parameters = StreamParameters(sentBy: medium, mid: mid, layerLimit: SignalingLimits.encodings)
-    else { return nil }
-    self.init(parameters)
+extension MediaDescription {
+  /// How the browser will send the medium; nil where it has no known format, or is of another kind.
+  fileprivate func parameters(mid: String, for kind: Track.Kind) -> StreamParameters? {
+    guard self.kind == (kind.isAudio ? "audio" : "video") else { return nil }
+    return StreamParameters(sentBy: self, mid: mid, layerLimit: SignalingLimits.encodings)
   }
 }

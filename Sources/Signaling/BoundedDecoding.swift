@@ -1,3 +1,5 @@
+import KoineBase
+
 /// Reading of fields whose size is bounded. Fields of other names are ignored everywhere, so that newer programs may add some.
 extension KeyedDecodingContainer {
   func text(_ key: Key, limit: Int = SignalingLimits.name) throws -> String {
@@ -32,6 +34,14 @@ extension KeyedDecodingContainer {
     let value = try decode(Value.self, forKey: key)
     try value.checkSize(key.stringValue)
     return value
+  }
+
+  /// Media of a codec that this version knows; nil for another one, and where there is none.
+  func media(_ key: Key) throws -> StreamParameters? {
+    guard let named = try decodeIfPresent(NamedCodec.self, forKey: key), Codec(rawValue: named.codec) != nil else {
+      return nil
+    }
+    return try sized(key) as StreamParameters
   }
 
   /// A list of such values that may be missing, which means empty.
@@ -90,4 +100,8 @@ private struct AttributeName: CodingKey {
   let intValue: Int? = nil
   init(stringValue: String) { self.stringValue = stringValue }
   init?(intValue: Int) { nil }
+}
+
+private struct NamedCodec: Decodable {
+  let codec: String
 }

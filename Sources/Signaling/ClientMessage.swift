@@ -41,7 +41,7 @@ public enum ClientMessage: Hashable, Sendable {
   case heard(Int)
   /// The media path broke: a new peer takes the old one's place, with the same tracks and subscriptions. Answered by
   /// `mediaRestarted`.
-  case restartMedia(Description)
+  case restartMedia(PeerDescription)
   /// The client goes and will not take this conversation up again.
   case bye
 }
@@ -92,7 +92,7 @@ extension ClientMessage: Codable {
     case .resumeConversation:
       self = .resumeConversation(key: try fields.text(.key), heard: try fields.decode(Int.self, forKey: .heard))
     case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
-    case .restartMedia: self = .restartMedia(try fields.decode(Description.self, forKey: .description))
+    case .restartMedia: self = .restartMedia(try fields.sized(.description))
     case .bye: self = .bye
     }
   }

@@ -11,7 +11,7 @@ public struct Join: Hashable, Sendable {
   public var externalID: String?
   public var attributes: [String: String]
   /// Of the client's peer.
-  public var description: Description
+  public var description: PeerDescription
   /// The `epoch` of the room that this participant lost and comes back to, if it does.
   public var returningTo: String?
   /// The key of the conversation (`ServerMessage.resumable`) that this participant lost: proves that a participant of the
@@ -20,7 +20,7 @@ public struct Join: Hashable, Sendable {
 
   public init(
     version: Int = SignalingVersion.current, room: String, credential: String? = nil, participantID: String? = nil,
-    name: String, externalID: String? = nil, attributes: [String: String] = [:], description: Description,
+    name: String, externalID: String? = nil, attributes: [String: String] = [:], description: PeerDescription,
     returningTo: String? = nil, resumptionKey: String? = nil
   ) {
     (self.version, self.room, self.credential, self.participantID) = (version, room, credential, participantID)
@@ -41,7 +41,7 @@ extension Join: Codable {
       credential: try fields.textIfPresent(.credential, limit: SignalingLimits.credential),
       participantID: try fields.textIfPresent(.participantID), name: try fields.text(.name),
       externalID: try fields.textIfPresent(.externalID), attributes: try fields.attributes(.attributes),
-      description: try fields.decode(Description.self, forKey: .description),
+      description: try fields.sized(.description),
       returningTo: try fields.textIfPresent(.returningTo), resumptionKey: try fields.textIfPresent(.resumptionKey))
   }
 }
@@ -52,7 +52,7 @@ public struct Joined: Hashable, Sendable {
   /// The participant itself, as the others see it: the credential may have given it another name than it asked for.
   public var local: Participant
   /// Of the router's peer for this participant.
-  public var description: Description
+  public var description: PeerDescription
   /// The others, in the order in which they joined.
   public var participants: [Participant]
   /// Data messages kept for late joiners, oldest first.
@@ -67,7 +67,7 @@ public struct Joined: Hashable, Sendable {
   public var participantID: String { local.id }
 
   public init(
-    version: Int = SignalingVersion.current, local: Participant, description: Description,
+    version: Int = SignalingVersion.current, local: Participant, description: PeerDescription,
     participants: [Participant] = [], history: [ReceivedMessage] = [], epoch: String = "", attendants: [String]? = nil
   ) {
     (self.version, self.local, self.description) = (version, local, description)
@@ -85,7 +85,7 @@ extension Joined: Codable {
     let fields = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       version: try fields.version(.version), local: try fields.sized(.local),
-      description: try fields.decode(Description.self, forKey: .description),
+      description: try fields.sized(.description),
       participants: try fields.sizedList(.participants, limit: SignalingLimits.participants),
       history: try fields.sizedList(.history, limit: SignalingLimits.history),
       epoch: try fields.textIfPresent(.epoch) ?? "",

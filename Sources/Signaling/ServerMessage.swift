@@ -56,7 +56,7 @@ public enum ServerMessage: Hashable, Sendable {
   case resumed(heard: Int)
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.
-  case mediaRestarted(Description)
+  case mediaRestarted(PeerDescription)
   /// The next part of the messages that the room keeps for later participants.
   case history(HistoryPage)
   /// The names of the services beside the router from now on, in place of those that `joined` named.
@@ -151,7 +151,7 @@ extension ServerMessage: Codable {
       self = .resumable(key: try fields.text(.key), graceSeconds: try fields.decode(Double.self, forKey: .graceSeconds))
     case .resumed: self = .resumed(heard: try fields.decode(Int.self, forKey: .heard))
     case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
-    case .mediaRestarted: self = .mediaRestarted(try fields.decode(Description.self, forKey: .description))
+    case .mediaRestarted: self = .mediaRestarted(try fields.sized(.description))
     case .history: self = .history(try HistoryPage(from: decoder))
     case .attendants: self = .attendants(try fields.names(.attendants, limit: SignalingLimits.attendants))
     }

@@ -76,3 +76,32 @@ extension Speakers: SizeLimited {
     guard levels.values.allSatisfy({ (-127...0).contains($0) }) else { throw .malformed("a level beyond -127...0") }
   }
 }
+
+extension PeerDescription: SizeLimited {
+  func checkSize(_ field: String) throws(SignalingError) {
+    try check(ice.ufrag, ice.password, fingerprint.algorithm, fingerprint.value, of: field)
+    try checkCount(candidates.count, limit: SignalingLimits.candidates, "candidates")
+    for candidate in candidates { try check(candidate.host, candidate.foundation, of: "candidates") }
+    // RFC 5761, section 4: RTCP has the types between.
+    if let type = redPayloadType, type > 127 || (64...95).contains(type) {
+      throw .malformed("no payload type: \(type)")
+    }
+  }
+}
+
+extension StreamParameters: SizeLimited {
+  func checkSize(_ field: String) throws(SignalingError) {
+    try check(mid, of: field)
+    try checkCount(encodings.count, limit: SignalingLimits.encodings, "encodings")
+    guard !encodings.isEmpty else { throw .malformed("media without encodings") }
+    for encoding in encodings {
+      try check(encoding.rid, of: "encodings")
+      for (number, limit) in [
+        (encoding.maximumBitrate, SignalingLimits.bitrate), (encoding.maximumHeight, SignalingLimits.rows),
+      ] {
+        guard number ?? 0 >= 0 else { throw .malformed("a limit is negative") }
+        guard number ?? 0 <= limit else { throw .tooLarge(field: "encodings", limit: limit) }
+      }
+    }
+  }
+}

@@ -19,7 +19,7 @@ enum Measure {
 
   func offers(_ tracks: [TrackOffer]) -> Int {
     tracks.reduce(0) { sum, track in
-      let media = track.media.map { 128 + text($0.mid) + text($0.codec) + $0.encodings.count * 128 }
+      let media = track.media.map { 144 + text($0.mid) + $0.encodings.count * 128 }
       return sum + text(track.id) + 64 + (media ?? 0)
     }
   }
@@ -34,12 +34,12 @@ enum Measure {
       + tracks(participant.tracks)
   }
 
-  func description(_ description: Description) -> Int {
+  func description(_ description: PeerDescription) -> Int {
     let names = [
-      description.ufrag, description.password, description.fingerprint.algorithm, description.fingerprint.value,
+      description.ice.ufrag, description.ice.password, description.fingerprint.algorithm, description.fingerprint.value,
     ]
     return 128 + texts(names)
-      + description.candidates.reduce(0) { $0 + text($1.host) + text($1.kind) + text($1.foundation) + 96 }
+      + description.candidates.reduce(0) { $0 + texts([$1.host, $1.foundation]) + 104 }
   }
 
   func data(_ data: ReceivedMessage) -> Int {

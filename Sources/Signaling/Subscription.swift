@@ -4,10 +4,10 @@ public struct TrackOffer: Hashable, Sendable {
   public var id: String
   public var kind: Track.Kind
   public var isMuted: Bool
-  /// An offer without media is refused by the router.
-  public var media: Media?
+  /// An offer without media, or with media of a codec that the router does not know, is refused.
+  public var media: StreamParameters?
 
-  public init(id: String, kind: Track.Kind, isMuted: Bool = false, media: Media? = nil) {
+  public init(id: String, kind: Track.Kind, isMuted: Bool = false, media: StreamParameters? = nil) {
     (self.id, self.kind, self.isMuted, self.media) = (id, kind, isMuted, media)
   }
 }
@@ -23,7 +23,7 @@ extension TrackOffer: Codable {
     self.init(
       id: try fields.text(.id), kind: try fields.decode(Track.Kind.self, forKey: .kind),
       isMuted: try fields.decodeIfPresent(Bool.self, forKey: .isMuted) ?? false,
-      media: try fields.decodeIfPresent(Media.self, forKey: .media))
+      media: try fields.media(.media))
   }
 }
 
@@ -74,13 +74,22 @@ extension Subscribe: Codable {
 }
 
 /// One of others' tracks and how the router sends it to this receiver.
-public struct ForwardedTrack: Hashable, Sendable, Codable {
+public struct ForwardedTrack: Hashable, Sendable {
   public var reference: Track.ID
-  /// One encoding: the router chooses among the publisher's layers.
-  public var media: Media
+  /// One encoding: the router chooses among the publisher's layers. nil: of a codec that this version does not know.
+  public var media: StreamParameters?
 
-  public init(reference: Track.ID, media: Media) {
+  public init(reference: Track.ID, media: StreamParameters?) {
     (self.reference, self.media) = (reference, media)
+  }
+}
+
+extension ForwardedTrack: Codable {
+  private enum CodingKeys: String, CodingKey { case reference, media }
+
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    self.init(reference: try fields.sized(.reference), media: try fields.media(.media))
   }
 }
 

@@ -12,8 +12,8 @@ import Testing
   private func join(_ room: String, _ credential: String?, as participant: String? = nil) -> Join {
     Join(
       room: room, credential: credential, participantID: participant, name: "Ana",
-      description: Description(
-        ufrag: "", password: "", fingerprint: .init(value: ""), lite: false, setup: .active))
+      description: PeerDescription(
+        ice: ICECredentials(ufrag: "", password: ""), fingerprint: .init(value: ""), isLite: false, setup: .active))
   }
 
   private func code(_ answer: Result<some Any, Failure>) -> Failure.Code? {

@@ -37,11 +37,12 @@ private final class BrowserWorld {
     configuration.authorization = .open
     router = Router(configuration: configuration, random: SeededRandom(seed: 1), now: now)
     for line in [Self.ana, Self.ben] { router.open(line, at: now) }
-    let description = Description(
-      ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-      lite: false, setup: .active)
-    let media = Media(
-      mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1, rtxSSRC: 2)])
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+      fingerprint: .init(value: "AB:CD"),
+      isLite: false, setup: .active)
+    let media = StreamParameters(
+      mid: "0", codec: .vp8, payloadType: 96, rtxPayloadType: 97, encodings: [.init(ssrc: 1, rtxSSRC: 2)])
     for message in [
       ClientMessage.join(Join(room: "tea", participantID: "ben", name: "Ben", description: description)),
       .publish(Publish(request: 1, tracks: [TrackOffer(id: "camera", kind: .camera, media: media)])),
@@ -63,8 +64,9 @@ private final class BrowserWorld {
         : .join(
           Join(
             room: "tea", participantID: "ana", name: "Ana",
-            description: Description(
-              ufrag: "", password: "", candidates: [], fingerprint: .init(value: ""), lite: false, setup: .active)),
+            description: PeerDescription(
+              ice: ICECredentials(ufrag: "", password: ""), candidates: [], fingerprint: .init(value: ""),
+              isLite: false, setup: .active)),
           offer)
     }
     switch message {

@@ -154,7 +154,7 @@ private final class ClientWorld {
     case 22: base.say(.accepted(request: input.number(below: 8)))
     case 23: base.say(.knock(participant(&input), number: input.number(below: 4)))
     case 24: base.say(.attendants(["koine.recording"]))
-    case 25: base.say(.mediaRestarted(Description(router.localDescription)))
+    case 25: base.say(.mediaRestarted(router.localDescription))
     case 26: base.say(.dataReceipt(DataReceipt(id: "\(input.byte())", order: 3)))
     case 27 where !base.end.isOver:
       let datagram = Bytes(input.part(input.number(below: 200)))
@@ -197,7 +197,7 @@ private final class ClientWorld {
 
   private func joined(_ input: inout Input) -> Joined {
     var joined = Joined(
-      local: Participant(id: "eva", name: "Eva"), description: Description(router.localDescription),
+      local: Participant(id: "eva", name: "Eva"), description: router.localDescription,
       participants: (0..<input.number(below: 3)).map { _ in participant(&input) },
       history: (0..<input.number(below: 3)).map { _ in data(&input) }, epoch: "e\(input.number(below: 2))",
       attendants: input.flag() ? ["koine.recording"] : nil)
@@ -229,10 +229,12 @@ private final class ClientWorld {
   private func forwarded(_ input: inout Input) -> ForwardedTrack {
     let id = Self.tracks[input.number(below: 3)]
     let number = input.byte()
-    let media = Media(
+    let media = StreamParameters(
       mid: "m\(number % 4)", codec: ["VP8", "opus", "VP9", "?"][Int(number) % 4],
       payloadType: id == "microphone" ? 111 : 96, rtxPayloadType: input.flag() ? 97 : nil,
-      encodings: (0..<input.number(below: 3)).map { Media.Encoding(ssrc: UInt32(number) + UInt32($0), rtxSSRC: nil) })
+      encodings: (0..<input.number(below: 3)).map {
+        StreamParameters.Encoding(ssrc: UInt32(number) + UInt32($0), rtxSSRC: nil)
+      })
     return ForwardedTrack(reference: Track.ID(participant: name(&input), track: id), media: media)
   }
 }

@@ -176,10 +176,10 @@ private final class RoomWorld {
       name: "n", description: description(number), returningTo: input.byte() == 7 ? "old" : nil)
   }
 
-  private func description(_ number: UInt8) -> Description {
+  private func description(_ number: UInt8) -> PeerDescription {
     var random = SeededRandom(seed: UInt64(number))
     let credentials = ICECredentials.random(using: &random)
-    return Description(
+    return PeerDescription(
       PeerDescription(
         ice: credentials, candidates: [], fingerprint: Fingerprint(sha256: Array(0..<32)),
         isLite: false, setup: .active))
@@ -191,11 +191,11 @@ private final class RoomWorld {
     let layers = isAudio ? 1 : 1 + input.number(below: 3)
     let isNamed = input.flag()
     let first = UInt32(input.byte()) * 100 + 1
-    let media = Media(
-      mid: "m\(input.number(below: 4))", codec: isAudio ? "opus" : "VP8", payloadType: isAudio ? 111 : 96,
+    let media = StreamParameters(
+      mid: "m\(input.number(below: 4))", codec: isAudio ? .opus : .vp8, payloadType: isAudio ? 111 : 96,
       rtxPayloadType: isAudio ? nil : 97,
       encodings: (0..<layers).map {
-        Media.Encoding(
+        StreamParameters.Encoding(
           rid: layers > 1 ? "\($0)" : nil, ssrc: isNamed ? first + UInt32($0) : 0, rtxSSRC: isAudio ? nil : 0)
       })
     let kind: Track.Kind = isAudio ? .microphone : id == "screen" ? .screen : .camera

@@ -164,13 +164,13 @@ private func jsonSeeds() -> [[UInt8]] {
 }
 
 private func signalingSeeds() -> [[UInt8]] {
-  let description = Description(
-    ufrag: "abcd", password: "0123456789012345678901",
-    candidates: [Description.Candidate(host: "::1", port: 5_000, priority: 2_130_706_431)],
-    fingerprint: Description.Fingerprint(value: "AA:BB"), lite: true, setup: .passive)
-  let media = Media(
-    mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97,
-    encodings: [Media.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maxBitrate: 150_000)])
+  let description = PeerDescription(
+    ice: ICECredentials(ufrag: "abcd", password: "0123456789012345678901"),
+    candidates: [ICECandidate(host: "::1", port: 5_000, priority: 2_130_706_431)],
+    fingerprint: Fingerprint(value: "AA:BB"), isLite: true, setup: .passive)
+  let media = StreamParameters(
+    mid: "0", codec: .vp8, payloadType: 96, rtxPayloadType: 97,
+    encodings: [StreamParameters.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maximumBitrate: 150_000)])
   let track = TrackOffer(id: "cam", kind: .camera, isMuted: true, media: media)
   let reference = Track.ID(participant: "ana", track: "cam")
   let ana = Participant(

@@ -7,9 +7,9 @@ import Testing
 
 /// Audio on lossy paths: the router repeats payloads to receivers that take RED (RFC 2198), and takes copies of publishers.
 @Suite struct AudioProtectionTests {
-  private func media(red: UInt8?, ssrc: UInt32) -> Media {
-    Media(
-      mid: "m0", codec: "opus", payloadType: 111, redPayloadType: red,
+  private func media(red: UInt8?, ssrc: UInt32) -> StreamParameters {
+    StreamParameters(
+      mid: "m0", codec: .opus, payloadType: 111, redPayloadType: red,
       encodings: [.init(ssrc: ssrc)])
   }
 

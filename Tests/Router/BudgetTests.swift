@@ -79,7 +79,7 @@ struct BudgetTests {
     #expect(clients[0].messages.last?.code == .tooLarge)
     let eve = try world.makeClient()
     eve.tell(
-      .join(Join(room: "room", name: "eve", attributes: many, description: Description(eve.peer.localDescription))))
+      .join(Join(room: "room", name: "eve", attributes: many, description: eve.peer.localDescription)))
     #expect(eve.messages.last?.code == .tooLarge)
   }
 
@@ -94,7 +94,7 @@ struct BudgetTests {
         .join(
           Join(
             room: "room", name: "\(number)", attributes: ["a": wide],
-            description: Description(client.peer.localDescription))))
+            description: client.peer.localDescription)))
       if client.messages.last?.code == .roomFull { refused += 1 }
       if let room = client.room {
         for other in room.members { #expect(other.entry.size == other.participant.writtenSize) }

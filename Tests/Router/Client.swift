@@ -60,7 +60,7 @@ final class Client {
   // MARK: Saying
 
   func join(_ room: String, as id: String?, credential: String? = nil, takesRED: Bool = true) {
-    var description = Description(peer.localDescription)
+    var description = peer.localDescription
     if !takesRED { description.redPayloadType = nil }
     tell(
       .join(
@@ -81,22 +81,22 @@ final class Client {
   }
 
   func publish(_ track: TrackOffer) {
-    if let stream = track.media.flatMap({ StreamParameters($0) }) { senders[track.id] = peer.addSender(stream) }
+    if let stream = track.media { senders[track.id] = peer.addSender(stream) }
     nextRequest += 1
     tell(.publish(Publish(request: nextRequest, tracks: [track])))
   }
 
   func sender(_ track: String) -> SenderID? { senders[track] }
 
-  func makeMedia(_ kind: Track.Kind, layers: Int = 1) -> Media {
+  func makeMedia(_ kind: Track.Kind, layers: Int = 1) -> StreamParameters {
     func source() -> UInt32 { UInt32.random(in: 1 ... .max, using: &random) }
-    return Media(
-      mid: "m\(senders.count)", codec: kind.isAudio ? "opus" : "VP8", payloadType: kind.isAudio ? 111 : 96,
+    return StreamParameters(
+      mid: "m\(senders.count)", codec: kind.isAudio ? .opus : .vp8, payloadType: kind.isAudio ? 111 : 96,
       rtxPayloadType: kind.isAudio ? nil : 97,
       encodings: (0..<layers).map { layer in
-        Media.Encoding(
+        StreamParameters.Encoding(
           rid: layers > 1 ? "\(layer)" : nil, ssrc: source(), rtxSSRC: kind.isAudio ? nil : source(),
-          maxBitrate: kind.isAudio ? nil : 150_000 << (2 * layer))
+          maximumBitrate: kind.isAudio ? nil : 150_000 << (2 * layer))
       })
   }
 
@@ -108,7 +108,7 @@ final class Client {
           request: nextRequest, tracks: tracks.map { Track.ID(participant: participant, track: $0) })))
   }
 
-  // MARK: Media
+  // MARK: StreamParameters
 
   /// Pictures at 30 a second: a key frame first and when asked for; their bytes tell the number and the layer.
   func sendPictures(_ track: String, seconds: Double, bytes: Int = 2500) {
@@ -178,10 +178,10 @@ final class Client {
     }
     messages.append(message)
     switch message {
-    case .joined(let joined): peer.setRemote(PeerDescription(joined.description), at: world.now)
+    case .joined(let joined): peer.setRemote(joined.description, at: world.now)
     case .subscribed(let subscribed):
       for track in subscribed.tracks where !receivers.values.contains(track.reference) {
-        guard let stream = StreamParameters(track.media) else { continue }
+        guard let stream = track.media else { continue }
         receivers[peer.addReceiver(stream, mode: .frames)] = track.reference
       }
     case .unsubscribed(let references): for reference in references { removeReceiver(reference) }

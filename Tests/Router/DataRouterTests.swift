@@ -8,8 +8,8 @@ import Testing
 private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_000) }
 
 struct DataRouterTests {
-  private static let description = Description(
-    ufrag: "u", password: "p", fingerprint: .init(value: "AA"), lite: false, setup: .active)
+  private static let description = PeerDescription(
+    ice: ICECredentials(ufrag: "u", password: "p"), fingerprint: .init(value: "AA"), isLite: false, setup: .active)
 
   /// A room with these participants.
   private struct Place {

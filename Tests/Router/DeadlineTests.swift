@@ -16,7 +16,7 @@ import Testing
     for layer in media.encodings.indices {
       media.encodings[layer].ssrc = 0
       media.encodings[layer].rtxSSRC = 0
-      media.encodings[layer].maxBitrate = nil
+      media.encodings[layer].maximumBitrate = nil
     }
     client.tell(
       .publish(Publish(request: 99, tracks: [TrackOffer(id: "camera", kind: .camera, isMuted: false, media: media)])))

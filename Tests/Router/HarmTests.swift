@@ -80,7 +80,7 @@ struct HarmTests {
     let clients = try world.joined("ana", "ben")
     for (bitrate, height) in [(Int.max, 1), (.min, 1), (-1, 1), (1, .max), (1, .min)] {
       var media = clients[0].makeMedia(.camera)
-      (media.encodings[0].maxBitrate, media.encodings[0].maxHeight) = (bitrate, height)
+      (media.encodings[0].maximumBitrate, media.encodings[0].maximumHeight) = (bitrate, height)
       let publish = Publish(request: 1, tracks: [TrackOffer(id: "c", kind: .camera, media: media)])
       #expect(throws: SignalingError.self) {
         try ClientMessage.publish(publish).json().withUnsafeBytes { try ClientMessage(json: $0) }
@@ -93,7 +93,7 @@ struct HarmTests {
     for id in ["c", "d", "e"] {
       var media = clients[0].makeMedia(.camera)
       media.mid = id
-      media.encodings[0].maxBitrate = SignalingLimits.bitrate
+      media.encodings[0].maximumBitrate = SignalingLimits.bitrate
       clients[0].publish(TrackOffer(id: id, kind: .camera, media: media))
     }
     clients[1].subscribe(to: "ana", "c", "d", "e")
@@ -192,12 +192,12 @@ struct HarmTests {
   @Test func aStrangeDescriptionOnlyFailsItsOwner() throws {
     let world = try World()
     let ben = try world.joined("ben")[0]
-    let odd = Description(
-      ufrag: "", password: "",
+    let odd = PeerDescription(
+      ice: ICECredentials(ufrag: "", password: ""),
       candidates: [
-        Description.Candidate(host: "not an address", port: 0, priority: 0, kind: "relay"),
-        Description.Candidate(host: "256.1.1.1", port: 0, priority: .max, kind: "host"),
-      ], fingerprint: Description.Fingerprint(algorithm: "md5", value: "zz"), lite: true, setup: .passive)
+        ICECandidate(host: "not an address", port: 0, kind: .relay, priority: 0),
+        ICECandidate(host: "256.1.1.1", port: 0, priority: .max),
+      ], fingerprint: Fingerprint(algorithm: "md5", value: "zz"), isLite: true, setup: .passive)
     let connection = ConnectionID(500)
     world.host.open(connection, at: world.now)
     world.host.receive(.join(Join(room: "room", name: "odd", description: odd)), on: connection, at: world.now)

@@ -135,7 +135,7 @@ struct HistoryPagingTests {
     host.open(first, at: world.now)
     let peer = try world.makeClient().peer
     host.receive(
-      .join(Join(room: "room", participantID: "ben", name: "", description: Description(peer.localDescription))),
+      .join(Join(room: "room", participantID: "ben", name: "", description: peer.localDescription)),
       on: first, at: world.now)
     poll()
     host.receive(.heard(seen.count), on: first, at: world.now)

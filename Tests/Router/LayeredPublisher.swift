@@ -135,8 +135,8 @@ extension Client {
   func publish(_ kind: Track.Kind, bitrates: [Int], announcesLimits: Bool = true) {
     var media = makeMedia(kind, layers: bitrates.count)
     for layer in bitrates.indices {
-      media.encodings[layer].maxBitrate = announcesLimits ? bitrates[layer] : nil
-      media.encodings[layer].maxHeight = announcesLimits ? 180 << layer : nil
+      media.encodings[layer].maximumBitrate = announcesLimits ? bitrates[layer] : nil
+      media.encodings[layer].maximumHeight = announcesLimits ? 180 << layer : nil
     }
     publish(TrackOffer(id: kind.rawValue, kind: kind, media: media))
   }

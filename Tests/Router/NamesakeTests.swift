@@ -30,7 +30,7 @@ struct NamesakeTests {
       .join(
         Join(
           room: "room", credential: credential, participantID: name, name: name,
-          description: Description(client.peer.localDescription), resumptionKey: key)))
+          description: client.peer.localDescription, resumptionKey: key)))
     return client
   }
 
@@ -150,7 +150,7 @@ struct NamesakeTests {
     namesake.tell(
       .join(
         Join(
-          room: "room", participantID: "ana", name: "", description: Description(namesake.peer.localDescription),
+          room: "room", participantID: "ana", name: "", description: namesake.peer.localDescription,
           returningTo: "another epoch")))
     #expect(joined(namesake)?.history == [])
   }

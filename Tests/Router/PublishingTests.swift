@@ -8,13 +8,12 @@ import Testing
 
 struct PublishingTests {
   enum Fault: CaseIterable {
-    case unknownCodec, codecOfTheOtherKind, noEncodings, sourceOfZero, oneSourceTwice, payloadTypeLikeRTCP,
+    case codecOfTheOtherKind, noEncodings, sourceOfZero, oneSourceTwice, payloadTypeLikeRTCP,
       payloadTypeBeyondSevenBits, onePayloadTypeTwice
 
-    func spoil(_ media: inout Media) {
+    func spoil(_ media: inout StreamParameters) {
       switch self {
-      case .unknownCodec: media.codec = "H264"
-      case .codecOfTheOtherKind: media.codec = "opus"
+      case .codecOfTheOtherKind: media.codec = .opus
       case .noEncodings: media.encodings = []
       case .sourceOfZero: media.encodings[0].ssrc = 0
       case .oneSourceTwice: media.encodings[0].rtxSSRC = media.encodings[0].ssrc
@@ -34,6 +33,15 @@ struct PublishingTests {
     let track = TrackOffer(id: "camera", kind: .camera, media: media)
     world.host.receive(.publish(Publish(request: 5, tracks: [track])), on: client.connection, at: world.now)
     world.drain()
+    #expect(client.messages.last?.code == .badMedia)
+  }
+
+  @Test(arguments: ["", #","media":{"mid":"m","codec":"H264","payloadType":96,"encodings":[{"ssrc":1}]}"#])
+  func offerWithoutKnownMediaIsRefused(_ media: String) throws {
+    let world = try World()
+    let client = try world.joined("ana")[0]
+    let json = #"{"type":"publish","request":5,"tracks":[{"id":"camera","kind":"camera"\#(media)}]}"#
+    client.tell(try Array(json.utf8).withUnsafeBytes { try ClientMessage(json: $0) })
     #expect(client.messages.last?.code == .badMedia)
   }
 

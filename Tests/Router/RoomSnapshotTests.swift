@@ -48,7 +48,7 @@ struct RoomSnapshotTests {
       .join(
         Join(
           room: "room", credential: credential, participantID: id, name: "Name of \(id)", attributes: ["of": id],
-          description: Description(client.peer.localDescription), returningTo: former?.epoch,
+          description: client.peer.localDescription, returningTo: former?.epoch,
           resumptionKey: former?.key)))
     let key = try #require(client.resumptionKey)
     return Stay(client: client, credential: credential, id: id, key: key)
@@ -216,7 +216,7 @@ struct RoomSnapshotTests {
     func refusal(_ id: String) throws -> Failure.Code? {
       let client = try new.makeClient()
       client.tell(
-        .join(Join(room: "room", participantID: id, name: "", description: Description(client.peer.localDescription))))
+        .join(Join(room: "room", participantID: id, name: "", description: client.peer.localDescription)))
       return client.messages.last?.code
     }
     #expect(try refusal("ben") == .forbidden)

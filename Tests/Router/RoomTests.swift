@@ -138,7 +138,7 @@ struct JoiningTests {
     world.drain()
     #expect(client.messages.last?.code == .unsupportedVersion)
     world.host.receive(
-      .join(Join(version: 9, room: "r", name: "", description: Description(client.peer.localDescription))),
+      .join(Join(version: 9, room: "r", name: "", description: client.peer.localDescription)),
       on: client.connection, at: world.now)
     world.drain()
     #expect(client.messages.last?.code == .unsupportedVersion)
@@ -291,8 +291,8 @@ struct ScaleTests {
     let router = Router(
       configuration: RouterConfiguration(certificate: try Certificate.shared(), addresses: [.loopback(port: 7000)]),
       random: SeededRandom(seed: 1), now: now)
-    let description = Description(
-      ufrag: "ufrag", password: "password", fingerprint: Description.Fingerprint(value: "AA"), lite: false,
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "ufrag", password: "password"), fingerprint: Fingerprint(value: "AA"), isLite: false,
       setup: .active)
     var told = 0
     for number in 0..<1000 {

@@ -68,9 +68,10 @@ import Testing
 
   private func joinBen(_ ear: Ear) -> ConnectionID {
     let line = host.open(ear, isBrowser: false)
-    let description = Description(
-      ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-      lite: false,
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+      fingerprint: .init(value: "AB:CD"),
+      isLite: false,
       setup: .active)
     host.take(.success(ClientMessage.join(Join(room: "tea", name: "Ben", description: description))), on: line)
     return line

@@ -10,10 +10,10 @@ import Testing
 /// A client that speaks SDP, with the test in the router's place.
 @Suite struct BrowserTranslatorTests {
   private let end = BrowserTranslator(sessionID: "1")
-  private let local = Description(
-    ufrag: "uuuu", password: "pppppppppppppppppppppp",
+  private let local = PeerDescription(
+    ice: ICECredentials(ufrag: "uuuu", password: "pppppppppppppppppppppp"),
     candidates: [.init(host: "192.0.2.1", port: 5_000, priority: 1)],
-    fingerprint: .init(value: "AB:CD"), lite: true, setup: .passive)
+    fingerprint: .init(value: "AB:CD"), isLite: true, setup: .passive)
 
   private func routed(_ actions: [TranslatedAction]) -> [ClientMessage] {
     actions.compactMap { if case .handle(let message) = $0 { message } else { nil } }
@@ -48,7 +48,7 @@ import Testing
       Issue.record("no join")
       return
     }
-    #expect(join.description.ufrag == "theirs" && join.room == "tea")
+    #expect(join.description.ice.ufrag == "theirs" && join.room == "tea")
     let second = end.translate(joined)
     #expect(try answers(second).isEmpty)
     let publish = try publication(second)
@@ -90,8 +90,8 @@ import Testing
     let subscribe = try subscription(actions)
     let reference = Track.ID(participant: "ben", track: "cam")
     #expect(subscribe.tracks == [reference])
-    let media = Media(
-      mid: "s0", codec: "VP8", payloadType: 120, rtxPayloadType: 124, encodings: [.init(ssrc: 7, rtxSSRC: 8)])
+    let media = StreamParameters(
+      mid: "s0", codec: .vp8, payloadType: 120, rtxPayloadType: 124, encodings: [.init(ssrc: 7, rtxSSRC: 8)])
     let answer = try #require(
       try answers(
         end.translate(
@@ -119,7 +119,7 @@ import Testing
     }
     #expect(subscribe.tracks == [reference])
     #expect(subscribe.paused == true)
-    let forwarded = Media(mid: "s0", codec: "VP8", payloadType: 120, encodings: [.init(ssrc: 7)])
+    let forwarded = StreamParameters(mid: "s0", codec: .vp8, payloadType: 120, encodings: [.init(ssrc: 7)])
     _ = end.translate(
       .subscribed(
         Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: forwarded)])))
@@ -150,7 +150,8 @@ import Testing
       let subscribe = try subscription(second)
       let track = ForwardedTrack(
         reference: subscribe.tracks[0],
-        media: Media(mid: "s0", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [.init(ssrc: 7)]))
+        media: StreamParameters(
+          mid: "s0", codec: .opus, payloadType: 111, redPayloadType: 63, encodings: [.init(ssrc: 7)]))
       actions = end.translate(.subscribed(Subscribed(request: subscribe.request, tracks: [track])))
     }
     let answer = try #require(try answers(actions).first)

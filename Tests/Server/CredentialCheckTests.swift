@@ -78,9 +78,10 @@ import Testing
   }
 
   private func join(_ credential: String?, on line: ConnectionID, room: String = "tea") {
-    let description = Description(
-      ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-      lite: false, setup: .active)
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+      fingerprint: .init(value: "AB:CD"),
+      isLite: false, setup: .active)
     host.take(
       .success(ClientMessage.join(Join(room: room, credential: credential, name: "Ana", description: description))),
       on: line)
@@ -391,9 +392,9 @@ private struct STUNProbe: Sendable {
   private let username: String
   private let key: String
 
-  init(of description: Description, from ufrag: String) throws {
+  init(of description: PeerDescription, from ufrag: String) throws {
     port = try #require(description.candidates.first).port
-    (username, key) = ("\(description.ufrag):\(ufrag)", description.password)
+    (username, key) = ("\(description.ice.ufrag):\(ufrag)", description.ice.password)
     socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     var limit = timeval(tv_sec: 5, tv_usec: 0)
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

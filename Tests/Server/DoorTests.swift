@@ -285,7 +285,8 @@ private final class DeafSocket: ChannelOutboundHandler {
     let participants = (0..<50).map { Participant(id: "\($0)", name: String(repeating: "x", count: 60)) }
     let joined = Joined(
       local: Participant(id: "a", name: ""),
-      description: .init(ufrag: "", password: "", fingerprint: .init(value: ""), lite: true, setup: .passive),
+      description: .init(
+        ice: ICECredentials(ufrag: "", password: ""), fingerprint: .init(value: ""), isLite: true, setup: .passive),
       participants: participants)
     outlet.send(EncodedMessage(.joined(joined)), endOf: nil)
     channel.embeddedEventLoop.run()

@@ -71,9 +71,10 @@ import Testing
   }
 
   private static func join(_ room: String) -> Join {
-    let description = Description(
-      ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-      lite: false, setup: .active)
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+      fingerprint: .init(value: "AB:CD"),
+      isLite: false, setup: .active)
     return Join(room: room, name: "Ben", description: description)
   }
 

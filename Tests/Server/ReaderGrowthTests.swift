@@ -66,8 +66,9 @@ import Testing
   func tokenOfSixteenTimesTheLengthIsReadInLinearTime(_ form: String) throws {
     let keys = try KeySet(newKey: "a").verificationKeys
     let authorization = RouterHost(ServerConfiguration(access: .keys(keys), logger: .silent)).authorization
-    let description = Description(
-      ufrag: "", password: "", candidates: [], fingerprint: .init(value: ""), lite: false, setup: .active)
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "", password: ""), candidates: [], fingerprint: .init(value: ""), isLite: false,
+      setup: .active)
     for part in ["WzAsMCww", "eyJh", ".", "e30."] {
       expectLinear({ count in
         let credential = form.replacing("%", with: String(repeating: part, count: count))

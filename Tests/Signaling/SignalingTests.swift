@@ -1,16 +1,18 @@
+import KoineBase
 import KoineJSONCodec
 import KoineSignaling
 import Testing
 
 enum Examples {
-  static let description = Description(
-    ufrag: "abcd", password: "0123456789012345678901",
-    candidates: [Description.Candidate(host: "::1", port: 5000, priority: 2_130_706_431)],
-    fingerprint: Description.Fingerprint(value: "AA:BB"), lite: true, setup: .passive)
-  static let media = Media(
-    mid: "0", codec: "VP8", payloadType: 96, rtxPayloadType: 97,
+  static let description = PeerDescription(
+    ice: ICECredentials(ufrag: "abcd", password: "0123456789012345678901"),
+    candidates: [ICECandidate(host: "::1", port: 5000, priority: 2_130_706_431)],
+    fingerprint: Fingerprint(value: "AA:BB"), isLite: true, setup: .passive)
+  static let media = StreamParameters(
+    mid: "0", codec: .vp8, payloadType: 96, rtxPayloadType: 97,
     encodings: [
-      Media.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maxBitrate: 150_000), Media.Encoding(rid: "h", ssrc: .max),
+      StreamParameters.Encoding(rid: "q", ssrc: 1, rtxSSRC: 2, maximumBitrate: 150_000),
+      StreamParameters.Encoding(rid: "h", ssrc: .max),
     ])
   static let offer = TrackOffer(id: "cam", kind: .camera, isMuted: true, media: media)
   static let track = track("cam", .camera, isMuted: true)
@@ -54,17 +56,21 @@ enum Examples {
         tracks: [
           TrackOffer(
             id: "mic", kind: .microphone,
-            media: Media(
-              mid: "1", codec: "opus", payloadType: 111, redPayloadType: 63, encodings: [Media.Encoding(ssrc: 7)])),
+            media: StreamParameters(
+              mid: "1", codec: .opus, payloadType: 111, redPayloadType: 63,
+              encodings: [StreamParameters.Encoding(ssrc: 7)])),
           TrackOffer(
             id: "screen", kind: .screen,
-            media: Media(
-              mid: "2", codec: "VP9", payloadType: 98, rtxPayloadType: 99,
-              encodings: [Media.Encoding(ssrc: 8, rtxSSRC: 9, maxBitrate: 2_000_000, maxHeight: 1080)])),
+            media: StreamParameters(
+              mid: "2", codec: .vp9, payloadType: 98, rtxPayloadType: 99,
+              encodings: [
+                StreamParameters.Encoding(ssrc: 8, rtxSSRC: 9, maximumBitrate: 2_000_000, maximumHeight: 1080)
+              ])),
         ])),
     .restartMedia(
-      Description(
-        ufrag: "u", password: "p", fingerprint: Description.Fingerprint(value: "AA"), lite: false, setup: .active,
+      PeerDescription(
+        ice: ICECredentials(ufrag: "u", password: "p"), fingerprint: Fingerprint(value: "AA"), isLite: false,
+        setup: .active,
         redPayloadType: 63)),
   ]
   static let server: [ServerMessage] = [
@@ -127,6 +133,10 @@ enum Examples {
 }
 
 struct SignalingTests {
+  private func server(_ text: String) throws -> ServerMessage {
+    try Array(text.utf8).withUnsafeBytes { try ServerMessage(json: $0) }
+  }
+
   private func client(_ text: String) throws -> ClientMessage {
     try Array(text.utf8).withUnsafeBytes { try ClientMessage(json: $0) }
   }
@@ -146,6 +156,37 @@ struct SignalingTests {
 
   @Test func unknownFieldsAreIgnored() throws {
     #expect(try client(#"{"type":"ping","number":3,"colour":{"deep":[1]}}"#) == .ping(3))
+  }
+
+  @Test func candidatesOfUnknownKindsAndTransportsAreLeftOut() throws {
+    let description = try server(
+      #"{"type":"mediaRestarted","description":{"ufrag":"u","password":"p","setup":"passive","candidates":["#
+        + #"{"host":"192.0.2.1","port":1,"priority":2,"kind":"pigeon"},{"host":"192.0.2.2","port":1,"priority":2},"#
+        + #"{"host":"192.0.2.3","port":1,"priority":2,"transport":"tcp"}],"fingerprint":{"algorithm":"a","value":"b"}}}"#
+    )
+    guard case .mediaRestarted(let description) = description else {
+      Issue.record("\(description)")
+      return
+    }
+    #expect(description.candidates == [ICECandidate(host: "192.0.2.2", port: 1, priority: 2)])
+  }
+
+  @Test func trackOfAnUnknownCodecHasNoMedia() throws {
+    let message = try server(
+      #"{"type":"subscribed","request":1,"tracks":[{"reference":{"participant":"a","track":"t"},"media":"#
+        + #"{"mid":"0","codec":"AV2","payloadType":"x"}}]}"#)
+    let reference = Track.ID(participant: "a", track: "t")
+    #expect(message == .subscribed(Subscribed(request: 1, tracks: [ForwardedTrack(reference: reference, media: nil)])))
+  }
+
+  @Test(arguments: [
+    #""encodings":[]"#, #""encodings":[{"ssrc":1,"maxBitrate":-1}]"#, #""encodings":[{"ssrc":1,"maxHeight":100000}]"#,
+    #""encodings":[{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1}]"#,
+  ]) func impossibleMediaIsNotRead(_ encodings: String) {
+    let media = #"{"mid":"m","codec":"VP8","payloadType":96,\#(encodings)}"#
+    #expect(throws: SignalingError.self) {
+      try client(#"{"type":"publish","request":5,"tracks":[{"id":"c","kind":"camera","media":\#(media)}]}"#)
+    }
   }
 
   @Test func unknownTypesAreTold() {

@@ -53,9 +53,10 @@ struct DeliveryTests {
         .join(
           Join(
             room: "tea", participantID: name, name: name,
-            description: Description(
-              ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-              lite: false, setup: .active))))
+            description: PeerDescription(
+              ice: ICECredentials(ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+              fingerprint: .init(value: "AB:CD"),
+              isLite: false, setup: .active))))
     }
 
     private func open(_ participant: Participant) {

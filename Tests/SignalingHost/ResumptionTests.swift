@@ -150,9 +150,10 @@ struct ResumptionTests {
   // MARK: Pages
 
   private func join(_ host: SignalingHost, on connection: ConnectionID) throws -> (key: String, count: Int) {
-    let description = Description(
-      ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb", candidates: [], fingerprint: .init(value: "AB:CD"),
-      lite: false, setup: .active)
+    let description = PeerDescription(
+      ice: ICECredentials(ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
+      fingerprint: .init(value: "AB:CD"),
+      isLite: false, setup: .active)
     host.open(connection, at: now)
     host.receive(.join(Join(room: "tea", name: "", description: description)), on: connection, at: now)
     let messages = drain(host).filter { $0.connection == connection }.map(\.message)

@@ -1,15 +1,4 @@
-/// What a peer's certificate must hash to (RFC 8122 section 5). It travels in signalling.
-public struct Fingerprint: Codable, Sendable, Hashable {
-  /// The hash, as in `a=fingerprint`: "sha-256".
-  public var algorithm: String
-  /// Upper-case hexadecimal pairs with colons between: "AB:CD:…".
-  public var value: String
-
-  public init(algorithm: String, value: String) {
-    self.algorithm = algorithm
-    self.value = value
-  }
-
+extension Fingerprint {
   /// From the SHA-256 digest of a certificate in DER form.
   package init(sha256 digest: some Collection<UInt8>) {
     let digits = Array("0123456789ABCDEF".utf8)

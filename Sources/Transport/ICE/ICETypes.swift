@@ -1,15 +1,6 @@
-public import KoineBase
+package import KoineBase
 
-/// The short-term credentials of one end (RFC 8445, section 5.3).
-public struct ICECredentials: Codable, Sendable, Hashable {
-  public var ufrag: String
-  public var password: String
-
-  public init(ufrag: String, password: String) {
-    self.ufrag = ufrag
-    self.password = password
-  }
-
+extension ICECredentials {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
   package static func random(using random: inout SeededRandom) -> ICECredentials {
@@ -18,32 +9,7 @@ public struct ICECredentials: Codable, Sendable, Hashable {
   }
 }
 
-/// An address at which an end may be reached (RFC 8445, section 5.1), whose host is numeric or a name.
-public struct ICECandidate: Codable, Sendable, Hashable {
-  public enum Kind: String, Codable, Sendable {
-    case host, srflx, prflx
-    /// An address of a TURN server, which passes on what it receives there (RFC 8656).
-    case relay
-  }
-
-  public var transport: TransportProtocol
-  public var host: String
-  public var port: UInt16
-  public var kind: Kind
-  public var priority: UInt32
-  public var foundation: String
-
-  public init(
-    transport: TransportProtocol = .udp, host: String, port: UInt16, kind: Kind, priority: UInt32, foundation: String
-  ) {
-    self.transport = transport
-    self.host = host
-    self.port = port
-    self.kind = kind
-    self.priority = priority
-    self.foundation = foundation
-  }
-
+extension ICECandidate {
   /// A host candidate of the only component; IPv6 is preferred a little.
   package init(host address: TransportAddress, preference: UInt16 = 0xFF00) {
     let local = UInt32(preference) + (address.family == .ipv6 ? 1 : 0)

@@ -1,0 +1,2 @@
+// The values that peers and signalling share.
+@_exported public import RoomModel
