@@ -51,6 +51,7 @@ let package = Package(
   name: "koine",
   products: [
     .library(name: "Koine", targets: ["Koine", "RoomModel"]),
+    .library(name: "CrossVendorConventions", targets: ["CrossVendorConventions"]),
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
     .library(name: "KoineServer", targets: ["KoineServer"]),
@@ -186,9 +187,14 @@ let package = Package(
     room("AVFoundation", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
     room("UIKit", in: "Sources/Platform", leansOn: ["Koine", "CKoinePNG"]),
 
+    .target(
+      name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
+      swiftSettings: settings),
+
     // Floor 7
     room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
-    room("Composition", leansOn: ["Koine", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
+    room(
+      "Composition", leansOn: ["CrossVendorConventions", "Koine", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
 
     // Floor 8
     adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
@@ -196,7 +202,8 @@ let package = Package(
     adapter(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
       leansOn: [
-        "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "WebRTC", "Mediasoup", "KoineUIKit",
+        "CrossVendorConventions", "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "WebRTC", "Mediasoup",
+        "KoineUIKit",
         "KoineAVFoundation",
       ]),
     adapter(
@@ -206,7 +213,8 @@ let package = Package(
     adapter(
       "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
       leansOn: [
-        "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "KoineUIKit", "KoineAVFoundation",
+        "CrossVendorConventions", "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "KoineUIKit",
+        "KoineAVFoundation",
         "KoineCoreMedia", "KoineCoreVideo",
       ]),
 
@@ -214,7 +222,8 @@ let package = Package(
     adapter(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
       leansOn: [
-        "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo",
+        "CrossVendorConventions", "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit",
+        "KoineAVFoundation", "KoineCoreVideo",
         "KoineTokens",
       ]),
 
@@ -336,6 +345,7 @@ let package = Package(
     tests(
       "Koine",
       of: [
+        "CrossVendorConventions",
         "Koine", "KoineEmbeddedBackend", "KoineRoomClient", "KoineSignaling", "KoineSimulatedNetwork", "KoineTokens",
         "KoineTransport",
       ]),
@@ -351,6 +361,7 @@ let package = Package(
     tests(
       "EventListener",
       of: [
+        "CrossVendorConventions",
         "VideoSDKRTC", "WebRTC", "Mediasoup", "KoineUIKit", "KoineMediaFiles", "KoineTokens", "Koine",
         "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineComposition", "KoineServer", "KoineServerBackend",
         "KoineTestSupport", .product(name: "Logging", package: "swift-log"),
@@ -359,6 +370,7 @@ let package = Package(
     tests(
       "CallAgent",
       of: [
+        "CrossVendorConventions",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "KoineTokens", "Koine",
         "KoineEmbeddedBackend", "KoineSignaling", "KoineSimulatedNetwork",
       ], compiled: asAppsAre),
@@ -371,6 +383,7 @@ let package = Package(
     tests(
       "StageStrategy",
       of: [
+        "CrossVendorConventions",
         "AmazonIVSBroadcast", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens",
         "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineRouter", "KoineSimulatedNetwork", "KoineTestSupport",
       ], compiled: asAppsAre),
@@ -386,6 +399,7 @@ let package = Package(
     tests(
       "Composition",
       of: [
+        "CrossVendorConventions",
         "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineSignaling", "KoineTestSupport",
         "KoineTokens",
       ]),

@@ -43,8 +43,8 @@ extension AudioBlock {
 }
 
 extension AudioBlock {
-  /// Each sample multiplied, cut off where it would be too loud.
-  package func amplified(by gain: Float) -> AudioBlock {
+  /// The block with each sample multiplied by `gain`, 0 or more; samples beyond the range of 16 bits are clipped.
+  public func amplified(by gain: Float) -> AudioBlock {
     var block = self
     for index in block.samples.indices {
       block.samples[index] = Int16(clamping: Int((Float(samples[index]) * gain).rounded()))

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 import struct KoineSignaling.Attendant
@@ -13,7 +14,7 @@ final class AskedRecording: Sendable {
   private struct State {
     var room: ComposedRoom?
     var observation: Observation?
-    var stage = RecorderWords.Stage.starting
+    var stage = RecorderStatus.Stage.starting
     /// In the room, and writing.
     var hasBegun = false
     /// Folders that were not there before.
@@ -104,7 +105,7 @@ final class AskedRecording: Sendable {
       world.delivery.deliver { [weak self] in self?.opened() }
     }
     state.withLock { $0.hasBegun = true }
-    if kind != RoomWord.livestream { started() }
+    if kind != Convention.livestream { started() }
     // Who is there is told after one has come in: an empty room is one that is still empty a while later.
     lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
       guard let self else { return }
@@ -128,8 +129,8 @@ final class AskedRecording: Sendable {
 
   /// Others can open what is written.
   private func opened() {
-    if kind == RoomWord.livestream, stage == .starting { started() }
-    if kind == RoomWord.playlist, stage == .started { say(.playable) }
+    if kind == Convention.livestream, stage == .starting { started() }
+    if kind == Convention.playlist, stage == .started { say(.playable) }
   }
 
   private func started() {
@@ -197,16 +198,16 @@ final class AskedRecording: Sendable {
 
   // MARK: Telling
 
-  private var stage: RecorderWords.Stage { state.withLock { $0.stage } }
+  private var stage: RecorderStatus.Stage { state.withLock { $0.stage } }
   private var hasBegun: Bool { state.withLock { $0.hasBegun } }
   /// For logs: of a server its name only, because what follows lets one stream there.
   private var names: String {
     places.map { $0.isFileURL ? $0.path : "\($0.scheme ?? "")://\($0.host ?? "")" }.joined(separator: ", ")
   }
 
-  private func say(_ stage: RecorderWords.Stage, to participant: Participant.ID? = nil) {
+  private func say(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
     let hasPlace = [.started, .playable].contains(stage)
-    let words = RecorderWords(stage, place: hasPlace ? name : "")
+    let words = RecorderStatus(stage, destination: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }
     tell(.init(Array(words.text.utf8), as: kind, to: participant, stands: stage != .stopped, in: request.room))
   }

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Dispatch
 public import Foundation
 public import Koine
@@ -11,9 +12,9 @@ public import Koine
 /// who ask say, who are in this process then.
 public final class RecordingDesk: Sendable {
   /// As rooms know it.
-  public static var names: [String] { RoomWord.ofRecorder }
+  public static var names: [String] { Convention.recordingServices }
   /// Without what sends rooms on to other servers.
-  public static var namesOfFiles: [String] { RoomWord.ofRecorder.filter { $0 != RoomWord.livestream } }
+  public static var namesOfFiles: [String] { Convention.recordingServices.filter { $0 != Convention.livestream } }
 
   public struct Rules: Sendable {
     /// Where all files go; nil: where those say who ask.
@@ -103,10 +104,10 @@ public final class RecordingDesk: Sendable {
   /// What a participant has said to the desk. From any thread. Looks at the disk and writes to the log.
   public func hear(_ word: Attendant.Word) {
     switch word.topic {
-    case RoomWord.stop:
+    case Convention.stop:
       let key = Key(room: word.room, kind: String(decoding: word.payload, as: UTF8.self))
       state.withLock { $0.underWay[key] }?.stop(for: word.sender)
-    case let kind where RoomWord.ofRecorder.contains(kind): begin(kind, asked: word)
+    case let kind where Convention.recordingServices.contains(kind): begin(kind, asked: word)
     default: break
     }
   }
@@ -116,11 +117,11 @@ public final class RecordingDesk: Sendable {
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
     do {
-      guard let wish = RecordingWish(word.payload) else { throw Refusal(reason: "it is not understood what is wished") }
+      guard let wish = OutputRequest(word.payload) else { throw Refusal(reason: "it is not understood what is wished") }
       let places = try places(kind, wish, room)
       try spend(kind, in: room)
       var request = rules.look
-      (request.room, request.people) = (room, wish.people)
+      (request.room, request.people) = (room, wish.shownParticipants)
       let seat = try seat(for: request)
       let recording = AskedRecording(
         kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender, on: seat,
@@ -144,7 +145,7 @@ public final class RecordingDesk: Sendable {
       if let count = countRefusal() {
         log("does not record \(LogText(room)): \(error)" + (count > 1 ? "; \(count) refusals within a minute" : ""))
       }
-      let words = RecorderWords(.failed)
+      let words = RecorderStatus(.failed)
       say(.init(Array(words.text.utf8), as: kind, to: word.sender, stands: false, in: room))
     }
   }
@@ -163,7 +164,7 @@ public final class RecordingDesk: Sendable {
     guard let now else { return }
     try state.withLock { state in
       state.failures = state.failures.filter { now - $0.value < Self.pauseAfterFailure }
-      if kind == RoomWord.livestream, state.failures[room] != nil {
+      if kind == Convention.livestream, state.failures[room] != nil {
         throw Refusal(reason: "a live stream of the room has just failed")
       }
       guard rules.startsPerMinute < .max else { return }
@@ -182,7 +183,7 @@ public final class RecordingDesk: Sendable {
     let now = now
     state.withLock { state in
       state.underWay[key] = nil
-      if hasFailed, key.kind == RoomWord.livestream { state.failures[key.room] = now }
+      if hasFailed, key.kind == Convention.livestream { state.failures[key.room] = now }
     }
   }
 
@@ -221,36 +222,38 @@ public final class RecordingDesk: Sendable {
     var description: String { reason }
   }
 
-  private func places(_ kind: String, _ wish: RecordingWish, _ room: String) throws -> [URL] {
-    if kind == RoomWord.livestream {
-      let areTheirs = wish.places.allSatisfy { $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL) }
-      guard rules.sendsOn, areTheirs, !wish.places.isEmpty else {
+  private func places(_ kind: String, _ wish: OutputRequest, _ room: String) throws -> [URL] {
+    if kind == Convention.livestream {
+      let areTheirs = wish.destinations.allSatisfy {
+        $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL)
+      }
+      guard rules.sendsOn, areTheirs, !wish.destinations.isEmpty else {
         throw Refusal(reason: "rooms are not sent on to where is wished")
       }
-      if let hosts = rules.hosts { for place in wish.places { try hosts.checkName(place) } }
-      return wish.places
+      if let hosts = rules.hosts { for place in wish.destinations { try hosts.checkName(place) } }
+      return wish.destinations
     }
     guard let folder = rules.folder else {
-      guard !wish.places.isEmpty, wish.places.allSatisfy(\.isFileURL) else {
+      guard !wish.destinations.isEmpty, wish.destinations.allSatisfy(\.isFileURL) else {
         throw Refusal(reason: "it is not said where to")
       }
-      return wish.places
+      return wish.destinations
     }
     return [Self.place(kind, room, in: folder)]
   }
 
-  /// What the room is told of where it goes: nothing of the folder, and nobody's key to a server.
-  /// - Parameter folder: of the desk's own.
-  package static func name(of places: [URL], _ kind: String, in folder: URL? = nil) -> String {
-    guard kind != RoomWord.livestream, let place = places.first else { return "" }
+  /// The destination of an output as a room may learn it: without a folder of the service's own, and without the key of a live stream.
+  /// - Parameter folder: the service's own; nil: it has none.
+  public static func name(of places: [URL], _ kind: String, in folder: URL? = nil) -> String {
+    guard kind != Convention.livestream, let place = places.first else { return "" }
     guard folder != nil else { return place.absoluteString }
-    return place.pathComponents.suffix(kind == RoomWord.playlist ? 2 : 1).joined(separator: "/")
+    return place.pathComponents.suffix(kind == Convention.playlist ? 2 : 1).joined(separator: "/")
   }
 
   static func place(_ kind: String, _ room: String, in folder: URL) -> URL {
     let number = String(UInt32.random(in: .min ... .max), radix: 36)  // two rooms may have one safe name
     let name = "\(room.asFileName)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)"
-    return kind == RoomWord.recording
+    return kind == Convention.recording
       ? folder.appendingPathComponent(name + ".webm")
       : folder.appendingPathComponent(name + "-hls").appendingPathComponent("index.m3u8")
   }
@@ -274,9 +277,16 @@ extension RecordingDesk.Rules {
 // MARK: - In this process
 
 extension RecordingDesk {
-  /// The desk of the process's own router: made with the first who comes to it, and as long there as the backend. Nothing
-  /// is done where a backend's router is elsewhere.
-  package static func stand(beside world: World) {
+  /// Whether a world's router, and with it the recording service, is in this process.
+  public static func isInProcess(_ world: World) -> Bool { world.backend is any AttendedBackend }
+
+  /// A name as one part of a path: letters, digits, `-` and `_` stay, others become `_`; at most 48 characters. Names of rooms and
+  /// participants cannot lead out of a folder, and two names may become one.
+  public static func fileName(for name: String) -> String { name.asFileName }
+
+  /// Starts the recording service of a world whose router is in this process, unless there is one: it lives as long as the backend.
+  /// Without effect where the backend's router is elsewhere.
+  public static func serve(_ world: World) {
     guard let backend = world.backend as? any AttendedBackend else { return }
     // In virtual time somebody must wait for what is delivered; in real time no app's queue holds a recording up.
     let delivery =

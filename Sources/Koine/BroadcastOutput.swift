@@ -81,8 +81,8 @@ public enum BroadcastOutputs {
 
   private static let reserved = Lock<[URL: [String: Make]]>([:])
 
-  /// What writes there is this task's own, whichever task asks for it first.
-  package static func reserve(_ url: URL) {
+  /// Lets the next output that is made for a URL, in whichever task, be one of this task's own (`own`).
+  public static func reserve(_ url: URL) {
     guard !own.isEmpty else { return }
     reserved.withLock { $0[url] = own }
   }

@@ -50,9 +50,10 @@ public final class Delivery: Sendable {
 
   func setOwner(_ world: World) { owner?.set(world) }
 
-  /// For adapters: elements whose order the vendor leaves open, such as two callbacks of one moment or the elements of an
+  /// For authors of styles: elements whose order the vendor leaves open, such as two callbacks of one instant or the elements of an
   /// array that was made from a set.
-  package func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
+  /// - Returns: the elements as they are, or shuffled where the delivery's order is (`TestRoom(order:)`).
+  public func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
     guard order != .usual, elements.count > 1 else { return elements }
     return dice.withLock { dice in elements.indices.shuffled(using: &dice) }.map { elements[$0] }
   }

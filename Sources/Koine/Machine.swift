@@ -71,7 +71,7 @@ public final class Machine: Sendable {
     var nextObserver = 0
     var followers: [WeakFollower] = []
     /// What is known of it elsewhere, as `AVAudioSession`.
-    var faces: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+    var sharedObjects: [ObjectIdentifier: any AnyObject & Sendable] = [:]
   }
 
   struct WeakFollower: Sendable { weak var follower: (any MachineFollower)? }
@@ -214,14 +214,14 @@ public final class Machine: Sendable {
     }
   }
 
-  /// The one object by which another module knows this machine, made when it is first asked for.
-  package func face<Face: AnyObject & Sendable>(_ make: () -> Face) -> Face {
-    let id = ObjectIdentifier(Face.self)
-    if let known = state.withLock({ $0.faces[id] as? Face }) { return known }
+  /// For authors of styles: the machine's one object of a type, such as a vendor's shared instance. It is made when it is first asked for.
+  public func sharedObject<Object: AnyObject & Sendable>(_ make: () -> Object) -> Object {
+    let id = ObjectIdentifier(Object.self)
+    if let known = state.withLock({ $0.sharedObjects[id] as? Object }) { return known }
     let made = make()
     return state.withLock { state in
-      if let known = state.faces[id] as? Face { return known }
-      state.faces[id] = made
+      if let known = state.sharedObjects[id] as? Object { return known }
+      state.sharedObjects[id] = made
       return made
     }
   }

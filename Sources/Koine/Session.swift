@@ -30,10 +30,11 @@ public final class Session: Sendable {
   /// The others, in the order in which they came.
   public var participants: [Participant] { visible.others }
   public var tiles: [Tile] { visible.tiles }
-  /// Services beside the router: names that may be written to although nobody of that name is in the room.
-  package var attendants: [String] { visible.attendants }
-  /// What the recorder beside the router does with the room, as it last said: by the names in `RoomWord.ofRecorder`.
-  package var recorderWords: [String: String] { visible.recorderWords }
+  /// Names of services co-located with the router. They receive messages, as participants do, and are not in the room.
+  public var services: [String] { visible.services }
+  /// The newest message of each service to all participants under the service's own name as its topic, by that name. An empty message
+  /// withdraws it.
+  public var serviceStatus: [String: [UInt8]] { visible.serviceStatus }
   public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
   /// How well both ways of somebody's path carry, one's own too.
   public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }

@@ -15,7 +15,7 @@ extension SessionCore: LinkReceiver {
     switch event {
     case .joined(let local, let present): entered(as: local, others: present)
     case .rejoined(let local, let present): reentered(as: local, others: present)
-    case .attendants(let names): visible.setAttendants(names)
+    case .attendants(let names): visible.setServices(names)
     case .waiting: visible.tell(.waitingForAdmission)
     case .knock(let participant):
       guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }

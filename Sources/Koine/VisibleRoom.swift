@@ -7,8 +7,8 @@ final class VisibleRoom: Sendable {
     var others: [Participant] = []
     var tiles: [Tile] = []
     var dominantSpeaker: Participant.ID?
-    var attendants: [String] = []
-    var recorderWords: [String: String] = [:]
+    var services: [String] = []
+    var serviceStatus: [String: [UInt8]] = [:]
     var entryRequests: [Participant] = []
     var qualities: [Participant.ID: ConnectionQuality] = [:]
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
@@ -35,9 +35,9 @@ final class VisibleRoom: Sendable {
   var others: [Participant] { room.withLock { $0.others } }
   var tiles: [Tile] { room.withLock { $0.tiles } }
   var entryRequests: [Participant] { room.withLock { $0.entryRequests } }
-  var recorderWords: [String: String] { room.withLock { $0.recorderWords } }
-  var attendants: [String] { room.withLock { $0.attendants } }
-  func setAttendants(_ names: [String]) { room.withLock { $0.attendants = names } }
+  var serviceStatus: [String: [UInt8]] { room.withLock { $0.serviceStatus } }
+  var services: [String] { room.withLock { $0.services } }
+  func setServices(_ names: [String]) { room.withLock { $0.services = names } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
   func pathQuality(of id: Participant.ID) -> ConnectionQuality {
     room.withLock { $0.qualities[id] ?? ConnectionQuality() }
@@ -127,12 +127,9 @@ extension VisibleRoom.Room {
     case .entryRequested(let participant): entryRequests.append(participant)
     case .entryRequestEnded(let participant, _): entryRequests.removeAll { $0.id == participant.id }
     case .messageReceived(let message):
-      guard let words = RecorderWords(message, from: attendants) else { return }
-      switch words.stage {
-      case .stopped: recorderWords[message.topic] = nil
-      case .starting, .started, .playable, .stopping: recorderWords[message.topic] = words.text
-      case .failed, .broken, .unfinished: break
-      }
+      guard message.sender == message.topic, services.contains(message.sender), !message.isDirected else { return }
+      // An empty payload withdraws the status.
+      serviceStatus[message.sender] = message.payload.isEmpty ? nil : message.payload
     case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
       .publishFailed:
       break

@@ -14,8 +14,8 @@ public final class World: Sendable {
   public let effort: EncoderEffort
   /// Of tests.
   package let journal: EventJournal?
-  /// Of tests: the participant's id where the app gives none.
-  package let participantID: Participant.ID?
+  /// In tests: the participant's id where the app gives none.
+  public let participantID: Participant.ID?
 
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
   public convenience init(
@@ -59,9 +59,9 @@ public final class World: Sendable {
     return value
   }
 
-  /// Keeps an object until the alarm is cancelled, a minute of the world's time at most: so that an app which leaves and releases
-  /// everything at once is still told of the end. A clock that ends lets go of it, too.
-  package func keep(_ object: some Sendable) -> Alarm {
+  /// For authors of styles: keeps an object until the alarm is cancelled, 60 s of the world's time at most. So an app that leaves and
+  /// releases everything at once still receives the callbacks of the end. A clock that ends releases the object, too.
+  public func keep(_ object: some Sendable) -> Alarm {
     let lane = backend.scheduler.lane("until the end")
     return lane.post(at: lane.scheduler.now + .seconds(60)) { withExtendedLifetime(object) {} }
   }

@@ -1,9 +1,9 @@
 import CKoineOpenSSL
 
-/// FIPS 180-4.
-package enum SHA256Digest {
+/// SHA-256 (FIPS 180-4).
+public enum SHA256Digest {
   /// - Returns: 32 bytes.
-  package static func of(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+  public static func of(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     let bytes = Array(bytes)
     var digest = [UInt8](repeating: 0, count: 32)
     _ = SHA256(bytes, bytes.count, &digest)

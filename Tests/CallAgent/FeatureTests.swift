@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import AzureCommunicationCalling
 import Koine
 import KoineEmbeddedBackend
@@ -71,17 +72,17 @@ struct FeatureTests {
     let group = try await group()
     let room = try group.call(0).session.request.room
     let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
-    backend.attend { Attendant(names: [RoomWord.recording]) { _ in } }
+    backend.attend { Attendant(names: [Convention.recording]) { _ in } }
     let recording = try group.call(1).feature(Features.recording)
-    let started = RecorderWords(.started, place: "file:///x.webm").text
-    try group.call(0).session.send(DataMessage(topic: RoomWord.recording, payload: Array(started.utf8)))
+    let started = RecorderStatus(.started, place: "file:///x.webm").text
+    try group.call(0).session.send(DataMessage(topic: Convention.recording, payload: Array(started.utf8)))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive, "only the recorder itself is believed")
-    backend.say(.init(Array(started.utf8), as: RoomWord.recording, in: room))
+    backend.say(.init(Array(started.utf8), as: Convention.recording, in: room))
     await group.telephone.run(.milliseconds(300))
     let others = try group.call(0).remoteParticipants.count
     #expect(recording.isRecordingActive && others == 2, "nobody sees who does it")
-    backend.say(.init(Array("stopped".utf8), as: RoomWord.recording, stands: false, in: room))
+    backend.say(.init(Array("stopped".utf8), as: Convention.recording, stands: false, in: room))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive)
   }
@@ -92,7 +93,7 @@ struct FeatureTests {
     let recording = try group.call(0).feature(Features.recording)
     recording.delegate = hears
     #expect(!recording.isRecordingActive)
-    try group.call(1).session.setAttributes([RoomWord.recording: "1"])
+    try group.call(1).session.setAttributes([Convention.recording: "1"])
     await group.telephone.run(.milliseconds(200))
     #expect(recording.isRecordingActive)
     #expect(try group.call(2).feature(Features.recording).isRecordingActive, "also for one who asks late")

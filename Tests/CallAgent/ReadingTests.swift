@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import AzureCommunicationCalling
 import Foundation
 import Koine
@@ -116,7 +117,7 @@ struct ReadingTests {
       switch random.next() % 8 {
       case 0: one.microphone.setMuted(!one.microphone.isMuted)
       case 1: one.camera.setMuted(!one.camera.isMuted)
-      case 2: one.session.setAttributes([RoomWord.hold: "1"])
+      case 2: one.session.setAttributes([Convention.hold: "1"])
       case 3: one.session.setAttributes([:])
       case 4:
         one.session.leave {}

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Dispatch
 import Foundation
 import Koine
@@ -92,7 +93,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
   @Test func liveStreamToAHostThatIsNotNamedIsRefused() async {
     let desk = desk { $0.hosts = LivestreamHosts(["live.example"]) }
     let ana = await enter("tea")
-    await ask(desk, RoomWord.livestream, "4\nrtmp://live.example/a\nrtmp://127.0.0.1:1/a")
+    await ask(desk, Convention.livestream, "4\nrtmp://live.example/a\nrtmp://127.0.0.1:1/a")
     #expect(said.withLock { $0 } == ["tea failed"])
     withExtendedLifetime(ana) {}
   }
@@ -101,14 +102,14 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     let desk = desk { _ in }
     let rooms = [await enter("tea"), await enter("milk")]
     let wish = "4\nrtmp://127.0.0.1:\(try Ports.free())/app/key"
-    await ask(desk, RoomWord.livestream, wish)
+    await ask(desk, Convention.livestream, wish)
     #expect(count("tea starting") == 1 && count("tea failed") == 1)
-    await ask(desk, RoomWord.livestream, wish)
+    await ask(desk, Convention.livestream, wish)
     #expect(count("tea starting") == 1 && count("tea failed") == 2, "too soon")
-    await ask(desk, RoomWord.livestream, wish, in: "milk")
+    await ask(desk, Convention.livestream, wish, in: "milk")
     #expect(count("milk starting") == 1, "another room")
     await world.run(for: .seconds(10))
-    await ask(desk, RoomWord.livestream, wish)
+    await ask(desk, Convention.livestream, wish)
     #expect(count("tea starting") == 2)
     withExtendedLifetime(rooms) {}
   }
@@ -117,12 +118,12 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     let desk = desk { $0.startsPerMinute = 3 }
     let ana = await enter("tea")
     for _ in 1...5 {
-      await ask(desk, RoomWord.recording)
-      await ask(desk, RoomWord.stop, RoomWord.recording)
+      await ask(desk, Convention.recording)
+      await ask(desk, Convention.stop, Convention.recording)
     }
     #expect(count("tea started") == 3 && count("tea failed") == 2)
     await world.run(for: .seconds(60))
-    await ask(desk, RoomWord.recording)
+    await ask(desk, Convention.recording)
     #expect(count("tea started") == 4)
     await world.run { await desk.close() }
     withExtendedLifetime(ana) {}
@@ -131,10 +132,10 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
   @Test func nothingIsRecordedOnADiskThatIsNearlyFull() async {
     let full = desk { $0.freeBytes = .max }
     let ana = await enter("tea")
-    await ask(full, RoomWord.recording)
+    await ask(full, Convention.recording)
     #expect(said.withLock { $0 } == ["tea failed"] && folder.names.isEmpty)
     let roomy = desk { $0.freeBytes = 1 }
-    await ask(roomy, RoomWord.recording)
+    await ask(roomy, Convention.recording)
     #expect(count("tea started") == 1)
     await world.run { await roomy.close() }
     withExtendedLifetime(ana) {}
@@ -144,7 +145,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     let hasSpace = Lock(true)
     let desk = desk { $0.spaceIsLeft = { hasSpace.withLock { $0 } } }
     let ana = await enter("tea")
-    await ask(desk, RoomWord.recording)
+    await ask(desk, Convention.recording)
     await world.run(for: .seconds(20))
     #expect(count("tea started") == 1 && count("tea stopped") == 0)
     hasSpace.withLock { $0 = false }
@@ -162,8 +163,8 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     let desk = desk { $0.folder = URL(fileURLWithPath: place, isDirectory: true) }
     let ana = await enter("tea")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
-    await ask(desk, RoomWord.recording)
-    await ask(desk, RoomWord.playlist)
+    await ask(desk, Convention.recording)
+    await ask(desk, Convention.playlist)
     await world.run(for: .seconds(4))
     await world.run { await desk.close() }
     func mode(_ path: String) -> mode_t? {

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Dispatch
 import Foundation
 import Koine
@@ -145,7 +146,7 @@ import VideoSDKRTC
     ana.leave()
     eva.leave()
     await place.run()
-    let (false1, refused) = place.meeting("False", id: RoomWord.recording)
+    let (false1, refused) = place.meeting("False", id: Convention.recording)
     false1.join()
     await place.run()
     #expect(refused.told.last == "CLOSED" && !refused.told.contains("in"), "nobody is called as the recorder is")

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Koine
 import KoineEmbeddedBackend
 import struct KoineSignaling.Attendant
@@ -17,7 +18,7 @@ import Testing
 
   private func attend() {
     backend.attend { [heard] in
-      Attendant(names: [RoomWord.recording, RoomWord.playlist]) { word in
+      Attendant(names: [Convention.recording, Convention.playlist]) { word in
         heard.withLock { $0.append("\(word.room) \(word.sender) \(word.topic)") }
       }
     }
@@ -33,7 +34,7 @@ import Testing
     session.observe { [weak session] event in
       if case .messageReceived(let message) = event {
         let words =
-          RecorderWords(message, from: session?.attendants ?? []).map { "\($0.stage)" }
+          RecorderStatus(message, from: session?.services ?? []).map { "\($0.stage)" }
           ?? String(decoding: message.payload, as: UTF8.self)
         told.withLock { $0.append("\(message.topic) \(words)") }
       } else if case .failed(let error) = event {
@@ -45,46 +46,46 @@ import Testing
     return (session, told)
   }
 
-  private func say(_ stage: RecorderWords.Stage, to participant: Participant.ID? = nil) {
+  private func say(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
     backend.say(
       .init(
-        Array(RecorderWords(stage).text.utf8), as: RoomWord.recording, to: participant, stands: stage != .stopped,
+        Array(RecorderStatus(stage).text.utf8), as: Convention.recording, to: participant, stands: stage != .stopped,
         in: "tea"))
   }
 
   @Test func whoMayIsHeardAndNobodyElse() async throws {
     let (ana, _) = try await enter("ana")
-    #expect(ana.attendants.isEmpty)
+    #expect(ana.services.isEmpty)
     attend()
     let (ben, told) = try await enter("ben", [.send, .subscribe])
-    #expect(ben.attendants == [RoomWord.recording, RoomWord.playlist])
-    let wish = DataMessage(topic: RoomWord.recording, payload: [], to: [RoomWord.recording])
+    #expect(ben.services == [Convention.recording, Convention.playlist])
+    let wish = DataMessage(topic: Convention.recording, payload: [], to: [Convention.recording])
     try ben.send(wish)
     try ana.send(wish)
-    try ana.send(DataMessage(topic: RoomWord.recording, payload: []))
+    try ana.send(DataMessage(topic: Convention.recording, payload: []))
     await world.run(for: .milliseconds(500))
     #expect(heard.withLock { $0 } == ["tea ana koine.recording"], "what is said to all is not said to it")
     #expect(told.withLock { $0 }.contains { $0.contains("forbidden") })
-    let (other, _) = try await enter(RoomWord.playlist)
+    let (other, _) = try await enter(Convention.playlist)
     #expect(other.state.isEnded, "nobody is called as a service is")
-    #expect(ana.attendants == [RoomWord.recording, RoomWord.playlist], "told of services that came after the join")
+    #expect(ana.services == [Convention.recording, Convention.playlist], "told of services that came after the join")
   }
 
   @Test func messageNamedAsAServiceIsNotBelievedWithoutTheService() async throws {
-    let text = Array(RecorderWords(.started).text.utf8)
+    let text = Array(RecorderStatus(.started).text.utf8)
     let message = ReceivedMessage(
-      sender: RoomWord.recording, topic: RoomWord.recording, payload: text, order: 1, age: .zero, isHistory: false)
-    #expect(RecorderWords(message, from: []) == nil)
-    #expect(RecorderWords(message, from: [RoomWord.playlist]) == nil)
-    #expect(RecorderWords(message, from: [RoomWord.recording])?.stage == .started)
+      sender: Convention.recording, topic: Convention.recording, payload: text, order: 1, age: .zero, isHistory: false)
+    #expect(RecorderStatus(message, from: []) == nil)
+    #expect(RecorderStatus(message, from: [Convention.playlist]) == nil)
+    #expect(RecorderStatus(message, from: [Convention.recording])?.stage == .started)
     let (ana, _) = try await enter("ana")
     say(.started)
     await world.run(for: .milliseconds(500))
-    #expect(ana.recorderWords.isEmpty)
+    #expect(ana.recorderStatus.isEmpty)
     attend()
     say(.started)
     await world.run(for: .milliseconds(500))
-    #expect(ana.recorderWords == [RoomWord.recording: "started"])
+    #expect(ana.recorderStatus.mapValues(\.text) == [Convention.recording: "started"])
   }
 
   @Test func itsLastWordIsToldToWhoComesLater() async throws {
@@ -97,14 +98,14 @@ import Testing
     let (ben, late) = try await enter("ben")
     #expect(told.withLock { $0 } == ["starting", "started", "failed"].map { "koine.recording \($0)" })
     #expect(late.withLock { $0 } == ["koine.recording started"])
-    for session in [ana, ben] { #expect(session.recorderWords == [RoomWord.recording: "started"]) }
-    try ben.send(DataMessage(topic: RoomWord.recording, payload: Array("stopped".utf8)))
+    for session in [ana, ben] { #expect(session.recorderStatus.mapValues(\.text) == [Convention.recording: "started"]) }
+    try ben.send(DataMessage(topic: Convention.recording, payload: Array("stopped".utf8)))
     await world.run(for: .milliseconds(500))
-    #expect(ana.recorderWords[RoomWord.recording] == "started", "anybody may say anything")
+    #expect(ana.recorderStatus[Convention.recording]?.text == "started", "anybody may say anything")
     say(.stopped)
     await world.run(for: .milliseconds(500))
     let (eva, latest) = try await enter("eva")
-    #expect(latest.withLock { $0 }.isEmpty && ana.recorderWords.isEmpty && eva.recorderWords.isEmpty)
+    #expect(latest.withLock { $0 }.isEmpty && ana.recorderStatus.isEmpty && eva.recorderStatus.isEmpty)
   }
 
   @Test(arguments: [true, false]) func aRouterThatForgotSaysItAgainOrNot(_ isSaidAgain: Bool) async throws {
@@ -113,11 +114,11 @@ import Testing
     say(.started)
     await world.run(for: .milliseconds(500))
     backend.restartRouter()
-    let isForgotten = await world.run(until: { ana.recorderWords.isEmpty }, limit: .seconds(60))
+    let isForgotten = await world.run(until: { ana.recorderStatus.isEmpty }, limit: .seconds(60))
     #expect(isForgotten)
     if isSaidAgain { say(.started) }
     await world.run(for: .seconds(1))
-    #expect(ana.recorderWords == (isSaidAgain ? [RoomWord.recording: "started"] : [:]))
+    #expect(ana.recorderStatus.mapValues(\.text) == (isSaidAgain ? [Convention.recording: "started"] : [:]))
     #expect(told.withLock { $0 }.prefix(2) == ["koine.recording started", "koine.recording stopped"])
   }
 

@@ -79,7 +79,7 @@ import Testing
 
   @Test func configurationsAndAttendees() {
     let configuration = AudioVideoConfiguration(audioMode: .mono48K, callKitEnabled: true)
-    #expect(Recorded.audioMode.isLogged && Recorded.callKit.isLogged, "whoever asks for it is told")
+    #expect(NoEffect.audioMode.isLogged && NoEffect.callKit.isLogged, "whoever asks for it is told")
     #expect(configuration.enableAudioRedundancy && configuration.reconnectTimeoutMs == 180_000)
     #expect(configuration.description.hasPrefix("audioMode: mono48K, audioDeviceCapabilities: inputAndOutput, callKit"))
     let (ana, other) = (

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import AmazonIVSBroadcast
 import Foundation
 import Koine
@@ -161,7 +162,8 @@ import Testing
     app.stage.addRenderer(app)
     try app.stage.join()
     let ben = Session(
-      JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben", attributes: ["role": "guest", RoomWord.hold: "1"]),
+      JoinRequest(
+        room: "tea", name: "Ben", externalUserID: "Ben", attributes: ["role": "guest", Convention.hold: "1"]),
       in: place.world)
     try ben.publish(microphone: Devices.microphone("tone"))
     ben.join { _ in }
@@ -186,7 +188,7 @@ import Testing
     try ben.publish(microphone: Devices.microphone("tone"))
     ben.join { _ in }
     await place.run(.milliseconds(500))
-    ben.setAttributes(["role": "guest", RoomWord.hand: "1"])  // nothing of the app's
+    ben.setAttributes(["role": "guest", Convention.hand: "1"])  // nothing of the app's
     await place.run(.milliseconds(200))
     ben.setAttributes(["role": "host"])
     await place.run(.milliseconds(200))

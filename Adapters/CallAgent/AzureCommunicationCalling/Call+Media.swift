@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 
@@ -282,7 +283,7 @@ extension Call {
     microphone?.setMuted(isHeld || isMuted)
     for video in videos { video.published.setMuted(isHeld) }
     receive()
-    setAttribute(RoomWord.hold, to: isHeld ? "1" : nil)
+    setAttribute(Convention.hold, to: isHeld ? "1" : nil)
     let handler = Handler(completionHandler)
     delivery.deliver { [self] in
       changeHold()
@@ -302,7 +303,7 @@ extension Call {
   /// On the delivery queue: somebody has, or has no longer, put the call on hold.
   func held(_ participant: Participant) {
     guard !participant.isLocal, let remote = remote(participant.id) else { return }
-    remote.change(to: participant.attributes[RoomWord.hold] == nil ? .connected : .hold)
+    remote.change(to: participant.attributes[Convention.hold] == nil ? .connected : .hold)
     changeHold()
   }
 

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 public import Foundation
 import Koine
 
@@ -17,9 +18,9 @@ public final class DataChannelSenderOptions: NSObject {
   /// Nought: one is chosen.
   public var channelId: Int32 = 0
   /// Kept, as the next two: every message goes at once and arrives, in order.
-  public var bitrateInKbps: Int32 = 0 { didSet { Recorded.channelOptions.log() } }
-  public var priority = DataChannelPriority.normal { didSet { Recorded.channelOptions.log() } }
-  public var reliability = DataChannelReliability.lossy { didSet { Recorded.channelOptions.log() } }
+  public var bitrateInKbps: Int32 = 0 { didSet { NoEffect.channelOptions.log() } }
+  public var priority = DataChannelPriority.normal { didSet { NoEffect.channelOptions.log() } }
+  public var reliability = DataChannelReliability.lossy { didSet { NoEffect.channelOptions.log() } }
   /// Nobody named: everybody.
   public var participants: [any CommunicationIdentifier] = []
 }
@@ -54,13 +55,13 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
 
   /// Larger than the limit, or closed: dropped, and told on standard error, for want of another way.
   public func sendMessage(data: Data) {
-    guard data.count <= Self.limit else { return Recorded.complain("a data channel's message is over the limit") }
+    guard data.count <= Self.limit else { return NoEffect.complain("a data channel's message is over the limit") }
     let isSent = current.withLock { current in
       guard !current.isClosed else { return false }
       current.sent += 1
       return pass(0, current.sent, data, to: current.recipients)
     }
-    if !isSent { Recorded.complain("a data channel's message was not sent: the channel or the call is over") }
+    if !isSent { NoEffect.complain("a data channel's message was not sent: the channel or the call is over") }
   }
 
   public func setParticipants(participants: [any CommunicationIdentifier]) {
@@ -81,7 +82,7 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     let bytes = [kind] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) } + data
     guard let session else { return false }
     let message = DataMessage(
-      topic: RoomWord.channel + String(channelId), payload: bytes,
+      topic: Convention.channel + String(channelId), payload: bytes,
       to: recipients.isEmpty ? nil : session.participants(recipients))
     return (try? session.send(message)) != nil
   }
@@ -181,8 +182,8 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
 
   override func handle(_ event: SessionEvent) {
     if case .participantLeft(let participant, _) = event { close { $0 == participant.id } }
-    guard case .messageReceived(let message) = event, message.topic.hasPrefix(RoomWord.channel),
-      let channel = Int32(message.topic.dropFirst(RoomWord.channel.count)), message.payload.count >= 9
+    guard case .messageReceived(let message) = event, message.topic.hasPrefix(Convention.channel),
+      let channel = Int32(message.topic.dropFirst(Convention.channel.count)), message.payload.count >= 9
     else { return }
     let key = Key(sender: message.sender, channel: channel)
     if message.payload[0] == 1 { receivers.withLock { $0.removeValue(forKey: key) }?.close() }
@@ -263,14 +264,14 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
       return sequence
     }
     let bytes = [finalized ? 1 : 0] + (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) } + text.utf8
-    try call.session.send(DataMessage(topic: RoomWord.text, payload: bytes))
+    try call.session.send(DataMessage(topic: Convention.text, payload: bytes))
     let own = call.session.localParticipant
     let sender = CallerInfo(displayName: own.name, identifier: ParticipantIdentifiers.identifier(of: own.id))
     call.delivery.deliver { [weak self] in self?.tell(sender, number, text, finalized, isLocal: true) }
   }
 
   override func handle(_ event: SessionEvent) {
-    guard case .messageReceived(let message) = event, message.topic == RoomWord.text, message.payload.count >= 5,
+    guard case .messageReceived(let message) = event, message.topic == Convention.text, message.payload.count >= 5,
       let call
     else { return }
     let sender = call.session.participants.first { $0.id == message.sender }

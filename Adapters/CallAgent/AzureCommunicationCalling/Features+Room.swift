@@ -1,3 +1,4 @@
+import CrossVendorConventions
 public import Foundation
 import Koine
 
@@ -43,7 +44,7 @@ extension RaiseHandCallFeatureDelegate {
 /// Who wants to say something.
 public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RaiseHandCallFeatureDelegate>()
-  private let hands = Lock(Marked(RoomWord.hand))
+  private let hands = Lock(Marked(Convention.hand))
 
   public weak var delegate: (any RaiseHandCallFeatureDelegate)? {
     get { listener.it }
@@ -57,11 +58,11 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
 
   public func raiseHand(completionHandler: @escaping ((any Error)?) -> Void) {
     let next = hands.withLock { ($0.values.values.max() ?? 0) + 1 }
-    tell(completionHandler) { $0.setAttribute(RoomWord.hand, to: String(next)) }
+    tell(completionHandler) { $0.setAttribute(Convention.hand, to: String(next)) }
   }
 
   public func lowerHand(completionHandler: @escaping ((any Error)?) -> Void) {
-    tell(completionHandler) { $0.setAttribute(RoomWord.hand, to: nil) }
+    tell(completionHandler) { $0.setAttribute(Convention.hand, to: nil) }
   }
 
   public func lowerAllHands(completionHandler: @escaping ((any Error)?) -> Void) {
@@ -71,7 +72,7 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
   public func lowerHands(
     participants: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
-    tell(completionHandler) { try $0.ask($0.session.participants(participants), RoomWord.lowerHand) }
+    tell(completionHandler) { try $0.ask($0.session.participants(participants), Convention.lowerHand) }
   }
 
   nonisolated(nonsending) public func raiseHand() async throws {
@@ -126,7 +127,7 @@ extension SpotlightCallFeatureDelegate {
 /// Whom everybody should look at.
 public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any SpotlightCallFeatureDelegate>()
-  private let lit = Lock(Marked(RoomWord.spotlight))
+  private let lit = Lock(Marked(Convention.spotlight))
 
   public weak var delegate: (any SpotlightCallFeatureDelegate)? {
     get { listener.it }
@@ -146,7 +147,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
     tell(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
       if lit.count > limit { throw CallingCommunicationErrors.maxSpotlightReached.error("at most \(limit) at once") }
-      try call.ask(call.session.participants(identifiers), RoomWord.setSpotlight, "1")
+      try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "1")
     }
   }
 
@@ -155,13 +156,13 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
   ) {
     tell(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
-      try call.ask(call.session.participants(identifiers), RoomWord.setSpotlight, "0")
+      try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "0")
     }
   }
 
   public func cancelAllSpotlights(completionHandler: @escaping ((any Error)?) -> Void) {
     let ids = lit.withLock { Array($0.values.keys) }
-    tell(completionHandler) { try $0.ask(ids, RoomWord.setSpotlight, "0") }
+    tell(completionHandler) { try $0.ask(ids, Convention.setSpotlight, "0") }
   }
 
   nonisolated(nonsending) public func spotlight(identifiers: [any CommunicationIdentifier]) async throws {
@@ -241,17 +242,17 @@ extension Call {
 
   /// On the delivery queue.
   func heard(_ message: ReceivedMessage) {
-    guard message.topic.hasPrefix(RoomWord.prefix) else { return }
+    guard message.topic.hasPrefix(Convention.prefix) else { return }
     obey(message.topic, String(decoding: message.payload, as: UTF8.self))
   }
 
   private func obey(_ topic: String, _ text: String) {
     switch topic {
-    case RoomWord.mute:
+    case Convention.mute:
       guard !isMuted else { return }
       setMuted(true) { [weak self] _ in self?.tellMutedByOthers() }
-    case RoomWord.lowerHand: setAttribute(RoomWord.hand, to: nil)
-    case RoomWord.setSpotlight: setAttribute(RoomWord.spotlight, to: text == "1" ? "1" : nil)
+    case Convention.lowerHand: setAttribute(Convention.hand, to: nil)
+    case Convention.setSpotlight: setAttribute(Convention.spotlight, to: text == "1" ? "1" : nil)
     default: break  // for features
     }
   }
@@ -282,7 +283,7 @@ extension Call {
       guard [.connected, .localHold, .remoteHold].contains(state) else {
         throw CallingCommunicationErrors.muteOthersNotFound.error("the call is not connected")
       }
-      try ask(ids, RoomWord.mute)
+      try ask(ids, Convention.mute)
       // And the room does it, whatever their programs do.
       for participant in session.participants where ids.contains(participant.id) {
         for stream in participant.tracks where stream.kind == .microphone { session.mute(stream.id) }

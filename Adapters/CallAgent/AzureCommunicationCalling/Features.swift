@@ -1,3 +1,4 @@
+import CrossVendorConventions
 public import Foundation
 import Koine
 
@@ -93,8 +94,8 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
 
   private var isRecorded: Bool {
     guard let session = call?.session else { return false }
-    if session.recorderWords[RoomWord.recording] != nil { return true }
-    return ([session.localParticipant] + session.participants).contains { $0.attributes[RoomWord.recording] != nil }
+    if session.recorderStatus[Convention.recording] != nil { return true }
+    return ([session.localParticipant] + session.participants).contains { $0.attributes[Convention.recording] != nil }
   }
 
   override func handle(_ event: SessionEvent) {
@@ -132,7 +133,7 @@ public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable { 
     get { listener.it }
     set {
       listener.it = newValue
-      if newValue != nil { Recorded.transcription.log() }
+      if newValue != nil { NoEffect.transcription.log() }
     }
   }
 }

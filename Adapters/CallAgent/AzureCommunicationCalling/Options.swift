@@ -60,7 +60,7 @@ open class CallOptions: NSObject {
 public final class StartCallOptions: CallOptions {
   /// Kept; there are no telephone numbers to show it to.
   public var alternateCallerId: PhoneNumberIdentifier! {
-    didSet { if alternateCallerId != nil { Recorded.alternateCaller.log() } }
+    didSet { if alternateCallerId != nil { NoEffect.alternateCaller.log() } }
   }
 }
 
@@ -71,7 +71,7 @@ public final class JoinCallOptions: CallOptions {}
 public final class AddPhoneNumberOptions: NSObject {
   /// Kept, as that of `StartCallOptions`.
   public var alternateCallerId: PhoneNumberIdentifier! {
-    didSet { if alternateCallerId != nil { Recorded.alternateCaller.log() } }
+    didSet { if alternateCallerId != nil { NoEffect.alternateCaller.log() } }
   }
 }
 
@@ -92,6 +92,6 @@ public final class CallDiagnosticsOptions: NSObject {
 /// Kept and readable; nothing here reports to anybody.
 public final class CallClientOptions: NSObject {
   public var diagnostics: CallDiagnosticsOptions? {
-    didSet { if diagnostics != nil { Recorded.diagnostics.log() } }
+    didSet { if diagnostics != nil { NoEffect.diagnostics.log() } }
   }
 }

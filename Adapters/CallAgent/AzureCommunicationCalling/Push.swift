@@ -39,18 +39,18 @@ extension CallAgent {
     let error =
       deviceToken.isEmpty
       ? CallingCommunicationErrors.invalidPushNotificationDeviceRegistrationToken.error("the token is empty") : nil
-    if error == nil { Recorded.push.log() }
+    if error == nil { NoEffect.push.log() }
     answer(completionHandler, error)
   }
 
   public func unregisterPushNotification(completionHandler: @escaping ((any Error)?) -> Void) {
-    Recorded.push.log()
+    NoEffect.push.log()
     answer(completionHandler)
   }
 
   /// A call that is pushed rings here by itself; what is left to say is whether the payload was one.
   public func handlePush(notification: PushNotificationInfo, completionHandler: @escaping ((any Error)?) -> Void) {
-    Recorded.push.log()
+    NoEffect.push.log()
     answer(
       completionHandler,
       notification.isValid

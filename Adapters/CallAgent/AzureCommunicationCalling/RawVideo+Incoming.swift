@@ -28,7 +28,7 @@ extension RawIncomingVideoStreamDelegate {
 /// left out.
 public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RawIncomingVideoStreamDelegate>()
-  private let sink = Lock<NewestPicture?>(nil)
+  private let sink = Lock<LatestFrameSink?>(nil)
 
   init(_ stream: Track, id: Int32, session: Session, owner: RemoteParticipant) {
     super.init(stream, id: id, type: .rawIncoming, session: session, owner: owner)
@@ -41,7 +41,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
 
   public func start() {
     guard let session, isAvailable else { return }
-    let handler = NewestPicture(delivery) { [weak self] frame in self?.tell(frame) }
+    let handler = LatestFrameSink(delivery) { [weak self] frame in self?.tell(frame) }
     let isNew = sink.withLock { sink in
       guard sink == nil else { return false }
       sink = handler

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 package import Koine
 import KoineAVFoundation
@@ -105,7 +106,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       let position = state.customCamera?.facing ?? cameraPosition
       state.side = position == .back ? .back : .front
     }
-    RecordingDesk.stand(beside: world)
+    RecordingDesk.serve(world)
     let session = Session(request, in: world)
     let isFirst = state.withLock { state in
       guard state.session == nil, !state.isOver else { return false }
@@ -210,7 +211,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       changedMode(participant)
       outputsChanged(participant)
     case .messageReceived(let message):
-      if message.topic.hasPrefix(RoomWord.prefix) { asked(message, in: session) } else { pubsub.take(message) }
+      if message.topic.hasPrefix(Convention.prefix) { asked(message, in: session) } else { pubsub.take(message) }
     case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
     case .waitingForAdmission: state.withLock { $0.hasToAsk = true }
     case .entryRequested(let guest): entryRequested(by: guest, in: session)

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 import KoineTokens
@@ -53,21 +54,21 @@ extension Meeting {
   func asked(_ message: ReceivedMessage, in session: Session) {
     let sender = message.sender
     switch message.topic {
-    case RoomWord.mute: muteMic()
-    case RoomWord.stopCamera: disableWebcam()
-    case RoomWord.askMicrophone:
+    case Convention.mute: muteMic()
+    case Convention.stopCamera: disableWebcam()
+    case Convention.askMicrophone:
       tell { listener in
         listener.onMicRequested(participantId: sender, accept: { [weak self] in self?.unmuteMic() }, reject: {})
       }
-    case RoomWord.askCamera:
+    case Convention.askCamera:
       tell { listener in
         listener.onWebcamRequested(participantId: sender, accept: { [weak self] in self?.enableWebcam() }, reject: {})
       }
-    case RoomWord.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
-    case RoomWord.pin: pinned(String(decoding: message.payload, as: UTF8.self))
+    case Convention.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
+    case Convention.pin: pinned(String(decoding: message.payload, as: UTF8.self))
     default:
       guard let kind = Output.Kind(rawValue: message.topic),
-        let words = RecorderWords(message, from: session.attendants)
+        let words = RecorderStatus(message, from: session.services)
       else { return }  // another style's
       recorderSaid(kind, words, as: sender)
     }
@@ -101,20 +102,20 @@ extension Meeting {
 extension Participant {
   /// The local one unmutes; another is asked whether they would.
   public func enableMic() {
-    if isLocal { meeting?.unmuteMic() } else { meeting?.ask(self, RoomWord.askMicrophone) }
+    if isLocal { meeting?.unmuteMic() } else { meeting?.ask(self, Convention.askMicrophone) }
   }
 
   /// Another's is muted without being asked.
   public func disableMic() {
-    if isLocal { meeting?.muteMic() } else { meeting?.mute(self, .microphone, RoomWord.mute) }
+    if isLocal { meeting?.muteMic() } else { meeting?.mute(self, .microphone, Convention.mute) }
   }
 
   public func enableWebcam() {
-    if isLocal { meeting?.enableWebcam() } else { meeting?.ask(self, RoomWord.askCamera) }
+    if isLocal { meeting?.enableWebcam() } else { meeting?.ask(self, Convention.askCamera) }
   }
 
   public func disableWebcam() {
-    if isLocal { meeting?.disableWebcam() } else { meeting?.mute(self, .camera, RoomWord.stopCamera) }
+    if isLocal { meeting?.disableWebcam() } else { meeting?.mute(self, .camera, Convention.stopCamera) }
   }
 
   /// Puts them out of the meeting; oneself leaves.

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Koine
 
 // Ways of taking part, and who is pinned.
@@ -32,7 +33,7 @@ extension Meeting {
     }
     guard old != mode else { return }
     for stream in streams { stream.unpublish() }
-    setAttribute(RoomWord.mode, to: mode.rawValue)
+    setAttribute(Convention.mode, to: mode.rawValue)
     if mode.sends, !old.sends { startDevices() }
     session.world.delivery.deliver { [self] in if mode.receives != old.receives { receive(mode.receives) } }
   }
@@ -52,7 +53,7 @@ extension Meeting {
 
   /// On the delivery queue.
   func changedMode(_ owner: Koine.Participant) {
-    guard let mode = owner.attributes[RoomWord.mode].flatMap(Mode.init), let participant = participant(owner),
+    guard let mode = owner.attributes[Convention.mode].flatMap(Mode.init), let participant = participant(owner),
       participant.note(mode)
     else { return }
     tell { $0.onParticipantModeChanged(participantId: owner.id, mode: mode) }
@@ -83,7 +84,7 @@ extension Meeting {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     let text = "\(isOn ? "1" : "0") \(type.rawValue) \(participant.id)"
     do throws(Failure) {
-      try session.send(DataMessage(topic: RoomWord.pin, payload: Array(text.utf8), lifetime: .seconds(3_600)))
+      try session.send(DataMessage(topic: Convention.pin, payload: Array(text.utf8), lifetime: .seconds(3_600)))
     } catch {
       return report(VideoSDKError(error))
     }

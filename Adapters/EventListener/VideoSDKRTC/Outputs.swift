@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 import KoineComposition
@@ -32,9 +33,9 @@ extension Meeting {
   ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder. A server records
   ///     into a folder of its own, whatever is said here.
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
-    if config != nil { Recorded.recordingLook.log() }
-    if !webhookUrl.isEmpty { Recorded.webhook.log() }
-    let name = "\(id.asFileName)-\(Self.milliseconds).webm"
+    if config != nil { NoEffect.recordingLook.log() }
+    if !webhookUrl.isEmpty { NoEffect.webhook.log() }
+    let name = "\(RecordingDesk.fileName(for: id))-\(Self.milliseconds).webm"
     begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
 
@@ -53,8 +54,8 @@ extension Meeting {
 
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
-    if config != nil { Recorded.recordingLook.log() }
-    let folder = Self.folder(nil).appendingPathComponent("\(id.asFileName)-\(Self.milliseconds)-hls")
+    if config != nil { NoEffect.recordingLook.log() }
+    let folder = Self.folder(nil).appendingPathComponent("\(RecordingDesk.fileName(for: id))-\(Self.milliseconds)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 
@@ -112,7 +113,7 @@ extension Meeting {
   private func begin(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
-    if session.attendants.contains(kind.rawValue) { return ask(kind, session, places, people) }
+    if session.services.contains(kind.rawValue) { return ask(kind, session, places, people) }
     // Nothing of the room is sent on but by whoever is asked to: that server could do it, and does not.
     guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
       return report(kind.startFailure)
@@ -165,10 +166,11 @@ extension Meeting {
 
   /// There is somebody beside the router who does it: it goes on without us.
   private func ask(_ kind: Output.Kind, _ session: Session, _ places: [URL], _ people: Int) {
-    let isHere = session.world.backend is any AttendedBackend
+    let isHere = RecordingDesk.isInProcess(session.world)
     if isHere { places.forEach(BroadcastOutputs.reserve) }
-    let wish = RecordingWish(
-      people: min(max(people, 1), 25), places: isHere || kind == .livestream ? places : [])  // a server has its own
+    // A server records into a folder of its own.
+    let destinations = isHere || kind == .livestream ? places : []
+    let wish = OutputRequest(shownParticipants: min(max(people, 1), 25), destinations: destinations)
     do throws(Failure) {
       try session.send(DataMessage(topic: kind.rawValue, payload: wish.payload, to: [kind.rawValue]))
     } catch {
@@ -177,14 +179,14 @@ extension Meeting {
   }
 
   /// On the delivery queue: how far what the recorder was asked for is.
-  func recorderSaid(_ kind: Output.Kind, _ words: RecorderWords, as name: String) {
+  func recorderSaid(_ kind: Output.Kind, _ words: RecorderStatus, as name: String) {
     switch words.stage {
     case .failed: tell { $0.onError(error: kind.startFailure) }
     case .broken: tell { $0.onError(error: kind.failure) }
     case .unfinished: tell { $0.onError(error: kind.stopFailure) }
     case .starting: changed(kind, Output.Report(stage: .starting, by: name))
-    case .started: changed(kind, Output.Report(stage: .started, place: words.place, by: name))
-    case .playable: changed(kind, Output.Report(stage: .playable, place: words.place, by: name))
+    case .started: changed(kind, Output.Report(stage: .started, place: words.destination, by: name))
+    case .playable: changed(kind, Output.Report(stage: .playable, place: words.destination, by: name))
     case .stopping: changed(kind, Output.Report(stage: .stopping, by: name))
     case .stopped: changed(kind, Output.Report())
     }
@@ -199,7 +201,7 @@ extension Meeting {
     guard [.starting, .started, .playable].contains(report.stage), report.by != session.localParticipant.id else {
       return
     }
-    let stop = DataMessage(topic: RoomWord.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
+    let stop = DataMessage(topic: Convention.stop, payload: Array(kind.rawValue.utf8), to: [report.by])
     do throws(Failure) { try session.send(stop) } catch { self.report(kind.stopFailure) }
   }
 

@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Koine
 import WebRTC
 
@@ -23,7 +24,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   weak var meeting: Meeting?
 
   init(_ participant: Koine.Participant, mode: Mode) {
-    state = Lock(State(mode: participant.attributes[RoomWord.mode].flatMap(Mode.init) ?? mode))
+    state = Lock(State(mode: participant.attributes[Convention.mode].flatMap(Mode.init) ?? mode))
     id = participant.id
     displayName = participant.name
     isLocal = participant.isLocal

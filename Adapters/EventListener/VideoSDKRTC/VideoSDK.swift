@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 import KoineBackends
@@ -48,7 +49,7 @@ public final class VideoSDK {
       join: JoinRequest(
         room: meetingId, credential: token.withLock { $0 },
         participantID: participantId.isEmpty ? ownID : participantId, name: participantName,
-        attributes: mode.map { $0 == .CONFERENCE ? [:] : [RoomWord.mode: $0.rawValue] } ?? [:]),
+        attributes: mode.map { $0 == .CONFERENCE ? [:] : [Convention.mode: $0.rawValue] } ?? [:]),
       micEnabled: micEnabled, webcamEnabled: webcamEnabled, customCamera: customCameraVideoStream,
       isMultiStream: multiStream ?? true, mode: mode ?? .CONFERENCE)
   }

@@ -29,10 +29,10 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
     self.enableAudioRedundancy = enableAudioRedundancy
     self.videoMaxResolution = videoMaxResolution
     self.reconnectTimeoutMs = reconnectTimeoutMs
-    if audioMode != Self.defaultAudioMode { Recorded.audioMode.log() }
-    if callKitEnabled != Self.defaultCallKitEnabled { Recorded.callKit.log() }
-    if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { Recorded.redundancy.log() }
-    if reconnectTimeoutMs != Self.defaultReconnectTimeoutMs { Recorded.reconnectTimeout.log() }
+    if audioMode != Self.defaultAudioMode { NoEffect.audioMode.log() }
+    if callKitEnabled != Self.defaultCallKitEnabled { NoEffect.callKit.log() }
+    if enableAudioRedundancy != Self.defaultEnableAudioRedundancy { NoEffect.redundancy.log() }
+    if reconnectTimeoutMs != Self.defaultReconnectTimeoutMs { NoEffect.reconnectTimeout.log() }
   }
 
   /// All forms with fewer arguments.

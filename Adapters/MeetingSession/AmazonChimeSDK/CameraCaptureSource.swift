@@ -73,7 +73,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
   public var torchAvailable: Bool { false }
   public var torchEnabled: Bool {
     get { false }
-    set { if newValue { Recorded.torch.log() } }
+    set { if newValue { NoEffect.torch.log() } }
   }
 
   public func addVideoSink(sink: any VideoSink) { sinks.add(sink) }

@@ -185,7 +185,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   public func addAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.add(observer) }
   public func removeAudioVideoObserver(observer: any AudioVideoObserver) { audioVideoObservers.remove(observer) }
   public func addMetricsObserver(observer: any MetricsObserver) {
-    Recorded.receiveBandwidth.log()
+    NoEffect.receiveBandwidth.log()
     metrics.observers.add(observer)
   }
   public func removeMetricsObserver(observer: any MetricsObserver) { metrics.observers.remove(observer) }

@@ -14,7 +14,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     let isLocal: Bool
     let isContent: Bool
     var tileId: Int?
-    var feed: NewestPicture?
+    var feed: LatestFrameSink?
     /// Since when the app has not wanted it, which it could have.
     var unwanted: Tick?
   }
@@ -233,8 +233,8 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     }
   }
 
-  private func feed(of video: Video, _ tileId: Int) -> NewestPicture {
-    NewestPicture(place.delivery) { [tiles] frame in
+  private func feed(of video: Video, _ tileId: Int) -> LatestFrameSink {
+    LatestFrameSink(place.delivery) { [tiles] frame in
       tiles.receive(VideoFrame(frame), tileId: tileId, attendeeId: video.attendeeId, isLocal: video.isLocal)
     }
   }

@@ -19,7 +19,7 @@ public class IVSBroadcastConfiguration: NSObject {
   public var mixer = IVSMixerConfiguration()
   public var autoReconnect = IVSAutoReconnectConfiguration()
   /// Kept, as a session's.
-  public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { Recorded.logLevel.log() } }
+  public var logLevel = IVSBroadcastSession.LogLevel.error { didSet { NoEffect.logLevel.log() } }
 
   public override init() { super.init() }
   public init(audio: IVSAudioConfiguration, video: IVSVideoConfiguration, mixer: IVSMixerConfiguration) {
@@ -49,9 +49,9 @@ public class IVSVideoConfiguration: NSObject {
   /// Between two pictures that stand for themselves, in seconds.
   public private(set) var keyframeInterval: Float = 2
   /// Kept, as the next two: the encoder has its own way.
-  public var usesBFrames = true { didSet { Recorded.videoEncoding.log() } }
-  public var useAutoBitrate = true { didSet { Recorded.videoEncoding.log() } }
-  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { Recorded.videoEncoding.log() } }
+  public var usesBFrames = true { didSet { NoEffect.videoEncoding.log() } }
+  public var useAutoBitrate = true { didSet { NoEffect.videoEncoding.log() } }
+  public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.videoEncoding.log() } }
 
   public enum AutomaticBitrateProfile: Int, Sendable {
     case conservative = 0
@@ -69,13 +69,13 @@ public class IVSVideoConfiguration: NSObject {
 
   public func setMaxBitrate(_ maxBitrate: Int) throws {
     try check((100_000...8_500_000).contains(maxBitrate), .configurationInvalidVideoMaxBitrate, maxBitrate)
-    Recorded.videoEncoding.log()
+    NoEffect.videoEncoding.log()
     self.maxBitrate = maxBitrate
   }
 
   public func setMinBitrate(_ minBitrate: Int) throws {
     try check((100_000...8_500_000).contains(minBitrate), .configurationInvalidVideoMinBitrate, minBitrate)
-    Recorded.videoEncoding.log()
+    NoEffect.videoEncoding.log()
     self.minBitrate = minBitrate
   }
 
@@ -112,7 +112,7 @@ public class IVSAudioConfiguration: NSObject {
   /// What all sound is mixed to; of two, sound in one channel is in the middle. A stage's is in one.
   public private(set) var channels = 2
   /// Kept: encoders have one.
-  public var quality = AudioQuality.medium { didSet { Recorded.soundEncoding.log() } }
+  public var quality = AudioQuality.medium { didSet { NoEffect.soundEncoding.log() } }
 
   public enum AudioQuality: Int, Sendable {
     case minimum = 0

@@ -173,7 +173,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     place.zIndex = Int(slot.zIndex)
     place.gain = Double(slot.gain)
     place.opacity = isTransparencyEnabled ? 1 - Double(slot.transparency) : 1
-    place.fill = slot.fillColor.map { Color(red: $0.red, green: $0.green, blue: $0.blue) }
+    place.fill = slot.fillColor.map(Color.init)
     place.aspect =
       switch slot.matchCanvasAspectMode ? canvasAspectMode : slot.aspect {
       case .none: .stretch
@@ -197,5 +197,14 @@ private final class DeviceGain: AudioSink, @unchecked Sendable {  // constant
   func play(_ block: AudioBlock) {
     let gain = device?.gain() ?? 1
     next.play(gain == 1 ? block : block.amplified(by: gain))
+  }
+}
+
+extension Color {
+  fileprivate init(_ color: UIColor) {
+    var (red, green, blue) = (CGFloat(0), CGFloat(0), CGFloat(0))
+    color.getRed(&red, green: &green, blue: &blue, alpha: nil)
+    func byte(_ component: CGFloat) -> UInt8 { UInt8((component * 255).rounded()) }
+    self.init(red: byte(red), green: byte(green), blue: byte(blue))
   }
 }

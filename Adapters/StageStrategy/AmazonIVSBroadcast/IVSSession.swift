@@ -19,7 +19,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public class var applicationAudioSessionStrategy: IVSBroadcastSession.AudioSessionStrategy {
     get { strategy.withLock { $0 } }
     set {
-      Recorded.audioSession.log()
+      NoEffect.audioSession.log()
       strategy.withLock { $0 = newValue }
     }
   }
@@ -28,7 +28,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public var logLevel: IVSBroadcastSession.LogLevel {
     get { level.withLock { $0 } }
     set {
-      Recorded.logLevel.log()
+      NoEffect.logLevel.log()
       level.withLock { $0 = newValue }
     }
   }

@@ -46,7 +46,7 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
   /// One for each machine: apps of tests that run side by side do not change each other's audio.
   public class func sharedInstance() -> IVSStageAudioManager { of(.current) }
 
-  class func of(_ machine: Machine) -> IVSStageAudioManager { machine.face { IVSStageAudioManager() } }
+  class func of(_ machine: Machine) -> IVSStageAudioManager { machine.sharedObject { IVSStageAudioManager() } }
 
   public func setPreset(_ preset: UseCasePreset) {
     state.withLock { state in
@@ -64,7 +64,7 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
 
   /// Kept: there is no audio session on this system.
   public func setCategory(_ category: Category, options: CategoryOptions, mode: Mode) {
-    Recorded.audioSession.log()
+    NoEffect.audioSession.log()
     state.withLock { ($0.category, $0.options, $0.mode) = (category, options, mode) }
   }
 
@@ -76,7 +76,7 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
   public var errorDelegate: (any IVSErrorDelegate)? {
     get { state.withLock { $0.errorDelegate } }
     set {
-      if newValue != nil { Recorded.audioErrors.log() }
+      if newValue != nil { NoEffect.audioErrors.log() }
       state.withLock { $0.errorDelegate = newValue }
     }
   }

@@ -42,7 +42,7 @@ public class IVSJitterBufferConfiguration: NSObject {
     guard (0...10).contains(minDelay.seconds) else {
       throw NSError.ivs(.invalidState, "a delay of \(minDelay.seconds) s is none of 0 to 10", source: "IVSStage")
     }
-    Recorded.jitterBuffer.log()
+    NoEffect.jitterBuffer.log()
     self.minDelay = minDelay
   }
 }

@@ -41,7 +41,7 @@ protocol PublishableImages: AnyObject {
 
 /// A device that gives pictures to whoever attaches to it.
 public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
-  private let frames = Lock<NewestPicture?>(nil)
+  private let frames = Lock<LatestFrameSink?>(nil)
   private let rotation = Lock<UInt8>(0)
 
   func attach(_ sink: any VideoSink) {}
@@ -84,7 +84,7 @@ public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  //
     let delivery = queue === world.delivery.queue ? world.delivery : Delivery(queue: queue)
     let new = callback.map { callback in
       nonisolated(unsafe) let callback = callback  // called on one queue only
-      return NewestPicture(delivery) { picture in
+      return LatestFrameSink(delivery) { picture in
         let size = picture.displaySize
         callback(
           IVSImageDeviceFrame(

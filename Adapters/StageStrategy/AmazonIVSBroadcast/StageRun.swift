@@ -1,3 +1,4 @@
+import CrossVendorConventions
 import Foundation
 import Koine
 
@@ -81,7 +82,7 @@ final class StageRun: @unchecked Sendable {
 
   /// Without what styles tell each other.
   static func own(_ attributes: [String: String]) -> [String: String] {
-    attributes.filter { !$0.key.hasPrefix(RoomWord.prefix) }
+    attributes.filter { !$0.key.hasPrefix(Convention.prefix) }
   }
 
   private func remote(_ id: Koine.Participant.ID) -> RemoteParticipant? { remotes.first { $0.id == id } }

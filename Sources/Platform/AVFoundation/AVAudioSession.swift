@@ -52,7 +52,7 @@ public final class AVAudioSession: NSObject, Sendable {
 
   /// The session of a machine (not Apple's).
   public class func of(_ machine: Machine) -> AVAudioSession {
-    machine.face {
+    machine.sharedObject {
       let session = AVAudioSession(machine)
       machine.observe { [weak session] in session?.tell($0) }
       return session

@@ -96,7 +96,7 @@ public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
   }
 
   /// What is plugged in and out at this machine is posted from now on, also before anybody asks for devices (not Apple's).
-  public class func announce(_ machine: Machine) { _ = machine.face { CaptureAnnouncer(machine) } }
+  public class func announce(_ machine: Machine) { _ = machine.sharedObject { CaptureAnnouncer(machine) } }
 
   // MARK: What is allowed
 

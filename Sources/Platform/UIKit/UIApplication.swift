@@ -25,7 +25,7 @@ public final class UIApplication: UIResponder {
 
   /// The application of a machine (not Apple's).
   nonisolated public class func of(_ machine: Machine) -> UIApplication {
-    machine.face {
+    machine.sharedObject {
       let application = UIApplication(machine)
       machine.observe { [weak application] event in application?.tell(event) }
       return application

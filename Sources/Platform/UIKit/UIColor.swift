@@ -2,7 +2,7 @@ public import Foundation
 
 public final class UIColor: NSObject, Sendable {
   /// 0...255 each.
-  package let red, green, blue: UInt8
+  let red, green, blue: UInt8
   /// The bytes of an opaque pixel in their order, as a little-endian number.
   var rgba: UInt32 { UInt32(red) | UInt32(green) << 8 | UInt32(blue) << 16 | 0xFF00_0000 }
 
@@ -14,6 +14,20 @@ public final class UIColor: NSObject, Sendable {
 
   public convenience init(white: CGFloat, alpha: CGFloat) {
     self.init(red: white, green: white, blue: white, alpha: alpha)
+  }
+
+  /// Gives the components, 0...1 each.
+  /// - Returns: true: every color has them.
+  @discardableResult
+  public func getRed(
+    _ red: UnsafeMutablePointer<CGFloat>?, green: UnsafeMutablePointer<CGFloat>?, blue: UnsafeMutablePointer<CGFloat>?,
+    alpha: UnsafeMutablePointer<CGFloat>?
+  ) -> Bool {
+    red?.pointee = CGFloat(self.red) / 255
+    green?.pointee = CGFloat(self.green) / 255
+    blue?.pointee = CGFloat(self.blue) / 255
+    alpha?.pointee = 1
+    return true
   }
 
   public static let black = UIColor(white: 0, alpha: 1)

@@ -1,5 +1,5 @@
-/// Brings pictures to a queue. While whoever takes them is busy, only the newest waits.
-package final class NewestPicture: VideoSink, Sendable {
+/// Delivers video frames on a session's delivery queue. While the app is busy with one, only the newest waits. For authors of styles.
+public final class LatestFrameSink: VideoSink, Sendable {
   private struct State {
     var waiting: VideoFrame?
     var isOpen = true
@@ -9,12 +9,12 @@ package final class NewestPicture: VideoSink, Sendable {
   private let show: @Sendable (VideoFrame) -> Void
 
   /// - Parameter show: called on `delivery`'s queue.
-  package init(_ delivery: Delivery, show: @escaping @Sendable (VideoFrame) -> Void) {
+  public init(_ delivery: Delivery, show: @escaping @Sendable (VideoFrame) -> Void) {
     self.delivery = delivery
     self.show = show
   }
 
-  package func render(_ frame: VideoFrame) {
+  public func render(_ frame: VideoFrame) {
     let isFirst = state.withLock { state in
       guard state.isOpen else { return false }
       defer { state.waiting = frame }
@@ -30,6 +30,6 @@ package final class NewestPicture: VideoSink, Sendable {
     }
   }
 
-  /// Nothing is shown any more, nor what waits.
-  package func close() { state.withLock { $0 = State(waiting: nil, isOpen: false) } }
+  /// No frame follows, not even one that waits.
+  public func close() { state.withLock { $0 = State(waiting: nil, isOpen: false) } }
 }

@@ -1,9 +1,9 @@
 package import Koine
 
-extension Recorded {
+extension NoEffect {
   private init(_ what: String, why: String) { self.init("VideoSDKRTC", what, why: why) }
 
-  package static let recordingLook = Recorded(
+  package static let recordingLook = NoEffect(
     "RecordingConfig, but for the size of the grid", why: "recordings are a grid of 1280×720")
-  package static let webhook = Recorded("startRecording's webhookUrl", why: "nobody is called; listeners are told")
+  package static let webhook = NoEffect("startRecording's webhookUrl", why: "nobody is called; listeners are told")
 }

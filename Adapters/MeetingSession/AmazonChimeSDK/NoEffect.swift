@@ -1,16 +1,16 @@
 package import Koine
 
-extension Recorded {
+extension NoEffect {
   private init(_ what: String, why: String) { self.init("AmazonChimeSDK", what, why: why) }
 
-  package static let audioMode = Recorded("AudioVideoConfiguration.audioMode", why: "sound is Opus at 48 kHz, mono")
-  package static let redundancy = Recorded(
+  package static let audioMode = NoEffect("AudioVideoConfiguration.audioMode", why: "sound is Opus at 48 kHz, mono")
+  package static let redundancy = NoEffect(
     "AudioVideoConfiguration.enableAudioRedundancy", why: "Opus brings its own redundancy, always")
-  package static let callKit = Recorded("AudioVideoConfiguration.callKitEnabled", why: "there is no CallKit")
-  package static let reconnectTimeout = Recorded(
+  package static let callKit = NoEffect("AudioVideoConfiguration.callKitEnabled", why: "there is no CallKit")
+  package static let reconnectTimeout = NoEffect(
     "AudioVideoConfiguration.reconnectTimeoutMs", why: "the room decides how long it waits")
-  package static let torch = Recorded(
+  package static let torch = NoEffect(
     "CameraCaptureSource.torchEnabled", why: "no camera here has a torch; it stays off")
-  package static let receiveBandwidth = Recorded(
+  package static let receiveBandwidth = NoEffect(
     "ObservableMetric.videoAvailableReceiveBandwidth", why: "the room does not tell; it is never among the metrics")
 }
