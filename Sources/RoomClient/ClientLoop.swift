@@ -189,7 +189,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
     for number in schedule.takeDue(at: now) {
       guard let entry = entries[number] else { continue }
       entry.client.handleTimeout(at: now)
-      if !entry.client.signaling.hasConnection { entry.transport.disconnect() }
+      dropUnwantedConnection(of: entry)
       entry.transport.handleTimeout(at: now)
     }
     endTurn(at: now)
@@ -216,10 +216,15 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
     if entries.isEmpty { loop.rest() }
   }
 
+  /// A connection that the client counts as lost. An attempt that is under way is not open yet, and stays.
+  private func dropUnwantedConnection(of entry: Entry) {
+    if entry.transport.isConnected, !entry.client.signaling.hasConnection { entry.transport.disconnect() }
+  }
+
   private func reconnectClients(at now: Tick) {
     for number in schedule.touchedNumbers {
       guard let entry = entries[number] else { continue }
-      if !entry.client.signaling.hasConnection { entry.transport.disconnect() }
+      dropUnwantedConnection(of: entry)
       guard entry.client.signaling.takeConnectionRequest(at: now) else { continue }
       do { try entry.transport.connect(at: now) } catch { entry.client.connectionLost(at: now) }
     }
