@@ -294,7 +294,7 @@ let package = Package(
         "Koine", "KoineBase", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
         "KoineEmbeddedBackend",
         "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
-        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "KoineRouter", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -346,7 +346,8 @@ let package = Package(
       "Koine",
       of: [
         "CrossVendorConventions",
-        "Koine", "KoineEmbeddedBackend", "KoineRoomClient", "KoineSignaling", "KoineSimulatedNetwork", "KoineTokens",
+        "Koine", "KoineEmbeddedBackend", "KoinePeer", "KoineRoomClient", "KoineSignaling", "KoineSimulatedNetwork",
+        "KoineTokens",
         "KoineTransport",
       ]),
     tests(

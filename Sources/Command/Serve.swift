@@ -43,6 +43,12 @@ struct Serve: AsyncParsableCommand {
       valueName: "host:port"))
   var metrics: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Takes commands of koine rooms on a Unix domain socket there, from this user only. (default: none)",
+      valueName: "path"))
+  var control: String?
+
   @Option(help: "The UDP port for all media; 0: the system chooses one. (default: 0)")
   var udp: String?
 
@@ -154,6 +160,7 @@ struct Serve: AsyncParsableCommand {
     options[.listen] = listen.map { [$0] }
     options[.host] = host.isEmpty ? nil : host
     options[.metrics] = metrics.map { [$0] }
+    options[.control] = control.map { [$0] }
     options[.udp] = udp.map { [$0] }
     options[.address] = address.isEmpty ? nil : address
     options[.open] = open ? ["true"] : nil

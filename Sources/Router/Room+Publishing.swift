@@ -88,10 +88,15 @@ extension Room {
   func muteOther(_ reference: Track.ID, by member: Member, at now: Tick) {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
+    mute(track, at: now)
+  }
+
+  /// The router forwards nothing of the track until its owner unmutes it; all participants are notified.
+  func mute(_ track: PublishedTrack, at now: Tick) {
     guard !track.track.isMuted else { return }
     setMuted(true, track)
     silence(track, at: now)
-    tellOthers(.muted(participant: reference.participant, trackID: reference.track, muted: true), than: nil)
+    tellOthers(.muted(participant: track.id.participant, trackID: track.id.track, muted: true), than: nil)
   }
 
   private func setMuted(_ isMuted: Bool, _ track: PublishedTrack) {

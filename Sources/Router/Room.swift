@@ -293,7 +293,7 @@ final class Room {
     }
   }
 
-  // MARK: StreamParameters connections
+  // MARK: Media connections
 
   func takeEvents(of slot: PeerSlot, at now: Tick) {
     while let event = slot.peer.pollEvent() {

@@ -118,7 +118,7 @@ extension Router {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
     let answer = answer(join, verdict)
-    guard case .success(let grants) = answer else { return answer }
+    guard case .success(var grants) = answer else { return answer }
     guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
     if let validFor = grants.validFor, validFor <= .zero {
       return .failure(Failure(.unauthorized, "what lets it in has expired"))
@@ -128,6 +128,13 @@ extension Router {
     {
       return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
+    switch configuration.admission.decide(request(join, grants)) {
+    case .admit(let decided): grants = decided
+    case .wait(let decided):
+      grants = decided
+      grants.mustAsk = true
+    case .refuse(let failure): return .failure(failure)
+    }
     if let failure = takenName(for: join, grants) { return .failure(failure) }
     if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
@@ -135,7 +142,14 @@ extension Router {
     if let failure = lackOfRoom(for: grants.participantID ?? join.participantID, join, grants) {
       return .failure(failure)
     }
-    return answer
+    return .success(grants)
+  }
+
+  private func request(_ join: Join, _ grants: Grants) -> AdmissionPolicy.Request {
+    let room = rooms[join.room]
+    return AdmissionPolicy.Request(
+      join: join, participantID: grants.participantID ?? join.participantID, grants: grants, roomExists: room != nil,
+      participants: room?.members.count ?? 0)
   }
 
   /// Two that wait under one id look the same to those who decide: only a credential that names the id, or the resumption key

@@ -92,7 +92,8 @@ extension Router {
     case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, verdict, on: client, at: now)
     case .close:
       guard let member = client.member, member.grants.canModerate else { break }
-      return close(room: member.room.name, at: now)
+      member.room.close(told: .roomClosed)
+      return settle(member.room, at: now)
     case .leave where lobby.isWaiting(client.id):
       stopWaiting(client)
       return outbox.post(.ended(.left), to: client.id)

@@ -9,6 +9,7 @@ package struct RouterConfiguration: Sendable {
   package var addresses: [TransportAddress]
   package var limits = RouterLimits()
   package var authorization = Authorization.open
+  package var admission = AdmissionPolicy.byCredential
   package var attendant: Attendant?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (ClientID) -> AnyObject?)?
@@ -107,26 +108,9 @@ package final class Router {
   /// For rooms that were made before, too: who is in stays.
   package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
 
-  /// Puts a participant out.
-  /// - Returns: false if there is none of that name.
-  @discardableResult
-  package func remove(participant id: String, from room: String, at now: Tick) -> Bool {
-    guard let room = rooms[room], let member = room.member(id) else { return false }
-    room.remove(member, told: .removed, others: .removed, at: now)
-    settle(room, at: now)
-    return true
-  }
-
-  /// Puts everybody out of a room.
-  package func close(room name: String, at now: Tick) {
-    guard let room = rooms[name] else { return }
-    room.close(told: .roomClosed)
-    settle(room, at: now)
-  }
-
-  /// Puts everybody out of every room.
-  package func closeAllRooms(at now: Tick) {
-    for name in rooms.keys.sorted() { close(room: name, at: now) }
+  /// Ends all rooms.
+  package func closeAllRooms(from origin: CommandOrigin, at now: Tick) {
+    for name in rooms.keys.sorted() { try? perform(.close(room: name), from: origin, at: now) }
   }
 
   /// The next message to a client.

@@ -152,7 +152,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func stop() async {
     await withCheckedContinuation { done in
       post { [self] in
-        signaling?.router.closeAllRooms(at: now)
+        signaling?.router.closeAllRooms(from: CommandOrigin(.server, reason: "the server stops"), at: now)
         endTurn(at: now)
         close()
         done.resume()

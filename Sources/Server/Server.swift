@@ -1,5 +1,6 @@
 public import KoineBase
 public import struct KoineSignaling.Attendant
+import KoineRouter
 import KoineTLS
 import Logging
 import NIOCore
@@ -27,6 +28,7 @@ public final class Server: Sendable {
   private let listener: any Channel
   private let inside: (any Channel)?
   private let metrics: (any Channel)?
+  private let control: ControlSocket?
   private let certificate: CurrentCertificate
   private let group: MultiThreadedEventLoopGroup
   private let logger: Logger
@@ -36,12 +38,13 @@ public final class Server: Sendable {
 
   private init(
     host: RouterHost, mediaAddresses: [KoineBase.SocketAddress], listener: any Channel, inside: (any Channel)?,
-    metrics: (any Channel)?, certificate: CurrentCertificate, group: MultiThreadedEventLoopGroup, logger: Logger
+    metrics: (any Channel)?, control: ControlSocket?, certificate: CurrentCertificate,
+    group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
-    self.inside = inside
+    (self.inside, self.control) = (inside, control)
     insidePort = inside?.localAddress?.port
     self.metrics = metrics
     metricsPort = metrics?.localAddress?.port
@@ -81,9 +84,13 @@ public final class Server: Sendable {
       let inside = try await other(
         insideDesk, at: configuration.attendant == nil ? nil : ServerConfiguration.Endpoint(host: "127.0.0.1", port: 0),
         isInside: true)
+      let control: ControlSocket? =
+        if let path = configuration.control {
+          try await ControlSocket.open(path, on: group) { await host.perform($0, from: .commandLine) }
+        } else { nil }
       let server = Server(
         host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics,
-        certificate: certificate, group: group, logger: configuration.logger)
+        control: control, certificate: certificate, group: group, logger: configuration.logger)
       server.logger.info(
         "serving",
         metadata: [
@@ -95,6 +102,7 @@ public final class Server: Sendable {
     } catch {
       await host.stop()
       try? await group.shutdownGracefully()
+      if let error = error as? ServerError { throw error }
       throw ServerError(description: "cannot listen on \(Self.place(place.host, place.port)): \(error)")
     }
   }
@@ -109,6 +117,7 @@ public final class Server: Sendable {
     try? await listener.close()
     try? await inside?.close()
     try? await metrics?.close()
+    await control?.close()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")

@@ -68,6 +68,8 @@ public struct ServerConfiguration: Sendable {
   public var loops: Int
   /// A service beside the router: it answers by `Server.say(_:)`, and enters rooms with `Server.pass(for:name:)`.
   public var attendant: Attendant?
+  /// The path of a Unix domain socket on which `koine rooms` gives commands; nil: none.
+  public var control: String?
   public var logger: Logger
 
   public init(
@@ -88,7 +90,7 @@ extension ServerConfiguration {
       host: settings.host, port: settings.port, mediaPort: settings.mediaPort,
       mediaAddresses: settings.mediaAddresses, access: access, tls: settings.tls, limits: settings.limits,
       loops: settings.loops ?? Crew.usefulHands, logger: logger)
-    (hostNames, metrics) = (settings.hostNames, settings.metrics)
+    (hostNames, metrics, control) = (settings.hostNames, settings.metrics, settings.control)
   }
 }
 

@@ -11,7 +11,7 @@ public import Logging
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
-    case listen, host, metrics, udp, address, open, keys, limits, loops, recordings, livestreams
+    case listen, host, metrics, udp, address, open, keys, limits, loops, recordings, livestreams, control
     case livestreamHosts = "livestream-hosts"
     case recordingsFree = "recordings-free"
     case tlsCertificate = "tls-certificate"
@@ -31,6 +31,8 @@ public struct ServerSettings: Hashable, Sendable {
   public var port = 8080
   /// The server's DNS names, in small letters.
   public var hostNames: [String] = []
+  /// The path of the control socket; nil: none.
+  public var control: String?
   /// Where `/metrics` is served; nil: where everything else is.
   public var metrics: ServerConfiguration.Endpoint?
   public var mediaPort: UInt16 = 0
@@ -114,6 +116,7 @@ public struct ServerSettings: Hashable, Sendable {
         guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }
         loops = number
       case .recordings: recordings = text.isEmpty ? nil : text
+      case .control: control = text.isEmpty ? nil : text
       case .livestreamHosts:
         livestreamHosts = words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         for host in livestreamHosts where host.isEmpty || host.contains(where: { "/@ ".contains($0) }) {

@@ -74,7 +74,7 @@ struct FeatureTests {
     let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
     backend.attend { Attendant(names: [Convention.recording]) { _ in } }
     let recording = try group.call(1).feature(Features.recording)
-    let started = RecorderStatus(.started, place: "file:///x.webm").text
+    let started = RecorderStatus(.started, destination: "file:///x.webm").text
     try group.call(0).session.send(DataMessage(topic: Convention.recording, payload: Array(started.utf8)))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive, "only the recorder itself is believed")

@@ -66,8 +66,10 @@ extension EmbeddedRouterHost {
   }
 
   func remove(_ participant: String, from room: String) {
-    post { $0.router?.remove(participant: participant, from: room, at: $0.loop.now) }
+    post { try? $0.router?.perform(.remove(participant, room: room), from: CommandOrigin(.test), at: $0.loop.now) }
   }
 
-  func close(room: String) { post { $0.router?.close(room: room, at: $0.loop.now) } }
+  func close(room: String) {
+    post { try? $0.router?.perform(.close(room: room), from: CommandOrigin(.test), at: $0.loop.now) }
+  }
 }
