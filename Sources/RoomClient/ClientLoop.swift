@@ -135,8 +135,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
       client.handleEvents(at: now)
       return nil
     } catch {
-      made?.close(at: now)
-      entries[number] = nil
+      if entries[number] == nil { made?.close(at: now) } else { remove(number, at: now) }
       return Failure(.unreachable, "no connection can be opened: \(error)")
     }
   }

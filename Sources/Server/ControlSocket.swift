@@ -79,17 +79,28 @@ final class ControlSocket: Sendable {
       }
       unlink(path)  // of a server that is gone
     }
-    // The file has its mode from the moment it exists.
-    let mask = umask(0o177)
-    defer { umask(mask) }
     let channel = try await ServerBootstrap(group: group)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(ControlHandler(perform: perform))
         }
       }
-      .bind(unixDomainSocketPath: path).get()
+      .withBoundSocket(try bind(to: path)).get()
     return ControlSocket(path: path, channel: channel)
+  }
+
+  /// Linux gives the file the mode of the unbound socket, so the file has it from the moment it exists.
+  private static func bind(to path: String) throws -> Int32 {
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let done = try withSocketAddress(path) { address, length in
+      fchmod(descriptor, 0o600) == 0 && Glibc.bind(descriptor, address, length) == 0
+    }
+    guard done else {
+      let reason = String(cString: strerror(errno))
+      Glibc.close(descriptor)
+      throw ServerError(description: "cannot listen on '\(path)': \(reason)")
+    }
+    return descriptor
   }
 
   func close() async {
@@ -146,20 +157,10 @@ package final class ControlClient {
 
   /// - Throws: `ServerError` where no server listens.
   package init(_ path: String) throws {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-      throw ServerError(description: "'\(path)' is too long for the path of a socket")
-    }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let connected = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-    guard connected == 0 else {
+    let descriptor = descriptor
+    let connected = try withSocketAddress(path) { connect(descriptor, $0, $1) == 0 }
+    guard connected else {
       let reason = String(cString: strerror(errno))
       Glibc.close(descriptor)
       throw ServerError(description: "no server listens on '\(path)': \(reason)")
@@ -187,5 +188,21 @@ package final class ControlClient {
       answer += block[..<count]
     }
     return try JSONCodec.decode(ControlAnswer.self, from: Array(answer.dropLast()))
+  }
+}
+
+/// - Throws: `ServerError` for a path that does not fit.
+private func withSocketAddress<Result>(
+  _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+) throws -> Result {
+  var address = sockaddr_un()
+  address.sun_family = sa_family_t(AF_UNIX)
+  let bytes = Array(path.utf8)
+  guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
+    throw ServerError(description: "'\(path)' is too long for the path of a socket")
+  }
+  withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+  return withUnsafePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
   }
 }
