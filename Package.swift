@@ -292,9 +292,9 @@ let package = Package(
       name: "KoineCommand",
       dependencies: [
         "Koine", "KoineBase", "KoineComposition", "KoineConformanceDrivers", "KoineConformanceKit",
-        "KoineEmbeddedBackend",
-        "KoineMediaFiles", "KoinePorting", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
-        "KoineRouter", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
+        "KoineEmbeddedBackend", "KoineJSONCodec",
+        "KoineMediaFiles", "KoinePorting", "KoineRouter", "KoineSampleSupport", "KoineServer", "KoineServerBackend",
+        "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -401,8 +401,8 @@ let package = Package(
       "Composition",
       of: [
         "CrossVendorConventions",
-        "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineSignaling", "KoineTestSupport",
-        "KoineTokens",
+        "KoineComposition", "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineRouter", "KoineSignaling",
+        "KoineTestSupport", "KoineTokens",
       ]),
     tests(
       "Conformance",
@@ -441,7 +441,8 @@ let package = Package(
     tests(
       "Command",
       of: [
-        "KoineSampleSupport", "Koine", "KoineBase", "KoineEmbeddedBackend", "KoineServer", "KoineTestSupport",
+        "KoineSampleSupport", "Koine", "KoineBase", "KoineEmbeddedBackend", "KoineServer", "KoineServerBackend",
+        "KoineTestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
   ],

@@ -1,160 +1,297 @@
 import ArgumentParser
 import Foundation
-import Koine
+import KoineBase
 import KoineRouter
+import KoineSampleSupport
 import KoineServer
 
-/// Commands to a running `koine serve`.
+/// Looks at the rooms of a running server, and changes them.
 struct Rooms: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lists the rooms of a running koine serve, and gives it commands about them.",
+    abstract: "Lists and changes the rooms of a running server on this machine.",
     discussion: """
-      The server needs a control socket: koine serve --control PATH. Only the user that runs the server may connect. Each command is \
-      logged by the server with its reason. Exit codes: 69 where no server listens on the socket, 1 where the server refuses the command.
+      The server was started with `koine serve --control PATH`; the same PATH is given here by --control or by \
+      KOINE_SERVE_CONTROL. The server logs every change with the user who asked, and --reason.
+
+      Exit codes: 64 the command line is wrong, 65 the server does not understand the command, 66 there is no such room, \
+      participant or track, 69 no server answers, 1 the server cannot do it.
       """,
-    subcommands: [List.self, Remove.self, Close.self, Grant.self, Mute.self, Record.self], defaultSubcommand: List.self)
+    subcommands: [
+      ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self,
+      RecordRoom.self,
+    ])
+}
 
-  struct Connection: ParsableArguments {
-    @Option(help: "The server's control socket. (default: KOINE_SERVE_CONTROL)")
-    var control: String?
+/// Where the server is, and how its answer is printed.
+struct ControlOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The server's control socket, as `koine serve --control` has made it. (default: KOINE_SERVE_CONTROL)",
+      valueName: "path"))
+  var control: String?
 
-    @Option(help: "Is logged with the command.")
-    var reason: String?
+  @Flag(help: "Prints the server's answer as one line of JSON, failures too.")
+  var json = false
 
-    func perform(_ request: ControlRequest) throws -> ControlAnswer {
-      guard let path = control ?? ProcessInfo.processInfo.environment["KOINE_SERVE_CONTROL"], !path.isEmpty else {
-        throw ValidationError("no control socket is given: --control PATH")
+  @Option(help: "For the server's log, at most \(ControlRequest.reasonLimit) bytes.")
+  var reason: String?
+
+  func validate() throws {
+    if control?.isEmpty == true { throw ValidationError("--control is empty") }
+    guard let reason else { return }
+    guard (1...ControlRequest.reasonLimit).contains(reason.utf8.count) else {
+      throw ValidationError("--reason has 1 to \(ControlRequest.reasonLimit) bytes")
+    }
+  }
+
+  private func client() throws -> ControlClient {
+    guard let path = control ?? ProcessInfo.processInfo.environment["KOINE_SERVE_CONTROL"], !path.isEmpty else {
+      throw SampleExit(code: 64, "say where the server takes commands: --control PATH, or KOINE_SERVE_CONTROL")
+    }
+    return ControlClient(path: path)
+  }
+
+  func send(_ command: RoomCommand) throws -> RoomReply {
+    let client = try client()
+    do throws(ServerError) {
+      return try client.send(ControlRequest(command, by: Self.user, reason: reason))
+    } catch {
+      throw SampleExit(code: 69, error.description)
+    }
+  }
+
+  private static var user: String {
+    let name = NSUserName()
+    return name.isEmpty ? "\(getuid())" : name
+  }
+}
+
+/// One command to a server. What is wrong with its answer is told by itself: the command line was right.
+protocol RoomsCommand: ParsableCommand {
+  var options: ControlOptions { get }
+  var command: RoomCommand { get throws }
+  func describe(_ reply: RoomReply) -> String?
+}
+
+extension RoomsCommand {
+  func describe(_ reply: RoomReply) -> String? { nil }
+
+  func run() throws {
+    do {
+      try print(try options.send(try command))
+    } catch let error as SampleExit {
+      error.leave(command: "koine rooms")
+    }
+  }
+
+  func print(_ reply: RoomReply) throws {
+    if options.json {
+      Swift.print(try reply.jsonText)
+    } else if let text = describe(reply), reply.error == nil {
+      Swift.print(text)
+    }
+    guard let error = reply.error else { return }
+    if options.json { Foundation.exit(error.code.exitCode) }
+    throw SampleExit(code: error.code.exitCode, error.message)
+  }
+}
+
+extension RoomControlError.Code {
+  var exitCode: Int32 {
+    switch self {
+    case .noSuchRoom, .noSuchParticipant, .noSuchTrack: 66
+    case .malformed: 65
+    case .unavailable: 69
+    case .notPossible: 1
+    }
+  }
+}
+
+struct ListRooms: RoomsCommand {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists the rooms.")
+
+  @OptionGroup var options: ControlOptions
+
+  var command: RoomCommand { .listRooms }
+
+  func describe(_ reply: RoomReply) -> String? { RoomText.list(reply.rooms ?? []) }
+}
+
+struct ShowRoom: RoomsCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Shows a room: its participants, their tracks and permissions, and its recordings.")
+
+  @Argument(help: "The room.") var room: String
+  @OptionGroup var options: ControlOptions
+
+  var command: RoomCommand { .describe(room: room) }
+
+  func describe(_ reply: RoomReply) -> String? { reply.room.map(RoomText.details) }
+}
+
+struct RemoveParticipant: RoomsCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Removes a participant from a room.",
+    discussion: "It may join again, unless its credential does not let it.")
+
+  @Argument(help: "The room.") var room: String
+  @Argument(help: "The participant's id.") var participant: String
+  @Flag(help: "Tells the participant that its credential has expired.") var expired = false
+  @OptionGroup var options: ControlOptions
+
+  var command: RoomCommand { .remove(participant, room: room, ending: expired ? .expired : .removed) }
+}
+
+struct CloseRoom: RoomsCommand {
+  static let configuration = CommandConfiguration(commandName: "close", abstract: "Ends a room for all participants.")
+
+  @Argument(help: "The room.") var room: String
+  @OptionGroup var options: ControlOptions
+
+  var command: RoomCommand { .close(room: room) }
+}
+
+extension Permission: ExpressibleByArgument {}
+
+struct GrantPermissions: RoomsCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "grant", abstract: "Changes what a participant may do while it is in the room.",
+    discussion: """
+      Permissions: \(Permission.allCases.map(\.rawValue).joined(separator: ", ")). Those that are not named stay as they \
+      are. Tracks that may not be published any more are withdrawn; the participant's app publishes them again once it may. \
+      A renewed credential replaces all of them.
+      """)
+
+  @Argument(help: "The room.") var room: String
+  @Argument(help: "The participant's id.") var participant: String
+  @Option(help: ArgumentHelp("Allows it. Several times for several.", valueName: "permission"))
+  var allow: [Permission] = []
+  @Option(help: ArgumentHelp("Forbids it. Several times for several.", valueName: "permission"))
+  var deny: [Permission] = []
+  @OptionGroup var options: ControlOptions
+
+  func validate() throws {
+    guard !allow.isEmpty || !deny.isEmpty else { throw ValidationError("--allow or --deny is needed") }
+    guard Set(allow).isDisjoint(with: deny) else {
+      throw ValidationError("a permission is allowed or denied, not both")
+    }
+  }
+
+  var command: RoomCommand {
+    .grant(PermissionChange(allowing: Set(allow), denying: Set(deny)), participant, room: room)
+  }
+}
+
+struct MuteTrack: RoomsCommand {
+  enum Kind: String, CaseIterable, ExpressibleByArgument { case microphone, camera, screen, screenSound }
+
+  static let configuration = CommandConfiguration(
+    commandName: "mute", abstract: "Mutes tracks of a participant, which may unmute them itself.")
+
+  @Argument(help: "The room.") var room: String
+  @Argument(help: "The participant's id.") var participant: String
+  @Option(help: "All tracks of this kind. (default: microphone)") var kind: Kind?
+  @Option(help: ArgumentHelp("The track of this id, as `koine rooms show` names it.", valueName: "id")) var track:
+    String?
+  @OptionGroup var options: ControlOptions
+
+  func validate() throws {
+    guard kind == nil || track == nil else { throw ValidationError("either --kind or --track") }
+  }
+
+  var command: RoomCommand {
+    let selection: TrackSelection
+    if let track {
+      selection = .track(track)
+    } else {
+      switch kind ?? .microphone {
+      case .microphone: selection = .kind(.microphone)
+      case .camera: selection = .kind(.camera)
+      case .screen: selection = .kind(.screen)
+      case .screenSound: selection = .kind(.screenSound)
       }
-      var request = request
-      request.reason = reason
-      let answer: ControlAnswer
-      do { answer = try ControlClient(path).perform(request) } catch {
-        FileHandle.standardError.write(Data("koine rooms: \(error)\n".utf8))
-        throw ExitCode(69)
+    }
+    return .mute(selection, participant, room: room)
+  }
+}
+
+struct RecordRoom: RoomsCommand {
+  enum Kind: String, CaseIterable, ExpressibleByArgument {
+    case file, playlist, livestream
+
+    var recording: RecordingOrder.Kind {
+      switch self {
+      case .file: .file
+      case .playlist: .playlist
+      case .livestream: .livestream
       }
-      guard let failure = answer.failure else { return answer }
-      FileHandle.standardError.write(Data("koine rooms: \(failure.message) (\(failure.code.rawValue))\n".utf8))
-      throw ExitCode.failure
     }
   }
 
-  struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists rooms, participants and tracks.")
+  static let configuration = CommandConfiguration(
+    commandName: "record", abstract: "Begins a recording of a room on the server, or stops it.",
+    discussion: """
+      The server was started with --recordings DIR, and for live streams with --livestreams. Waits until the recorder has \
+      begun or stopped, and prints the name of the recording in DIR.
+      """)
 
-    @OptionGroup var connection: Connection
-    @Flag(help: "Writes JSON.")
-    var json = false
+  @Argument(help: "The room.") var room: String
+  @Option(help: "What is made: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).") var kind = Kind.file
+  @Option(help: "How many participants are shown at a time, 1 to \(RoomCommand.Limits.people).") var people = 4
+  @Option(
+    name: .customLong("to"),
+    help: ArgumentHelp("Where a live stream goes: rtmp://… Several times for several.", valueName: "url"))
+  var places: [String] = []
+  @Flag(help: "Stops the recording.") var stop = false
+  @Option(help: "Waits this many seconds at most for the recorder; 0: not at all.") var wait = 15.0
+  @OptionGroup var options: ControlOptions
 
-    func run() throws {
-      let rooms = try connection.perform(ControlRequest(.list)).rooms ?? []
-      guard json else { return print(rooms.map(Self.text).joined(separator: "\n")) }
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-      print(String(decoding: try encoder.encode(rooms), as: UTF8.self))
+  func validate() throws {
+    guard (1...RoomCommand.Limits.people).contains(people) else {
+      throw ValidationError("--people takes 1 to \(RoomCommand.Limits.people)")
     }
+    guard (0...600).contains(wait) else { throw ValidationError("--wait takes 0 to 600") }
+    guard (kind == .livestream) == !places.isEmpty || stop else {
+      throw ValidationError("a live stream needs --to, and nothing else takes it")
+    }
+  }
 
-    static func text(_ room: RoomReport) -> String {
-      let members = room.members.map { member in
-        let tracks = member.participant.tracks.map { "\($0.id.track)\($0.isMuted ? " (muted)" : "")" }
-        let notes = [member.isHidden ? "hidden" : nil, member.isConnected ? nil : "not connected"].compactMap(\.self)
-        return "  \(member.participant.id)  “\(member.participant.name)”  \(tracks.joined(separator: ", "))"
-          + (notes.isEmpty ? "" : "  [\(notes.joined(separator: ", "))]")
+  var command: RoomCommand {
+    stop
+      ? .stopRecording(kind.recording, room: room)
+      : .startRecording(RecordingOrder(kind.recording, people: people, places: places), room: room)
+  }
+
+  func run() throws {
+    do {
+      let reply = try options.send(command)
+      guard reply.error == nil, wait > 0 else { return try print(reply) }
+      try follow()
+    } catch let error as SampleExit {
+      error.leave(command: "koine rooms")
+    }
+  }
+
+  /// Until the recorder has said what becomes of it.
+  private func follow() throws {
+    let end = Date() + wait
+    while true {
+      let reply = try options.send(.describe(room: room))
+      // A room that is over has no recording any more.
+      if stop, reply.error?.code == .noSuchRoom { return try print(RoomReply(.success(.done))) }
+      guard let details = reply.room else { return try print(reply) }
+      let state = details.services.first { $0.name == kind.recording.rawValue }
+      if let answer = state?.answer {
+        return try print(RoomReply(.failure(RoomControlError(.notPossible, "the recorder answers “\(answer)”"))))
       }
-      let waiting = room.waiting.map { "  \($0.id)  “\($0.name)”  [waiting]" }
-      return (["\(room.name): \(room.members.count)"] + members + waiting).joined(separator: "\n")
-    }
-  }
-
-  struct Remove: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Removes a participant from a room.")
-
-    @Argument var room: String
-    @Argument(help: "The participant's id.") var participant: String
-    @OptionGroup var connection: Connection
-
-    func run() throws {
-      var request = ControlRequest(.remove)
-      (request.room, request.participant) = (room, participant)
-      _ = try connection.perform(request)
-    }
-  }
-
-  struct Close: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Ends a room for all its participants.")
-
-    @Argument var room: String
-    @OptionGroup var connection: Connection
-
-    func run() throws {
-      var request = ControlRequest(.close)
-      request.room = room
-      _ = try connection.perform(request)
-    }
-  }
-
-  struct Grant: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Changes what a participant in a room may do.",
-      discussion:
-        "Tracks and subscriptions that are not granted any more end. An option that is not given leaves a grant as it is."
-    )
-
-    @Argument var room: String
-    @Argument(help: "The participant's id.") var participant: String
-    @Option(help: "Kinds of tracks with commas between: microphone, camera, screen, screenSound; or none.")
-    var publish: String?
-    @Option(help: "true or false.") var subscribe: Bool?
-    @Option(help: "true or false.") var data: Bool?
-    @Option(help: "true or false.") var moderate: Bool?
-    @Option(help: "true or false.") var admit: Bool?
-    @Option(help: "true or false.") var record: Bool?
-    @OptionGroup var connection: Connection
-
-    func run() throws {
-      var changes = GrantChanges()
-      if let publish {
-        let names = publish == "none" ? [] : publish.split(separator: ",").map(String.init)
-        changes.publish = Set(
-          try names.map { name in
-            guard let kind = Track.Kind(rawValue: name) else { throw ValidationError("'\(name)' is no kind of track") }
-            return kind
-          })
+      let words = (state?.status ?? "").split(separator: " ", maxSplits: 1).map(String.init)
+      if stop ? words.isEmpty : ["started", "playable"].contains(words.first) {
+        if options.json { return try print(reply) }
+        if words.count > 1 { Swift.print(LogText.line(words[1])) }
+        return
       }
-      (changes.canSubscribe, changes.canSendData, changes.canModerate) = (subscribe, data, moderate)
-      (changes.canAdmit, changes.canRecord) = (admit, record)
-      var request = ControlRequest(.grant)
-      (request.room, request.participant, request.grants) = (room, participant, changes)
-      _ = try connection.perform(request)
-    }
-  }
-
-  struct Mute: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Mutes a track until its owner unmutes it.")
-
-    @Argument var room: String
-    @Argument(help: "The participant's id.") var participant: String
-    @Argument(help: "The track's id, as koine rooms list has it.") var track: String
-    @OptionGroup var connection: Connection
-
-    func run() throws {
-      var request = ControlRequest(.mute)
-      (request.room, request.participant, request.track) = (room, participant, track)
-      _ = try connection.perform(request)
-    }
-  }
-
-  struct Record: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Has the server record a room, or stop.", discussion: "The server needs --recordings.")
-
-    @Argument var room: String
-    @Flag(help: "Stops the recording.") var stop = false
-    @OptionGroup var connection: Connection
-
-    func run() throws {
-      var request = ControlRequest(stop ? .stopRecording : .record)
-      request.room = room
-      _ = try connection.perform(request)
+      guard Date() < end else { throw SampleExit(code: 69, "the recorder has not answered within \(wait) s") }
+      Thread.sleep(forTimeInterval: 0.2)
     }
   }
 }

@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Takes commands of koine rooms on a Unix domain socket there, from this user only. (default: none)",
+      "Takes commands of `koine rooms` at this path, a Unix domain socket of this user's alone. (default: none)",
       valueName: "path"))
   var control: String?
 

@@ -73,6 +73,10 @@ extension SessionCore: LinkReceiver {
   }
 
   func removed(_ id: Track.ID) {
+    if let entry = own.first(where: { $0.stream.id == id }) {
+      return withdraw(
+        entry, because: Failure(.forbidden, "not allowed to publish a \(entry.stream.kind.rawValue) any more"))
+    }
     guard var owner = others[id.participant], let stream = owner.tracks.first(where: { $0.id == id }) else { return }
     stopReceiving(id)
     awaitedStreams.removeValue(forKey: id)?.cancel()

@@ -375,7 +375,11 @@ package final class ParticipantClient: RoomClient {
       receiver.linkDidChange(.participantLeft(id, reason))
     case .published(_, let tracks): for track in tracks { receiver.linkDidChange(.streamAdded(track)) }
     case .withdrawn(let participant, let tracks):
-      for track in tracks { receiver.linkDidChange(.streamRemoved(.init(participant: participant, track: track))) }
+      for track in tracks {
+        let id = Track.ID(participant: participant, track: track)
+        if media.isPublished(id) { media.unpublish(id) }  // the room does not let us publish it any more
+        receiver.linkDidChange(.streamRemoved(id))
+      }
     case .muted(let participant, let track, let muted):
       receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
     case .subscribed(let answer): begin(answer)

@@ -29,8 +29,6 @@ public struct Failure: Error, Hashable, Sendable, Codable, CustomStringConvertib
     public static let duplicateTrack = Code(rawValue: "duplicateTrack")
     /// The media parameters cannot be used.
     public static let badMedia = Code(rawValue: "badMedia")
-    /// Only of commands from outside rooms (`koine rooms`): a join makes its room.
-    public static let unknownRoom = Code(rawValue: "unknownRoom")
     public static let unknownParticipant = Code(rawValue: "unknownParticipant")
     /// The router's end of the media path is gone: `restartMedia` makes another.
     public static let mediaLost = Code(rawValue: "mediaLost")

@@ -1,33 +1,74 @@
 package import KoineSignaling
 
-/// Decides about each join whose credential has been accepted, before the participant enters its room. The router asks on its owner's
-/// thread: the decision is made from the request alone and must not wait for I/O. A policy that needs facts from elsewhere keeps them up to
-/// date beside the router and reads its own copy.
+/// The decision about each join whose credential has been verified, and about each renewal: what a control plane knows of rooms
+/// and users beyond their credentials (a room that is over, a user that has been removed, a role in the room).
+///
+/// Both closures are called by the router while it handles the message, on the network loop in a server: they answer from what
+/// they have in memory, at once, and never wait for a disk, a network or a lock that is held for long. A control plane
+/// that needs more than that fetches it beforehand and keeps it. `RouterLimits.participants` and the other limits hold beside
+/// the policy, and after it.
 package struct AdmissionPolicy: Sendable {
-  package struct Request: Sendable {
-    package let join: Join
-    /// The participant's id, where credential or join name one.
-    package let participantID: Participant.ID?
-    /// What the credential grants.
-    package let grants: Grants
-    /// Whether the room exists. The join makes it otherwise.
-    package let roomExists: Bool
-    /// Participants in the room, hidden ones included.
-    package let participants: Int
+  package enum Occasion: Hashable, Sendable {
+    /// A participant wants to enter.
+    case join
+    /// A participant that has waited has just been admitted by one in the room. `.wait` admits it, too.
+    case admission
+    /// A participant in the room brings a new credential. `.wait` refuses it, and the old credential holds on.
+    case renewal
+  }
+
+  /// A room as it is when a participant wants to enter.
+  package struct RoomState: Hashable, Sendable {
+    /// Without hidden participants.
+    package var participants: Int
+    package var hidden: Int
+    /// Participants that wait to be admitted.
+    package var waiting: Int
+    /// The router's own limit of participants.
+    package var limit: Int
+  }
+
+  package struct Question: Sendable {
+    package var occasion: Occasion
+    package var join: Join
+    /// As the credential gives them.
+    package var grants: Grants
+    /// nil: the join would open the room.
+    package var room: RoomState?
+
+    /// nil: the router will choose one.
+    package var participantID: Participant.ID? { grants.participantID ?? join.participantID }
   }
 
   package enum Decision: Sendable {
-    /// With these grants, which are the credential's or fewer.
+    /// With these grants. `Grants.mustAsk` has the participant wait, as its credential says; without it the participant enters.
     case admit(Grants)
-    /// Once a participant that may admit others has decided.
-    case wait(Grants)
     case refuse(Failure)
+    /// The participant waits until one in the room that may admits it.
+    case wait(Grants)
   }
 
-  package var decide: @Sendable (Request) -> Decision
+  package var decide: @Sendable (Question) -> Decision
+  /// About identities that want to ring and be rung: why one is refused; nil: it is not.
+  package var refuseIdentity: @Sendable (Register, KnownIdentity) -> Failure?
 
-  package init(_ decide: @escaping @Sendable (Request) -> Decision) { self.decide = decide }
+  package init(
+    decide: @escaping @Sendable (Question) -> Decision,
+    refuseIdentity: @escaping @Sendable (Register, KnownIdentity) -> Failure? = { _, _ in nil }
+  ) {
+    (self.decide, self.refuseIdentity) = (decide, refuseIdentity)
+  }
 
-  /// Admits as the credential grants.
-  package static let byCredential = AdmissionPolicy { .admit($0.grants) }
+  /// - Returns: the grants to enter or to wait with.
+  func grants(for question: Question) -> Result<Grants, Failure> {
+    switch (decide(question), question.occasion) {
+    case (.admit(let grants), _): return .success(grants)
+    case (.refuse(let failure), _): return .failure(failure)
+    case (.wait(var grants), .join):
+      grants.mustAsk = true
+      return .success(grants)
+    case (.wait(let grants), .admission): return .success(grants)
+    case (.wait, .renewal): return .failure(Failure(.forbidden, "with this credential it would have to wait"))
+    }
+  }
 }

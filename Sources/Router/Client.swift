@@ -15,6 +15,8 @@ final class Client {
   let resumptionKey: String?
   /// Whether the client returns after its connection has been lost: then its participant survives the loss of its media path.
   var isResumable = false
+  /// Whether the client has a connection, for reports.
+  var isReachable = true
   var member: Member?
   /// Made when the client first needs it.
   var spread: SpreadBudget?

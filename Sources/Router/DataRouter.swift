@@ -101,6 +101,9 @@ struct DataRouter: Codable {
       message: data, recipients: answer.participant.map { [$0] }, includesSender: false, isForService: false)
   }
 
+  /// The last message of a service to all participants, while it stands.
+  func status(of service: String) -> [UInt8]? { status[service]?.data.message.payload }
+
   // MARK: Later participants
 
   /// Participants may be on their way back until then, after the router has lost its memory.

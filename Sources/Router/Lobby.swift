@@ -51,6 +51,8 @@ struct Lobby {
       .map { places.remove(at: $0).since }
   }
 
+  var all: [Knock] { knocks }
+
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
 
   /// The one participant of that id that waits.

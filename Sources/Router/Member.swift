@@ -17,6 +17,7 @@ final class Member {
   /// nil once its signalling is gone.
   var client: ClientID?
   private weak var owner: Client?
+  let joined: Tick
   var tracks: [PublishedTrack] = []
   var subscriptions: [Forwarder] = []
   /// When it is dropped, unless something happens before.
@@ -39,7 +40,7 @@ final class Member {
     _ entry: Roster.Entry, client: Client, slot: PeerSlot, room: Room, limits: RouterLimits, at now: Tick
   ) {
     (id, firstEntry) = (entry.id, entry)
-    (self.slot, self.room) = (slot, room)
+    (self.slot, self.room, joined) = (slot, room, now)
     (self.client, owner, dialect) = (client.id, client, client.dialect)
     spread = client.spread ?? SpreadBudget(limits, now: now)
     deadline = now + limits.connectTimeout

@@ -88,11 +88,11 @@ extension Room {
   func muteOther(_ reference: Track.ID, by member: Member, at now: Tick) {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
-    mute(track, at: now)
+    muteForOwner(track, at: now)
   }
 
-  /// The router forwards nothing of the track until its owner unmutes it; all participants are notified.
-  func mute(_ track: PublishedTrack, at now: Tick) {
+  /// Mutes a track in its owner's place; all participants are told, its owner too.
+  func muteForOwner(_ track: PublishedTrack, at now: Tick) {
     guard !track.track.isMuted else { return }
     setMuted(true, track)
     silence(track, at: now)

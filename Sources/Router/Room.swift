@@ -16,7 +16,7 @@ final class Room {
   let limits: RouterLimits
   let peers: PeerTable
   let outbox: Outbox
-  private let created: Tick
+  let created: Tick
   /// In order of joining.
   private(set) var members: [Member] = []
   private var membersByID: [String: Member] = [:]
@@ -55,6 +55,8 @@ final class Room {
   var permit: AnyObject?
   /// The service beside the router. Set by `Router+Attendant`.
   var attendant: Attendant?
+  /// By the services' names: what each has answered to the last command of `RoomControl`.
+  var serviceAnswers: [String: String] = [:]
   /// Armed by `Router.settle`.
   var alarm = HeapAlarm()
   /// Counted by `PeerTable`.
@@ -278,11 +280,7 @@ final class Room {
   /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) {
     roster.renew(member.id, grants, limit: limits.participants, at: now)
-    withdraw(member.tracks.filter { !grants.publish.contains($0.track.kind) }, of: member, at: now)
-    if !grants.canSubscribe {
-      let references = member.subscriptions.map(\.track.id)
-      if !references.isEmpty { unsubscribe(references, of: member, at: now) }
-    }
+    endForbidden(of: member, at: now)
     needsSettling = true
   }
 

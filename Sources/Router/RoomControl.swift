@@ -1,138 +1,292 @@
 package import KoineBase
 package import KoineSignaling
 
-/// Commands into a room server from outside its rooms: the command line, vendors' HTTP APIs, the cluster. The router carries them out at
-/// once; none waits for I/O.
-package protocol RoomControl {
-  /// The rooms there are, by name.
-  func rooms(at now: Tick) -> [RoomReport]
-  /// - Parameter origin: is logged with the command, by the router's owner.
-  func perform(_ command: RoomCommand, from origin: CommandOrigin, at now: Tick) throws(Failure)
+/// Commands to a room server that come from outside its rooms: from a vendor's HTTP API, the command line, other servers of a
+/// cluster, tests, and the server itself.
+///
+/// `Router` carries them out. This is the only way to change a room from outside: whatever else a control plane keeps (meetings,
+/// tokens, tags), it changes rooms by these commands, and joins by an `AdmissionPolicy`.
+package protocol RoomControl: AnyObject {
+  /// Carries out one command at once, without waiting for anything. Called by the owner of the rooms only; for a server from any
+  /// thread: `Server.execute(_:)`.
+  @discardableResult
+  func execute(_ request: RoomRequest, at now: Tick) -> Result<RoomAnswer, RoomControlError>
 }
 
-/// One command, about one room.
-package enum RoomCommand: Hashable, Sendable {
-  /// Removes a participant, which is told the reason. `removed` unless the caller knows better.
-  case remove(Participant.ID, room: String, reason: EndReason = .removed)
-  /// Ends a room for all its participants.
-  case close(room: String, reason: EndReason = .roomClosed)
-  /// Changes a participant's grants while it is in the room. Tracks and subscriptions that are not granted any more end.
-  case grant(GrantChanges, Participant.ID, room: String)
-  /// Mutes a track until its owner unmutes it.
-  case mute(Track.ID, room: String)
-  /// Starts, or stops, an output of the co-located recording service, by its name there.
-  case record(output: String, starts: Bool, room: String)
+/// A command, where it comes from, and why.
+package struct RoomRequest: Hashable, Sendable {
+  package var command: RoomCommand
+  package var origin: CommandOrigin
+  /// For the log.
+  package var reason: String?
 
-  package var room: String {
+  package init(_ command: RoomCommand, by origin: CommandOrigin, reason: String? = nil) {
+    (self.command, self.origin, self.reason) = (command, origin, reason)
+  }
+}
+
+/// Where a command comes from.
+package struct CommandOrigin: Hashable, Sendable {
+  package enum Kind: String, Sendable, CaseIterable {
+    case vendorAPI, commandLine, cluster, test
+    /// A participant that may moderate its room.
+    case participant
+    /// The server itself, when it stops.
+    case server
+  }
+
+  package var kind: Kind
+  /// The user, access key, node or participant, as `kind` names it.
+  package var subject: String
+
+  package init(_ kind: Kind, _ subject: String) { (self.kind, self.subject) = (kind, subject) }
+}
+
+package enum RoomCommand: Hashable, Sendable {
+  /// Answered with the rooms in the order of their names.
+  case listRooms
+  /// Answered with the room.
+  case describe(room: String)
+  /// Ends a participant's time in a room, or its waiting before it. The other participants are told that it was removed.
+  case remove(Participant.ID, room: String, ending: RemovalReason = .removed)
+  /// Ends a room for all participants, and for those that wait to be admitted.
+  case close(room: String)
+  /// Ends all rooms.
+  case closeAllRooms
+  /// Changes what a participant may do, until its credential is renewed. Tracks that it may not publish any more are withdrawn,
+  /// and its subscriptions end where it may not subscribe any more; it is told so.
+  case grant(PermissionChange, Participant.ID, room: String)
+  /// Stops forwarding tracks of a participant until it unmutes them, and tells everybody that they are muted.
+  case mute(TrackSelection, Participant.ID, room: String)
+  /// Asks the recorder beside the router to begin. The answer says only that the recorder has been asked; what becomes of it is
+  /// in the room's `ServiceState`.
+  case startRecording(RecordingOrder, room: String)
+  case stopRecording(RecordingOrder.Kind, room: String)
+
+  /// The room that the command names.
+  package var room: String? {
     switch self {
-    case .remove(_, let room, _), .close(let room, _), .grant(_, _, let room), .mute(_, let room),
-      .record(_, _, let room):
+    case .listRooms, .closeAllRooms: nil
+    case .describe(let room), .remove(_, let room, _), .close(let room), .grant(_, _, let room), .mute(_, _, let room),
+      .startRecording(_, let room), .stopRecording(_, let room):
       room
     }
   }
+
+  /// The participant that the command names.
+  package var participant: Participant.ID? {
+    switch self {
+    case .remove(let id, _, _), .grant(_, let id, _), .mute(_, let id, _): id
+    case .listRooms, .closeAllRooms, .describe, .close, .startRecording, .stopRecording: nil
+    }
+  }
+
+  /// Whether the command only asks.
+  package var isQuery: Bool {
+    switch self {
+    case .listRooms, .describe: true
+    case .remove, .close, .closeAllRooms, .grant, .mute, .startRecording, .stopRecording: false
+    }
+  }
 }
 
-/// Who asked for a command, and why.
-package struct CommandOrigin: Hashable, Sendable, CustomStringConvertible {
-  package enum Kind: String, Sendable { case commandLine, server, vendorAPI, cluster, test }
+/// Why a participant is removed, as it is told itself.
+package enum RemovalReason: String, Hashable, Sendable, CaseIterable {
+  case removed
+  /// What admitted it does not hold any more.
+  case expired
+
+  var endReason: EndReason {
+    switch self {
+    case .removed: .removed
+    case .expired: .expired
+    }
+  }
+}
+
+/// One thing that a participant may do.
+package enum Permission: String, Hashable, Sendable, CaseIterable {
+  /// To publish tracks of these kinds.
+  case microphone, camera, screen, screenSound
+  case subscribe, data, moderate, admit, record
+}
+
+/// Permissions that a participant gets and loses; all others stay as they are.
+package struct PermissionChange: Hashable, Sendable {
+  package var allowed: Set<Permission>
+  package var denied: Set<Permission>
+
+  /// - Parameter denied: counts where a permission is in both.
+  package init(allowing allowed: Set<Permission> = [], denying denied: Set<Permission> = []) {
+    (self.allowed, self.denied) = (allowed.subtracting(denied), denied)
+  }
+
+  /// These permissions and no others.
+  package init(exactly permissions: Set<Permission>) {
+    self.init(allowing: permissions, denying: Set(Permission.allCases).subtracting(permissions))
+  }
+}
+
+package enum TrackSelection: Hashable, Sendable {
+  case track(String)
+  case kind(Track.Kind)
+}
+
+/// What a recorder beside the router is asked to make of a room.
+package struct RecordingOrder: Hashable, Sendable {
+  /// The raw value is the recorder's name in rooms.
+  package enum Kind: String, Hashable, Sendable, CaseIterable {
+    case file = "koine.recording"
+    case playlist = "koine.playlist"
+    case livestream = "koine.livestream"
+
+    /// As commands name it.
+    package var name: String {
+      switch self {
+      case .file: "file"
+      case .playlist: "playlist"
+      case .livestream: "livestream"
+      }
+    }
+  }
 
   package var kind: Kind
-  /// The caller as its interface knows it: a user, a key id, a node. Empty where there is only one.
-  package var caller: String
-  package var reason: String?
+  /// Shown at a time, 1 to 100.
+  package var people: Int
+  /// URLs. A recorder with a folder of its own does not look at places of files.
+  package var places: [String]
 
-  package init(_ kind: Kind, caller: String = "", reason: String? = nil) {
-    (self.kind, self.caller, self.reason) = (kind, caller, reason)
+  package init(_ kind: Kind = .file, people: Int = 4, places: [String] = []) {
+    (self.kind, self.people, self.places) = (kind, people, places)
   }
 
-  package var description: String { caller.isEmpty ? kind.rawValue : "\(kind.rawValue) \(caller)" }
+  /// As the recorder reads it: the number of people, then the places, in lines.
+  package var payload: [UInt8] { Array(([String(people)] + places).joined(separator: "\n").utf8) }
 }
 
-/// What changes of a participant's grants; nil leaves one as it is.
-package struct GrantChanges: Hashable, Sendable, Codable {
-  package var publish: Set<Track.Kind>?
-  package var canSubscribe, canSendData, canModerate, canAdmit, canRecord: Bool?
-
-  package init() {}
-
-  func applied(to grants: Grants) -> Grants {
-    var grants = grants
-    if let publish { grants.publish = publish }
-    if let canSubscribe { grants.canSubscribe = canSubscribe }
-    if let canSendData { grants.canSendData = canSendData }
-    if let canModerate { grants.canModerate = canModerate }
-    if let canAdmit { grants.canAdmit = canAdmit }
-    if let canRecord { grants.canRecord = canRecord }
-    return grants
-  }
+package enum RoomAnswer: Hashable, Sendable {
+  case done
+  case rooms([RoomSummary])
+  case room(RoomDetails)
 }
 
-/// A room as a caller of `RoomControl` sees it.
-package struct RoomReport: Hashable, Sendable, Codable {
-  package struct Member: Hashable, Sendable, Codable {
-    package let participant: Participant
-    package let isHidden, isConnected: Bool
-    package let publish: [Track.Kind]
-    package let canSubscribe, canSendData, canModerate, canAdmit, canRecord: Bool
-  }
-
-  package let name: String
-  /// In the order in which they joined.
-  package let members: [Member]
+package struct RoomSummary: Hashable, Sendable, Codable {
+  package var name: String
+  /// Tells the room from one of the same name before or after it.
+  package var epoch: String
+  package var participants: Int
+  /// Participants that the others do not see, as recorders.
+  package var hidden: Int
   /// Participants that wait to be admitted.
-  package let waiting: [Participant]
+  package var waiting: Int
+  /// How long there has been the room, in seconds.
+  package var seconds: Double
 }
 
-extension Router: RoomControl {
-  package func rooms(at now: Tick) -> [RoomReport] {
-    rooms.values.sorted { $0.name < $1.name }.map { room in
-      RoomReport(
-        name: room.name, members: room.members.map { RoomReport.Member($0) },
-        waiting: lobby.knocks(at: room.name).map(\.participant))
-    }
+/// A room as it is when it is asked for.
+package struct RoomDetails: Hashable, Sendable, Codable {
+  package struct Member: Hashable, Sendable, Codable {
+    package var id: Participant.ID
+    package var name: String
+    package var externalID: String?
+    package var attributes: [String: String]
+    /// Names of `Permission`s, in the order of the alphabet.
+    package var permissions: [String]
+    /// Whether the others do not see it.
+    package var isHidden: Bool
+    package var tracks: [PublishedTrack]
+    /// Whether its media path stands.
+    package var isConnected: Bool
+    /// Whether its signalling connection stands. One that is lost may return.
+    package var isReachable: Bool
+    /// Since it joined, in seconds.
+    package var seconds: Double
   }
 
-  package func perform(_ command: RoomCommand, from origin: CommandOrigin, at now: Tick) throws(Failure) {
-    guard let room = rooms[command.room] else {
-      throw Failure(.unknownRoom, "there is no room “\(command.room)”")
-    }
-    defer { settle(room, at: now) }
-    switch command {
-    case .remove(let id, _, let reason):
-      room.remove(try member(id, in: room), told: reason, others: .removed, at: now)
-    case .close(_, let reason): room.close(told: reason)
-    case .grant(let changes, let id, _):
-      let member = try member(id, in: room)
-      room.renew(member, changes.applied(to: member.grants), at: now)
-    case .mute(let id, _):
-      _ = try member(id.participant, in: room)
-      guard let track = room.track(id) else { throw Failure(.unknownTrack, "no track “\(id.track)” is published") }
-      room.mute(track, at: now)
-    case .record(let output, let starts, _):
-      guard let service = configuration.attendant, service.names.contains(output) else {
-        throw Failure(.unknownParticipant, "no service “\(output)” is there")
-      }
-      // The service answers to the room; a sender of its own name is nobody's to receive a refusal.
-      let (topic, payload) = starts ? (output, "25") : (DataOrder.prefix + "stop", output)
-      service.hear(.init(room: room.name, sender: output, topic: topic, payload: Array(payload.utf8)))
-    }
+  package struct PublishedTrack: Hashable, Sendable, Codable {
+    package var id: String
+    package var kind: String
+    package var isMuted: Bool
   }
 
-  private func member(_ id: Participant.ID, in room: Room) throws(Failure) -> Member {
-    guard let member = room.member(id) else {
-      throw Failure(.unknownParticipant, "no participant “\(id)” is in room “\(room.name)”")
+  package struct WaitingParticipant: Hashable, Sendable, Codable {
+    package var id: Participant.ID
+    package var name: String
+    package var externalID: String?
+    /// Since it began to wait, in seconds.
+    package var seconds: Double
+  }
+
+  package var summary: RoomSummary
+  /// In order of joining.
+  package var participants: [Member]
+  package var waiting: [WaitingParticipant]
+  package var services: [ServiceState]
+}
+
+/// What a service beside the router, as a recorder, does in a room.
+package struct ServiceState: Hashable, Sendable, Codable {
+  package var name: String
+  /// Its last message to all participants; nil while it does nothing.
+  package var status: String?
+  /// Its answer to the last command, where it has given one: why it does not do it.
+  package var answer: String?
+}
+
+/// Why a command was not carried out.
+package struct RoomControlError: Error, Hashable, Sendable, Codable, CustomStringConvertible {
+  package enum Code: String, Sendable, Codable, CaseIterable {
+    case noSuchRoom, noSuchParticipant, noSuchTrack
+    /// The server, or the room as it is, cannot.
+    case notPossible
+    /// Not a command.
+    case malformed
+    /// The server stops, or has more to do than it can.
+    case unavailable
+  }
+
+  package var code: Code
+  /// For people.
+  package var message: String
+
+  package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
+
+  package var description: String { "\(message) (\(code.rawValue))" }
+}
+
+extension Grants {
+  package var permissions: Set<Permission> {
+    get {
+      var permissions = Set(publish.map(\.permission))
+      if canSubscribe { permissions.insert(.subscribe) }
+      if canSendData { permissions.insert(.data) }
+      if canModerate { permissions.insert(.moderate) }
+      if canAdmit { permissions.insert(.admit) }
+      if canRecord { permissions.insert(.record) }
+      return permissions
     }
-    return member
+    set {
+      publish = Set(Track.Kind.allCases.filter { newValue.contains($0.permission) })
+      (canSubscribe, canSendData) = (newValue.contains(.subscribe), newValue.contains(.data))
+      (canModerate, canAdmit) = (newValue.contains(.moderate), newValue.contains(.admit))
+      canRecord = newValue.contains(.record)
+    }
   }
 }
 
-extension RoomReport.Member {
-  fileprivate init(_ member: KoineRouter.Member) {
-    let grants = member.grants
-    self.init(
-      participant: member.participant, isHidden: grants.isHidden, isConnected: member.isConnected,
-      publish: grants.publish.sorted { $0.rawValue < $1.rawValue }, canSubscribe: grants.canSubscribe,
-      canSendData: grants.canSendData, canModerate: grants.canModerate, canAdmit: grants.canAdmit,
-      canRecord: grants.canRecord)
+extension Track.Kind {
+  /// To publish a track of this kind.
+  package var permission: Permission {
+    switch self {
+    case .microphone: .microphone
+    case .camera: .camera
+    case .screen: .screen
+    case .screenSound: .screenSound
+    }
   }
+}
+
+extension Attendant {
+  /// The sender of what commands ask services for. No participant has this name.
+  package static let controlName = namePrefix + "control"
 }

@@ -225,6 +225,11 @@ struct Roster: Codable, Equatable {
     updateExpiry()
   }
 
+  /// The credential's end stays as it is.
+  mutating func setPermissions(_ permissions: Set<Permission>, of id: Participant.ID) {
+    update(id) { $0.grants.permissions = permissions }
+  }
+
   /// - Returns: ids of the participants with expired credentials, in order of joining.
   mutating func expired(at now: Tick) -> [Participant.ID] {
     guard let nextExpiry, nextExpiry <= now else { return [] }

@@ -56,9 +56,13 @@ extension Router {
     } catch {
       return outbox.post(.refused(Failure(.internal, "no peer: \(error)")), to: client.id)
     }
-    guard client.member?.grants.canAdmit == true else { return }
-    for knock in lobby.knocks(at: join.room) {
-      outbox.post(.knock(knock.participant, number: knock.number), to: client.id)
+    if let member = client.member, member.grants.canAdmit { postKnocks(to: member) }
+  }
+
+  /// To a member that has just been granted to answer them.
+  func postKnocks(to member: Member) {
+    for knock in lobby.knocks(at: member.room.name) {
+      outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
     }
   }
 
@@ -102,7 +106,10 @@ extension Router {
       }
     }
     if admitted {
-      enter(knock.join, id: id, grants, on: client, at: now)
+      switch decided(knock.join, grants, .admission) {
+      case .success(let grants): enter(knock.join, id: id, grants, on: client, at: now)
+      case .failure(let failure): outbox.post(.refused(failure), to: client.id)
+      }
     } else {
       outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: client.id)
     }
@@ -117,8 +124,8 @@ extension Router {
     guard !join.room.isEmpty, join.participantID != "" else {
       return .failure(Failure(.malformed, "a room and a participant need a name"))
     }
-    let answer = answer(join, verdict)
-    guard case .success(var grants) = answer else { return answer }
+    let answer = answer(join, verdict).flatMap { decided(join, $0, .join) }
+    guard case .success(let grants) = answer else { return answer }
     guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
     if let validFor = grants.validFor, validFor <= .zero {
       return .failure(Failure(.unauthorized, "what lets it in has expired"))
@@ -128,13 +135,6 @@ extension Router {
     {
       return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
-    switch configuration.admission.decide(request(join, grants)) {
-    case .admit(let decided): grants = decided
-    case .wait(let decided):
-      grants = decided
-      grants.mustAsk = true
-    case .refuse(let failure): return .failure(failure)
-    }
     if let failure = takenName(for: join, grants) { return .failure(failure) }
     if grants.mustAsk, lobby.knocks(at: join.room).count >= configuration.limits.lobby {
       return .failure(Failure(.roomFull, "no more than \(configuration.limits.lobby) wait at a time"))
@@ -142,14 +142,7 @@ extension Router {
     if let failure = lackOfRoom(for: grants.participantID ?? join.participantID, join, grants) {
       return .failure(failure)
     }
-    return .success(grants)
-  }
-
-  private func request(_ join: Join, _ grants: Grants) -> AdmissionPolicy.Request {
-    let room = rooms[join.room]
-    return AdmissionPolicy.Request(
-      join: join, participantID: grants.participantID ?? join.participantID, grants: grants, roomExists: room != nil,
-      participants: room?.members.count ?? 0)
+    return answer
   }
 
   /// Two that wait under one id look the same to those who decide: only a credential that names the id, or the resumption key
@@ -166,6 +159,24 @@ extension Router {
 
   private func answer(_ join: Join, _ verdict: CredentialVerdict?) -> Result<Grants, Failure> {
     if case .participant(let answer) = verdict { answer } else { configuration.authorization.check(join) }
+  }
+
+  /// What the policy makes of a join with a verified credential.
+  private func decided(_ join: Join, _ grants: Grants, _ occasion: AdmissionPolicy.Occasion) -> Result<Grants, Failure>
+  {
+    guard let policy = configuration.admission else { return .success(grants) }
+    let state = rooms[join.room].map { room in
+      let hidden = room.members.count { $0.grants.isHidden }
+      return AdmissionPolicy.RoomState(
+        participants: room.members.count - hidden, hidden: hidden, waiting: lobby.knocks(at: room.name).count,
+        limit: configuration.limits.participants)
+    }
+    return policy.grants(for: .init(occasion: occasion, join: join, grants: grants, room: state))
+  }
+
+  /// The same of a registration.
+  func admitted(_ register: Register, as known: KnownIdentity) -> Result<KnownIdentity, Failure> {
+    configuration.admission?.refuseIdentity(register, known).map { .failure($0) } ?? .success(known)
   }
 
   /// - Parameter id: nil for one that will be new.
@@ -186,7 +197,8 @@ extension Router {
   /// A new credential must be the same participant's, and as visible; the old one holds on where it is refused.
   func renew(_ credential: String, _ verdict: CredentialVerdict?, of member: Member, at now: Tick) {
     let failure: Failure
-    switch answer(renewal(credential, of: member), verdict) {
+    let join = renewal(credential, of: member)
+    switch answer(join, verdict).flatMap({ decided(join, $0, .renewal) }) {
     case .failure(let reason): failure = reason
     case .success(let grants):
       let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden

@@ -21,6 +21,10 @@ extension Router {
 
 extension Room {
   func say(_ answer: Attendant.Answer, at now: Tick) {
+    guard answer.participant != Attendant.controlName else {
+      serviceAnswers[answer.name] = String(decoding: answer.payload, as: UTF8.self)
+      return
+    }
     deliver(data.say(answer, id: random.makeID(), at: now))
   }
 }

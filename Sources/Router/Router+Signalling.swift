@@ -15,6 +15,9 @@ extension Router {
   /// The client's connection can be lost from now on without an end of the client.
   package func setResumable(_ id: ClientID) { clients[id]?.isResumable = true }
 
+  /// Whether the client has a connection.
+  package func setReachable(_ id: ClientID, _ isReachable: Bool) { clients[id]?.isReachable = isReachable }
+
   /// Whether the client is in a room.
   package func isInRoom(_ id: ClientID) -> Bool { clients[id]?.member != nil }
 
@@ -92,8 +95,8 @@ extension Router {
     case .register, .ring, .cancelRing, .answerRing: return handleRinging(message, verdict, on: client, at: now)
     case .close:
       guard let member = client.member, member.grants.canModerate else { break }
-      member.room.close(told: .roomClosed)
-      return settle(member.room, at: now)
+      execute(RoomRequest(.close(room: member.room.name), by: CommandOrigin(.participant, member.id)), at: now)
+      return
     case .leave where lobby.isWaiting(client.id):
       stopWaiting(client)
       return outbox.post(.ended(.left), to: client.id)
@@ -128,7 +131,7 @@ extension Router {
     case .register(let register):
       let answer =
         if case .identity(let answer) = verdict { answer } else { configuration.authorization.checkIdentity(register) }
-      switch answer {
+      switch answer.flatMap({ admitted(register, as: $0) }) {
       case .success(let known):
         switchboard.register(known.identity, name: known.name, on: id)
       case .failure(let failure): outbox.post(.refused(failure), to: id)

@@ -9,8 +9,11 @@ package struct RouterConfiguration: Sendable {
   package var addresses: [TransportAddress]
   package var limits = RouterLimits()
   package var authorization = Authorization.open
-  package var admission = AdmissionPolicy.byCredential
+  /// Decides about joins after `authorization` has; nil: the credential alone decides.
+  package var admission: AdmissionPolicy?
   package var attendant: Attendant?
+  /// Called once for each command of `RoomControl`, when it has been executed or refused: for the log.
+  package var commandExecuted: (@Sendable (RoomRequest, Result<RoomAnswer, RoomControlError>) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
   package var roomPermit: (@Sendable (ClientID) -> AnyObject?)?
   /// Whether the owner calls `Router.historyWritten` once a page of history has been written; else all pages are sent at once.
@@ -103,15 +106,10 @@ package final class Router {
     for room in rooms.values { room.dissolve() }
   }
 
-  // MARK: What a server does by itself (what clients say: `Router+Signalling`)
+  // MARK: What a server does by itself (what clients say: `Router+Signalling`; commands: `Router+Control`)
 
   /// For rooms that were made before, too: who is in stays.
   package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
-
-  /// Ends all rooms.
-  package func closeAllRooms(from origin: CommandOrigin, at now: Tick) {
-    for name in rooms.keys.sorted() { try? perform(.close(room: name), from: origin, at: now) }
-  }
 
   /// The next message to a client.
   package func pollMessage() -> AddressedMessage? {

@@ -1,45 +1,41 @@
 import KoineBase
 import KoineRouter
-import KoineSignaling
 import KoineSignalingHost
 import Logging
 
-// Commands from outside the rooms.
+// Commands from outside the rooms, on their way to the router.
 
 extension RouterHost {
-  /// From any thread. Each command is logged with its caller and its reason.
-  func perform(_ request: ControlRequest, from kind: CommandOrigin.Kind) async -> ControlAnswer {
+  /// From any thread.
+  func execute(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
     await withCheckedContinuation { done in
       post { [self] in
-        done.resume(returning: answer(request, from: CommandOrigin(kind, reason: request.reason), at: now))
+        guard let router = signaling?.router else {
+          done.resume(returning: .failure(RoomControlError(.unavailable, "the server stops")))
+          return restIfStopped()
+        }
+        let result = router.execute(request, at: now)
         endTurn(at: now)
-        restIfStopped()
+        done.resume(returning: result)
       }
     }
   }
+}
 
-  private func answer(_ request: ControlRequest, from origin: CommandOrigin, at now: Tick) -> ControlAnswer {
-    guard let router = signaling?.router else {
-      return ControlAnswer(failure: Failure(.ended, "the server stops"))
+extension Logger {
+  /// Commands that change something are logged; those that only ask are for debugging.
+  func log(_ request: RoomRequest, _ result: Result<RoomAnswer, RoomControlError>) {
+    var metadata: Metadata = [
+      "command": "\(request.command.word)", "by": "\(request.origin.kind.rawValue)",
+      "subject": "\(LogText(request.origin.subject))",
+    ]
+    if let room = request.command.room { metadata["room"] = "\(LogText(room))" }
+    if let participant = request.command.participant { metadata["participant"] = "\(LogText(participant))" }
+    if let reason = request.reason { metadata["reason"] = "\(LogText(reason))" }
+    switch result {
+    case .success: metadata["result"] = "done"
+    case .failure(let error): metadata["result"] = "\(error.code.rawValue)"
     }
-    do throws(Failure) {
-      guard let command = try request.roomCommand() else { return ControlAnswer(rooms: router.rooms(at: now)) }
-      try router.perform(command, from: origin, at: now)
-      log(request, origin, nil)
-      return ControlAnswer()
-    } catch {
-      log(request, origin, error)
-      return ControlAnswer(failure: error)
-    }
-  }
-
-  private func log(_ request: ControlRequest, _ origin: CommandOrigin, _ failure: Failure?) {
-    logger.notice(
-      "command",
-      metadata: [
-        "command": "\(request.command.rawValue)", "room": "\(LogText(request.room ?? ""))",
-        "participant": "\(LogText(request.participant ?? ""))", "by": "\(origin)",
-        "reason": "\(LogText(origin.reason ?? ""))", "outcome": "\(failure?.code.rawValue ?? "done")",
-      ])
+    log(level: request.command.isQuery ? .debug : .notice, "command", metadata: metadata)
   }
 }

@@ -102,6 +102,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
     routerConfiguration.authorization = .fromVerdicts
+    routerConfiguration.admission = configuration.admission
+    routerConfiguration.commandExecuted = { [logger] in logger.log($0, $1) }
     routerConfiguration.attendant = configuration.attendant
     routerConfiguration.roomPermit = { [weak self] client in self?.roomPermit(for: client) }
     routerConfiguration.pacesPages = true
@@ -152,7 +154,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func stop() async {
     await withCheckedContinuation { done in
       post { [self] in
-        signaling?.router.closeAllRooms(from: CommandOrigin(.server, reason: "the server stops"), at: now)
+        signaling?.router.execute(
+          RoomRequest(.closeAllRooms, by: CommandOrigin(.server, "koine"), reason: "the server stops"), at: now)
         endTurn(at: now)
         close()
         done.resume()

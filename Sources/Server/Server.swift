@@ -1,6 +1,6 @@
 public import KoineBase
+package import KoineRouter
 public import struct KoineSignaling.Attendant
-import KoineRouter
 import KoineTLS
 import Logging
 import NIOCore
@@ -41,10 +41,11 @@ public final class Server: Sendable {
     metrics: (any Channel)?, control: ControlSocket?, certificate: CurrentCertificate,
     group: MultiThreadedEventLoopGroup, logger: Logger
   ) {
+    self.control = control
     (self.host, self.mediaAddresses, self.listener) = (host, mediaAddresses, listener)
     (self.certificate, self.group, self.logger) = (certificate, group, logger)
     port = listener.localAddress?.port ?? 0
-    (self.inside, self.control) = (inside, control)
+    self.inside = inside
     insidePort = inside?.localAddress?.port
     self.metrics = metrics
     metricsPort = metrics?.localAddress?.port
@@ -84,13 +85,13 @@ public final class Server: Sendable {
       let inside = try await other(
         insideDesk, at: configuration.attendant == nil ? nil : ServerConfiguration.Endpoint(host: "127.0.0.1", port: 0),
         isInside: true)
-      let control: ControlSocket? =
-        if let path = configuration.control {
-          try await ControlSocket.open(path, on: group) { await host.perform($0, from: .commandLine) }
-        } else { nil }
+      var control: ControlSocket?
+      if let path = configuration.control {
+        control = try await ControlSocket.open(at: path, on: group) { await host.execute($0) }
+      }
       let server = Server(
-        host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics,
-        control: control, certificate: certificate, group: group, logger: configuration.logger)
+        host: host, mediaAddresses: addresses, listener: listener, inside: inside, metrics: metrics, control: control,
+        certificate: certificate, group: group, logger: configuration.logger)
       server.logger.info(
         "serving",
         metadata: [
@@ -114,13 +115,18 @@ public final class Server: Sendable {
   /// Tells everybody in a room that it closes, and ends.
   public func stop() async {
     logger.info("stopping")
+    await control?.close()
     try? await listener.close()
     try? await inside?.close()
     try? await metrics?.close()
-    await control?.close()
     await host.stop()
     try? await group.shutdownGracefully()
     logger.info("stopped")
+  }
+
+  /// Carries out a command of `RoomControl`. The way to the rooms for HTTP APIs, the cluster and the command line.
+  package func execute(_ request: RoomRequest) async -> Result<RoomAnswer, RoomControlError> {
+    await host.execute(request)
   }
 
   /// Lets in others from now on; whoever is here stays.

@@ -1,4 +1,5 @@
 public import KoineBase
+package import KoineRouter
 @_exported public import struct KoineSignaling.Attendant
 public import KoineTokens
 public import Logging
@@ -68,8 +69,10 @@ public struct ServerConfiguration: Sendable {
   public var loops: Int
   /// A service beside the router: it answers by `Server.say(_:)`, and enters rooms with `Server.pass(for:name:)`.
   public var attendant: Attendant?
-  /// The path of a Unix domain socket on which `koine rooms` gives commands; nil: none.
+  /// The path of a Unix domain socket on which commands are taken (`koine rooms`); nil: none are.
   public var control: String?
+  /// Decides about joins after their credentials have been verified, on the network loop.
+  package var admission: AdmissionPolicy?
   public var logger: Logger
 
   public init(

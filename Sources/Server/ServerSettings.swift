@@ -11,7 +11,7 @@ public import Logging
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
-    case listen, host, metrics, udp, address, open, keys, limits, loops, recordings, livestreams, control
+    case listen, host, metrics, control, udp, address, open, keys, limits, loops, recordings, livestreams
     case livestreamHosts = "livestream-hosts"
     case recordingsFree = "recordings-free"
     case tlsCertificate = "tls-certificate"
@@ -31,10 +31,10 @@ public struct ServerSettings: Hashable, Sendable {
   public var port = 8080
   /// The server's DNS names, in small letters.
   public var hostNames: [String] = []
-  /// The path of the control socket; nil: none.
-  public var control: String?
   /// Where `/metrics` is served; nil: where everything else is.
   public var metrics: ServerConfiguration.Endpoint?
+  /// Where commands are taken: the path of a Unix domain socket; nil: nowhere.
+  public var control: String?
   public var mediaPort: UInt16 = 0
   public var mediaAddresses: [ServerConfiguration.MediaAddress] = []
   public var admission: Admission
@@ -313,7 +313,7 @@ private struct JSONWord: Decodable {
 
 extension DecodingError {
   /// Which value, and what is wrong with it.
-  fileprivate var place: String {
+  var place: String {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
       .dataCorrupted(let context):

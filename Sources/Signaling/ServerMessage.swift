@@ -25,7 +25,7 @@ public enum ServerMessage: Hashable, Sendable {
   case accepted(request: Int)
   /// Others' tracks, without their `media`.
   case published(participant: String, tracks: [Track])
-  /// Ends every subscription to them.
+  /// Ends every subscription to them. The receiver's own tracks, too, where it may not publish them any more.
   case withdrawn(participant: String, trackIDs: [String])
   /// One's own track, too: somebody who may has muted it.
   case muted(participant: String, trackID: String, muted: Bool)

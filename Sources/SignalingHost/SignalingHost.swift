@@ -113,6 +113,7 @@ package final class SignalingHost {
     client.permit = permit
     client.channel.connectionLost(until: now + configuration.resumeGrace)
     lost.append(client)
+    router.setReachable(client.id, false)
     return client.id
   }
 
@@ -245,6 +246,7 @@ package final class SignalingHost {
     lost.removeAll { $0 === client }
     (client.connection, client.permit) = (connection, nil)
     connections[connection] = client
+    router.setReachable(client.id, true)
     send(.resumed(heard: received), to: client)
     sendNextPage(to: client)
     router.historyWritten(to: client.id)

@@ -57,7 +57,7 @@ private final class RoomWorld {
 
   func step(_ input: inout Input) {
     let client = input.number(below: Self.lines)
-    switch input.number(below: 28) {
+    switch input.number(below: 29) {
     case 0, 1:
       guard open[client] == nil else { break }
       nextLine += 1
@@ -104,9 +104,28 @@ private final class RoomWorld {
     case 26:
       let source = TransportAddress.loopback(port: 20_000 + UInt16(input.number(below: Self.lines)))
       router.handle(Bytes(input.part(input.number(below: 200))), from: source, to: Self.address, at: now)
+    case 27: router.execute(RoomRequest(command(&input), by: CommandOrigin(.test, "fuzz")), at: now)
     default: pass(.milliseconds(1 << input.number(below: 14)))
     }
     drain()
+  }
+
+  private func command(_ input: inout Input) -> RoomCommand {
+    let (id, room) = (name(&input), room(&input))
+    switch input.number(below: 8) {
+    case 0: return .listRooms
+    case 1: return .describe(room: room)
+    case 2: return .remove(id, room: room)
+    case 3: return input.flag() ? .close(room: room) : .closeAllRooms
+    case 4, 5:
+      let permission = Permission.allCases[input.number(below: Permission.allCases.count)]
+      let isAllowed = input.flag()
+      return .grant(
+        PermissionChange(allowing: isAllowed ? [permission] : [], denying: isAllowed ? [] : [permission]), id,
+        room: room)
+    case 6: return .mute(input.flag() ? .track(track(&input)) : .kind(.microphone), id, room: room)
+    default: return input.flag() ? .startRecording(RecordingOrder(), room: room) : .stopRecording(.file, room: room)
+    }
   }
 
   /// All participants leave, and the longest grace passes.

@@ -3,8 +3,6 @@ import KoineJSONCodec
 import KoineSignaling
 import KoineTransport
 
-@testable import KoineServer
-
 /// STUN messages: what parses can be written, read again and told from a forgery.
 func fuzzSTUN(_ bytes: UnsafeRawBufferPointer) {
   _ = STUNMessage.localFragment(ofRequest: bytes)
@@ -48,8 +46,6 @@ func fuzzJSON(_ bytes: UnsafeRawBufferPointer) {
 
 /// The messages of the room protocol: what is read can be written and read again.
 func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
-  // A line of the control socket is read by the same bounded decoding.
-  if let request = try? ControlRequest(line: bytes) { _ = try? request.roomCommand() }
   if let message = try? ClientMessage(json: bytes), let written = try? message.json() {
     let again = written.withUnsafeBytes { try? ClientMessage(json: $0) }
     require(again == message, "the client's message is the same")

@@ -179,7 +179,7 @@ struct BudgetTests {
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
     for client in clients { client.forgetMessages() }
-    try world.router.perform(.close(room: "room"), from: CommandOrigin(.test), at: world.now)
+    world.execute(.close(room: "room"))
     world.drain()
     for client in clients { #expect(client.messages == [.ended(.roomClosed)]) }
     #expect(world.router.statistics.rooms == 0 && world.router.statistics.participants == 0)

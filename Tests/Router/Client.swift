@@ -18,6 +18,15 @@ extension ServerMessage {
   }
 }
 
+extension Result<RoomAnswer, RoomControlError> {
+  /// Of a command that was not carried out.
+  var code: RoomControlError.Code? { if case .failure(let error) = self { error.code } else { nil } }
+
+  var room: RoomDetails? { if case .success(.room(let room)) = self { room } else { nil } }
+
+  var rooms: [RoomSummary]? { if case .success(.rooms(let rooms)) = self { rooms } else { nil } }
+}
+
 /// One participant's end.
 final class Client {
   let number: Int

@@ -1,155 +1,312 @@
 import KoineBase
 import KoineSignaling
+import KoineSignalingHost
 import Testing
 
 @testable import KoineRouter
 
-/// Commands from outside a room, and the decision before admission.
-struct RoomControlTests {
-  private let origin = CommandOrigin(.test, caller: "suite", reason: "a test")
+/// Commands from outside a room. Here credentials are words like `no-send`.
+@Suite struct RoomControlTests {
+  private final class Log: Sendable {
+    private let entries = Lock<[(RoomRequest, Result<RoomAnswer, RoomControlError>)]>([])
 
-  @Test func removedParticipantAndTheOthersAreNotified() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    try world.router.perform(.remove("ana", room: "room"), from: origin, at: world.now)
-    #expect(throws: Failure.self) {
-      try world.router.perform(.remove("ana", room: "room"), from: origin, at: world.now)
+    func add(_ request: RoomRequest, _ result: Result<RoomAnswer, RoomControlError>) {
+      entries.withLock { $0.append((request, result)) }
     }
-    world.drain()
-    #expect(clients[0].messages.last == .ended(.removed))
-    #expect(clients[1].messages.last == .participantLeft(id: "ana", reason: .removed))
+
+    var all: [(request: RoomRequest, result: Result<RoomAnswer, RoomControlError>)] {
+      entries.withLock { $0.map { (request: $0.0, result: $0.1) } }
+    }
   }
 
-  @Test func closedRoomIsGone() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    try world.router.perform(.close(room: "room", reason: .expired), from: origin, at: world.now)
-    world.drain()
-    for client in clients { #expect(client.messages.last == .ended(.expired)) }
-    #expect(world.router.statistics.rooms == 0)
-    let error = #expect(throws: Failure.self) {
-      try world.router.perform(.close(room: "room"), from: origin, at: world.now)
+  private static func grants(_ join: Join) -> Result<Grants, Failure> {
+    var grants = Grants.everything
+    switch join.credential {
+    case "guest": (grants.mustAsk, grants.canAdmit, grants.canModerate) = (true, false, false)
+    case "member": (grants.canAdmit, grants.canModerate) = (false, false)
+    case "hidden": grants.isHidden = true
+    case "10s": grants.validFor = .seconds(10)
+    default: break
     }
-    #expect(error?.code == .unknownRoom)
+    return .success(grants)
   }
 
-  @Test func tracksThatAreNotGrantedAnyMoreAreWithdrawn() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    clients[0].publish(.camera)
-    clients[0].publish(.microphone)
-    clients[1].subscribe(to: "ana", "camera", "microphone")
-    world.run(.seconds(1))
-    var changes = GrantChanges()
-    changes.publish = [.microphone]
-    changes.canSendData = false
-    try world.router.perform(.grant(changes, "ana", room: "room"), from: origin, at: world.now)
-    world.drain()
-    #expect(clients[1].messages.last == .withdrawn(participant: "ana", trackIDs: ["camera"]))
-    clients[0].publish(.camera, id: "again")
-    #expect(clients[0].messages.last?.code == .forbidden)
-    clients[0].tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
-    #expect(clients[0].messages.last?.code == .forbidden)
-    changes.publish = [.microphone, .camera]
-    try world.router.perform(.grant(changes, "ana", room: "room"), from: origin, at: world.now)
-    clients[0].publish(.camera, id: "third")
-    guard case .accepted = clients[0].messages.last else {
-      Issue.record("\(String(describing: clients[0].messages.last))")
-      return
+  private func makeWorld(_ configure: (inout RouterConfiguration) -> Void = { _ in }) throws -> World {
+    try World {
+      $0.authorization = Authorization(check: Self.grants)
+      configure(&$0)
     }
+  }
+
+  private func enter(_ name: String, _ credential: String = "", room: String = "room", in world: World) throws -> Client
+  {
+    let client = try world.makeClient()
+    client.join(room, as: name, credential: credential)
+    world.run(.milliseconds(300))
+    return client
+  }
+
+  // MARK: Rooms
+
+  @Test func roomsAreListedInTheOrderOfTheirNames() throws {
+    let world = try makeWorld()
+    #expect(world.execute(.listRooms).rooms == [])
+    _ = try (enter("ana", room: "tea", in: world), enter("ben", room: "cake", in: world))
+    _ = try (enter("spy", "hidden", room: "tea", in: world), enter("eva", "guest", room: "tea", in: world))
+    let rooms = try #require(world.execute(.listRooms).rooms)
+    #expect(rooms.map(\.name) == ["cake", "tea"])
+    #expect(rooms.map(\.participants) == [1, 1])
+    #expect(rooms.map(\.hidden) == [0, 1])
+    #expect(rooms.map(\.waiting) == [0, 1])
+    #expect(Set(rooms.map(\.epoch)).count == 2)
+  }
+
+  @Test func roomIsDescribedAsItIs() throws {
+    let world = try makeWorld()
+    let (ana, _) = (try enter("ana", in: world), try enter("eva", "guest", in: world))
+    ana.publish(.microphone, muted: true)
+    ana.publish(.camera)
+    world.run(.seconds(2))
+    let room = try #require(world.execute(.describe(room: "room")).room)
+    #expect(room.participants.map(\.id) == ["ana"])
+    #expect(room.waiting.map(\.id) == ["eva"])
+    let member = try #require(room.participants.first)
+    #expect(member.tracks.map(\.kind) == ["microphone", "camera"])
+    #expect(member.tracks.map(\.isMuted) == [true, false])
+    #expect(member.permissions == Permission.allCases.map(\.rawValue).sorted())
+    #expect(member.attributes == ["a": "1"])
+    #expect(member.isConnected)
+    #expect(member.isReachable)
+    #expect(member.seconds > 2.2 && member.seconds < 3)
+    world.host.close(ana.connection, at: world.now)
+    #expect(world.execute(.describe(room: "room")).room?.participants.first?.isReachable == false)
+    #expect(world.execute(.describe(room: "other")).code == .noSuchRoom)
+  }
+
+  @Test func closedRoomEndsForItsParticipantsAndForNoOthers() throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", room: "tea", in: world), try enter("ben", room: "cake", in: world))
+    #expect(world.execute(.close(room: "tea")) == .success(.done))
+    #expect(ana.messages.last == .ended(.roomClosed))
+    #expect(!ben.messages.contains(.ended(.roomClosed)))
+    #expect(world.execute(.close(room: "tea")).code == .noSuchRoom)
+    #expect(world.execute(.closeAllRooms) == .success(.done))
+    #expect(ben.messages.last == .ended(.roomClosed))
+    #expect(world.router.isEmpty)
+  }
+
+  // MARK: Participants
+
+  @Test(arguments: [(RemovalReason.removed, EndReason.removed), (.expired, .expired)])
+  func removedParticipantIsToldTheReason(_ ending: RemovalReason, _ told: EndReason) throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    #expect(world.execute(.remove("ana", room: "room", ending: ending)) == .success(.done))
+    #expect(ana.messages.last == .ended(told))
+    #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
+    #expect(world.execute(.remove("ana", room: "room")).code == .noSuchParticipant)
+    #expect(world.execute(.remove("ana", room: "other")).code == .noSuchRoom)
+  }
+
+  @Test func participantThatWaitsIsRemovedOrEndsWithItsRoom() throws {
+    let world = try makeWorld()
+    let (ana, eva, kim) = (
+      try enter("ana", in: world), try enter("eva", "guest", in: world), try enter("kim", "guest", in: world)
+    )
+    #expect(world.execute(.remove("eva", room: "room")) == .success(.done))
+    #expect(eva.messages.last == .ended(.removed))
+    #expect(
+      ana.messages.contains {
+        if case .knockEnded(participant: "eva", admitted: nil, number: _) = $0 { true } else { false }
+      })
+    #expect(world.execute(.remove("eva", room: "room")).code == .noSuchParticipant)
+    #expect(world.execute(.close(room: "room")) == .success(.done))
+    #expect(kim.messages.last == .ended(.roomClosed))
+    let dan = try enter("dan", "guest", room: "empty", in: world)
+    #expect(world.execute(.close(room: "empty")) == .success(.done))
+    #expect(dan.messages.last == .ended(.roomClosed))
+    #expect(world.execute(.close(room: "empty")).code == .noSuchRoom)
+    #expect(world.router.holdings["knocks"] == 0)
   }
 
   @Test func mutedTrackIsNotForwardedUntilItsOwnerUnmutesIt() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    clients[0].publish(.camera)
-    clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 4)
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", "member", in: world), try enter("ben", in: world))
+    ana.publish(.microphone)
+    ben.subscribe(to: "ana", "microphone")
+    ana.sendSound("microphone", seconds: 4)
     world.run(.seconds(1))
-    let camera = Track.ID(participant: "ana", track: "camera")
-    try world.router.perform(.mute(camera, room: "room"), from: origin, at: world.now)
-    world.drain()
-    for client in clients {
-      #expect(client.messages.contains(.muted(participant: "ana", trackID: "camera", muted: true)))
-    }
-    world.run(.milliseconds(200))
-    let before = clients[1].frames("ana", "camera").count
+    let before = ben.frames("ana", "microphone").count
+    #expect(before > 40)
+    #expect(world.execute(.mute(.kind(.microphone), "ana", room: "room")) == .success(.done))
+    let told = ServerMessage.muted(participant: "ana", trackID: "microphone", muted: true)
+    #expect(ana.messages.last == told)
+    #expect(ben.messages.last == told)
     world.run(.seconds(1))
-    #expect(clients[1].frames("ana", "camera").count == before)
-    clients[0].tell(.mute(trackID: "camera", muted: false))
+    #expect(ben.frames("ana", "microphone").count <= before + 5)
+    ana.tell(.mute(trackID: "microphone", muted: false))
     world.run(.seconds(1))
-    #expect(clients[1].frames("ana", "camera").count > before)
+    #expect(ben.frames("ana", "microphone").count > before + 30)
+    #expect(world.execute(.mute(.track("microphone"), "ana", room: "room")) == .success(.done))
+    #expect(world.execute(.mute(.track("camera"), "ana", room: "room")).code == .noSuchTrack)
+    #expect(world.execute(.mute(.kind(.camera), "ana", room: "room")).code == .noSuchTrack)
+    #expect(world.execute(.mute(.kind(.camera), "eva", room: "room")).code == .noSuchParticipant)
   }
 
-  @Test func recordingIsRequestedOfTheService() throws {
-    let heard = Lock<[Attendant.Word]>([])
-    let world = try World {
-      $0.attendant = Attendant(names: ["koine.recording"]) { word in heard.withLock { $0.append(word) } }
+  // MARK: Permissions
+
+  @Test func deniedKindIsWithdrawnAndMayBePublishedOnceAllowedAgain() throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    ana.publish(.microphone)
+    ana.publish(.camera)
+    for client in [ana, ben] { client.forgetMessages() }
+    #expect(world.execute(.grant(PermissionChange(denying: [.camera]), "ana", room: "room")) == .success(.done))
+    let withdrawn = ServerMessage.withdrawn(participant: "ana", trackIDs: ["camera"])
+    #expect(ben.messages == [withdrawn])
+    #expect(
+      ana.messages == [
+        withdrawn, .failed(request: nil, Failure(.forbidden, "not allowed any more: camera")),
+      ])
+    ana.publish(.camera, id: "camera2")
+    #expect(ana.messages.last?.code == .forbidden)
+    #expect(world.execute(.grant(PermissionChange(allowing: [.camera]), "ana", room: "room")) == .success(.done))
+    ana.publish(.camera, id: "camera3")
+    guard case .accepted = ana.messages.last else {
+      Issue.record("\(String(describing: ana.messages.last))")
+      return
     }
-    _ = try world.joined("ana")
-    for starts in [true, false] {
-      try world.router.perform(
-        .record(output: "koine.recording", starts: starts, room: "room"), from: origin, at: world.now)
-    }
-    #expect(heard.withLock { $0.map(\.topic) } == ["koine.recording", "koine.order.stop"])
-    #expect(heard.withLock { $0.map { String(decoding: $0.payload, as: UTF8.self) } } == ["25", "koine.recording"])
-    #expect(throws: Failure.self) {
-      try world.router.perform(
-        .record(output: "koine.playlist", starts: true, room: "room"), from: origin, at: world.now)
-    }
+    #expect(world.router.room(of: ana.id)?.roster["ana"]?.tracks.map(\.id.track) == ["microphone", "camera3"])
   }
 
-  @Test(arguments: [
-    RoomCommand.remove("eva", room: "room"), .mute(Track.ID(participant: "ana", track: "none"), room: "room"),
-    .mute(Track.ID(participant: "eva", track: "none"), room: "room"), .grant(GrantChanges(), "eva", room: "room"),
-    .grant(GrantChanges(), "ana", room: "elsewhere"), .record(output: "koine.recording", starts: true, room: "room"),
-  ]) func impossibleCommandChangesNothing(_ command: RoomCommand) throws {
-    let world = try World()
-    let ana = try world.joined("ana")[0]
-    let reports = world.router.rooms(at: world.now)
+  @Test func deniedSubscriptionsEndAndMayBeginAgain() throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    ben.publish(.microphone)
+    ana.subscribe(to: "ben", "microphone")
+    ben.sendSound("microphone", seconds: 4)
+    world.run(.seconds(1))
+    let before = ana.frames("ben", "microphone").count
+    #expect(before > 40)
+    world.execute(.grant(PermissionChange(denying: [.subscribe]), "ana", room: "room"))
+    #expect(ana.messages.contains(.unsubscribed([Track.ID(participant: "ben", track: "microphone")])))
+    world.run(.seconds(1))
+    #expect(ana.frames("ben", "microphone").count <= before + 5)
+    ana.subscribe(to: "ben", "microphone")
+    #expect(ana.messages.last?.code == .forbidden)
+    world.execute(.grant(PermissionChange(allowing: [.subscribe]), "ana", room: "room"))
+    ana.subscribe(to: "ben", "microphone")
+    guard case .subscribed(let answer) = ana.messages.last else {
+      Issue.record("\(String(describing: ana.messages.last))")
+      return
+    }
+    #expect(answer.tracks.count == 1)
+  }
+
+  @Test func moderatorAndSenderOfDataLoseAndRegainTheirPermissions() throws {
+    let world = try makeWorld()
+    let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
+    world.execute(.grant(PermissionChange(denying: [.data, .moderate]), "ana", room: "room"))
+    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
+    #expect(ana.messages.last?.code == .forbidden)
+    ana.tell(.remove(participant: "ben"))
+    #expect(ana.messages.last?.code == .forbidden)
+    world.execute(.grant(PermissionChange(exactly: [.data, .moderate]), "ana", room: "room"))
+    let member = world.execute(.describe(room: "room")).room?.participants.first { $0.id == "ana" }
+    #expect(member?.permissions == ["data", "moderate"])
+    ana.tell(.remove(participant: "ben"))
+    #expect(ben.messages.last == .ended(.removed))
+  }
+
+  @Test func participantThatMayAdmitNowIsToldOfThoseThatWait() throws {
+    let world = try makeWorld()
+    let (ana, eva) = (try enter("ana", "member", in: world), try enter("eva", "guest", in: world))
     ana.forgetMessages()
-    #expect(throws: Failure.self) { try world.router.perform(command, from: origin, at: world.now) }
-    world.drain()
-    #expect(world.router.rooms(at: world.now) == reports)
-    #expect(ana.messages.isEmpty)
-  }
-
-  @Test func reportsNameRoomsMembersAndTracks() throws {
-    let world = try World()
-    let clients = try world.joined("ana", "ben")
-    clients[0].publish(.camera, muted: true)
-    let reports = world.router.rooms(at: world.now)
-    #expect(reports.map(\.name) == ["room"])
-    #expect(reports[0].members.map(\.participant.id) == ["ana", "ben"])
-    #expect(reports[0].members[0].participant.tracks.map(\.isMuted) == [true])
-    #expect(reports[0].members.map(\.isConnected) == [true, true])
-  }
-
-  // MARK: Admission
-
-  @Test func policyAdmitsRefusesAndHasParticipantsWait() throws {
-    let world = try World {
-      $0.admission = AdmissionPolicy { request in
-        switch request.join.participantID {
-        case "eva": return .refuse(Failure(.denied, "not today"))
-        case "guest": return .wait(request.grants)
-        default:
-          var grants = request.grants
-          grants.canModerate = request.participants == 0
-          return .admit(grants)
-        }
-      }
+    world.execute(.grant(PermissionChange(allowing: [.admit]), "ana", room: "room"))
+    guard case .knock(let participant, let number) = ana.messages.last else {
+      Issue.record("\(ana.messages)")
+      return
     }
-    let clients = try world.joined("ana", "ben")
-    #expect(world.router.rooms(at: world.now)[0].members.map(\.canModerate) == [true, false])
-    let eva = try world.makeClient()
-    eva.join("room", as: "eva")
-    #expect(eva.messages.last == .refused(Failure(.denied, "not today")))
-    let guest = try world.makeClient()
-    guest.join("room", as: "guest")
-    #expect(guest.messages.last == .waiting)
-    #expect(world.router.rooms(at: world.now)[0].waiting.map(\.id) == ["guest"])
-    clients[0].tell(.answerKnock(participant: "guest", admitted: true))
-    #expect(world.router.statistics.participants == 3)
+    #expect(participant.id == "eva")
+    ana.tell(.answerKnock(participant: "eva", admitted: true, number: number))
+    #expect(eva.messages.contains { if case .joined = $0 { true } else { false } })
+  }
+
+  @Test func changedPermissionsDoNotProlongTheCredential() throws {
+    let world = try makeWorld()
+    let ana = try enter("ana", "10s", in: world)
+    world.run(.seconds(8))
+    world.execute(.grant(PermissionChange(denying: [.data]), "ana", room: "room"))
+    world.run(.seconds(3))
+    #expect(ana.messages.last == .ended(.expired))
+  }
+
+  @Test func changeThatChangesNothingIsNotTold() throws {
+    let world = try makeWorld()
+    let ana = try enter("ana", in: world)
+    ana.forgetMessages()
+    #expect(world.execute(.grant(PermissionChange(allowing: [.data]), "ana", room: "room")) == .success(.done))
+    #expect(ana.messages.isEmpty)
+    #expect(world.execute(.grant(PermissionChange(), "eva", room: "room")).code == .noSuchParticipant)
+  }
+
+  // MARK: Recordings
+
+  @Test func recorderIsAskedAndItsAnswersAreInTheRoomsDescription() throws {
+    let words = Lock<[Attendant.Word]>([])
+    let name = RecordingOrder.Kind.file.rawValue
+    let world = try makeWorld {
+      $0.attendant = Attendant(names: [name]) { word in words.withLock { $0.append(word) } }
+    }
+    let ana = try enter("ana", in: world)
+    func state() throws -> ServiceState? { try #require(world.execute(.describe(room: "room")).room).services.first }
+    #expect(world.execute(.stopRecording(.file, room: "room")).code == .notPossible, "nothing is recorded")
+    #expect(world.execute(.startRecording(RecordingOrder(.playlist), room: "room")).code == .notPossible)
+    #expect(world.execute(.startRecording(RecordingOrder(), room: "other")).code == .noSuchRoom)
+    #expect(words.withLock { $0.isEmpty })
+    #expect(world.execute(.startRecording(RecordingOrder(people: 2), room: "room")) == .success(.done))
+    let asked = Attendant.Word(room: "room", sender: "koine.control", topic: name, payload: Array("2".utf8))
+    #expect(words.withLock { $0 } == [asked])
+
+    world.router.say(.init(Array("failed".utf8), as: name, to: asked.sender, stands: false, in: "room"), at: world.now)
+    #expect(try state()?.answer == "failed")
+    #expect(try state()?.status == nil)
+    #expect(world.execute(.startRecording(RecordingOrder(), room: "room")) == .success(.done))
+    #expect(try state()?.answer == nil, "of the last command")
+    world.router.say(.init(Array("started a.webm".utf8), as: name, in: "room"), at: world.now)
+    world.drain()
+    #expect(try state()?.status == "started a.webm")
+    #expect(ana.messages.contains { if case .data(let data) = $0 { data.sender == name } else { false } })
+    #expect(world.execute(.startRecording(RecordingOrder(), room: "room")).code == .notPossible, "it goes on")
+
+    #expect(world.execute(.stopRecording(.file, room: "room")) == .success(.done))
+    #expect(words.withLock { $0.last?.topic } == "koine.order.stop")
+    #expect(words.withLock { $0.last?.payload } == Array(name.utf8))
+  }
+
+  @Test func serverWithoutRecorderSaysSo() throws {
+    let world = try makeWorld()
+    _ = try enter("ana", in: world)
+    #expect(world.execute(.startRecording(RecordingOrder(), room: "room")).code == .notPossible)
+  }
+
+  // MARK: The log
+
+  @Test func everyCommandIsLoggedOnceWithItsOriginAndReason() throws {
+    let log = Log()
+    let world = try makeWorld { $0.commandExecuted = { log.add($0, $1) } }
+    let (ana, _) = (try enter("ana", in: world), try enter("ben", in: world))
+    let request = RoomRequest(
+      .remove("ben", room: "room"), by: CommandOrigin(.vendorAPI, "AKIA1"), reason: "the meeting is full")
+    world.router.execute(request, at: world.now)
+    world.router.execute(request, at: world.now)
+    ana.tell(.close)
+    let all = log.all
+    #expect(all.map(\.request.command) == [request.command, request.command, .close(room: "room")])
+    #expect(all.map(\.request.origin.kind) == [.vendorAPI, .vendorAPI, .participant])
+    #expect(all.map(\.request.origin.subject) == ["AKIA1", "AKIA1", "ana"])
+    #expect(all.map(\.request.reason) == ["the meeting is full", "the meeting is full", nil])
+    #expect(all.map(\.result.code) == [nil, .noSuchParticipant, nil])
+    #expect(ana.messages.last == .ended(.roomClosed))
   }
 }

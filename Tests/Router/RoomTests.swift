@@ -195,6 +195,20 @@ struct LeavingTests {
     #expect(world.router.statistics.participants == 0)
   }
 
+  @Test func aParticipantCanBePutOut() throws {
+    let world = try World()
+    let clients = try world.joined("ana", "ben")
+    #expect(world.execute(.remove("ana", room: "room")) == .success(.done))
+    #expect(world.execute(.remove("ana", room: "room")).code == .noSuchParticipant)
+    world.drain()
+    #expect(clients[0].messages.last == .ended(.removed))
+    #expect(clients[1].messages.last == .participantLeft(id: "ana", reason: .removed))
+    world.execute(.close(room: "room"))
+    world.drain()
+    #expect(clients[1].messages.last == .ended(.roomClosed))
+    #expect(world.router.statistics.rooms == 0)
+  }
+
   @Test func roundsOfJoiningAndLeavingKeepNothing() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]

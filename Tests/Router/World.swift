@@ -216,6 +216,12 @@ final class World {
     after(delay) { deliver(datagram) }
   }
 
+  @discardableResult
+  func execute(_ command: RoomCommand, reason: String? = nil) -> Result<RoomAnswer, RoomControlError> {
+    defer { drain() }
+    return router.execute(RoomRequest(command, by: CommandOrigin(.test, "world"), reason: reason), at: now)
+  }
+
   func tell(_ message: ClientMessage, from client: Client) {
     do {
       let read = try message.json().withUnsafeBytes { try ClientMessage(json: $0) }

@@ -65,11 +65,14 @@ extension EmbeddedRouterHost {
     }
   }
 
+  /// The origin of commands that tests and demos give.
+  private static let test = CommandOrigin(.test, "embedded")
+
   func remove(_ participant: String, from room: String) {
-    post { try? $0.router?.perform(.remove(participant, room: room), from: CommandOrigin(.test), at: $0.loop.now) }
+    post { $0.router?.execute(RoomRequest(.remove(participant, room: room), by: Self.test), at: $0.loop.now) }
   }
 
   func close(room: String) {
-    post { try? $0.router?.perform(.close(room: room), from: CommandOrigin(.test), at: $0.loop.now) }
+    post { $0.router?.execute(RoomRequest(.close(room: room), by: Self.test), at: $0.loop.now) }
   }
 }

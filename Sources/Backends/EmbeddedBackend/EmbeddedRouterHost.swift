@@ -108,7 +108,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   private func makeRouter(at now: Tick) throws -> SignalingHost {
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [address])
-    configuration.authorization = refusals.before(authorization)
+    configuration.authorization = authorization
+    configuration.admission = refusals.policy
     configuration.attendant = attendant.withLock { $0 }
     if let participantLimit { configuration.limits.participants = participantLimit }
     if let trace { configuration.tracesPlaintext = { trace("router", $0) } }

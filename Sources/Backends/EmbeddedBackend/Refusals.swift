@@ -10,17 +10,13 @@ final class Refusals: Sendable {
   /// - Parameter name: nil: everybody.
   func set(_ failure: Failure?, for name: String?) { refused.withLock { $0[name] = failure } }
 
-  /// Asked before `authorization` is.
-  func before(_ authorization: Authorization) -> Authorization {
-    Authorization(
-      check: { [self] join in
-        if let failure = failure(for: [join.participantID, join.name]) { return .failure(failure) }
-        return authorization.check(join)
+  var policy: AdmissionPolicy {
+    AdmissionPolicy(
+      decide: { [self] question in
+        let names = [question.join.participantID, question.join.name]
+        return failure(for: names).map { .refuse($0) } ?? .admit(question.grants)
       },
-      checkIdentity: { [self] register in
-        if let failure = failure(for: [register.identity]) { return .failure(failure) }
-        return authorization.checkIdentity(register)
-      })
+      refuseIdentity: { [self] register, _ in failure(for: [register.identity]) })
   }
 
   private func failure(for names: [String?]) -> Failure? {

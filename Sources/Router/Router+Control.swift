@@ -1,0 +1,191 @@
+package import KoineBase
+import KoineSignaling
+
+// Carries out the commands of `RoomControl`.
+
+extension Router: RoomControl {
+  @discardableResult
+  package func execute(_ request: RoomRequest, at now: Tick) -> Result<RoomAnswer, RoomControlError> {
+    let result: Result<RoomAnswer, RoomControlError>
+    do throws(RoomControlError) {
+      result = .success(try carryOut(request.command, at: now))
+    } catch {
+      result = .failure(error)
+    }
+    configuration.commandExecuted?(request, result)
+    return result
+  }
+
+  private func carryOut(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
+    switch command {
+    case .listRooms:
+      return .rooms(rooms.values.sorted { $0.name < $1.name }.map { summary(of: $0, at: now) })
+    case .describe(let name): return .room(details(of: try room(named: name), at: now))
+    case .remove(let id, let name, let ending):
+      if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
+        end(knock, ending.endReason)
+        break
+      }
+      let (room, member) = try member(id, in: name)
+      room.remove(member, told: ending.endReason, others: .removed, at: now)
+      settle(room, at: now)
+    case .close(let name):
+      let knocks = lobby.knocks(at: name)
+      for knock in knocks { end(knock, .roomClosed) }
+      // Participants may wait before a room that no participant is in.
+      if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), at: now) }
+    case .closeAllRooms:
+      for knock in lobby.all { end(knock, .roomClosed) }
+      for room in rooms.values.sorted(by: { $0.name < $1.name }) { close(room, at: now) }
+    case .grant(let change, let id, let name):
+      let (room, member) = try member(id, in: name)
+      let couldAdmit = member.grants.canAdmit
+      room.change(change, of: member, at: now)
+      if !couldAdmit, member.grants.canAdmit { postKnocks(to: member) }
+      settle(room, at: now)
+    case .mute(let selection, let id, let name):
+      let (room, member) = try member(id, in: name)
+      let tracks = member.tracks.filter { selection.contains($0.track) }
+      guard !tracks.isEmpty else { throw RoomControlError(.noSuchTrack, "“\(id)” publishes no such track") }
+      for track in tracks { room.muteForOwner(track, at: now) }
+      settle(room, at: now)
+    case .startRecording(let order, let name): try start(order, in: try room(named: name))
+    case .stopRecording(let kind, let name): try stop(kind, in: try room(named: name))
+    }
+    return .done
+  }
+
+  private func room(named name: String) throws(RoomControlError) -> Room {
+    // The room that is kept for participants on their way back is there, too.
+    guard let room = rooms[name] else { throw RoomControlError(.noSuchRoom, "there is no room “\(name)”") }
+    return room
+  }
+
+  private func member(_ id: Participant.ID, in name: String) throws(RoomControlError) -> (Room, Member) {
+    let room = try room(named: name)
+    guard let member = room.member(id) else {
+      throw RoomControlError(.noSuchParticipant, "no participant “\(id)” is in the room “\(name)”")
+    }
+    return (room, member)
+  }
+
+  private func close(_ room: Room, at now: Tick) {
+    room.close(told: .roomClosed)
+    settle(room, at: now)
+  }
+
+  /// Ends the waiting of a participant that has not been admitted.
+  private func end(_ knock: Lobby.Knock, _ reason: EndReason) {
+    guard let client = clients[knock.client] else { return }
+    stopWaiting(client)
+    outbox.post(.ended(reason), to: client.id)
+  }
+
+  // MARK: Recordings
+
+  private func start(_ order: RecordingOrder, in room: Room) throws(RoomControlError) {
+    let attendant = try recorder(order.kind, in: room)
+    guard room.data.status(of: order.kind.rawValue) == nil else {
+      throw RoomControlError(.notPossible, "a \(order.kind.name) of the room “\(room.name)” is being made already")
+    }
+    room.serviceAnswers[order.kind.rawValue] = nil
+    attendant.hear(
+      .init(room: room.name, sender: Attendant.controlName, topic: order.kind.rawValue, payload: order.payload))
+  }
+
+  private func stop(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) {
+    let attendant = try recorder(kind, in: room)
+    guard room.data.status(of: kind.rawValue) != nil else {
+      throw RoomControlError(.notPossible, "no \(kind.name) of the room “\(room.name)” is being made")
+    }
+    room.serviceAnswers[kind.rawValue] = nil
+    attendant.hear(
+      .init(
+        room: room.name, sender: Attendant.controlName, topic: DataOrder.prefix + "stop",
+        payload: Array(kind.rawValue.utf8)))
+  }
+
+  private func recorder(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) -> Attendant {
+    guard let attendant = room.attendant, attendant.names.contains(kind.rawValue) else {
+      throw RoomControlError(.notPossible, "the server makes no \(kind.name) of rooms")
+    }
+    return attendant
+  }
+
+  // MARK: Descriptions
+
+  private func summary(of room: Room, at now: Tick) -> RoomSummary {
+    let hidden = room.members.count { $0.grants.isHidden }
+    return RoomSummary(
+      name: room.name, epoch: room.epoch, participants: room.members.count - hidden, hidden: hidden,
+      waiting: lobby.knocks(at: room.name).count, seconds: (now - room.created).inSeconds)
+  }
+
+  private func details(of room: Room, at now: Tick) -> RoomDetails {
+    RoomDetails(
+      summary: summary(of: room, at: now),
+      participants: room.members.map { details(of: $0, at: now) },
+      waiting: lobby.knocks(at: room.name).map { knock in
+        let participant = knock.participant
+        return RoomDetails.WaitingParticipant(
+          id: participant.id, name: participant.name, externalID: participant.externalUserID,
+          seconds: (now - knock.since).inSeconds)
+      },
+      services: (room.attendant?.names ?? []).map { name in
+        ServiceState(
+          name: name, status: room.data.status(of: name).map { String(decoding: $0, as: UTF8.self) },
+          answer: room.serviceAnswers[name])
+      })
+  }
+
+  private func details(of member: Member, at now: Tick) -> RoomDetails.Member {
+    let entry = member.entry
+    return RoomDetails.Member(
+      id: entry.id, name: entry.name, externalID: entry.externalID, attributes: entry.attributes,
+      permissions: entry.grants.permissions.map(\.rawValue).sorted(), isHidden: entry.grants.isHidden,
+      tracks: entry.tracks.map { .init(id: $0.id.track, kind: $0.kind.rawValue, isMuted: $0.isMuted) },
+      isConnected: member.isConnected,
+      isReachable: member.client.flatMap { clients[$0]?.isReachable } == true,
+      seconds: (now - member.joined).inSeconds)
+  }
+}
+
+extension Room {
+  /// Changes what a member may do, and tells it what it has lost: `withdrawn` of its own tracks, `unsubscribed`, and `failed` with
+  /// `forbidden` for all of it.
+  func change(_ change: PermissionChange, of member: Member, at now: Tick) {
+    let before = member.grants.permissions
+    let after = before.union(change.allowed).subtracting(change.denied)
+    guard after != before else { return }
+    roster.setPermissions(after, of: member.id)
+    endForbidden(of: member, at: now)
+    let lost = before.subtracting(after).map(\.rawValue).sorted()
+    if !lost.isEmpty {
+      let failure = Failure(.forbidden, "not allowed any more: \(lost.joined(separator: ", "))")
+      outbox.post(.failed(request: nil, failure), to: member.client)
+    }
+    needsSettling = true
+  }
+
+  /// What a member may not do any more ends: tracks are withdrawn, of which it is told, too, and its subscriptions.
+  func endForbidden(of member: Member, at now: Tick) {
+    let tracks = member.tracks.filter { !member.grants.publish.contains($0.track.kind) }
+    withdraw(tracks, of: member, at: now)
+    if !tracks.isEmpty {
+      outbox.post(.withdrawn(participant: member.id, trackIDs: tracks.map(\.id.track)), to: member.client)
+    }
+    if !member.grants.canSubscribe {
+      let references = member.subscriptions.map(\.track.id)
+      if !references.isEmpty { unsubscribe(references, of: member, at: now) }
+    }
+  }
+}
+
+extension TrackSelection {
+  fileprivate func contains(_ track: Track) -> Bool {
+    switch self {
+    case .track(let id): track.id.track == id
+    case .kind(let kind): track.kind == kind
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import KoineBase
+import KoineSignaling
+import Testing
+
+@testable import KoineRouter
+
+@Suite struct AdmissionPolicyTests {
+  /// What a policy has been asked.
+  private final class Questions: Sendable {
+    private let all = Lock<[AdmissionPolicy.Question]>([])
+
+    func add(_ question: AdmissionPolicy.Question) { all.withLock { $0.append(question) } }
+    var occasions: [AdmissionPolicy.Occasion] { all.withLock { $0.map(\.occasion) } }
+    var last: AdmissionPolicy.Question? { all.withLock { $0.last } }
+  }
+
+  private func makeWorld(
+    _ credential: @escaping @Sendable (Join) -> Result<Grants, Failure> = { _ in .success(.everything) },
+    _ decide: @escaping @Sendable (AdmissionPolicy.Question) -> AdmissionPolicy.Decision
+  ) throws -> World {
+    try World {
+      $0.authorization = Authorization(check: credential)
+      $0.limits.participants = 3
+      $0.admission = AdmissionPolicy(decide: decide)
+    }
+  }
+
+  private func enter(_ name: String, _ credential: String = "", in world: World) throws -> Client {
+    let client = try world.makeClient()
+    client.join("room", as: name, credential: credential)
+    world.run(.milliseconds(300))
+    return client
+  }
+
+  private func isIn(_ client: Client) -> Bool {
+    client.messages.contains { if case .joined = $0 { true } else { false } }
+  }
+
+  @Test func policySeesTheJoinItsGrantsAndTheRoom() throws {
+    let questions = Questions()
+    let world = try makeWorld({ join in
+      var grants = Grants.everything
+      (grants.participantID, grants.isHidden) = ("id-\(join.name)", join.name == "spy")
+      return .success(grants)
+    }) {
+      questions.add($0)
+      return .admit($0.grants)
+    }
+    #expect(isIn(try enter("ana", in: world)))
+    #expect(questions.last?.room == nil)
+    #expect(questions.last?.participantID == "id-ana")
+    _ = try enter("spy", in: world)
+    _ = try enter("ben", in: world)
+    #expect(questions.last?.join.name == "ben")
+    #expect(questions.last?.room == .init(participants: 1, hidden: 1, waiting: 0, limit: 3))
+    #expect(questions.occasions == [.join, .join, .join])
+  }
+
+  @Test func credentialThatIsRefusedIsNotAskedAbout() throws {
+    let questions = Questions()
+    let world = try makeWorld({ _ in .failure(Failure(.unauthorized, "no")) }) {
+      questions.add($0)
+      return .admit(.everything)
+    }
+    #expect(try enter("ana", in: world).messages.last?.code == .unauthorized)
+    #expect(questions.occasions.isEmpty)
+  }
+
+  @Test func refusedJoinIsToldThePolicysReason() throws {
+    let world = try makeWorld { question in
+      question.room == nil ? .admit(question.grants) : .refuse(Failure(.ended, "the meeting is over"))
+    }
+    #expect(isIn(try enter("ana", in: world)))
+    #expect(try enter("ben", in: world).messages.last == .refused(Failure(.ended, "the meeting is over")))
+    #expect(world.router.statistics.participants == 1)
+  }
+
+  @Test func participantEntersWithTheGrantsThatThePolicyLeaves() throws {
+    let world = try makeWorld { question in
+      var grants = question.grants
+      (grants.publish, grants.participantID) = ([.microphone], "attendee")
+      return .admit(grants)
+    }
+    let ana = try enter("ana", in: world)
+    guard case .joined(let joined) = ana.messages.first(where: { if case .joined = $0 { true } else { false } }) else {
+      Issue.record("\(ana.messages)")
+      return
+    }
+    #expect(joined.participantID == "attendee")
+    ana.publish(.camera)
+    #expect(ana.messages.last?.code == .forbidden)
+    ana.publish(.microphone)
+    #expect(ana.messages.last?.code == nil)
+  }
+
+  @Test func routersLimitHoldsAfterThePolicy() throws {
+    let world = try makeWorld { .admit($0.grants) }
+    for name in ["ana", "ben", "cyd"] { #expect(isIn(try enter(name, in: world))) }
+    #expect(try enter("dan", in: world).messages.last?.code == .roomFull)
+  }
+
+  @Test func waitingParticipantIsDecidedOnAgainWhenTheRoomAdmitsIt() throws {
+    let (questions, isOver) = (Questions(), Lock(false))
+    let world = try makeWorld { question in
+      questions.add(question)
+      if isOver.withLock({ $0 }) { return .refuse(Failure(.ended, "the meeting is over")) }
+      return question.join.name == "ana" ? .admit(question.grants) : .wait(question.grants)
+    }
+    let (ana, ben, cyd) = (try enter("ana", in: world), try enter("ben", in: world), try enter("cyd", in: world))
+    #expect(ben.messages.last == .waiting)
+    #expect(questions.last?.room == .init(participants: 1, hidden: 0, waiting: 1, limit: 3))
+    ana.tell(.answerKnock(participant: "ben", admitted: true))
+    #expect(isIn(ben))
+    isOver.withLock { $0 = true }
+    ana.tell(.answerKnock(participant: "cyd", admitted: true))
+    #expect(cyd.messages.last == .refused(Failure(.ended, "the meeting is over")))
+    #expect(!isIn(cyd))
+    #expect(questions.occasions == [.join, .join, .join, .admission, .admission])
+  }
+
+  @Test func policyMayAdmitAParticipantWhoseCredentialSaysThatItWaits() throws {
+    let world = try makeWorld({ _ in
+      var grants = Grants.everything
+      grants.mustAsk = true
+      return .success(grants)
+    }) { question in
+      var grants = question.grants
+      grants.mustAsk = false
+      return .admit(grants)
+    }
+    #expect(isIn(try enter("ana", in: world)))
+  }
+
+  @Test func policyDecidesAboutRenewals() throws {
+    let world = try makeWorld { question in
+      guard question.occasion == .renewal else { return .admit(question.grants) }
+      switch question.join.credential {
+      case "wait": return .wait(question.grants)
+      case "gone": return .refuse(Failure(.unauthorized, "the user has been removed"))
+      default:
+        var grants = question.grants
+        grants.publish = []
+        return .admit(grants)
+      }
+    }
+    let ana = try enter("ana", in: world)
+    ana.publish(.microphone)
+    ana.tell(.renew(credential: "wait"))
+    #expect(ana.messages.last?.code == .forbidden)
+    ana.tell(.renew(credential: "gone"))
+    #expect(ana.messages.last?.code == .unauthorized)
+    #expect(world.router.room(of: ana.id)?.roster["ana"]?.tracks.count == 1, "the old credential holds on")
+    ana.tell(.renew(credential: "less"))
+    #expect(ana.messages.contains(.withdrawn(participant: "ana", trackIDs: ["microphone"])))
+  }
+
+  @Test func refusedIdentityIsNotRegistered() throws {
+    let world = try World {
+      $0.admission = AdmissionPolicy(
+        decide: { .admit($0.grants) },
+        refuseIdentity: { _, known in
+          known.identity == "ana" ? Failure(.unauthorized, "the user has been removed") : nil
+        })
+    }
+    let (ana, ben) = (try world.makeClient(), try world.makeClient())
+    ana.tell(.register(Register(identity: "ana", name: "Ana")))
+    ben.tell(.register(Register(identity: "ben", name: "Ben")))
+    #expect(ana.messages.last?.code == .unauthorized)
+    #expect(ben.messages.last == .registered(identity: "ben"))
+  }
+}
