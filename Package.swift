@@ -50,7 +50,7 @@ func referenceApp(_ module: String, in folder: String, over vendor: [Target.Depe
 let package = Package(
   name: "koine",
   products: [
-    .library(name: "Koine", targets: ["Koine", "RoomModel"]),
+    .library(name: "Koine", targets: ["Koine", "RoomModel", "KoineMedia"]),
     .library(name: "CrossVendorConventions", targets: ["CrossVendorConventions"]),
     .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
     .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
@@ -120,14 +120,15 @@ let package = Package(
       linkerSettings: [.linkedLibrary("webrtc_audio_processing")]),
 
     // Floor 1
-    room("Base"),
+    room("Media", leansOn: ["CKoineSpeexDSP", "CKoineYUV"]),
+    room("Base", leansOn: ["KoineMedia"]),
     room("JSONCodec", leansOn: ["CKoineJSON"]),
 
     // Floor 2
     .target(name: "RoomModel", dependencies: ["KoineBase"], path: "Sources/RoomModel", swiftSettings: settings),
     room("RTP", leansOn: ["KoineBase"]),
-    room("Codecs", leansOn: ["KoineBase", "CKoineOpus", "CKoineVPX", "CKoineYUV", "CKoineSpeexDSP"]),
-    room("AudioProcessing", leansOn: ["CKoineAudioProcessing"]),
+    room("Codecs", leansOn: ["KoineBase", "KoineMedia", "CKoineOpus", "CKoineVPX", "CKoineYUV"]),
+    room("AudioProcessing", leansOn: ["CKoineAudioProcessing", "KoineMedia"]),
     room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
     room("SimulatedNetwork", leansOn: ["KoineBase"]),
     room("Signaling", leansOn: ["RoomModel", "KoineBase", "KoineJSONCodec"]),
@@ -140,16 +141,13 @@ let package = Package(
 
     // Floor 4
     room("Router", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
-    room("MediaEngine", leansOn: ["KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport"]),
+    room("MediaEngine", leansOn: ["KoineBase", "KoineMedia", "KoineCodecs", "KoineAudioProcessing"]),
     room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
 
     // Floor 5
     .target(
       name: "Koine",
-      dependencies: [
-        "RoomModel", "KoineBase", "KoineCodecs", "KoineAudioProcessing", "KoineTransport", "KoineMediaEngine",
-        "KoineSignaling",
-      ],
+      dependencies: ["RoomModel", "KoineMedia", "KoineMediaEngine", "KoineSignaling"],
       path: "Sources/Koine", swiftSettings: settings),
 
     room(
@@ -194,7 +192,8 @@ let package = Package(
     // Floor 7
     room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
     room(
-      "Composition", leansOn: ["CrossVendorConventions", "Koine", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
+      "Composition",
+      leansOn: ["CrossVendorConventions", "Koine", "KoineBase", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
 
     // Floor 8
     adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
@@ -237,8 +236,8 @@ let package = Package(
     room(
       "SampleSupport", in: "Samples",
       leansOn: [
-        "Koine", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineMediaFiles", "KoineUIKit",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Koine", "KoineBackends", "KoineBase", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineMediaFiles",
+        "KoineUIKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .executableTarget(
       name: "koine-event-listener",
@@ -258,7 +257,7 @@ let package = Package(
     .executableTarget(
       name: "koine-call-agent",
       dependencies: [
-        "AzureCommunicationCalling", "Koine", "KoineTokens", "KoineUIKit", "KoineSampleSupport",
+        "AzureCommunicationCalling", "Koine", "KoineBase", "KoineTokens", "KoineUIKit", "KoineSampleSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Samples/koine-call-agent", swiftSettings: settings),
@@ -282,7 +281,7 @@ let package = Package(
     room(
       "ConformanceDrivers",
       leansOn: [
-        "KoineConformanceKit", "KoineBackends", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
+        "KoineConformanceKit", "KoineBackends", "KoineBase", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
         "Koine", "KoineTokens", "KoineUIKit", "KoineCoreVideo", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ]),
@@ -317,11 +316,11 @@ let package = Package(
 
     // Tests
     room("TestSupport", in: "Tests", leansOn: [.product(name: "Subprocess", package: "swift-subprocess")]),
-    tests("Base", of: ["KoineBase"]),
+    tests("Base", of: ["KoineBase", "KoineMedia"]),
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
-    tests("Codecs", of: ["KoineCodecs", "KoineBase"]),
-    tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineCodecs", "KoineTestSupport"]),
+    tests("Codecs", of: ["KoineCodecs", "KoineBase", "KoineMedia"]),
+    tests("AudioProcessing", of: ["KoineAudioProcessing", "KoineMedia", "KoineTestSupport"]),
     tests("Sockets", of: ["KoineSockets", "KoineBase"]),
     tests("SimulatedNetwork", of: ["KoineSimulatedNetwork", "KoineBase"]),
     tests("Signaling", of: ["KoineSignaling", "KoineJSONCodec", "KoineBase"], resources: [.copy("Golden")]),
@@ -341,7 +340,7 @@ let package = Package(
       "SignalingHost", of: ["KoineSignalingHost", "KoineRouter", "KoineSignaling", "KoineTransport", "KoineBase"]),
     tests(
       "MediaEngine",
-      of: ["KoineMediaEngine", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
+      of: ["KoineMediaEngine", "KoineMedia", "KoineAudioProcessing", "KoineCodecs", "KoineTransport", "KoineBase"]),
     tests(
       "Koine",
       of: [

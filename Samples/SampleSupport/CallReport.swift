@@ -1,5 +1,6 @@
 import Foundation
 import Koine
+import KoineBase
 
 /// What one receiver got from one sender.
 public struct DirectionReport: Sendable, Codable {

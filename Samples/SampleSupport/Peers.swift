@@ -1,4 +1,5 @@
 public import Koine
+import KoineBase
 
 /// Participants of the common layer with cameras and microphones, so that a sample's user is not alone.
 public final class Peers: Sendable {

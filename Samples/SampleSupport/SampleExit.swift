@@ -1,4 +1,5 @@
 public import Koine
+import KoineBase
 
 #if canImport(Glibc)
   import Glibc

@@ -1,6 +1,7 @@
 import Foundation
 public import Koine
 import KoineBackends
+import KoineBase
 public import KoineUIKit
 
 /// The screen of a sample, as its run sees it.

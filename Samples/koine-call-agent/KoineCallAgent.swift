@@ -2,6 +2,7 @@ import ArgumentParser
 import AzureCommunicationCalling
 import Foundation
 import Koine
+import KoineBase
 import KoineSampleSupport
 import KoineUIKit
 

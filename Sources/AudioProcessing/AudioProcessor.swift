@@ -1,4 +1,5 @@
 internal import CKoineAudioProcessing
+package import KoineMedia
 
 /// Takes echo and noise out of one microphone's sound and evens its level: 48 kHz, 10 ms at a time, over WebRTC's own
 /// audio processing module. One per outgoing stream, one owner.

@@ -1,4 +1,5 @@
 internal import CKoineOpus
+package import KoineMedia
 
 /// Decodes Opus packets to 48 kHz sound, and makes up for those that are lost. One per incoming stream, one owner.
 ///

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
 import Koine
+import KoineBase
 import KoineConformanceDrivers
 public import KoineConformanceKit
 import KoineSampleSupport

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Foundation
-public import Koine
+import Koine
+public import KoineBase
 import KoineConformanceDrivers
 import KoineConformanceKit
 import KoineSampleSupport

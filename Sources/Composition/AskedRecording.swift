@@ -1,6 +1,7 @@
 import CrossVendorConventions
 import Foundation
 import Koine
+import KoineBase
 import struct KoineSignaling.Attendant
 
 /// One recording that somebody has asked for, from its beginning to its end.

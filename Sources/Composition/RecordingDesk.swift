@@ -2,6 +2,7 @@ import CrossVendorConventions
 import Dispatch
 public import Foundation
 public import Koine
+import KoineBase
 @_exported public import struct KoineSignaling.Attendant
 
 /// Records rooms for those in them who ask, beside the router: a recording goes on when who began it leaves, and ends with

@@ -1,5 +1,6 @@
 import AzureCommunicationCalling
 import Koine
+import KoineBase
 import KoineConformanceKit
 import KoineCoreVideo
 import KoineUIKit

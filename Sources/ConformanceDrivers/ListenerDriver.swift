@@ -1,3 +1,4 @@
+import KoineBase
 import KoineConformanceKit
 import Koine
 import KoineUIKit

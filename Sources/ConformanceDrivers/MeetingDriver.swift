@@ -1,6 +1,7 @@
 import AmazonChimeSDK
 import Foundation
 import Koine
+import KoineBase
 import KoineConformanceKit
 import KoineUIKit
 

@@ -1,4 +1,5 @@
 import Koine
+import KoineBase
 import KoineConformanceKit
 import KoineTokens
 import KoineUIKit

@@ -1,6 +1,7 @@
 import AmazonIVSBroadcast
 import Foundation
 import Koine
+import KoineBase
 import KoineConformanceKit
 import KoineUIKit
 

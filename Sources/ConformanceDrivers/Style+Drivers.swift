@@ -1,4 +1,5 @@
 public import Koine
+public import KoineBase
 public import KoineConformanceKit
 public import KoineUIKit
 

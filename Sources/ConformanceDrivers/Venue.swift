@@ -1,6 +1,7 @@
 import Foundation
 public import Koine
 import KoineBackends
+import KoineBase
 public import KoineConformanceKit
 import KoineEmbeddedBackend
 public import KoineSimulatedNetwork

@@ -1,7 +1,4 @@
-// An app of the common layer imports `Koine` and has the clock, frames, and devices with it.
-@_exported public import KoineAudioProcessing
-@_exported public import KoineBase
-@_exported public import KoineCodecs
-@_exported public import KoineMediaEngine
-@_exported public import KoineTransport
+// An app imports `Koine` and has with it all that the public API of `Koine` mentions: frames, audio, sources and sinks, the clock,
+// codecs and statistics, and the values of a room.
+@_exported public import KoineMedia
 @_exported public import RoomModel

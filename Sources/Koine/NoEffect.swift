@@ -1,5 +1,4 @@
 import Foundation
-import KoineBase
 
 /// A property or method of a vendor's API that an adapter keeps and returns, but that has no effect here. For authors of styles.
 ///

@@ -1,3 +1,5 @@
+import KoineMediaEngine
+
 /// A published stream and the pipeline that feeds it. Touched on the session's lane only.
 final class OwnStream: @unchecked Sendable {
   enum Pipeline {

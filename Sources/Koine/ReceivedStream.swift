@@ -1,3 +1,5 @@
+import KoineMediaEngine
+
 /// A subscribed stream and the pipeline that plays it. `take` runs on the network loop, the rest on the session's lane.
 final class ReceivedStream: @unchecked Sendable {
   enum Pipeline {

@@ -1,3 +1,5 @@
+import KoineMediaEngine
+
 // What the session gives to the room.
 
 extension SessionCore {

@@ -1,3 +1,5 @@
+import KoineMediaEngine
+
 // What the session takes from the room, and who sees and hears what.
 
 extension SessionCore {

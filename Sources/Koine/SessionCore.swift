@@ -1,3 +1,5 @@
+import KoineMediaEngine
+
 /// The one owner of a session's truth. Everything below the first line of a method runs on `lane`, one job at a time;
 /// what the app sees follows through `visible`.
 ///

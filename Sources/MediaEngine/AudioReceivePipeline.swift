@@ -1,6 +1,5 @@
 package import KoineBase
-package import KoineCodecs
-package import KoineTransport
+import KoineCodecs
 
 /// The play-out buffer of one talker: packets in as they come, 10 ms out whenever the loudspeaker asks.
 ///

@@ -1,7 +1,6 @@
-package import KoineAudioProcessing
+import KoineAudioProcessing
 package import KoineBase
 import KoineCodecs
-import KoineTransport
 
 /// From a microphone, through processing where it is asked for, to Opus packets of 20 ms (RFC 7587), each with its level (RFC 6464).
 ///

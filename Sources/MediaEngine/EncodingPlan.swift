@@ -1,4 +1,5 @@
 import KoineCodecs
+import KoineMedia
 
 /// How large to encode and how often: as the camera gives it, unless the settings or the bitrate ask for less.
 struct EncodingPlan {

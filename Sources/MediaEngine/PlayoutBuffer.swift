@@ -1,6 +1,5 @@
 import KoineBase
 import KoineCodecs
-import KoineTransport
 
 /// The state behind `AudioReceivePipeline`; see there.
 struct PlayoutBuffer {

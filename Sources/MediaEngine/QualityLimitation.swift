@@ -1,10 +1,5 @@
 import KoineBase
 
-/// What keeps pictures from being as large and as many as they were asked for (W3C webrtc-stats, RTCQualityLimitationReason).
-public enum VideoLimitation: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
-  case none, cpu, bandwidth, other
-}
-
 /// For how long which of the reasons held.
 struct QualityLimitation {
   private(set) var reason = VideoLimitation.none

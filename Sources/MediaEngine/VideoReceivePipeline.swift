@@ -1,6 +1,5 @@
 package import KoineBase
 import KoineCodecs
-package import KoineTransport
 
 /// From received frames to pictures on screens.
 ///

@@ -1,6 +1,5 @@
 package import KoineBase
 import KoineCodecs
-import KoineTransport
 
 /// From a camera to encoded frames.
 ///
@@ -297,29 +296,4 @@ private final class VideoEncoderBox {
   func encode(_ frame: VideoFrame, key: Bool) throws(CodecError) -> CodedPicture? {
     try encoder.encode(frame, forceKey: key)
   }
-}
-
-/// What became of a camera's pictures, since publishing began.
-public struct VideoSendStatistics: Sendable, Hashable, Codable {
-  public var captured = 0
-  /// In the largest layer that anybody wants.
-  public var encoded = 0
-  /// Of that layer, in the last second.
-  public var framesPerSecond = 0.0
-  /// In all layers.
-  public var keyFrames = 0
-  /// Overtaken by a newer frame before the encoder got to them.
-  public var dropped = 0
-  public var failed = 0
-  /// Of that layer, in pixels.
-  public var width = 0
-  public var height = 0
-  /// How often that size became another.
-  public var sizeChanges = 0
-  /// What keeps the pictures from being as large and as many as they were asked for.
-  public var limitation = VideoLimitation.none
-  /// For how long each did, in seconds; they add up to the time since publishing began.
-  public var limitedFor: [VideoLimitation: Double] = [:]
-
-  public init() {}
 }

@@ -1,5 +1,5 @@
 package import Koine
-package import KoineBase
+import KoineBase
 package import KoineSignaling
 package import KoineTransport
 

@@ -1,4 +1,4 @@
-import KoineBase
+package import KoineBase
 package import KoineRTP
 
 /// How a peer is to behave.

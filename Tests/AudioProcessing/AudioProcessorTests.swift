@@ -1,5 +1,6 @@
 import Foundation
 import KoineAudioProcessing
+import KoineMedia
 import Testing
 
 /// A voice-like sound at 48 kHz, mono: harmonics of a gliding pitch behind moving formants, in syllables and pauses.

@@ -1,6 +1,6 @@
 import Foundation
 import KoineAudioProcessing
-import KoineCodecs
+import KoineMedia
 import KoineTestSupport
 import Testing
 

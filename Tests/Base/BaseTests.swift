@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Testing
 
+@testable import KoineMedia
 @testable import KoineBase
 
 @Suite struct BytesPoolTests {

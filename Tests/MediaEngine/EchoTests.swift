@@ -4,6 +4,7 @@ import KoineCodecs
 import KoineTransport
 import Testing
 
+@testable import KoineMedia
 @testable import KoineMediaEngine
 
 /// A loudspeaker and a microphone in one room: what is played comes back 100 ms later at half its size.

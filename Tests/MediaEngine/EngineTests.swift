@@ -3,6 +3,7 @@ import KoineCodecs
 import KoineTransport
 import Testing
 
+@testable import KoineMedia
 @testable import KoineMediaEngine
 
 private final class Screen: VideoSink, AudioSink, Sendable {

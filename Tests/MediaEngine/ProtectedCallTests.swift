@@ -4,6 +4,7 @@ import KoineCodecs
 import KoineTransport
 import Testing
 
+@testable import KoineMedia
 @testable import KoineMediaEngine
 
 /// Something like speech: a gliding voice in syllables, kept as it is sent.

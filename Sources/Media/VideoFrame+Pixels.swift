@@ -1,5 +1,4 @@
 internal import CKoineYUV
-public import KoineBase
 
 /// Four bytes to a pixel, in the order of memory.
 public enum PixelLayout: Sendable, Hashable { case bgra, rgba }

@@ -1,5 +1,3 @@
-public import KoineBase
-
 /// The unit between the media engine and the transport: one coded picture, or one packet's worth of sound.
 public struct EncodedFrame: Sendable {
   public var codec: Codec

@@ -1,6 +1,3 @@
-public import KoineBase
-public import KoineCodecs
-
 /// A camera that is given its pictures: by an app's own capture, a decoder, a drawing.
 ///
 ///     let feed = VideoFeed(format: VideoFormat(width: 640, height: 360, framesPerSecond: 15))

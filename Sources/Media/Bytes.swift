@@ -38,34 +38,3 @@ public final class Bytes: @unchecked Sendable {
 
   public var array: [UInt8] { Array(readable) }
 }
-
-/// Blocks of one capacity, reused so that the packet path does not allocate. Not thread-safe: one owner, one thread;
-/// a block may be given back to another pool of the same capacity.
-public struct BytesPool {
-  public let capacity: Int
-  private let limit: Int
-  private var free: [Bytes] = []
-  /// How many blocks were newly allocated; flat in steady state.
-  public private(set) var allocations = 0
-
-  public init(capacity: Int, limit: Int = 4096) {
-    self.capacity = capacity
-    self.limit = limit
-    free.reserveCapacity(limit)
-  }
-
-  public mutating func take() -> Bytes {
-    if let block = free.popLast() {
-      block.count = 0
-      return block
-    }
-    allocations += 1
-    return Bytes(capacity: capacity)
-  }
-
-  /// Takes the block back if this was the last reference to it; otherwise whoever holds it last gives it back or drops it.
-  public mutating func give(_ block: consuming Bytes) {
-    guard block.capacity == capacity, free.count < limit, isKnownUniquelyReferenced(&block) else { return }
-    free.append(block)
-  }
-}

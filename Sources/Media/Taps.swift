@@ -1,6 +1,3 @@
-import KoineBase
-public import KoineCodecs
-
 /// Shows pictures to whoever looks, when they look: for an app that draws at its own pace.
 ///
 ///     session.attach(tap, to: stream.id)

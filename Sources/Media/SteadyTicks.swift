@@ -1,5 +1,3 @@
-import KoineBase
-
 /// Calls again and again at steady times on a lane, without drift; after a standstill it goes on from now, without a
 /// burst. What has been stopped does not call again.
 final class SteadyTicks: Sendable {

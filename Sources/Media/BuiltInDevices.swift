@@ -1,6 +1,3 @@
-import KoineBase
-import KoineCodecs
-
 /// The sources that need nothing but the engine.
 enum BuiltInDevices {
   static let video: [String: Devices.MakeVideo] = [

@@ -1,5 +1,3 @@
-public import KoineBase
-
 /// What the publisher allows the engine.
 public struct PublishOptions: Sendable, Hashable {
   public var codec: Codec

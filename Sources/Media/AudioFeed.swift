@@ -1,6 +1,3 @@
-public import KoineBase
-public import KoineCodecs
-
 /// A microphone that is given its sound: by an app's own capture, a synthesiser, a player.
 ///
 ///     let feed = AudioFeed(sampleRate: 24_000)

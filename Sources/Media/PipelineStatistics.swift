@@ -1,3 +1,33 @@
+/// What keeps pictures from being as large and as many as they were asked for (W3C webrtc-stats, RTCQualityLimitationReason).
+public enum VideoLimitation: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
+  case none, cpu, bandwidth, other
+}
+
+/// What became of a camera's pictures, since publishing began.
+public struct VideoSendStatistics: Sendable, Hashable, Codable {
+  public var captured = 0
+  /// In the largest layer that anybody wants.
+  public var encoded = 0
+  /// Of that layer, in the last second.
+  public var framesPerSecond = 0.0
+  /// In all layers.
+  public var keyFrames = 0
+  /// Overtaken by a newer frame before the encoder got to them.
+  public var dropped = 0
+  public var failed = 0
+  /// Of that layer, in pixels.
+  public var width = 0
+  public var height = 0
+  /// How often that size became another.
+  public var sizeChanges = 0
+  /// What keeps the pictures from being as large and as many as they were asked for.
+  public var limitation = VideoLimitation.none
+  /// For how long each did, in seconds; they add up to the time since publishing began.
+  public var limitedFor: [VideoLimitation: Double] = [:]
+
+  public init() {}
+}
+
 /// What became of a received video stream, since it began.
 public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   /// Whole frames that arrived.
@@ -27,7 +57,7 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var latencyMedian = 0.0
   public var latency95 = 0.0
   /// The end of the scale of latencies, in milliseconds.
-  public static let latencyLimit = Double(LatencyHistogram.limit)
+  public static let latencyLimit = 2_000.0
 
   public init() {}
 }
@@ -56,28 +86,4 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
 
   /// 0...1.
   public var concealedFraction: Double { samples > 0 ? Double(concealed) / Double(samples) : 0 }
-}
-
-/// Counts how long things took, in steps of 1 ms up to 2 s.
-struct LatencyHistogram {
-  static let limit = 2_000
-  private var counts = [Int](repeating: 0, count: limit + 1)
-  private var total = 0
-
-  mutating func add(milliseconds: Double) {
-    counts[Int(min(max(milliseconds, 0), Double(Self.limit)))] += 1
-    total += 1
-  }
-
-  /// The value that `fraction` of all are at or below; the limit where it is longer.
-  func quantile(_ fraction: Double) -> Double {
-    guard total > 0 else { return 0 }
-    let rank = Int((Double(total) * fraction).rounded(.up))
-    var seen = 0
-    for (value, count) in counts.enumerated() {
-      seen += count
-      if seen >= rank { return min(Double(value) + 0.5, Double(Self.limit)) }
-    }
-    return Double(Self.limit)
-  }
 }

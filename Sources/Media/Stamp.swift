@@ -1,6 +1,4 @@
 import Glibc
-public import KoineBase
-public import KoineCodecs
 
 /// What a stamped picture says.
 public struct Stamp: Sendable, Hashable {

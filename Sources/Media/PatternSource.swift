@@ -1,6 +1,4 @@
 import Glibc
-import KoineBase
-import KoineCodecs
 
 /// Of a whole turn: 0...1 is once around.
 func sine(_ turns: Double) -> Double { sin((turns - turns.rounded(.down)) * 2 * .pi) }

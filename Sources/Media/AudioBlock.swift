@@ -1,5 +1,3 @@
-public import KoineBase
-
 /// Ten milliseconds of sound at 48 kHz: 480 samples per channel, interleaved.
 public struct AudioBlock: Sendable {
   public static let sampleRate = 48_000

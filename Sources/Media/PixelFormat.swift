@@ -1,5 +1,4 @@
 internal import CKoineYUV
-public import KoineBase
 
 /// How pictures lie in memory, rows and planes without gaps.
 public enum PixelFormat: Sendable, Hashable, CaseIterable {

@@ -1,7 +1,3 @@
-public import KoineAudioProcessing
-public import KoineBase
-public import KoineCodecs
-
 /// A camera, or whatever stands for one.
 public protocol VideoSource: AnyObject, Sendable {
   /// What the source means to deliver; frames may differ and say so themselves.

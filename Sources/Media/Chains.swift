@@ -1,7 +1,3 @@
-import KoineAudioProcessing
-import KoineBase
-public import KoineCodecs
-
 /// Does something to pictures: blurs a background, writes a name, measures.
 public protocol VideoEffect: AnyObject, Sendable {
   /// One picture at a time, in order, on an engine lane.

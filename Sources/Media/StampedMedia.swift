@@ -1,6 +1,3 @@
-import KoineBase
-import KoineCodecs
-
 /// Media that cross the whole transport without a codec: what is sent is a ticket, and whoever receives the ticket is
 /// given the very picture or sound that it was drawn for.
 ///
@@ -39,7 +36,7 @@ public final class StampedMedia: Sendable {
   // MARK: Pictures
 
   /// Looks like VP8 to whoever only reads a frame's first bytes (RFC 6386, 9.1), as peers and routers do.
-  func stamp(_ frame: VideoFrame, isKey: Bool) -> Bytes {
+  package func stamp(_ frame: VideoFrame, isKey: Bool) -> Bytes {
     let ticket = pictures.withLock { $0.put(frame, at: frame.captured) }
     let tag = UInt32(MemoryLayout<UInt64>.size) << 5 | 1 << 4 | (isKey ? 0 : 1)
     var bytes = (0..<3).map { UInt8(truncatingIfNeeded: tag >> (8 * $0)) }
@@ -52,7 +49,7 @@ public final class StampedMedia: Sendable {
     return Bytes(bytes + Self.write(ticket))
   }
 
-  func picture(_ bytes: UnsafeRawBufferPointer) -> VideoFrame? {
+  package func picture(_ bytes: UnsafeRawBufferPointer) -> VideoFrame? {
     guard let head = bytes.first, let ticket = Self.read(bytes, at: head & 1 == 0 ? 10 : 3) else { return nil }
     return pictures.withLock { $0[ticket] }
   }
@@ -60,16 +57,16 @@ public final class StampedMedia: Sendable {
   // MARK: Sound
 
   /// How much sound one packet stands for.
-  static let soundDuration = Duration.milliseconds(100)
+  package static let soundDuration = Duration.milliseconds(100)
   /// Five Opus frames of 20 ms and equal size (RFC 6716, 3.2.5), so that a router knows how long they last.
   private static let soundHead: [UInt8] = [0x7B, 0x05]
 
-  func stamp(_ block: AudioBlock) -> Bytes {
+  package func stamp(_ block: AudioBlock) -> Bytes {
     let ticket = sounds.withLock { $0.put(block, at: block.captured) }
     return Bytes(Self.soundHead + Self.write(ticket) + [0, 0])
   }
 
-  func sound(_ bytes: UnsafeRawBufferPointer) -> AudioBlock? {
+  package func sound(_ bytes: UnsafeRawBufferPointer) -> AudioBlock? {
     guard let ticket = Self.read(bytes, at: Self.soundHead.count) else { return nil }
     return sounds.withLock { $0[ticket] }
   }

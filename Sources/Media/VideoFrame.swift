@@ -1,5 +1,3 @@
-public import KoineBase
-
 /// One picture: I420, limited range, BT.601 unless marked otherwise; chroma planes are rounded up.
 ///
 /// Immutable, so it may be shared between threads; its memory returns to its pool when the last holder lets go.

@@ -1,0 +1,2 @@
+// Every module that uses what is here uses the clock, too.
+@_exported public import KoineMedia

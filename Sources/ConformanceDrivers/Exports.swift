@@ -1,0 +1,2 @@
+// The drivers are made from a style.
+@_exported public import enum KoineBase.Style
