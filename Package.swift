@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The rooms of Koine, from the ground up. A room leans only on rooms of lower floors
-// (Docs/ARCHITECTURE.md; Scripts/check-rooms holds every arrow). A room's name is its folder's, its module is
-// `Koine` + that name, so that no app ever meets a module of ours called `Router` or `Server`.
+// The modules of Koine in layers, from the lowest up. A module depends only on modules of lower layers (Docs/ARCHITECTURE.md;
+// Scripts/check-modules checks every dependency and import). A module's name is `Koine` + the name of its folder, so that an app
+// never meets a module of this package called `Router` or `Server`.
 
 let settings: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -17,20 +17,23 @@ func library(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
     name: "CKoine" + name, path: "Sources/CLibraries/C" + name, pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
-func room(_ name: String, in folder: String = "Sources", leansOn: [Target.Dependency] = []) -> Target {
-  .target(name: "Koine" + name, dependencies: leansOn, path: folder + "/" + name, swiftSettings: settings)
+/// A module whose name is `Koine` + the name of its folder.
+func module(_ name: String, in folder: String = "Sources", dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: "Koine" + name, dependencies: dependencies, path: folder + "/" + name, swiftSettings: settings)
 }
 
-func adapter(_ module: String, path: String, leansOn: [Target.Dependency]) -> Target {
-  .target(name: module, dependencies: leansOn, path: path, swiftSettings: settings)
+/// A module under a vendor's name.
+func adapter(_ name: String, path: String, dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
 
 func tests(
-  _ name: String, of subjects: [Target.Dependency], resources: [Resource] = [],
-  compiled how: [SwiftSetting] = settings
+  _ name: String, of modules: [Target.Dependency], resources: [Resource] = [],
+  swiftSettings: [SwiftSetting] = settings
 ) -> Target {
   .testTarget(
-    name: name + "Tests", dependencies: subjects, path: "Tests/" + name, resources: resources, swiftSettings: how)
+    name: name + "Tests", dependencies: modules, path: "Tests/" + name, resources: resources,
+    swiftSettings: swiftSettings)
 }
 
 /// HTTP and WebSocket.
@@ -41,41 +44,40 @@ let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1", "NIOWebSocket
 /// The settings that apps of the vendors are written with.
 let asAppsAre: [SwiftSetting] = [.swiftLanguageMode(.v5)]
 
-func referenceApp(_ module: String, in folder: String, over vendor: [Target.Dependency]) -> Target {
+func referenceApp(_ name: String, in folder: String, dependencies: [Target.Dependency]) -> Target {
   .target(
-    name: module, dependencies: vendor + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/" + folder,
+    name: name, dependencies: dependencies + ["UIKit", "AVFoundation", "Combine"], path: "Samples/apps/" + folder,
     swiftSettings: asAppsAre)
 }
 
 let package = Package(
   name: "koine",
   products: [
-    .library(name: "Koine", targets: ["Koine", "RoomModel", "KoineMedia"]),
-    .library(name: "CrossVendorConventions", targets: ["CrossVendorConventions"]),
-    .library(name: "KoineEmbeddedBackend", targets: ["KoineEmbeddedBackend"]),
-    .library(name: "KoineServerBackend", targets: ["KoineServerBackend"]),
-    .library(name: "KoineServer", targets: ["KoineServer"]),
-    .library(name: "KoinePeer", targets: ["KoinePeer"]),
-    .library(name: "KoineBackends", targets: ["KoineBackends"]),
-    .library(name: "KoineTokens", targets: ["KoineTokens"]),
-    .library(name: "KoineTesting", targets: ["KoineTesting"]),
-    .library(name: "KoineComposition", targets: ["KoineComposition"]),
-    .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
-    .library(name: "KoineUIKit", targets: ["KoineUIKit"]),
-    .library(name: "KoineAVFoundation", targets: ["KoineAVFoundation"]),
-    .library(name: "KoineCoreMedia", targets: ["KoineCoreMedia"]),
-    .library(name: "KoineCoreVideo", targets: ["KoineCoreVideo"]),
-    .library(name: "AmazonChimeSDK", targets: ["AmazonChimeSDK"]),
-    .library(name: "AmazonChimeSDKMedia", targets: ["AmazonChimeSDKMedia"]),
+    // The common layer and its backends
+    .library(
+      name: "Koine",
+      targets: [
+        "Koine", "RoomModel", "KoineMedia", "KoineBackends", "KoineEmbeddedBackend", "KoineServerBackend",
+      ]),
+    // The vendors' modules: one product for each vendor, under its main module's name
+    .library(
+      name: "AzureCommunicationCalling", targets: ["AzureCommunicationCalling", "AzureCommunicationCommon"]),
     .library(name: "AmazonIVSBroadcast", targets: ["AmazonIVSBroadcast"]),
-    .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC"]),
-    .library(name: "WebRTC", targets: ["WebRTC"]),
-    .library(name: "Mediasoup", targets: ["Mediasoup"]),
-    .library(name: "AzureCommunicationCalling", targets: ["AzureCommunicationCalling"]),
-    .library(name: "AzureCommunicationCommon", targets: ["AzureCommunicationCommon"]),
-    .library(name: "KoineSampleSupport", targets: ["KoineSampleSupport"]),
+    .library(name: "AmazonChimeSDK", targets: ["AmazonChimeSDK", "AmazonChimeSDKMedia"]),
+    .library(name: "VideoSDKRTC", targets: ["VideoSDKRTC", "WebRTC", "Mediasoup"]),
+    // For authors of styles, backends and servers
+    .library(
+      name: "KoinePlatform",
+      targets: ["KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "CrossVendorConventions"]),
+    .library(name: "KoinePeer", targets: ["KoinePeer"]),
+    .library(name: "KoineServer", targets: ["KoineServer"]),
+    .library(name: "KoineTokens", targets: ["KoineTokens"]),
     .library(name: "KoineConformanceKit", targets: ["KoineConformanceKit"]),
     .library(name: "KoineConformanceDrivers", targets: ["KoineConformanceDrivers"]),
+    // For apps
+    .library(name: "KoineTesting", targets: ["KoineTesting"]),
+    .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
+    .library(name: "KoineComposition", targets: ["KoineComposition"]),
     .executable(name: "koine-event-listener", targets: ["koine-event-listener"]),
     .executable(name: "koine-call-agent", targets: ["koine-call-agent"]),
     .executable(name: "koine-meeting-session", targets: ["koine-meeting-session"]),
@@ -86,10 +88,12 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    // For tests only. SwiftPM does not resolve it for packages that depend on this one, because no product reaches it
+    // (Scripts/check-modules).
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
-    // Floor 0: C libraries
+    // Layer 0: C libraries
     library("Opus", pkgConfig: "opus", apt: "libopus-dev"),
     library("VPX", pkgConfig: "vpx", apt: "libvpx-dev"),
     library("SRTP", pkgConfig: "libsrtp2", apt: "libsrtp2-dev"),
@@ -99,14 +103,14 @@ let package = Package(
     library(
       "FFmpeg", pkgConfig: "libavdevice libavformat libavcodec libswscale libswresample libavutil",
       apt: "libavdevice-dev"),
-    library("Pulse", apt: "libpulse-dev"),  // its pkg-config has flags that the package manager lets nobody use
+    library("Pulse", apt: "libpulse-dev"),  // SwiftPM rejects flags of its pkg-config
     library("Video4Linux", apt: "linux-libc-dev"),
     library("PNG", pkgConfig: "libpng", apt: "libpng-dev"),
     library("Sockets", apt: "libc6-dev"),
     library("Malloc", apt: "libc6-dev"),
     // Compiled: its functions interpose those of libdispatch.
     .target(name: "CKoineDispatchContext", path: "Sources/CLibraries/CDispatchContext"),
-    // Compiled, because it has something to say to the library before anybody else does.
+    // Compiled, because it configures the library before its first use.
     .target(
       name: "CKoineOpenSSL", path: "Sources/CLibraries/COpenSSL",
       linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
@@ -119,53 +123,54 @@ let package = Package(
       ],
       linkerSettings: [.linkedLibrary("webrtc_audio_processing")]),
 
-    // Floor 1
-    room("Media", leansOn: ["CKoineSpeexDSP", "CKoineYUV"]),
-    room("Base", leansOn: ["KoineMedia"]),
-    room("JSONCodec", leansOn: ["CKoineJSON"]),
+    // Layer 1
+    module("Media", dependencies: ["CKoineSpeexDSP", "CKoineYUV"]),
+    module("Base", dependencies: ["KoineMedia"]),
+    module("JSONCodec", dependencies: ["CKoineJSON"]),
 
-    // Floor 2
+    // Layer 2
     .target(name: "RoomModel", dependencies: ["KoineBase"], path: "Sources/RoomModel", swiftSettings: settings),
-    room("RTP", leansOn: ["KoineBase"]),
-    room("Codecs", leansOn: ["KoineBase", "KoineMedia", "CKoineOpus", "CKoineVPX", "CKoineYUV"]),
-    room("AudioProcessing", leansOn: ["CKoineAudioProcessing", "KoineMedia"]),
-    room("Sockets", leansOn: ["KoineBase", "CKoineSockets"]),
-    room("SimulatedNetwork", leansOn: ["KoineBase"]),
-    room("Signaling", leansOn: ["RoomModel", "KoineBase", "KoineJSONCodec"]),
-    room("Porting", leansOn: ["KoineBase", "KoineJSONCodec"]),
-    room("TLS", leansOn: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
-    room("Tokens", leansOn: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
+    module("RTP", dependencies: ["KoineBase"]),
+    module("Codecs", dependencies: ["KoineBase", "KoineMedia", "CKoineOpus", "CKoineVPX", "CKoineYUV"]),
+    module("AudioProcessing", dependencies: ["CKoineAudioProcessing", "KoineMedia"]),
+    module("Sockets", dependencies: ["KoineBase", "CKoineSockets"]),
+    module("SimulatedNetwork", dependencies: ["KoineBase"]),
+    module("Signaling", dependencies: ["RoomModel", "KoineBase", "KoineJSONCodec"]),
+    module("Porting", dependencies: ["KoineBase", "KoineJSONCodec"]),
+    module("TLS", dependencies: ["CKoineOpenSSL", .product(name: "NIOCore", package: "swift-nio")]),
+    module("Tokens", dependencies: ["KoineBase", "KoineJSONCodec", "CKoineOpenSSL"]),
 
-    // Floor 3
-    room("Transport", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
+    // Layer 3
+    module("Transport", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "CKoineOpenSSL", "CKoineSRTP"]),
 
-    // Floor 4
-    room("Router", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
-    room("MediaEngine", leansOn: ["KoineBase", "KoineMedia", "KoineCodecs", "KoineAudioProcessing"]),
-    room("Peer", leansOn: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
+    // Layer 4
+    module("Router", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "KoineTransport", "KoineSignaling"]),
+    module("MediaEngine", dependencies: ["KoineBase", "KoineMedia", "KoineCodecs", "KoineAudioProcessing"]),
+    module("Peer", dependencies: ["RoomModel", "KoineBase", "KoineRTP", "KoineSockets", "KoineTransport"]),
 
-    // Floor 5
+    // Layer 5
     .target(
       name: "Koine",
       dependencies: ["RoomModel", "KoineMedia", "KoineMediaEngine", "KoineSignaling"],
       path: "Sources/Koine", swiftSettings: settings),
 
-    room(
-      "RoomClient", leansOn: ["Koine", "KoineBase", "KoinePeer", "KoineRouter", "KoineTransport", "KoineSignaling"]),
+    module(
+      "RoomClient",
+      dependencies: ["Koine", "KoineBase", "KoinePeer", "KoineRouter", "KoineTransport", "KoineSignaling"]),
 
-    room("SignalingHost", leansOn: ["KoineBase", "KoineRouter", "KoineSignaling"]),
-    room("Admissions", leansOn: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
+    module("SignalingHost", dependencies: ["KoineBase", "KoineRouter", "KoineSignaling"]),
+    module("Admissions", dependencies: ["KoineRouter", "KoineSignaling", "KoineTokens"]),
 
-    // Floor 6
-    room(
+    // Layer 6
+    module(
       "EmbeddedBackend", in: "Sources/Backends",
-      leansOn: [
+      dependencies: [
         "Koine", "KoineAdmissions", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineRouter", "KoineTransport",
         "KoineSignaling", "KoineSignalingHost", "KoineSockets", "KoineSimulatedNetwork",
       ]),
-    room(
+    module(
       "ServerBackend", in: "Sources/Backends",
-      leansOn: [
+      dependencies: [
         "Koine", "KoineBase", "KoinePeer", "KoineRoomClient", "KoineSignaling", "KoineTLS", "KoineTransport",
       ] + nio),
     .target(
@@ -177,65 +182,68 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ] + nio,
       path: "Sources/Server", resources: [.embedInCode("Page")], swiftSettings: settings),
-    room(
+    module(
       "MediaFiles",
-      leansOn: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
-    room("CoreVideo", in: "Sources/Platform", leansOn: ["Koine"]),
-    room("CoreMedia", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreVideo"]),
-    room("AVFoundation", in: "Sources/Platform", leansOn: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
-    room("UIKit", in: "Sources/Platform", leansOn: ["Koine", "CKoinePNG"]),
+      dependencies: ["Koine", "KoineBase", "KoineCodecs", "CKoineFFmpeg", "CKoinePulse", "CKoineVideo4Linux"]),
+    module("CoreVideo", in: "Sources/Platform", dependencies: ["Koine"]),
+    module("CoreMedia", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreVideo"]),
+    module("AVFoundation", in: "Sources/Platform", dependencies: ["Koine", "KoineCoreMedia", "KoineCoreVideo"]),
+    module("UIKit", in: "Sources/Platform", dependencies: ["Koine", "CKoinePNG"]),
 
     .target(
       name: "CrossVendorConventions", dependencies: ["Koine", "KoineSignaling"], path: "Sources/CrossVendorConventions",
       swiftSettings: settings),
 
-    // Floor 7
-    room("Backends", in: "Sources/Backends", leansOn: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
-    room(
+    // Layer 7
+    module("Backends", in: "Sources/Backends", dependencies: ["Koine", "KoineEmbeddedBackend", "KoineServerBackend"]),
+    module(
       "Composition",
-      leansOn: ["CrossVendorConventions", "Koine", "KoineBase", "KoineMediaEngine", "KoineSignaling", "KoineTokens"]),
+      dependencies: [
+        "CrossVendorConventions", "Koine", "KoineBase", "KoineMediaEngine", "KoineSignaling", "KoineTokens",
+      ]),
 
-    // Floor 8
-    adapter("WebRTC", path: "Adapters/EventListener/WebRTC", leansOn: ["Koine", "KoineUIKit"]),
-    adapter("Mediasoup", path: "Adapters/EventListener/Mediasoup", leansOn: []),
+    // Layer 8
+    adapter("WebRTC", path: "Adapters/EventListener/WebRTC", dependencies: ["Koine", "KoineUIKit"]),
+    adapter("Mediasoup", path: "Adapters/EventListener/Mediasoup", dependencies: []),
     adapter(
       "VideoSDKRTC", path: "Adapters/EventListener/VideoSDKRTC",
-      leansOn: [
+      dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "WebRTC", "Mediasoup",
         "KoineUIKit",
         "KoineAVFoundation",
       ]),
     adapter(
       "AmazonChimeSDK", path: "Adapters/MeetingSession/AmazonChimeSDK",
-      leansOn: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
-    adapter("AmazonChimeSDKMedia", path: "Adapters/MeetingSession/AmazonChimeSDKMedia", leansOn: []),
+      dependencies: ["Koine", "KoineBackends", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo"]),
+    adapter("AmazonChimeSDKMedia", path: "Adapters/MeetingSession/AmazonChimeSDKMedia", dependencies: []),
     adapter(
       "AmazonIVSBroadcast", path: "Adapters/StageStrategy/AmazonIVSBroadcast",
-      leansOn: [
+      dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "KoineComposition", "KoineTokens", "KoineUIKit",
         "KoineAVFoundation",
         "KoineCoreMedia", "KoineCoreVideo",
       ]),
 
-    adapter("AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", leansOn: ["KoineTokens"]),
+    adapter(
+      "AzureCommunicationCommon", path: "Adapters/CallAgent/AzureCommunicationCommon", dependencies: ["KoineTokens"]),
     adapter(
       "AzureCommunicationCalling", path: "Adapters/CallAgent/AzureCommunicationCalling",
-      leansOn: [
+      dependencies: [
         "CrossVendorConventions", "Koine", "KoineBackends", "AzureCommunicationCommon", "KoineUIKit",
         "KoineAVFoundation", "KoineCoreVideo",
         "KoineTokens",
       ]),
 
-    // Floor 9
-    room(
+    // Layer 9
+    module(
       "Testing",
-      leansOn: [
+      dependencies: [
         "CKoineDispatchContext", "Koine", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineTokens", "KoineUIKit",
         "KoineAVFoundation",
       ]),
-    room(
+    module(
       "SampleSupport", in: "Samples",
-      leansOn: [
+      dependencies: [
         "Koine", "KoineBackends", "KoineBase", "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineMediaFiles",
         "KoineUIKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
@@ -270,23 +278,24 @@ let package = Package(
       path: "Samples/koine-stage-strategy", swiftSettings: settings),
 
     // One complete app of each style, as its vendor's guides have apps: nothing of Koine's is imported. No products.
-    referenceApp("CallAgentApp", in: "call-agent", over: ["AzureCommunicationCalling", "AzureCommunicationCommon"]),
-    referenceApp("StageStrategyApp", in: "stage-strategy", over: ["AmazonIVSBroadcast"]),
-    referenceApp("MeetingSessionApp", in: "meeting-session", over: ["AmazonChimeSDK"]),
-    referenceApp("EventListenerApp", in: "event-listener", over: ["VideoSDKRTC", "WebRTC"]),
+    referenceApp(
+      "CallAgentApp", in: "call-agent", dependencies: ["AzureCommunicationCalling", "AzureCommunicationCommon"]),
+    referenceApp("StageStrategyApp", in: "stage-strategy", dependencies: ["AmazonIVSBroadcast"]),
+    referenceApp("MeetingSessionApp", in: "meeting-session", dependencies: ["AmazonChimeSDK"]),
+    referenceApp("EventListenerApp", in: "event-listener", dependencies: ["VideoSDKRTC", "WebRTC"]),
 
-    room("ConformanceKit"),
+    module("ConformanceKit"),
 
-    // Floor 10
-    room(
+    // Layer 10
+    module(
       "ConformanceDrivers",
-      leansOn: [
+      dependencies: [
         "KoineConformanceKit", "KoineBackends", "KoineBase", "KoineEmbeddedBackend", "KoineSimulatedNetwork",
         "Koine", "KoineTokens", "KoineUIKit", "KoineCoreVideo", "AzureCommunicationCalling", "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
       ]),
 
-    // Floor 11
+    // Layer 11
     .executableTarget(
       name: "KoineCommand",
       dependencies: [
@@ -315,7 +324,7 @@ let package = Package(
       path: "Benchmarks/koine-benchmark", swiftSettings: settings),
 
     // Tests
-    room("TestSupport", in: "Tests", leansOn: [.product(name: "Subprocess", package: "swift-subprocess")]),
+    module("TestSupport", in: "Tests", dependencies: [.product(name: "Subprocess", package: "swift-subprocess")]),
     tests("Base", of: ["KoineBase", "KoineMedia"]),
     tests("JSONCodec", of: ["KoineJSONCodec"]),
     tests("RTP", of: ["KoineRTP", "KoineBase"]),
@@ -366,27 +375,26 @@ let package = Package(
         "KoineEmbeddedBackend", "KoineSimulatedNetwork", "KoineComposition", "KoineServer", "KoineServerBackend",
         "KoineTestSupport", .product(name: "Logging", package: "swift-log"),
       ],
-      compiled: asAppsAre),
+      swiftSettings: asAppsAre),
     tests(
       "CallAgent",
       of: [
-        "CrossVendorConventions",
-        "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "KoineTokens", "Koine",
-        "KoineEmbeddedBackend", "KoineSignaling", "KoineSimulatedNetwork",
-      ], compiled: asAppsAre),
+        "CrossVendorConventions", "AzureCommunicationCalling", "AzureCommunicationCommon", "KoineUIKit", "KoineTokens",
+        "Koine", "KoineEmbeddedBackend", "KoineSignaling", "KoineSimulatedNetwork",
+      ], swiftSettings: asAppsAre),
     tests(
       "MeetingSession",
       of: [
         "AmazonChimeSDK", "KoineUIKit", "KoineAVFoundation", "KoineCoreVideo", "Koine", "KoineEmbeddedBackend",
         "KoineSimulatedNetwork", "KoineTokens",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "StageStrategy",
       of: [
         "CrossVendorConventions",
         "AmazonIVSBroadcast", "KoineUIKit", "KoineAVFoundation", "KoineCoreMedia", "KoineCoreVideo", "KoineTokens",
         "KoineMediaFiles", "Koine", "KoineEmbeddedBackend", "KoineRouter", "KoineSimulatedNetwork", "KoineTestSupport",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "Server",
       of: [
@@ -416,27 +424,27 @@ let package = Package(
       of: [
         "KoineTesting", "Koine", "KoineUIKit", "KoineAVFoundation", "KoineEmbeddedBackend", "AzureCommunicationCalling",
         "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC", "WebRTC", "KoineTestSupport",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "ReferenceApps",
       of: [
         "KoineTesting", "CallAgentApp", "StageStrategyApp", "MeetingSessionApp", "EventListenerApp",
         "AzureCommunicationCalling", "AzureCommunicationCommon", "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
         "WebRTC", "UIKit", "Combine",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "FieldKit",
       of: [
         "KoineTesting", "KoineConformanceKit", "AzureCommunicationCalling", "AzureCommunicationCommon",
         "AmazonIVSBroadcast", "AmazonChimeSDK", "VideoSDKRTC",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "Porting",
       of: [
         "KoineBase", "KoinePorting", "KoineTesting", "Koine", "KoineUIKit", "AzureCommunicationCalling",
         "AmazonIVSBroadcast",
         "AmazonChimeSDK", "VideoSDKRTC", "WebRTC",
-      ], compiled: asAppsAre),
+      ], swiftSettings: asAppsAre),
     tests(
       "Command",
       of: [
@@ -448,29 +456,29 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Modules under Apple's names, for apps whose sources say `import UIKit`. No room of ours leans on them, because one of
-// that name makes `canImport(UIKit)` true for whatever is built beside it.
+// Modules under Apple's names, for apps whose sources say `import UIKit`. No other product depends on them, because a module
+// of that name makes `canImport(UIKit)` true for every module of the build.
 #if os(Linux)
-  @MainActor func apple(_ module: String, over leansOn: [Target.Dependency]) {
+  @MainActor func apple(_ name: String, dependencies: [Target.Dependency] = []) {
     package.targets.append(
-      .target(name: module, dependencies: leansOn, path: "Sources/Apple/" + module, swiftSettings: settings))
-    guard !module.hasPrefix("_") else { return }
-    package.products.append(.library(name: module, targets: [module]))
+      .target(name: name, dependencies: dependencies, path: "Sources/Apple/" + name, swiftSettings: settings))
+    guard !name.hasPrefix("_") else { return }
+    package.products.append(.library(name: name, targets: [name]))
   }
 
   package.dependencies.append(.package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"))
-  apple("_Testing_UIKit", over: [])
-  apple("UIKit", over: ["KoineUIKit", "_Testing_UIKit"])
-  apple("AVFoundation", over: ["KoineAVFoundation"])
-  apple("AVFAudio", over: ["KoineAVFoundation"])
-  apple("CoreMedia", over: ["KoineCoreMedia"])
-  apple("CoreVideo", over: ["KoineCoreVideo"])
-  apple("CoreGraphics", over: [])
+  apple("_Testing_UIKit")
+  apple("UIKit", dependencies: ["KoineUIKit", "_Testing_UIKit"])
+  apple("AVFoundation", dependencies: ["KoineAVFoundation"])
+  apple("AVFAudio", dependencies: ["KoineAVFoundation"])
+  apple("CoreMedia", dependencies: ["KoineCoreMedia"])
+  apple("CoreVideo", dependencies: ["KoineCoreVideo"])
+  apple("CoreGraphics")
   let combine: [Target.Dependency] = ["OpenCombine", "OpenCombineDispatch", "OpenCombineFoundation"].map {
     .product(name: $0, package: "OpenCombine")
   }
-  apple("Combine", over: combine)
-  apple("KoineFoundation", over: combine)
+  apple("Combine", dependencies: combine)
+  apple("KoineFoundation", dependencies: combine)
 #endif
 
 // The vendors' symbols as apps write them, in each of the modes that apps are compiled in. The folders are one: links.
@@ -494,14 +502,14 @@ for mode in symbolModes {
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))
 }
 
-// `koine check`. Built when asked for only: swift-syntax takes minutes to build, and its version would bind every app that
-// uses macros.
+// `koine check`, built only where `KOINE_CHECK` is set: swift-syntax takes minutes to build, and its version would bind every app
+// that uses macros.
 if Context.environment["KOINE_CHECK"] != nil {
   package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"))
   package.targets += [
-    room(
+    module(
       "AppCheck",
-      leansOn: ["KoineBase", "KoinePorting", "KoineJSONCodec"]
+      dependencies: ["KoineBase", "KoinePorting", "KoineJSONCodec"]
         + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
     tests("AppCheck", of: ["KoineAppCheck", "KoineBase", "KoinePorting", "KoineTestSupport"]),
   ]

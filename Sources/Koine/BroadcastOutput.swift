@@ -67,7 +67,7 @@ public struct BroadcastPlan: Sendable, Hashable {
   }
 }
 
-/// The outputs that can be named by URL. Rooms that can write register theirs at start: `MediaFiles` files ending in `.webm`,
+/// The outputs that can be named by URL. Modules that can write register theirs at start: `MediaFiles` files ending in `.webm`,
 /// `.mp4` and `.m3u8`, and RTMP servers.
 public enum BroadcastOutputs {
   public typealias Make = @Sendable (URL) throws -> any BroadcastOutput

@@ -81,7 +81,7 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
 
 /// The devices that can be named in text, as `name[:argument]`: `pattern:640x360@30`, `tone:440`, `file:talk.webm`.
 ///
-/// Built in are `pattern`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other rooms
+/// Built in are `pattern`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other modules
 /// register more at start.
 public enum Devices {
   public typealias MakeVideo = @Sendable (_ argument: String?) throws(DeviceError) -> any VideoSource

@@ -9,12 +9,11 @@ let package = Package(
   targets: [
     .target(
       name: "Salon",
-      dependencies: [.product(name: "Koine", package: "koine"), .product(name: "KoineUIKit", package: "koine")]),
+      dependencies: [.product(name: "Koine", package: "koine"), .product(name: "KoinePlatform", package: "koine")]),
     .testTarget(
       name: "SalonTests",
       dependencies: [
-        "Salon", .product(name: "KoineConformanceKit", package: "koine"),
-        .product(name: "KoineEmbeddedBackend", package: "koine"),
+        "Salon", .product(name: "Koine", package: "koine"), .product(name: "KoineConformanceKit", package: "koine"),
       ]),
   ]
 )

@@ -16,8 +16,7 @@ let package = Package(
     .testTarget(
       name: "RelayTests",
       dependencies: [
-        "Relay", .product(name: "Koine", package: "koine"), .product(name: "KoineBackends", package: "koine"),
-        .product(name: "KoineConformanceKit", package: "koine"),
+        "Relay", .product(name: "Koine", package: "koine"), .product(name: "KoineConformanceKit", package: "koine"),
         .product(name: "KoineConformanceDrivers", package: "koine"),
       ]),
   ]
