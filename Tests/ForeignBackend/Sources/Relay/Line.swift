@@ -1,5 +1,6 @@
 import Foundation
 import Koine
+import KoinePeer
 
 /// A message of the relay's protocol: one line of text, a verb and named fields, `publish track=camera-1 kind=camera`. Names and
 /// values are percent-encoded.
