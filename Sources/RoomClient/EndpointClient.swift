@@ -1,5 +1,5 @@
 package import Koine
-import KoineBase
+package import KoineBase
 package import KoineSignaling
 package import KoineTransport
 
