@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Koine
 import KoineBase
 import KoineRouter
 import KoineSampleSupport

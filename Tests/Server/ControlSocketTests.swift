@@ -3,6 +3,7 @@ import Foundation
 import Koine
 import KoineJSONCodec
 import KoineRouter
+import KoineSignaling
 import KoineServerBackend
 import KoineTestSupport
 import Logging
