@@ -1,7 +1,4 @@
-/// What carries a peer's packets, by its name in SDP (RFC 8839, 5.1).
-public enum TransportProtocol: String, Hashable, Sendable, Codable, CaseIterable {
-  case udp
-}
+public import KoineMedia
 
 /// A transport address (RFC 8445, 2): the protocol with the IP address and port. An address of one protocol is another place
 /// than the same address of another one.

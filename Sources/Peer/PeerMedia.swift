@@ -1,6 +1,6 @@
 public import KoineBase
 import KoineRTP
-import KoineTransport
+package import KoineTransport
 public import RoomModel
 
 /// The media of one participant over one peer connection: published and received tracks, named by `Track.ID`.
