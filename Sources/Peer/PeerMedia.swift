@@ -329,7 +329,7 @@ public final class PeerMedia {
 
   /// What would be sent if the path carried it, with 10 % for retransmissions and headers.
   private func updateWantedBitrate() {
-    peer.wantedBitrate = publications.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10
+    peer.want(publications.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10)
   }
 
   public func isPublished(_ id: Track.ID) -> Bool { publications[id] != nil }

@@ -71,23 +71,24 @@ private func protectedPeer() -> (Peer, SRTPSession)? {
   let (key, salt) = ([UInt8](repeating: 1, count: 16), [UInt8](repeating: 2, count: 12))
   let keys = SRTPKeys(profile: .aeadAES128GCM, localKey: key, localSalt: salt, remoteKey: key, remoteSalt: salt)
   let now = Tick(nanoseconds: 1_000_000_000)
-  guard let certificate = try? Certificate.shared(), let theirs = try? SRTPSession.make(keys),
+  guard let certificate = try? Certificate.shared(), let ours = try? SRTPSession.make(keys),
+    let theirs = try? SRTPSession.make(keys),
     let peer = try? Peer(
       configuration: PeerConfiguration(role: .server, certificate: certificate), random: SeededRandom(seed: 1), now: now
     )
   else { return nil }
   peer.addLocalAddress(server)
   var random = SeededRandom(seed: 2)
-  peer.ice.setRemote(.random(using: &random))
+  peer.setRemote(
+    PeerDescription(
+      ice: .random(using: &random), fingerprint: certificate.fingerprint, isLite: false, setup: .active), at: now)
   var check = STUNMessage(.request, .init(high: 1, low: 1))
   check.username = peer.localCredentials.ufrag + ":abcd"
   (check.controlling, check.usesCandidate) = (1, true)
   let datagram = Bytes(capacity: 500)
   datagram.count = check.write(into: datagram.writable, key: peer.localCredentials.password) ?? 0
   peer.handle(datagram, from: client, to: server, at: now)
-  peer.srtp = try? SRTPSession.make(keys)
-  peer.ice.validateSelected()
-  peer.nextReport = now
+  peer.begin(with: ours, at: now)
   return (peer, theirs)
 }
 

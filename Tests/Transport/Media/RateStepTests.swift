@@ -33,7 +33,7 @@ private final class RateRun {
     ] {
       _ = pair.server.addReceiver(stream, mode: .frames)
     }
-    pair.client.wantedBitrate = Int(maximum)
+    pair.client.want(Int(maximum))
     var nextPicture = pair.now
     var nextSound = pair.now
     var nextFigure = pair.now

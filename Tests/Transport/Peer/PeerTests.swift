@@ -68,17 +68,6 @@ extension PeerPair {
     #expect(frames[0].isKey && !frames[1].isKey)
   }
 
-  /// Each packet puts off the cluster's next one: the cluster ends by its own time, not when its next packet is due.
-  @Test func probeEndsAlthoughMediaLeaveFasterThanItsRate() throws {
-    let pair = try PeerPair.connected()
-    let sender = pair.client.addSender(video)
-    _ = pair.server.addReceiver(video, mode: .frames)
-    pair.send(10, on: sender)
-    pair.client.probe = ProbeControl.Cluster(id: 1, rate: 100_000, began: pair.now, due: pair.now)
-    pair.send(15, from: 10, on: sender)
-    #expect(pair.client.probe == nil)
-  }
-
   @Test func whatIsReportedLostIsTheSumOverLayers() throws {
     let pair = try PeerPair.connected(link: .init(loss: 0.1, delay: .milliseconds(10)))
     let layers = StreamParameters(

@@ -1,0 +1,118 @@
+import KoineBase
+import KoineRTP
+
+/// The RTCP of a peer: packets that wait for the next datagram, when the next report is due, and the round trip time that reports
+/// measure.
+final class ControlQueue {
+  private static let reportInterval = Duration.seconds(1)
+  /// Until the first round trip has been measured.
+  private static let firstReportInterval = Duration.milliseconds(200)
+  private static let blockLimit = 31
+
+  let localSSRC: UInt32
+  /// RFC 7022: says that all sources are of one end, and nothing else.
+  private let canonicalName: String
+  private var packets: [RTCP] = []
+  /// nil until there are keys.
+  private(set) var reportDue: Tick?
+  private(set) var roundTrip: Duration?
+  private(set) var dropped = 0
+
+  init(random: inout SeededRandom) {
+    localSSRC = UInt32.random(in: 1 ... .max, using: &random)
+    canonicalName = String(random.next(), radix: 36)
+  }
+
+  func append(_ packet: RTCP) { packets.append(packet) }
+
+  /// There are keys: reports begin.
+  func begin(at now: Tick) { reportDue = now + .milliseconds(50) }
+
+  /// Lets the next report go out earlier.
+  func hastenReport(at now: Tick) {
+    if reportDue != nil { reportDue = reportDue.sooner(now + .milliseconds(20)) }
+  }
+
+  func measured(roundTrip sample: Duration) { roundTrip = roundTrip.map { ($0 * 7 + sample) / 8 } ?? sample }
+
+  /// RFC 3550, 6.1: the reports of this second, each in its place in a compound packet.
+  /// - Parameters:
+  ///   - senders: of the streams that are sent.
+  ///   - blocks: on the streams that are received.
+  func addReports(_ senders: [SenderReport], _ blocks: [ReportBlock], at now: Tick) {
+    var rest = blocks[...]
+    var speaker: UInt32?
+    for var report in senders {
+      report.blocks = Array(rest.prefix(Self.blockLimit))
+      rest = rest.dropFirst(report.blocks.count)
+      speaker = speaker ?? report.sender
+      packets.append(.senderReport(report))
+    }
+    while !rest.isEmpty || speaker == nil {
+      packets.append(.receiverReport(sender: localSSRC, Array(rest.prefix(Self.blockLimit))))
+      rest = rest.dropFirst(Self.blockLimit)
+      speaker = speaker ?? localSSRC
+    }
+    packets.append(.sourceDescription([SourceDescription(source: speaker ?? localSSRC, canonicalName: canonicalName)]))
+    reportDue = now + (roundTrip == nil ? Self.firstReportInterval : Self.reportInterval)
+  }
+
+  /// Nothing is sent any more but the end of these sources.
+  func end(_ sources: [UInt32]) { packets = sources.isEmpty ? [] : [.goodbye(Array(sources.prefix(Self.blockLimit)))] }
+
+  /// Writes as many packets as a datagram takes, encrypted.
+  func poll(into out: UnsafeMutableRawBufferPointer, _ srtp: SRTPSession, _ trace: PlaintextTrace) -> Int? {
+    guard !packets.isEmpty else { return nil }
+    var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: out[..<min(out.count, 1_150)]))
+    var taken = 0
+    for packet in packets {
+      let before = writer
+      packet.write(to: &writer)
+      if writer.overflowed {
+        writer = before
+        if taken == 0 { (taken, dropped) = (1, dropped + 1) }  // larger than a datagram: it cannot be sent at all
+        break
+      }
+      taken += 1
+    }
+    packets.removeFirst(taken)
+    guard writer.count > 0 else { return nil }
+    trace(UnsafeRawBufferPointer(rebasing: out[..<writer.count]))
+    return try? srtp.protectRTCP(out, count: writer.count)
+  }
+}
+
+/// Shows every packet before its encryption and after its decryption to whoever asked for it (`PeerConfiguration`).
+struct PlaintextTrace {
+  private let body: (@Sendable (UnsafeRawBufferPointer) -> Void)?
+
+  init(_ body: (@Sendable (UnsafeRawBufferPointer) -> Void)?) { self.body = body }
+
+  func callAsFunction(_ packet: UnsafeRawBufferPointer) { body?(packet) }
+
+  func callAsFunction(_ header: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer) {
+    guard let body else { return }
+    let whole = Bytes(capacity: header.count + payload.count)
+    whole.append(header)
+    whole.append(payload)
+    body(whole.readable)
+  }
+}
+
+/// Events that wait to be polled; keeps its memory.
+final class EventQueue {
+  private var items: [PeerEvent] = []
+  private var head = 0
+
+  func append(_ event: PeerEvent) { items.append(event) }
+
+  func popFirst() -> PeerEvent? {
+    guard head < items.count else {
+      items.removeAll(keepingCapacity: true)
+      head = 0
+      return nil
+    }
+    defer { head += 1 }
+    return items[head]
+  }
+}
