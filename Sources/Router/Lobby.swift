@@ -30,10 +30,17 @@ struct Lobby {
   }
 
   private var knocks: [Knock] = []
+  private var next = 0
   /// At restored rooms, of participants that have not knocked again.
   private var places: [Place] = []
 
   var count: Int { knocks.count }
+
+  /// For the next knock.
+  mutating func makeNumber() -> Int {
+    defer { next += 1 }
+    return next
+  }
 
   mutating func add(_ knock: Knock) {
     knocks.insert(knock, at: knocks.firstIndex { $0.place > knock.place } ?? knocks.endIndex)

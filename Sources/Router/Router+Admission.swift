@@ -14,12 +14,11 @@ extension Router {
         return enter(join, id: id, grants, on: client, at: now)
       }
       let knock = Lobby.Knock(
-        number: nextKnock, room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
+        number: lobby.makeNumber(), room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
         place: lobby.takePlace(of: id, at: join.room, key: join.resumptionKey) ?? now)
       guard spread(of: client, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
-      nextKnock += 1
       if let older = lobby.knock(of: id, at: join.room), let waiting = clients[older.client] {
         stopWaiting(waiting)
         outbox.post(.ended(.duplicate), to: waiting.id)
@@ -244,11 +243,9 @@ extension Router {
   /// - Parameter epoch: of the room that it continues; nil for a new one.
   func makeRoom(named name: String, epoch: String? = nil, at now: Tick) -> Room {
     let room = Room(
-      name: name, number: nextRoom, limits: configuration.limits, attendant: configuration.attendant, peers: peers,
+      name: name, number: rooms.makeNumber(), limits: configuration.limits, attendant: configuration.attendant, peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
-    nextRoom += 1
-    rooms[name] = room
-    roomsByNumber[room.number] = room
+    rooms.add(room)
     return room
   }
 

@@ -4,8 +4,8 @@ package import KoineSignaling
 extension Router {
   /// Whoever writes to one of its names from now on is heard by it.
   package func setAttendant(_ attendant: Attendant?) {
-    configuration.attendant = attendant
-    for room in rooms.values {
+    setAttendantOfNewRooms(attendant)
+    for room in rooms.all {
       room.attendant = attendant
       room.tellOthers(.attendants(attendant?.names ?? []), than: nil)
     }

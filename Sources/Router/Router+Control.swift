@@ -19,7 +19,7 @@ extension Router: RoomControl {
   private func carryOut(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
     switch command {
     case .listRooms:
-      return .rooms(rooms.values.sorted { $0.name < $1.name }.map { summary(of: $0, at: now) })
+      return .rooms(rooms.sorted.map { summary(of: $0, at: now) })
     case .describe(let name): return .room(details(of: try room(named: name), at: now))
     case .remove(let id, let name, let ending):
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
@@ -36,7 +36,7 @@ extension Router: RoomControl {
       if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), at: now) }
     case .closeAllRooms:
       for knock in lobby.all { end(knock, .roomClosed) }
-      for room in rooms.values.sorted(by: { $0.name < $1.name }) { close(room, at: now) }
+      for room in rooms.sorted { close(room, at: now) }
     case .grant(let change, let id, let name):
       let (room, member) = try member(id, in: name)
       let couldAdmit = member.grants.canAdmit

@@ -83,7 +83,7 @@ extension Router {
     _ message: ClientMessage, authorization verdict: CredentialVerdict? = nil, from id: ClientID, at now: Tick
   ) {
     guard let client = clients[id] else { return }
-    counts.messages += 1
+    countMessage()
     switch message {
     case .ping, .bye, .heard, .resumeConversation: return  // of the signalling channel
     case .join(let join):

@@ -81,20 +81,17 @@ package struct ForwardingStatistics: Hashable, Sendable {
 /// layers) stays with the one owner, in between. Peers have nothing in common but payloads, which are immutable once they
 /// are shared.
 package final class Router {
-  var configuration: RouterConfiguration
-  var random: SeededRandom
-  var clients: [ClientID: Client] = [:]
-  var rooms: [String: Room] = [:]
-  var roomsByNumber: [Int: Room] = [:]
-  var nextRoom = 0
+  private(set) var configuration: RouterConfiguration
   let peers = PeerTable()
   let outbox = Outbox()
-  /// Of rooms, by number.
-  private var timers = TimerHeap<Int>()
-  var switchboard: Switchboard
+  // Changed by the extensions, of which each has one kind of input: messages (`+Signalling`), joins (`+Admission`), commands
+  // (`+Control`), services (`+Attendant`), snapshots (`RoomSnapshot`). Each of these is a value that keeps its own state together.
+  var clients: [ClientID: Client] = [:]
+  var rooms = RoomTable()
   var lobby = Lobby()
-  var nextKnock = 0
-  var counts = RouterStatistics()
+  var switchboard: Switchboard
+  var random: SeededRandom
+  private var counts = RouterStatistics()
 
   package init(configuration: RouterConfiguration, random: SeededRandom, now: Tick) {
     self.configuration = configuration
@@ -103,13 +100,17 @@ package final class Router {
   }
 
   deinit {
-    for room in rooms.values { room.dissolve() }
+    for room in rooms.all { room.dissolve() }
   }
 
   // MARK: What a server does by itself (what clients say: `Router+Signalling`; commands: `Router+Control`)
 
   /// For rooms that were made before, too: who is in stays.
   package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
+
+  func setAttendantOfNewRooms(_ attendant: Attendant?) { configuration.attendant = attendant }
+
+  func countMessage() { counts.messages += 1 }
 
   /// The next message to a client.
   package func pollMessage() -> AddressedMessage? {
@@ -184,33 +185,26 @@ package final class Router {
 
   /// When `handleTimeout` next has work to do; it may turn out to have none.
   package var deadline: Tick? {
-    peers.deadline.sooner(timers.soonest).sooner(switchboard.deadline)
+    peers.deadline.sooner(rooms.deadline).sooner(switchboard.deadline)
   }
 
   /// What `deadline` waits for.
   package var deadlineReason: String {
     let reason = soonestDeadline([
-      "ringing": switchboard.deadline, "room": timers.soonest, "peer": peers.deadline,
+      "ringing": switchboard.deadline, "room": rooms.deadline, "peer": peers.deadline,
     ])
     switch reason {
-    case "room": return "room: \(soonestRoom?.deadlineReason ?? "an entry that is out of date")"
+    case "room": return "room: \(rooms.soonest?.deadlineReason ?? "an entry that is out of date")"
     case "peer": return "peer: \(peers.deadlineReason)"
     default: return reason
     }
-  }
-
-  private var soonestRoom: Room? {
-    rooms.values.filter { $0.deadline != nil }.min { $0.deadline ?? .zero < $1.deadline ?? .zero }
   }
 
   /// - Parameter crew: helps to wake those whose time has come.
   package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
     peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
-    while let entry = timers.popDue(at: now) {
-      guard let room = roomsByNumber[entry.owner], room.alarm.fired(entry) else {
-        continue
-      }
+    while let room = rooms.popDue(at: now) {
       room.handleTimeout(at: now)
       settle(room, at: now)
     }
@@ -230,10 +224,9 @@ package final class Router {
       counts.forwardedPackets += room.forwardedPackets
       counts.keyFrameRequests += room.keyFrameRequests
       room.permit = nil
-      rooms[room.name] = nil
-      roomsByNumber[room.number] = nil
+      rooms.remove(room)
     } else {
-      room.alarm.arm(room.deadline, room.number, in: &timers)
+      rooms.arm(room)
     }
   }
 
@@ -243,8 +236,8 @@ package final class Router {
   /// For tests: what is kept for whom, by name; all nought once everybody has gone.
   package var holdings: [String: Int] {
     [
-      "clients": clients.count, "rooms": rooms.count, "room numbers": roomsByNumber.count,
-      "members": rooms.values.reduce(0) { $0 + $1.members.count },
+      "clients": clients.count, "rooms": rooms.count, "room numbers": rooms.numbers,
+      "members": rooms.all.reduce(0) { $0 + $1.members.count },
       "knocks": lobby.count, "devices and calls": switchboard.count, "messages": outbox.count,
     ].merging(peers.holdings) { $1 }
   }
@@ -268,7 +261,7 @@ package final class Router {
   package var statistics: RouterStatistics {
     var result = counts
     result.rooms = rooms.count
-    for room in rooms.values {
+    for room in rooms.all {
       result.participants += room.members.count
       result.forwardedPackets += room.forwardedPackets
       result.keyFrameRequests += room.keyFrameRequests

@@ -205,8 +205,8 @@ struct RoomSnapshotTests {
   }
 
   @Test func awaitedParticipantKeepsItsIDAndItsPlaceForAMinute() throws {
-    old.router.configuration.limits.participants = 2
-    new.router.configuration.limits.participants = 2
+    old.router.setParticipantLimit(2)
+    new.router.setParticipantLimit(2)
     var ana = try enter(old, "ana", "member")
     var ben = try enter(old, "ben", "member")
     try read(&ana)

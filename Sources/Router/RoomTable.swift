@@ -1,0 +1,57 @@
+import KoineBase
+
+/// The rooms of a router, by name and by number, and when each of them is next due.
+struct RoomTable {
+  private var byName: [String: Room] = [:]
+  /// A room's number is never another's, so that a timer does not wake a later room of the same name.
+  private var byNumber: [Int: Room] = [:]
+  private var timers = TimerHeap<Int>()
+  private var next = 0
+
+  subscript(name: String) -> Room? { byName[name] }
+
+  var count: Int { byName.count }
+  var isEmpty: Bool { byName.isEmpty }
+  /// In no order.
+  var all: some Collection<Room> { byName.values }
+  /// In the order of the alphabet.
+  var sorted: [Room] { byName.values.sorted { $0.name < $1.name } }
+  /// For tests: how many rooms are known by number.
+  var numbers: Int { byNumber.count }
+
+  /// For the next room.
+  mutating func makeNumber() -> Int {
+    defer { next += 1 }
+    return next
+  }
+
+  mutating func add(_ room: Room) {
+    byName[room.name] = room
+    byNumber[room.number] = room
+  }
+
+  mutating func remove(_ room: Room) {
+    byName[room.name] = nil
+    byNumber[room.number] = nil
+  }
+
+  // MARK: Time
+
+  /// No later than the deadline of any room.
+  var deadline: Tick? { timers.soonest }
+
+  /// The room that is due first.
+  var soonest: Room? {
+    byName.values.filter { $0.deadline != nil }.min { $0.deadline ?? .zero < $1.deadline ?? .zero }
+  }
+
+  /// Takes over when a room is due.
+  mutating func arm(_ room: Room) { room.alarm.arm(room.deadline, room.number, in: &timers) }
+
+  mutating func popDue(at now: Tick) -> Room? {
+    while let entry = timers.popDue(at: now) {
+      if let room = byNumber[entry.owner], room.alarm.fired(entry) { return room }
+    }
+    return nil
+  }
+}
