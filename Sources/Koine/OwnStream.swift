@@ -7,7 +7,7 @@ final class OwnStream: @unchecked Sendable {
     case audio(AudioSendPipeline)
   }
 
-  var stream: Track
+  private(set) var stream: Track
   let pipeline: Pipeline
   let options: PublishOptions
   let output: LinkOutput
@@ -27,6 +27,12 @@ final class OwnStream: @unchecked Sendable {
     self.options = options
     self.output = output
     self.ending = ending
+  }
+
+  /// Its participant has its id only once the room is entered.
+  func name(by participant: Participant.ID) {
+    stream = Track(
+      id: .init(participant: participant, track: stream.id.track), kind: stream.kind, isMuted: stream.isMuted)
   }
 
   func setMuted(_ muted: Bool) {

@@ -91,7 +91,6 @@ extension SessionCore {
         return visible.tell(.publishFailed(stream, reason))
       }
       own.append(entry)
-      local.tracks.append(entry.stream)
       if state == .connected || state == .reconnecting { announce(entry) }
     }
     return LocalStream(
@@ -101,9 +100,6 @@ extension SessionCore {
   /// Tells the room and the app of an own stream, and lets its frames out.
   func announce(_ entry: OwnStream) {
     guard let link else { return }
-    entry.stream = Track(
-      id: .init(participant: local.id, track: entry.stream.id.track), kind: entry.stream.kind,
-      isMuted: entry.stream.isMuted)
     entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     link.publish(entry.stream, options: entry.options)
     entry.output.open(link, entry.stream.id)
@@ -112,7 +108,8 @@ extension SessionCore {
     addTile(for: entry.stream, isLocal: true)
     let id = entry.stream.id
     attachNow(StreamSinks(video: [sizeWatch(of: id)]), to: id)
-    if let waiting = waitingSinks.removeValue(forKey: id) { attachNow(waiting, to: id) }
+    let waiting = reception.takeSinks(of: id)
+    if !waiting.isEmpty { attachNow(waiting, to: id) }
   }
 
   /// The room has taken it.
@@ -127,10 +124,9 @@ extension SessionCore {
     let stream = entry.stream
     own.removeAll { $0 === entry }
     entry.stop()
-    local.tracks.removeAll { $0.id.track == stream.id.track }
     visible.tell(.publishFailed(stream, error))
     removeTile(of: stream.id)
-    waitingSinks[stream.id] = nil
+    reception.forget(stream.id, link)
     visible.tell(.streamRemoved(stream, local), local: local)
   }
 
@@ -139,7 +135,6 @@ extension SessionCore {
       guard let entry = own.first(where: { $0.stream.id.track == track }), entry.stream.isMuted != muted else { return }
       entry.setMuted(muted)
       link?.setMuted(muted, entry.stream.id)
-      if let index = local.tracks.firstIndex(where: { $0.id.track == track }) { local.tracks[index].isMuted = muted }
       guard state == .connected || state == .reconnecting else { return }
       visible.tell(.streamMuted(entry.stream, local), local: local)
       changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
@@ -150,7 +145,6 @@ extension SessionCore {
   func mutedByOther(_ track: String) {
     guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
     entry.setMuted(true)
-    if let index = local.tracks.firstIndex(where: { $0.id.track == track }) { local.tracks[index].isMuted = true }
     visible.tell { entry.visiblyMuted.withLock { $0 = .byOther } }
     visible.tell(.streamMuted(entry.stream, local), local: local)
     changeTile(of: entry.stream.id) { $0.pause = .muted }
@@ -169,7 +163,6 @@ extension SessionCore {
       guard let index = own.firstIndex(where: { $0.stream.id.track == track }) else { return }
       let entry = own.remove(at: index)
       entry.stop()
-      local.tracks.removeAll { $0.id.track == track }
       guard state == .connected || state == .reconnecting else { return }
       link?.unpublish(entry.stream.id)
       removeTile(of: entry.stream.id)

@@ -7,9 +7,7 @@ extension SessionCore: LinkReceiver {
   }
 
   /// On the network loop: pipelines take the frame and decode elsewhere.
-  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) {
-    routes.withLock { $0[track] }?.take(frame)
-  }
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) { reception.take(frame, of: track) }
 
   private func handle(_ event: LinkEvent) {
     switch event {
@@ -17,15 +15,11 @@ extension SessionCore: LinkReceiver {
     case .rejoined(let local, let present): reentered(as: local, others: present)
     case .attendants(let names): visible.setServices(names)
     case .waiting: visible.tell(.waitingForAdmission)
-    case .knock(let participant):
-      guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }
-      visible.tell(.entryRequested(participant))
-    case .knockEnded(let id, let admitted):
-      guard let participant = knocks.removeValue(forKey: id) else { return }
-      visible.tell(.entryRequestEnded(participant, admitted: admitted))
+    case .knock(let participant): knocked(participant)
+    case .knockEnded(let id, let admitted): knockEnded(id, admitted: admitted)
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
-    case .streamAdded(let stream): isAwaited(stream.id) ? isBack(stream) : added(stream)
+    case .streamAdded(let stream): awaited.contains(stream.id) ? isBack(stream) : added(stream)
     case .streamRemoved(let id): removed(id)
     case .streamMuted(let id, let isMuted): muted(id, isMuted)
     case .published(let track): published(track)
@@ -48,25 +42,22 @@ extension SessionCore: LinkReceiver {
   }
 
   func joined(_ participant: Participant) {
-    guard others[participant.id] == nil else { return isBack(participant) }
-    others[participant.id] = participant
+    guard others.add(participant) else { return isBack(participant) }
     visible.tell(.participantJoined(participant))
     for stream in participant.tracks { added(stream) }
   }
 
   func left(_ id: Participant.ID, _ reason: DepartureReason) {
-    awaited.removeValue(forKey: id)?.cancel()
+    awaited.end(id)
     guard let participant = others[id] else { return }
     for stream in participant.tracks { removed(stream.id) }
-    syncs[id] = nil
-    guard let last = others.removeValue(forKey: id) else { return }
+    reception.forget(id)
+    guard let last = others.remove(id) else { return }
     visible.tell(.participantLeft(last, reason))
   }
 
   func added(_ stream: Track) {
-    guard var owner = others[stream.id.participant] else { return }
-    if !owner.tracks.contains(where: { $0.id == stream.id }) { owner.tracks.append(stream) }
-    others[owner.id] = owner
+    guard let owner = others.add(stream) else { return }
     visible.tell(.streamAdded(stream, owner))
     if stream.kind.isVideo { addTile(for: stream, isLocal: false) }
     if options.subscribesToEverything { receive(stream) }
@@ -77,78 +68,27 @@ extension SessionCore: LinkReceiver {
       return withdraw(
         entry, because: Failure(.forbidden, "not allowed to publish a \(entry.stream.kind.rawValue) any more"))
     }
-    guard var owner = others[id.participant], let stream = owner.tracks.first(where: { $0.id == id }) else { return }
-    stopReceiving(id)
-    awaitedStreams.removeValue(forKey: id)?.cancel()
-    suspended.remove(id)
-    waitingSinks[id] = nil
-    preferences[id] = nil
-    gains[id] = nil
-    paused.remove(id)
+    guard let (stream, owner) = others.remove(id) else { return }
+    reception.forget(id, link)
+    awaited.end(id)
+    awaited.resume(id)
     removeTile(of: id)
-    owner.tracks.removeAll { $0.id == id }
-    others[owner.id] = owner
     visible.tell(.streamRemoved(stream, owner))
   }
 
   func muted(_ id: Track.ID, _ isMuted: Bool) {
     if id.participant == local.id, isMuted { return mutedByOther(id.track) }
-    guard var owner = others[id.participant], let index = owner.tracks.firstIndex(where: { $0.id == id }),
-      owner.tracks[index].isMuted != isMuted
-    else { return }
-    owner.tracks[index].isMuted = isMuted
-    others[owner.id] = owner
-    received[id]?.stream = owner.tracks[index]
-    visible.tell(.streamMuted(owner.tracks[index], owner))
-    changeTile(of: id) { $0.pause = pause(of: owner.tracks[index]) }
+    guard let (stream, owner) = others.setMuted(isMuted, id) else { return }
+    reception.update(stream)
+    visible.tell(.streamMuted(stream, owner))
+    showPause(of: stream)
   }
 
   func attributesChanged(_ id: Participant.ID, _ attributes: [String: String]) {
-    guard others[id] != nil else { return }
-    others[id]?.attributes = attributes
-    if let participant = others[id] { visible.tell(.attributesChanged(participant)) }
-  }
-
-  /// Why a subscribed stream's pictures stand still, if they do.
-  func pause(of stream: Track) -> Tile.Pause? {
-    if paused.contains(stream.id) { return .requested }
-    if stream.isMuted { return .muted }
-    return starving.contains(stream.id) ? .poorPath : nil
+    if let participant = others.setAttributes(attributes, of: id) { visible.tell(.attributesChanged(participant)) }
   }
 
   private func starved(_ id: Track.ID, _ isStarved: Bool) {
-    guard let entry = received[id] else { return }
-    if isStarved { starving.insert(id) } else { starving.remove(id) }
-    changeTile(of: id) { $0.pause = pause(of: entry.stream) }
-  }
-
-  private func heard(_ speakers: Speakers) {
-    visible.tell(.levelsChanged(speakers.levels))
-    guard speakers.dominant != dominantSpeaker else { return }
-    dominantSpeaker = speakers.dominant
-    visible.tell(.dominantSpeakerChanged(speakers.dominant))
-  }
-
-  // MARK: Tiles
-
-  func addTile(for stream: Track, isLocal: Bool) {
-    guard tiles[stream.id] == nil else { return }
-    let pause: Tile.Pause? =
-      stream.isMuted ? .muted : (isLocal || options.subscribesToEverything ? nil : .notSubscribed)
-    let tile = Tile(id: makeTileNumber(), stream: stream.id, kind: stream.kind, isLocal: isLocal, pause: pause)
-    tiles[stream.id] = tile
-    visible.tell(.tileAdded(tile))
-  }
-
-  func changeTile(of id: Track.ID, _ change: (inout Tile) -> Void) {
-    guard var tile = tiles[id] else { return }
-    change(&tile)
-    guard tile != tiles[id] else { return }
-    tiles[id] = tile
-    visible.tell(.tileChanged(tile))
-  }
-
-  func removeTile(of id: Track.ID) {
-    if let tile = tiles.removeValue(forKey: id) { visible.tell(.tileRemoved(tile)) }
+    if let stream = reception.setStarving(isStarved, id) { showPause(of: stream) }
   }
 }

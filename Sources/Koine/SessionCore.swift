@@ -16,41 +16,27 @@ final class SessionCore: @unchecked Sendable {
   let lane: Lane
   let mixer: PlayoutMixer
 
-  var state = SessionState.idle
-  var link: (any Link)?
-  var local: Participant
-  var others: [Participant.ID: Participant] = [:]
-  /// In the order of publishing.
+  private(set) var state = SessionState.idle
+  private(set) var link: (any Link)?
+  let reception: Reception
+  // Changed by what the link tells (SessionCore+Room, +Return).
+  var others = KnownParticipants()
+  var awaited = AwaitedReturn()
+  // Changed by what the app publishes and by what the room makes of it (SessionCore+Publishing); in the order of publishing.
   var own: [OwnStream] = []
-  var received: [Track.ID: ReceivedStream] = [:]
-  /// Sinks of streams that are not received, for when they are.
-  var waitingSinks: [Track.ID: StreamSinks] = [:]
-  var preferences: [Track.ID: LayerPreference] = [:]
-  var gains: [Track.ID: Float] = [:]
-  var paused: Set<Track.ID> = []
-  /// What the room holds back because our path carries too little.
-  var starving: Set<Track.ID> = []
-  var tiles: [Track.ID: Tile] = [:]
-  var dominantSpeaker: Participant.ID?
-  var syncs: [Participant.ID: StreamSync] = [:]
+  // Changed with streams of both ends.
+  private var tiles = TileList()
+  /// Without the streams of `own`.
+  private var identity: Participant
+  private var dominantSpeaker: Participant.ID?
+  /// The participants that wait to be admitted.
+  private var knocks: [Participant.ID: Participant] = [:]
   private let loudspeakerProblem: DeviceError?
-  /// Those who were in the room before it forgot us, until they are seen again or have been waited for long enough.
-  var awaited: [Participant.ID: Alarm] = [:]
-  /// The same with streams of those who are there again.
-  var awaitedStreams: [Track.ID: Alarm] = [:]
-  /// Streams that are to be received once they are there again.
-  var suspended: Set<Track.ID> = []
-  /// Those who wait to be let in.
-  var knocks: [Participant.ID: Participant] = [:]
   private var joinCompletion: (@Sendable (Result<Void, Failure>) -> Void)?
   private var leaveCompletions: [@Sendable () -> Void] = []
   /// Of `leaveCompletions`, so many that the end of the program waits for.
   private var farewells = 0
-  private var subscriptions = 0
-  private var nextTile = 0
   private let nextTrack = Lock(0)
-  /// The subscriptions that take received frames: read on the network loop for each frame.
-  let routes = Lock<[Track.ID: ReceivedStream]>([:])
 
   init(_ request: JoinRequest, world: World, options: SessionOptions, visible: VisibleRoom) {
     self.request = request
@@ -61,9 +47,10 @@ final class SessionCore: @unchecked Sendable {
     self.options = options
     self.visible = visible
     lane = scheduler.lane("session \(request.name)")
-    local = visible.local
+    identity = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
     mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
+    reception = Reception(scheduler: scheduler, stamps: stamps, mixer: mixer)
     loudspeakerProblem = problem
   }
 
@@ -74,6 +61,13 @@ final class SessionCore: @unchecked Sendable {
     if let own = options.loudspeaker { return (own, nil) }
     let (sink, problem) = world.machine.openLoudspeaker()
     return (sink, problem)
+  }
+
+  /// The session's own participant.
+  var local: Participant {
+    var local = identity
+    local.tracks += own.map(\.stream)
+    return local
   }
 
   // MARK: Coming and going
@@ -140,26 +134,17 @@ final class SessionCore: @unchecked Sendable {
   }
 
   private func stopMedia() {
-    stopWaiting()
+    awaited.endAll()
     for stream in own { stream.stop() }
-    own = []
-    routes.withLock { $0.removeAll() }
-    for stream in received.values { stream.stop(mixer) }
-    received = [:]
-    waitingSinks = [:]
-    preferences = [:]
-    gains = [:]
-    (paused, starving) = ([], [])
-    syncs = [:]
+    (identity, own) = (local, [])
+    reception.stopAll()
     mixer.stop()
   }
 
   func entered(as known: Participant, others present: [Participant]) {
-    local = Participant(
-      id: known.id, name: known.name, externalUserID: known.externalUserID, attributes: known.attributes, isLocal: true,
-      tracks: local.tracks.map {
-        Track(id: .init(participant: known.id, track: $0.id.track), kind: $0.kind, isMuted: $0.isMuted)
-      })
+    identity = Participant(
+      id: known.id, name: known.name, externalUserID: known.externalUserID, attributes: known.attributes, isLocal: true)
+    for entry in own { entry.name(by: known.id) }
     state = .connected
     let completion = joinCompletion
     joinCompletion = nil
@@ -175,11 +160,6 @@ final class SessionCore: @unchecked Sendable {
 
   // MARK: Names and numbers
 
-  func makeSubscriptionNumber() -> Int {
-    subscriptions += 1
-    return subscriptions
-  }
-
   /// From any thread: a published stream has its name at once.
   func makeTrackName(_ kind: Track.Kind) -> String {
     let number = nextTrack.withLock { number in
@@ -189,9 +169,41 @@ final class SessionCore: @unchecked Sendable {
     return "\(kind.rawValue)-\(number)"
   }
 
-  func makeTileNumber() -> Int {
-    nextTile += 1
-    return nextTile
+  // MARK: What is told of others
+
+  func knocked(_ participant: Participant) {
+    guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }
+    visible.tell(.entryRequested(participant))
+  }
+
+  func knockEnded(_ id: Participant.ID, admitted: Bool?) {
+    guard let participant = knocks.removeValue(forKey: id) else { return }
+    visible.tell(.entryRequestEnded(participant, admitted: admitted))
+  }
+
+  func endKnocks() { for id in knocks.keys.sorted() { knockEnded(id, admitted: nil) } }
+
+  func heard(_ speakers: Speakers) {
+    visible.tell(.levelsChanged(speakers.levels))
+    guard speakers.dominant != dominantSpeaker else { return }
+    dominantSpeaker = speakers.dominant
+    visible.tell(.dominantSpeakerChanged(speakers.dominant))
+  }
+
+  // MARK: Tiles
+
+  func addTile(for stream: Track, isLocal: Bool) {
+    let pause: Tile.Pause? =
+      stream.isMuted ? .muted : (isLocal || options.subscribesToEverything ? nil : .notSubscribed)
+    if let tile = tiles.add(for: stream, isLocal: isLocal, pause: pause) { visible.tell(.tileAdded(tile)) }
+  }
+
+  func changeTile(of id: Track.ID, _ change: (inout Tile) -> Void) {
+    if let tile = tiles.change(of: id, change) { visible.tell(.tileChanged(tile)) }
+  }
+
+  func removeTile(of id: Track.ID) {
+    if let tile = tiles.remove(of: id) { visible.tell(.tileRemoved(tile)) }
   }
 
   // MARK: The rest of the room
@@ -207,7 +219,7 @@ final class SessionCore: @unchecked Sendable {
   func setAttributes(_ attributes: [String: String]) {
     lane.post { [self] in
       guard !state.isEnded else { return }
-      local.attributes = attributes
+      identity.attributes = attributes
       link?.setAttributes(attributes)
       visible.tell(.attributesChanged(local), local: local)
     }
@@ -235,13 +247,8 @@ final class SessionCore: @unchecked Sendable {
         sentVideo: $0.videoStatistics,
         processing: $0.processing)
     }
-    let theirs = received.values.sorted { $0.number < $1.number }.map { stream in
-      StreamStatistics(
-        stream: stream.stream, codec: stream.codec, incoming: figures.incoming[stream.stream.id],
-        video: stream.videoStatistics,
-        audio: stream.audioStatistics)
-    }
     return SessionStatistics(
-      streams: ours + theirs, roundTripTime: figures.roundTripTime, availableBitrate: figures.availableBitrate)
+      streams: ours + reception.statistics(figures), roundTripTime: figures.roundTripTime,
+      availableBitrate: figures.availableBitrate)
   }
 }

@@ -243,7 +243,8 @@ extension Router {
   /// - Parameter epoch: of the room that it continues; nil for a new one.
   func makeRoom(named name: String, epoch: String? = nil, at now: Tick) -> Room {
     let room = Room(
-      name: name, number: rooms.makeNumber(), limits: configuration.limits, attendant: configuration.attendant, peers: peers,
+      name: name, number: rooms.makeNumber(), limits: configuration.limits, attendant: configuration.attendant,
+      peers: peers,
       outbox: outbox, random: random.fork(), epoch: epoch, now: now)
     rooms.add(room)
     return room

@@ -205,7 +205,8 @@ final class PeerReceiver {
 
   /// Tells the other end when its packets have arrived (transport-wide congestion control).
   func collectArrivals(at now: Tick) {
-    while let feedback = arrivals.feedback(sender: control.localSSRC, media: streams.first?.encoding.ssrc ?? 0, at: now) {
+    while let feedback = arrivals.feedback(sender: control.localSSRC, media: streams.first?.encoding.ssrc ?? 0, at: now)
+    {
       control.append(.transportFeedback(feedback))
     }
   }

@@ -136,7 +136,9 @@ final class PeerSender {
     // What was lost before is late already: whoever waits for it should not have to ask for it once more.
     if shared.isRecovered, !isSound {
       pacer.enqueue(item, .late)
-      if rate.isLossy, pacer.hasRoomForCopies, stream.layers[0].hasRetransmissions { pacer.enqueue(item, .retransmission) }
+      if rate.isLossy, pacer.hasRoomForCopies, stream.layers[0].hasRetransmissions {
+        pacer.enqueue(item, .retransmission)
+      }
     } else {
       pacer.enqueue(item, isSound ? .sound : .pictures)
     }

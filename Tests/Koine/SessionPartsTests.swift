@@ -1,0 +1,110 @@
+import Testing
+
+@testable import Koine
+
+/// The values that a session's state consists of.
+@Suite struct SessionPartsTests {
+  private let camera = Track(id: .init(participant: "ana", track: "camera"), kind: .camera)
+
+  private func ana(_ tracks: [Track] = []) -> Participant {
+    Participant(id: "ana", name: "Ana", isLocal: false, tracks: tracks)
+  }
+
+  @Test func participantIsKnownOnceWithItsStreams() {
+    var known = KnownParticipants()
+    let early = known.add(camera)
+    #expect(early == nil)
+    var isNew = known.add(ana())
+    #expect(isNew)
+    isNew = known.add(ana([camera]))
+    #expect(!isNew && known["ana"]?.tracks.isEmpty == true)
+    for _ in 0..<2 {
+      let owner = known.add(camera)
+      #expect(owner?.tracks == [camera])
+    }
+    #expect(known[camera.id] == camera && known.ids == ["ana"])
+  }
+
+  @Test func mutingIsToldOnce() {
+    var known = KnownParticipants()
+    _ = known.add(ana([camera]))
+    var change = known.setMuted(false, camera.id)
+    #expect(change == nil)
+    change = known.setMuted(true, camera.id)
+    #expect(change?.0.isMuted == true && change?.1.tracks.first?.isMuted == true)
+    change = known.setMuted(true, camera.id)
+    #expect(change == nil)
+    change = known.setMuted(true, .init(participant: "ana", track: "screen"))
+    #expect(change == nil)
+  }
+
+  @Test func strangersHaveNoAttributes() {
+    var known = KnownParticipants()
+    _ = known.add(ana())
+    var changed = known.setAttributes(["a": "b"], of: "ben")
+    #expect(changed == nil)
+    changed = known.setAttributes(["a": "b"], of: "ana")
+    #expect(changed?.attributes == ["a": "b"])
+  }
+
+  @Test func streamAndParticipantAreRemovedOnce() {
+    var known = KnownParticipants()
+    _ = known.add(ana([camera]))
+    var removed = known.remove(camera.id)
+    #expect(removed?.0.id == camera.id && removed?.1.tracks.isEmpty == true)
+    removed = known.remove(camera.id)
+    #expect(removed == nil)
+    var last = known.remove("ana")
+    #expect(last?.id == "ana")
+    last = known.remove("ana")
+    #expect(last == nil)
+  }
+
+  @Test func tileKeepsItsNumberAndNoNumberIsUsedAgain() {
+    var tiles = TileList()
+    var told = tiles.add(for: camera, isLocal: false, pause: .muted)
+    #expect(told?.id == 1 && told?.pause == .muted)
+    told = tiles.add(for: camera, isLocal: false, pause: nil)
+    #expect(told == nil)
+    told = tiles.change(of: camera.id) { $0.pause = .muted }
+    #expect(told == nil)
+    told = tiles.change(of: camera.id) { $0.pause = nil }
+    #expect(told?.id == 1)
+    told = tiles.remove(of: camera.id)
+    #expect(told?.id == 1)
+    told = tiles.change(of: camera.id) { $0.width = 5 }
+    #expect(told == nil)
+    told = tiles.add(for: camera, isLocal: false, pause: nil)
+    #expect(told?.id == 2)
+  }
+
+  @Test func streamIsAwaitedWhileItsParticipantOrItselfIs() {
+    let scheduler = Scheduler.virtual()
+    let lane = scheduler.lane("test")
+    let rung = Lock<[String]>([])
+    func alarm(_ name: String) -> Alarm {
+      lane.post(at: scheduler.now + .seconds(1)) { rung.withLock { $0.append(name) } }
+    }
+    var awaited = AwaitedReturn()
+    #expect(!awaited.contains(camera.id))
+    awaited.wait(for: "ana", until: alarm("ana"))
+    awaited.wait(for: "ana", until: alarm("ana again"))
+    #expect(awaited.contains(camera.id) && !awaited.waits(for: camera.id))
+    awaited.wait(for: camera.id, until: alarm("camera"))
+    awaited.end("ana")
+    #expect(awaited.contains(camera.id))
+    awaited.endAll()
+    #expect(!awaited.contains(camera.id))
+    scheduler.advance(to: scheduler.now + .seconds(2))
+    #expect(rung.withLock { $0 }.isEmpty)
+  }
+
+  @Test func suspendedStreamIsResumedOnce() {
+    var awaited = AwaitedReturn()
+    awaited.suspend(camera.id)
+    var isResumed = awaited.resume(camera.id)
+    #expect(isResumed)
+    isResumed = awaited.resume(camera.id)
+    #expect(!isResumed)
+  }
+}
