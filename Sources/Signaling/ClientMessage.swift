@@ -170,3 +170,39 @@ extension ClientMessage: Codable {
     }
   }
 }
+
+extension ClientMessage: CountedMessage {
+  public var isCounted: Bool {
+    switch self {
+    case .resumeConversation, .heard, .ping, .bye: false
+    default: true
+    }
+  }
+
+  public var weight: Int {
+    let kept = Measure.kept
+    let content =
+      switch self {
+      case .join(let join):
+        kept.texts([join.room, join.credential ?? "", join.participantID ?? "", join.name, join.externalID ?? ""])
+          + kept.texts(join.attributes) + kept.description(join.description)
+      case .register(let register): kept.texts([register.identity, register.name, register.credential ?? ""])
+      case .ring(let ring): kept.texts(ring.to + [ring.id, ring.room])
+      case .publish(let publish): kept.offers(publish.tracks)
+      case .unpublish(let ids): kept.texts(ids)
+      case .subscribe(let subscribe): kept.references(subscribe.tracks)
+      case .unsubscribe(let tracks), .pause(let tracks), .resume(let tracks): kept.references(tracks)
+      case .prefer(let preferences): kept.references(preferences.map(\.track)) + preferences.count * 32
+      case .data(let data):
+        data.message.payload.count + kept.texts([data.message.topic, data.id])
+          + kept.texts(data.message.recipients ?? [])
+      case .attributes(let attributes): kept.texts(attributes)
+      case .renew(let credential): kept.text(credential)
+      case .restartMedia(let description): kept.description(description)
+      case .cancelRing, .answerRing, .mute, .leave, .muteOther, .remove, .close, .answerKnock, .ping,
+        .resumeConversation, .heard, .bye:
+        SignalingLimits.name
+      }
+    return content + 128
+  }
+}

@@ -276,3 +276,44 @@ extension ServerMessage: Codable {
     }
   }
 }
+
+extension ServerMessage: CountedMessage {
+  public var isCounted: Bool {
+    switch self {
+    case .resumed, .heard, .pong, .refused: false
+    default: true
+    }
+  }
+
+  public var weight: Int {
+    let kept = Measure.kept
+    let content =
+      switch self {
+      case .joined(let joined):
+        kept.participant(joined.local) + kept.description(joined.description)
+          + joined.participants.reduce(0) { $0 + kept.participant($1) }
+          + joined.history.reduce(0) { $0 + kept.data($1) }
+      case .participantJoined(let participant), .knock(let participant, _): kept.participant(participant)
+      case .published(_, let tracks): kept.tracks(tracks)
+      case .withdrawn(_, let ids): kept.texts(ids)
+      case .subscribed(let subscribed):
+        kept.references(subscribed.tracks.map(\.reference) + subscribed.missing) + subscribed.tracks.count * 256
+      case .unsubscribed(let tracks): kept.references(tracks)
+      case .starved(let reference, _): kept.references([reference])
+      case .data(let data): kept.data(data)
+      case .attributes(_, let attributes): kept.texts(attributes)
+      case .speakers(let speakers): speakers.levels.reduce(0) { $0 + kept.text($1.key) + 32 }
+      case .quality(let reports): reports.reduce(0) { $0 + kept.text($1.key) + 48 }
+      case .incomingRing(let ring): kept.texts(ring.callees + [ring.id, ring.room, ring.caller, ring.callerName])
+      case .mediaRestarted(let description): kept.description(description)
+      case .attendants(let names): kept.texts(names)
+      case .history(let page): page.entries.reduce(0) { $0 + kept.data($1.kept.message) }
+      case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
+      case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
+      case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted, .wanted,
+        .ended, .pong, .resumable, .resumed, .heard:
+        SignalingLimits.name
+      }
+    return content + 128
+  }
+}
