@@ -1,7 +1,7 @@
 import KoineMediaEngine
 
-/// What a session takes from its room: the streams that it receives, and what the app has set for streams and attached to them, whether
-/// they are received now or not. Touched on the session's lane only, except `take`.
+/// The streams that a session receives, and the app's settings and sinks of streams, which outlive a subscription. Touched on the session's
+/// lane only, except `deliver`.
 final class Reception: @unchecked Sendable {
   /// Kept while a stream is not received, for when it is.
   private struct Settings {
@@ -16,11 +16,11 @@ final class Reception: @unchecked Sendable {
   private let mixer: PlayoutMixer
   private var received: [Track.ID: ReceivedStream] = [:]
   private var settings: [Track.ID: Settings] = [:]
-  /// What the room holds back because the path to this session carries too little.
+  /// Streams that the room pauses because the path to this session carries too little.
   private var starving: Set<Track.ID> = []
   private var syncs: [Participant.ID: StreamSync] = [:]
   private var subscriptions = 0
-  /// The received streams, for `take`, on the network loop, for each frame.
+  /// The received streams, read by `deliver` for each frame.
   private let routes = Lock<[Track.ID: ReceivedStream]>([:])
 
   init(scheduler: Scheduler, stamps: StampedMedia?, mixer: PlayoutMixer) {
@@ -28,7 +28,7 @@ final class Reception: @unchecked Sendable {
   }
 
   /// On the network loop: pipelines take the frame and decode elsewhere.
-  func take(_ frame: EncodedFrame, of id: Track.ID) { routes.withLock { $0[id] }?.take(frame) }
+  func deliver(_ frame: EncodedFrame, of id: Track.ID) { routes.withLock { $0[id] }?.take(frame) }
 
   // MARK: Beginning and ending
 
@@ -73,7 +73,7 @@ final class Reception: @unchecked Sendable {
     return .audio(audio)
   }
 
-  /// The stream is not received any more, but may be again; what the app has attached and set waits.
+  /// Stops receiving the stream. The app's settings and sinks are kept for the next subscription.
   func stop(_ id: Track.ID, _ link: (any Link)?) {
     guard let entry = received.removeValue(forKey: id) else { return }
     if !entry.sinks.isEmpty { settings[id, default: Settings()].sinks.add(entry.sinks) }
@@ -83,13 +83,13 @@ final class Reception: @unchecked Sendable {
     entry.stop(mixer)
   }
 
-  /// The stream is gone for good.
+  /// Stops receiving the stream and drops its settings and sinks.
   func forget(_ id: Track.ID, _ link: (any Link)?) {
     stop(id, link)
     settings[id] = nil
   }
 
-  /// The participant is gone, after its streams.
+  /// Drops the participant's state, after its streams.
   func forget(_ id: Participant.ID) { syncs[id] = nil }
 
   func stopAll() {
@@ -127,7 +127,7 @@ final class Reception: @unchecked Sendable {
     settings[id]?.sinks.remove(sinks)
   }
 
-  /// What was attached to a stream that is not received.
+  /// Removes and returns the sinks that wait for a stream.
   func takeSinks(of id: Track.ID) -> StreamSinks {
     defer { settings[id]?.sinks = StreamSinks() }
     return settings[id]?.sinks ?? StreamSinks()
@@ -144,7 +144,7 @@ final class Reception: @unchecked Sendable {
     return entry.stream
   }
 
-  /// Why a subscribed stream's pictures stand still, if they do.
+  /// The reason why a subscribed stream's video is paused; nil while it is not.
   func pause(of stream: Track) -> Tile.Pause? {
     if settings[stream.id]?.isPaused == true { return .requested }
     if stream.isMuted { return .muted }

@@ -47,7 +47,7 @@ extension SessionCore {
     if let link { reception.receive(stream, from: link, sizes: sizeWatch(of: stream.id)) }
   }
 
-  /// Why a stream's pictures stand still, if they do.
+  /// Updates the reason in the stream's tile.
   func showPause(of stream: Track) {
     let pause = reception.pause(of: stream)
     changeTile(of: stream.id) { $0.pause = pause }

@@ -7,7 +7,7 @@ extension SessionCore: LinkReceiver {
   }
 
   /// On the network loop: pipelines take the frame and decode elsewhere.
-  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) { reception.take(frame, of: track) }
+  func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID) { reception.deliver(frame, of: track) }
 
   private func handle(_ event: LinkEvent) {
     switch event {

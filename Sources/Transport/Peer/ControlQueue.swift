@@ -10,7 +10,7 @@ final class ControlQueue {
   private static let blockLimit = 31
 
   let localSSRC: UInt32
-  /// RFC 7022: says that all sources are of one end, and nothing else.
+  /// RFC 7022: the same for all sources of this end, and random.
   private let canonicalName: String
   private var packets: [RTCP] = []
   /// nil until there are keys.
@@ -82,7 +82,7 @@ final class ControlQueue {
   }
 }
 
-/// Shows every packet before its encryption and after its decryption to whoever asked for it (`PeerConfiguration`).
+/// Shows every packet before its encryption and after its decryption, where `PeerConfiguration.tracesPlaintext` is set.
 struct PlaintextTrace {
   private let body: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 

@@ -308,7 +308,7 @@ package final class Peer {
 
   // MARK: Media and RTCP in
 
-  /// - Returns: whether the packet has come from the other end: it was made with the keys, and is no repetition.
+  /// - Returns: whether the packet is authentic: it was encrypted with the peer's keys, and is no replay.
   @discardableResult
   private func handleMedia(_ datagram: Bytes, at now: Tick) -> Bool {
     guard let srtp else {
@@ -338,21 +338,21 @@ package final class Peer {
   private func handle(_ packet: RTCP, at now: Tick) {
     switch packet {
     case .senderReport(let report):
-      receiver.take(report, at: now)
-      sender.take(report.blocks, at: now)
-    case .receiverReport(_, let blocks): sender.take(blocks, at: now)
-    case .nack(let nack): sender.take(nack, at: now)
+      receiver.handleSenderReport(report, at: now)
+      sender.handleReportBlocks(report.blocks, at: now)
+    case .receiverReport(_, let blocks): sender.handleReportBlocks(blocks, at: now)
+    case .nack(let nack): sender.handleNACK(nack, at: now)
     case .pictureLoss(_, let media): sender.keyFrameRequested(media)
-    case .fullIntraRequest(_, let entries): sender.take(entries)
-    case .transportFeedback(let feedback): sender.take(feedback, at: now)
-    case .estimate(let estimate): sender.takeRemoteEstimate(estimate.bitrate, at: now)
+    case .fullIntraRequest(_, let entries): sender.handleFullIntraRequest(entries)
+    case .transportFeedback(let feedback): sender.handleFeedback(feedback, at: now)
+    case .estimate(let estimate): sender.handleRemoteEstimate(estimate.bitrate, at: now)
     case .sourceDescription, .goodbye, .unknown: break  // streams come and go by signalling
     }
   }
 
   // MARK: Streams in
 
-  /// Begins to take a stream: as whole frames, or packet by packet.
+  /// Receives a stream, as whole frames or packet by packet.
   package func addReceiver(_ parameters: StreamParameters, mode: ReceiveMode) -> ReceiverID {
     let id = ReceiverID(value: makeID())
     receiver.add(parameters, mode: mode, as: id)
@@ -404,10 +404,10 @@ package final class Peer {
     sender.forward(shared, on: id, sequence: sequence, timestamp: timestamp, numbers: numbers, at: now)
   }
 
-  /// Whatever of the stream waits to be sent is of no use any more: a key frame follows.
+  /// Drops the stream's packets that wait to be sent, because a key frame follows.
   package func dropQueued(of id: SenderID) { sender.dropQueued(of: id) }
 
-  /// Where the forwarded stream's reports shall count from.
+  /// The capture time and timestamp that sender reports of the forwarded stream count from.
   package func anchorReports(of id: SenderID, captured: Tick, timestamp: UInt32) {
     sender.anchorReports(of: id, captured: captured, timestamp: timestamp)
   }
@@ -417,21 +417,21 @@ package final class Peer {
 
   // MARK: The path out
 
-  /// What the path out carries, in bit/s. What should be sent now, as `PeerEvent.estimate` tells, may be less for a moment.
+  /// The estimated capacity of the path to the other end, in bit/s. The bitrate of `PeerEvent.estimate` may be less for a moment.
   package var capacity: Int { sender.capacity }
 
   /// The loss of packets to the other end, 0...1, smoothed over about a second of a stream.
   package var outgoingLoss: Double { sender.loss }
 
-  /// No feedback comes: the path may be gone, and its capacity is not known.
+  /// Whether feedback has stopped: the path may be gone, and its capacity is not known.
   package var isSilent: Bool { sender.isSilent }
 
-  /// What would be sent if the path carried it, in bit/s; for as long as that is more than it is known to carry, it is probed now
-  /// and then.
+  /// Sets the bitrate that would be sent if the path carried it, in bit/s. While it is more than the estimated capacity, the path is
+  /// probed now and then.
   package func want(_ bitrate: Int) { sender.want(bitrate) }
 
-  /// There would be so much to send, in bit/s. Said again and again, as long as it is so: where nothing goes out, because the
-  /// path is too narrow for it, no report comes that would let the path be measured anew.
+  /// Sets the wanted bitrate, in bit/s, and probes a path on which nothing is sent because it is too narrow: without packets no
+  /// feedback comes that would measure it again. Called again and again while that lasts.
   /// - Returns: whether there is something to be polled.
   package func want(_ bitrate: Int, at now: Tick) -> Bool {
     want(bitrate)

@@ -1,7 +1,7 @@
 import KoineBase
 import KoineRTP
 
-/// The streams that a peer receives: which source is which stream, what is missing, and what goes to the owner.
+/// The streams that a peer receives: the stream of each source, missing packets, and frames or packets for the peer's owner.
 final class PeerReceiver {
   /// Where a received source belongs.
   private struct Route {
@@ -17,7 +17,7 @@ final class PeerReceiver {
   private var routes: [UInt32: Route] = [:]
   private var arrivals = ArrivalRecorder()
   private var remoteClock = ClockMap()
-  /// No later than anything a stream wants to do next.
+  /// No later than the deadline of any stream.
   private(set) var feedbackDeadline: Tick?
   private var wantedSequences: [UInt16] = []
   private(set) var dropped = 0
@@ -81,7 +81,7 @@ final class PeerReceiver {
     feedbackDeadline = feedbackDeadline.sooner(streams[route.stream].deadline)
   }
 
-  /// Of copies in one packet: what came so long ago has been played, or given up.
+  /// The largest distance of a copy in one packet: older payloads have been played, or given up.
   private static let copiesTaken = 3
 
   /// Takes the payload of a packet that repeats earlier ones (RFC 2198), and before it those of its copies that have not come.
@@ -152,8 +152,8 @@ final class PeerReceiver {
 
   // MARK: Sources that signalling has not named
 
-  // Browsers say only which medium and layer they will be of (`a=mid`, `a=rid`), and the packets tell it (RFC 8843 section 9.2,
-  // RFC 8852). A source of 0 stands for one that is not known yet.
+  // Browsers describe a source only by its medium and layer (`a=mid`, `a=rid`), which its packets repeat (RFC 8843 section 9.2,
+  // RFC 8852). A source of 0 is not known yet.
 
   /// Notes which source a stream's packets, or its retransmissions, come from.
   private func route(to stream: Int) {
@@ -162,8 +162,8 @@ final class PeerReceiver {
     if let rtx = encoding.rtxSSRC, rtx != 0 { routes[rtx] = Route(stream: stream, isRetransmission: true) }
   }
 
-  /// Finds out from a packet of an unknown source whose it is. Each stream has one source at a time, so what strangers
-  /// can make us remember is bounded by what is published.
+  /// Finds the stream of an unknown source by the names in its packet. Each stream has one source at a time, so the number of
+  /// remembered sources is bounded by the number of published streams.
   private func learn(_ packet: RTPPacket, in bytes: UnsafeRawBufferPointer) -> Route? {
     let names = HeaderExtensions(packet, in: bytes, map: extensions, names: true)
     guard let mid = names.mid else { return nil }
@@ -184,7 +184,7 @@ final class PeerReceiver {
 
   // MARK: Reports
 
-  func take(_ report: SenderReport, at now: Tick) {
+  func handleSenderReport(_ report: SenderReport, at now: Tick) {
     guard let route = routes[report.sender], !route.isRetransmission else { return }
     remoteClock.reported(ntp: report.ntp, roundTrip: control.roundTrip, at: now)
     let isFirst = !streams[route.stream].statistics.knowsSender

@@ -42,7 +42,7 @@ final class PeerSender {
     var frames = 0
     var keyFrames = 0
     var keyFrameRequests = 0
-    /// Frames were dropped because nobody was there yet.
+    /// Frames were dropped because the peer was not connected yet.
     var missedFrames = false
 
     init(_ parameters: StreamParameters, random: inout SeededRandom) {
@@ -94,25 +94,25 @@ final class PeerSender {
     guard let stream = streams[id.value], stream.layers.indices.contains(layer) else { return }
     stream.frames += 1
     if frame.isKey { stream.keyFrames += 1 }
-    let isSound = stream.isAudio
+    let isAudio = stream.isAudio
     stream.layers[layer].anchorReports(captured: frame.captured, timestamp: frame.rtpTimestamp)
     if !stream.layers[layer].hasReported { control.hastenReport(at: now) }
     var extensions = HeaderExtensions()
     extensions.absoluteCaptureTime = LocalClock.ntp(of: frame.captured).value
     extensions.audioLevel = frame.audioLevel
     extensions.voiceActivity = frame.voiceActivity
-    if !isSound, frame.quarterTurns != 0 { extensions.quarterTurns = frame.quarterTurns }
+    if !isAudio, frame.quarterTurns != 0 { extensions.quarterTurns = frame.quarterTurns }
     let first = StoredExtensions(extensions)
     extensions.absoluteCaptureTime = nil  // the first packet tells it for all
     let others = StoredExtensions(extensions)
     stream.packetizers[layer].packetize(frame, pool: &pool, into: &payloads)
     for (index, payload) in payloads.enumerated() {
       let sequence = stream.layers[layer].store(
-        payload, timestamp: frame.rtpTimestamp, marker: !isSound && index == payloads.count - 1,
+        payload, timestamp: frame.rtpTimestamp, marker: !isAudio && index == payloads.count - 1,
         extensions: index == 0 ? first : others, pool: &pool, at: now)
       pacer.enqueue(
         .init(sender: id.value, layer: layer, sequence: sequence, size: payload.count, queuedAt: now),
-        isSound ? .sound : .pictures)
+        isAudio ? .sound : .pictures)
     }
     payloads.removeAll(keepingCapacity: true)
   }
@@ -132,25 +132,25 @@ final class PeerSender {
       pool: &pool)
     let item = Pacer.Item(
       sender: id.value, layer: 0, sequence: sequence, size: shared.payloadRange.count, queuedAt: now)
-    let isSound = stream.isAudio
-    // What was lost before is late already: whoever waits for it should not have to ask for it once more.
-    if shared.isRecovered, !isSound {
+    let isAudio = stream.isAudio
+    // A packet that was lost on its way here is late already: its receiver should not have to request it once more.
+    if shared.isRecovered, !isAudio {
       pacer.enqueue(item, .late)
       if rate.isLossy, pacer.hasRoomForCopies, stream.layers[0].hasRetransmissions {
         pacer.enqueue(item, .retransmission)
       }
     } else {
-      pacer.enqueue(item, isSound ? .sound : .pictures)
+      pacer.enqueue(item, isAudio ? .sound : .pictures)
     }
   }
 
-  /// Whatever of the stream waits to be sent is of no use any more: a key frame follows.
+  /// Drops the stream's packets that wait to be sent, because a key frame follows.
   func dropQueued(of id: SenderID) {
     pacer.drop(sender: id.value)
     streams[id.value]?.layers[0].beginAnew()
   }
 
-  /// Where the forwarded stream's reports shall count from.
+  /// The capture time and timestamp that sender reports of the forwarded stream count from.
   func anchorReports(of id: SenderID, captured: Tick, timestamp: UInt32) {
     streams[id.value]?.layers[0].anchorReports(captured: captured, timestamp: timestamp)
   }
@@ -182,7 +182,7 @@ final class PeerSender {
     return nil
   }
 
-  /// Writes one packet: header with the numbers of this moment, the shared payload encrypted behind it.
+  /// Writes one packet: a header with the numbers of this moment, then the shared payload, encrypted.
   private func write(
     _ item: Pacer.Item, isRetransmission: Bool, of stream: OutgoingStream, into out: UnsafeMutableRawBufferPointer,
     _ srtp: SRTPSession, at now: Tick
@@ -294,7 +294,7 @@ final class PeerSender {
 
   // MARK: Feedback of the other end
 
-  func take(_ blocks: [ReportBlock], at now: Tick) {
+  func handleReportBlocks(_ blocks: [ReportBlock], at now: Tick) {
     for block in blocks {
       guard let (id, layer) = sources[block.source] else { continue }
       rate.heard(at: now)
@@ -303,7 +303,7 @@ final class PeerSender {
     }
   }
 
-  func take(_ nack: GenericNACK, at now: Tick) {
+  func handleNACK(_ nack: GenericNACK, at now: Tick) {
     guard let (id, layer) = sources[nack.media], let stream = streams[id], stream.layers[layer].hasRetransmissions
     else { return }
     let pause = min(max((control.roundTrip ?? .milliseconds(20)) / 2, .milliseconds(5)), .milliseconds(100))
@@ -314,15 +314,15 @@ final class PeerSender {
     }
   }
 
-  /// What was lost again, and where much is lost everything, goes twice as long as the budget keeps up: waiting for the
-  /// next request costs a round trip.
+  /// A packet that is requested again, and every packet on a lossy path, is sent twice as long as the budget allows it: waiting for
+  /// the next request costs a round trip.
   private func retransmit(_ item: Pacer.Item, inTwo: Bool) {
     pacer.enqueue(item, .retransmission)
     if inTwo, pacer.hasRoomForCopies { pacer.enqueue(item, .retransmission) }
   }
 
   /// RFC 5104, 4.3.1.2: the same number again is the same request again.
-  func take(_ entries: [FullIntraEntry]) {
+  func handleFullIntraRequest(_ entries: [FullIntraEntry]) {
     for entry in entries where sources[entry.media] != nil && lastFullIntra[entry.media] != entry.number {
       lastFullIntra[entry.media] = entry.number
       keyFrameRequested(entry.media)
@@ -335,23 +335,23 @@ final class PeerSender {
     events.append(.keyFrameRequested(SenderID(value: id), layer: layer))
   }
 
-  func take(_ feedback: TransportFeedback, at now: Tick) {
+  func handleFeedback(_ feedback: TransportFeedback, at now: Tick) {
     guard rate.handle(feedback, at: now) else {
       dropped += 1
       return
     }
-    tellEstimate(at: now)
+    reportEstimate(at: now)
     considerProbe(at: now)
   }
 
-  func takeRemoteEstimate(_ bitrate: UInt64, at now: Tick) {
+  func handleRemoteEstimate(_ bitrate: UInt64, at now: Tick) {
     rate.handleRemoteEstimate(bitrate, at: now)
-    tellEstimate(at: now)
+    reportEstimate(at: now)
   }
 
-  func checkSilence(at now: Tick) { if rate.checkSilence(at: now) { tellEstimate(at: now) } }
+  func checkSilence(at now: Tick) { if rate.checkSilence(at: now) { reportEstimate(at: now) } }
 
-  private func tellEstimate(at now: Tick) {
+  private func reportEstimate(at now: Tick) {
     guard let estimate = rate.changedEstimate(at: now) else { return }
     pacer.setTarget(estimate.total, isDraining: estimate.isDraining)
     events.append(.estimate(bitrate: estimate.rest, loss: estimate.loss))

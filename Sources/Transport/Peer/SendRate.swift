@@ -1,8 +1,8 @@
 import KoineBase
 import KoineRTP
 
-/// How much may go out: what the path is estimated to carry, clusters of packets that find out what it carries beyond that, and what
-/// retransmissions take of it.
+/// The bitrate that a peer may send: the estimated capacity of the path, probe clusters that measure capacity beyond the estimate, and
+/// the share of retransmissions.
 struct SendRate {
   /// Header, extensions and tag, with IP and UDP.
   private static let packetOverhead = 80
@@ -10,14 +10,13 @@ struct SendRate {
   private var estimator: BandwidthEstimator
   private var probe: ProbeControl.Cluster?
   private var retransmissions = SendMeter()
-  /// What would be sent if the path carried it, in bit/s; for as long as that is more than it is known to carry, it is
-  /// probed now and then.
+  /// The bitrate that would be sent if the path carried it, in bit/s.
   private var wantedBitrate = 0
   private var reported: (rest: Int, capacity: Int) = (0, 0)
 
   init(limits: BandwidthEstimator.Limits) { estimator = BandwidthEstimator(limits: limits) }
 
-  /// What the path carries, in bit/s.
+  /// The estimated capacity of the path, in bit/s.
   var capacity: Int { estimator.capacity }
   var loss: Double { estimator.loss }
   var isSilent: Bool { estimator.isSilent }
@@ -52,7 +51,7 @@ struct SendRate {
   struct Estimate {
     /// Of all packets, in bit/s.
     var total: Int
-    /// What retransmissions leave for frames, in bit/s.
+    /// The part for frames, without retransmissions, in bit/s.
     var rest: Int
     var loss: Double
     var isDraining: Bool
@@ -73,7 +72,7 @@ struct SendRate {
 
   // MARK: Probes
 
-  /// There would be so much to send, in bit/s.
+  /// Sets the bitrate that would be sent if the path carried it, in bit/s. More than the estimate is probed.
   mutating func want(_ bitrate: Int) { wantedBitrate = bitrate }
 
   var isProbing: Bool { probe != nil }
