@@ -10,7 +10,7 @@ package struct PollSchedule: Sendable {
 
   private var touched: Set<Int> = []
   private var parts: [Int: Part] = [:]
-  private var heap = TimerHeap<Int>()
+  private var heap = TimerHeap()
 
   package init() {}
 

@@ -1,13 +1,13 @@
-/// The times at which the parts of something want to run, the soonest first.
+/// The times at which parts, known by number, are due, the soonest first.
 ///
 /// Moving a deadline away costs nothing: an owner pushes only when it wants to wake sooner than its entry in the heap
 /// says, and looks at its real deadline when that entry is due. So a deadline that changes with every packet does not
 /// touch the heap with every packet, and no owner has more entries than it had deadlines, each sooner than the one before.
-package struct TimerHeap<Owner: Sendable>: Sendable {
+package struct TimerHeap: Sendable {
   package struct Entry: Sendable {
     package let at: Tick
     fileprivate let order: UInt64
-    package let owner: Owner
+    package let owner: Int
   }
 
   private var entries: [Entry] = []
@@ -19,7 +19,7 @@ package struct TimerHeap<Owner: Sendable>: Sendable {
   package var soonest: Tick? { entries.first?.at }
   package var first: Entry? { entries.first }
 
-  package mutating func push(_ owner: Owner, at: Tick) {
+  package mutating func push(_ owner: Int, at: Tick) {
     order &+= 1
     entries.append(Entry(at: at, order: order, owner: owner))
     var child = entries.count - 1
@@ -64,7 +64,7 @@ package struct HeapAlarm: Sendable {
   package init() {}
 
   /// Asks to be woken at `deadline` or sooner.
-  package mutating func arm<Owner>(_ deadline: Tick?, _ owner: Owner, in heap: inout TimerHeap<Owner>) {
+  package mutating func arm(_ deadline: Tick?, _ owner: Int, in heap: inout TimerHeap) {
     guard let deadline else { return }
     if let soonest = armed.last, soonest <= deadline { return }
     armed.append(deadline)
@@ -72,7 +72,7 @@ package struct HeapAlarm: Sendable {
   }
 
   /// - Returns: whether the entry is this owner's, and not one of a former owner of its number.
-  package mutating func fired<Owner>(_ entry: TimerHeap<Owner>.Entry) -> Bool {
+  package mutating func fired(_ entry: TimerHeap.Entry) -> Bool {
     guard armed.last == entry.at else { return false }
     armed.removeLast()
     return true

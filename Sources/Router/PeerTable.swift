@@ -50,7 +50,7 @@ final class PeerTable {
   private var dirty: [PeerSlot] = []
   private var dirtyHead = 0
   /// Of peers, by number.
-  private var timers = TimerHeap<Int>()
+  private var timers = TimerHeap()
   /// Slots whose `arrived` is not empty.
   private var visited: [PeerSlot] = []
   private var arrivals = 0

@@ -5,7 +5,7 @@ struct RoomTable {
   private var byName: [String: Room] = [:]
   /// A room's number is never another's, so that a timer does not wake a later room of the same name.
   private var byNumber: [Int: Room] = [:]
-  private var timers = TimerHeap<Int>()
+  private var timers = TimerHeap()
   private var next = 0
 
   subscript(name: String) -> Room? { byName[name] }

@@ -5,7 +5,7 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
 
 struct TimerHeapTests {
   @Test func firesInOrderOfTimeThenOfAsking() {
-    var heap = TimerHeap<Int>()
+    var heap = TimerHeap()
     for (index, at) in [30, 10, 20, 10, 40].enumerated() { heap.push(index, at: ms(at)) }
     var fired: [Int] = []
     while let entry = heap.popDue(at: ms(30)) { fired.append(entry.owner) }
@@ -14,7 +14,7 @@ struct TimerHeapTests {
   }
 
   @Test func randomTimesComeSorted() {
-    var heap = TimerHeap<Int>()
+    var heap = TimerHeap()
     var random = SeededRandom(seed: 1)
     for _ in 0..<500 { heap.push(0, at: ms(.random(in: 0...100, using: &random))) }
     var last = ms(0)
@@ -28,7 +28,7 @@ struct TimerHeapTests {
   }
 
   @Test func onlySoonerDeadlinesTouchTheHeap() {
-    var heap = TimerHeap<Int>()
+    var heap = TimerHeap()
     var alarm = HeapAlarm()
     alarm.arm(ms(10), 0, in: &heap)
     for later in 11...50 { alarm.arm(ms(later), 0, in: &heap) }
@@ -40,7 +40,7 @@ struct TimerHeapTests {
 
   /// A far deadline, and near ones that come and go before it.
   @Test func aFarDeadlineIsPushedOnce() {
-    var heap = TimerHeap<Int>()
+    var heap = TimerHeap()
     var alarm = HeapAlarm()
     for round in 0..<1_000 {
       alarm.arm(ms(100_000), 0, in: &heap)

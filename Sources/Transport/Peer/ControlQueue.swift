@@ -108,8 +108,10 @@ final class EventQueue {
 
   func popFirst() -> PeerEvent? {
     guard head < items.count else {
-      items.removeAll(keepingCapacity: true)
-      head = 0
+      if head > 0 {
+        items.removeAll(keepingCapacity: true)
+        head = 0
+      }
       return nil
     }
     defer { head += 1 }
