@@ -37,14 +37,17 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var ways: [WayOut] = []
   private var armour = Armour()
   private var idleMemory = IdleMemory()
+  private let resumeGrace: Duration
   private let nextConnection = Lock(0)
   private var addresses: [TransportAddress] = []
   /// Announced addresses by the bound ones, where they differ.
   private var boundAddresses: [TransportAddress: SocketAddress] = [:]
   private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
 
-  init(_ configuration: ServerConfiguration) {
+  /// - Parameter resumeGrace: how long a client whose connection is lost may return.
+  init(_ configuration: ServerConfiguration, resumeGrace: Duration = RouterLimits().resumeGrace) {
     self.configuration = configuration
+    self.resumeGrace = resumeGrace
     logger = configuration.logger
     // With a name, so that a pass of the server's own is checked by this key alone, and a token that names no key is not.
     let ownKey = try? SigningKey(generating: .p256, id: "koine.server")
@@ -101,6 +104,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
+    routerConfiguration.limits.resumeGrace = resumeGrace
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.admission = configuration.admission
     routerConfiguration.commandExecuted = { [logger] in logger.log($0, $1) }
@@ -109,7 +113,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     routerConfiguration.pacesPages = true
     let signaling = SignalingHost(
       router: Router(configuration: routerConfiguration, random: .system(), now: now),
-      configuration: .init(resumeGrace: routerConfiguration.limits.resumeGrace, pacesPages: true))
+      configuration: .init(resumeGrace: resumeGrace, pacesPages: true))
     signaling.observe = { [weak self] message, client in self?.log(message, to: client) }
     self.signaling = signaling
   }

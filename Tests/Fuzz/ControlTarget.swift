@@ -17,9 +17,10 @@ func fuzzControl(_ bytes: UnsafeRawBufferPointer) {
     require((request.reason?.utf8.count ?? 0) <= ControlRequest.reasonLimit, "a reason has bounds")
     require(request.command.room?.isEmpty != true, "a room has a name")
     if case .startRecording(let order, _) = request.command {
-      let wish = String(decoding: order.payload, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+      let orderLines = String(decoding: order.payload, as: UTF8.self).split(
+        separator: "\n", omittingEmptySubsequences: false)
       require((1...RoomCommand.Limits.people).contains(order.people), "people have bounds")
-      require(wish.count == order.places.count + 1, "a place is a line")
+      require(orderLines.count == order.places.count + 1, "a place is a line")
     }
     guard let written = try? JSONCodec.encode(request) else {
       require(false, "what was read can be written")
