@@ -59,7 +59,7 @@ final class ForwardBenchmark {
   private var turnsCPU = 0.0
   private var isMeasuring = false
   private var crew: Crew?
-  private var ways: [WayOut] = []
+  private var ways: [BatchSender] = []
   private var bare: OpaquePointer?
   private var publisherDatagrams: [(from: TransportAddress, datagram: Bytes)] = []
 
@@ -77,7 +77,7 @@ final class ForwardBenchmark {
     for index in 0..<settings.publishers + settings.receivers { try join(index, certificate) }
     if let hands = settings.hands {
       crew = Crew(hands: hands)
-      ways = (0..<hands).map { _ in WayOut(routerSocket.makeSender()) }
+      ways = (0..<hands).map { _ in BatchSender(routerSocket.makeSender()) }
     }
     readers = (0..<(settings.hands ?? 1)).map { _ in ForwardReader() }
     bare = bare_forwarder_open(

@@ -40,7 +40,7 @@ final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `C
 }
 
 /// Where one hand writes and sends.
-final class WayOut: @unchecked Sendable {  // one thread at a time, as `Crew` says
+final class BatchSender: @unchecked Sendable {  // one thread at a time, as `Crew` says
   private let out = Bytes(capacity: 1_600)
   private let sender: UDPSender
   /// Of pictures.
@@ -48,7 +48,7 @@ final class WayOut: @unchecked Sendable {  // one thread at a time, as `Crew` sa
 
   init(_ sender: UDPSender) { self.sender = sender }
 
-  func send(_ departure: Departure) {
+  func send(_ departure: PeerOutput) {
     while let transmit = departure.poll(into: out.writable) {
       sender.send(
         UnsafeRawBufferPointer(start: out.base, count: transmit.count), to: transmit.destination.socketAddress)

@@ -108,7 +108,7 @@ public final class SampleRun {
   }
 
   /// The call is over, by our will or not. May be told several times; the first counts. What was said last is still on its
-  /// way to the room: `exit` waits for it (`Farewells`).
+  /// way to the room: `exit` waits for it (`LeaveOnExit`).
   /// - Parameter problem: why it went wrong, if it did.
   public func finish(problem: String? = nil) {
     guard Self.running != nil else { return }

@@ -109,10 +109,10 @@ struct Serve: AsyncParsableCommand {
     }
     var configuration = ServerConfiguration(
       settings, access: try access(settings.admission), logger: Logger(label: "koine.server"))
-    let desk = Lock<RecordingDesk?>(nil)
+    let desk = Lock<RecordingService?>(nil)
     if settings.recordings != nil {
-      let names = settings.livestreams ? RecordingDesk.names : RecordingDesk.namesOfFiles
-      configuration.attendant = Attendant(names: names) { word in desk.withLock { $0 }?.hearLater(word) }
+      let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
+      configuration.attendant = RoomService(names: names) { word in desk.withLock { $0 }?.hearLater(word) }
     }
     do {
       let server = try await Server.start(configuration)
@@ -132,9 +132,9 @@ struct Serve: AsyncParsableCommand {
   }
 
   /// The recorder is a participant like others, on this machine.
-  private func makeDesk(folder: String, _ settings: ServerSettings, _ server: Server) throws -> RecordingDesk {
+  private func makeDesk(folder: String, _ settings: ServerSettings, _ server: Server) throws -> RecordingService {
     MediaFiles.register()
-    RecordingDesk.keepFilesPrivate()
+    RecordingService.keepFilesPrivate()
     let hosts = LivestreamHosts(settings.livestreamHosts)
     for scheme in ["rtmp:", "rtmps:"] {
       BroadcastOutputs.register(scheme) { url in try EncodingOutput(url, mayConnect: { try hosts.check($0) }) }
@@ -144,11 +144,11 @@ struct Serve: AsyncParsableCommand {
     }
     let world = World(backend: ServerBackend(address), delivery: Delivery(queue: DispatchQueue(label: "recordings")))
     let logger = Logger(label: "koine.recorder")
-    var rules = RecordingDesk.Rules(
+    var rules = RecordingService.Rules(
       folder: URL(fileURLWithPath: folder, isDirectory: true), sendsOn: settings.livestreams,
       limit: settings.limits.recordings)
     (rules.hosts, rules.freeBytes, rules.startsPerMinute) = (hosts, settings.recordingsFree, 10)
-    return RecordingDesk(
+    return RecordingService(
       rules, world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
       say: { server.say($0) },
       log: { logger.info("\($0)") })

@@ -1,11 +1,11 @@
-package import struct KoineSignaling.Attendant
+package import struct KoineSignaling.RoomService
 
 /// A backend whose router is in this process, so that services of the process can stand beside it.
 package protocol AttendedBackend: Backend {
   /// The first that is made stays; where there is one already, none is made.
-  func attend(_ make: () -> Attendant)
+  func attend(_ make: () -> RoomService)
   /// What the service says in a room.
-  func say(_ answer: Attendant.Answer)
+  func say(_ answer: RoomService.Answer)
   /// The same rooms, as they are reached by what stands beside the router: over no network, and without keeping this
   /// backend.
   var inside: any Backend { get }

@@ -40,7 +40,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
   private let kind: Machine.Kind
   private let id: Machine.Device.ID?
   private let life: Lock<Life>
-  private let adjuster = Adjuster()
+  private let adjuster = SerialReconciler()
   private let openSource: @Sendable (String) throws -> Source
   private let startSource: @Sendable (Source, Lane, @escaping Deliver) throws -> Void
   private let stopSource: @Sendable (Source) -> Void

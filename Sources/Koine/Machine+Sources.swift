@@ -106,7 +106,7 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   private let machine: Machine
   /// Held for moments only, as by those who play: devices are opened outside of it, as `adjuster` has it.
   private let open = Lock(Open())
-  private let adjuster = Adjuster()
+  private let adjuster = SerialReconciler()
 
   init(_ machine: Machine) { self.machine = machine }
 

@@ -14,14 +14,14 @@ final class Reception: @unchecked Sendable {
   private let scheduler: Scheduler
   private let stamps: StampedMedia?
   private let mixer: PlayoutMixer
-  private var received: [Track.ID: ReceivedStream] = [:]
+  private var received: [Track.ID: RemoteSubscription] = [:]
   private var settings: [Track.ID: Settings] = [:]
   /// Streams that the room pauses because the path to this session carries too little.
   private var starving: Set<Track.ID> = []
   private var syncs: [Participant.ID: StreamSync] = [:]
   private var subscriptions = 0
   /// The received streams, read by `deliver` for each frame.
-  private let routes = Lock<[Track.ID: ReceivedStream]>([:])
+  private let routes = Lock<[Track.ID: RemoteSubscription]>([:])
 
   init(scheduler: Scheduler, stamps: StampedMedia?, mixer: PlayoutMixer) {
     (self.scheduler, self.stamps, self.mixer) = (scheduler, stamps, mixer)
@@ -46,7 +46,7 @@ final class Reception: @unchecked Sendable {
     let known = settings[id]
     settings[id]?.sinks = StreamSinks()
     subscriptions += 1
-    let entry = ReceivedStream(
+    let entry = RemoteSubscription(
       stream: stream, number: subscriptions, pipeline: pipeline(for: stream, sync, gain: known?.gain, link))
     if let known { entry.attach(known.sinks) }
     if case .video(let video) = entry.pipeline { video.addSink(sizes()) }
@@ -59,7 +59,7 @@ final class Reception: @unchecked Sendable {
 
   private func pipeline(
     for stream: Track, _ sync: StreamSync, gain: Float?, _ link: any Link
-  ) -> ReceivedStream.Pipeline {
+  ) -> RemoteSubscription.Pipeline {
     let id = stream.id
     if stream.kind.isVideo {
       return .video(

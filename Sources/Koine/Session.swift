@@ -11,12 +11,12 @@ public final class Session: Sendable {
   public let request: JoinRequest
   public let world: World
   let core: SessionCore
-  private let visible: VisibleRoom
+  private let visible: ObservableRoomState
 
   public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {
     self.request = request
     self.world = world
-    visible = VisibleRoom(request, in: world)
+    visible = ObservableRoomState(request, in: world)
     core = SessionCore(request, world: world, options: options, visible: visible)
   }
 

@@ -68,7 +68,7 @@ extension SessionCore {
 
   /// The stream has its name at once; the source starts, and the room hears of it, on the lane.
   private func start(
-    _ pipeline: OwnStream.Pipeline, kind: Track.Kind, options: PublishOptions, output: LinkOutput,
+    _ pipeline: LocalPublication.Pipeline, kind: Track.Kind, options: PublishOptions, output: LinkOutput,
     startsMuted: Bool
   ) -> LocalStream {
     let track = makeTrackName(kind)
@@ -76,7 +76,7 @@ extension SessionCore {
     lane.post { [self] in
       guard !state.isEnded else { return ending.come() }
       let stream = Track(id: .init(participant: local.id, track: track), kind: kind)
-      let entry = OwnStream(
+      let entry = LocalPublication(
         stream: stream, pipeline: pipeline, options: options, output: output,
         visiblyMuted: muted, ending: ending)
       if startsMuted { entry.setMuted(true) }
@@ -98,7 +98,7 @@ extension SessionCore {
   }
 
   /// Tells the room and the app of an own stream, and lets its frames out.
-  func announce(_ entry: OwnStream) {
+  func announce(_ entry: LocalPublication) {
     guard let link else { return }
     entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     link.publish(entry.stream, options: entry.options)
@@ -120,7 +120,7 @@ extension SessionCore {
   }
 
   /// The room has refused it.
-  func withdraw(_ entry: OwnStream, because error: Failure) {
+  func withdraw(_ entry: LocalPublication, because error: Failure) {
     let stream = entry.stream
     own.removeAll { $0 === entry }
     entry.stop()

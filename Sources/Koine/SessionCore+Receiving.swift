@@ -95,7 +95,7 @@ extension SessionCore {
     }
   }
 
-  private func ownStream(_ id: Track.ID) -> OwnStream? {
+  private func ownStream(_ id: Track.ID) -> LocalPublication? {
     own.first {
       $0.stream.id.track == id.track
         && (id.participant == local.id || id.participant == $0.stream.id.participant || request.hadName(id.participant))

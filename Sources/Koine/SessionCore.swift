@@ -12,7 +12,7 @@ final class SessionCore: @unchecked Sendable {
   let effort: EncoderEffort
   let request: JoinRequest
   let options: SessionOptions
-  let visible: VisibleRoom
+  let visible: ObservableRoomState
   let lane: Lane
   let mixer: PlayoutMixer
 
@@ -23,7 +23,7 @@ final class SessionCore: @unchecked Sendable {
   var others = KnownParticipants()
   var awaited = AwaitedReturn()
   // Changed by what the app publishes and by what the room makes of it (SessionCore+Publishing); in the order of publishing.
-  var own: [OwnStream] = []
+  var own: [LocalPublication] = []
   // Changed with streams of both ends.
   private var tiles = TileList()
   /// Without the streams of `own`.
@@ -38,7 +38,7 @@ final class SessionCore: @unchecked Sendable {
   private var farewells = 0
   private let nextTrack = Lock(0)
 
-  init(_ request: JoinRequest, world: World, options: SessionOptions, visible: VisibleRoom) {
+  init(_ request: JoinRequest, world: World, options: SessionOptions, visible: ObservableRoomState) {
     self.request = request
     self.world = world
     scheduler = world.backend.scheduler
@@ -91,10 +91,10 @@ final class SessionCore: @unchecked Sendable {
 
   func leave(_ completion: @escaping @Sendable () -> Void) {
     let isAwaited = scheduler.kind == .real
-    if isAwaited { Farewells.begin() }
+    if isAwaited { LeaveOnExit.begin() }
     lane.post { [self] in
       if state.isEnded {
-        if isAwaited { Farewells.end() }
+        if isAwaited { LeaveOnExit.end() }
         return visible.tell(completion)
       }
       leaveCompletions.append(completion)
@@ -128,7 +128,7 @@ final class SessionCore: @unchecked Sendable {
     state = .ended(reason)
     let completions = leaveCompletions
     leaveCompletions = []
-    for _ in 0..<farewells { Farewells.end() }
+    for _ in 0..<farewells { LeaveOnExit.end() }
     farewells = 0
     visible.tell(.stateChanged(state), local: local) { for completion in completions { completion() } }
   }

@@ -27,7 +27,7 @@ final class SharedDevice<Source: Sendable, Output: Sendable>: Sendable {
 
   private let life: Lock<Life>
   private let consumers = Lock<[Consumer]>([])
-  private let adjuster = Adjuster()
+  private let adjuster = SerialReconciler()
   private let lane: Lane
   private let startSource: @Sendable (Source, Lane, @escaping Deliver) throws -> Void
   private let stopSource: @Sendable (Source) -> Void

@@ -35,7 +35,7 @@ package final class AudioSendPipeline: @unchecked Sendable {
   private var meter = SpeechLevel()
   private var appliedLoss = 0
   private var lastStamp: Tick?
-  private var blocks = FrameBlocks()
+  private var blocks = FrameBufferPool()
 
   /// - Parameter echoReference: what a loudspeaker near the microphone plays; used while echo is cancelled.
   package init(

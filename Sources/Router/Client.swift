@@ -19,9 +19,9 @@ final class Client {
   var isReachable = true
   var member: Member?
   /// Made when the client first needs it.
-  var spread: SpreadBudget?
+  var broadcastLimiter: BroadcastRateLimiter?
   /// How the client's peer names things.
-  var dialect = Dialect.koine
+  var capabilities = MediaCapabilities.koine
 
   /// Messages of the room's history that the client has not been sent; and those that follow a `joined` that has not been polled.
   private(set) var history: HistoryCursor?

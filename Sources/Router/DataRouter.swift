@@ -89,7 +89,7 @@ struct DataRouter: Codable {
 
   /// A message of a service beside the router. To all participants, it stands until the service's next one, and
   /// later participants receive it, too.
-  mutating func say(_ answer: Attendant.Answer, id: String, at now: Tick) -> Delivery {
+  mutating func say(_ answer: RoomService.Answer, id: String, at now: Tick) -> Delivery {
     order += 1
     let data = ReceivedMessage(
       sender: answer.name, topic: answer.name, payload: answer.payload, id: id, order: order,

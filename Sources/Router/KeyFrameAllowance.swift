@@ -21,11 +21,11 @@ struct KeyFrameAllowance {
 
   /// Of tracks; beyond, those with their full allowance are forgotten.
   private static let limit = 512
-  private var budgets: [Track.ID: Budget] = [:]
+  private var budgets: [Track.ID: TokenBucket] = [:]
 
   /// - Returns: false if the receiver has caused too many of late.
   mutating func take(_ cause: Cause, of track: Track.ID, at now: Tick) -> Bool {
     if budgets.count > Self.limit { budgets = budgets.filter { !$0.value.isFull(at: now) } }
-    return budgets[track, default: Budget(burst: 6, perSecond: 1.2, now: now)].take(cause.cost, at: now)
+    return budgets[track, default: TokenBucket(burst: 6, perSecond: 1.2, now: now)].take(cause.cost, at: now)
   }
 }

@@ -12,7 +12,7 @@ final class Member {
   private let firstEntry: Roster.Entry
   /// Another one after its media path broke.
   var slot: PeerSlot
-  var dialect: Dialect
+  var capabilities: MediaCapabilities
   unowned let room: Room
   /// nil once its signalling is gone.
   var client: ClientID?
@@ -23,7 +23,7 @@ final class Member {
   /// When it is dropped, unless something happens before.
   var deadline: Tick?
   /// Its client's: leaving and coming again forgives nothing.
-  let spread: SpreadBudget
+  let broadcastLimiter: BroadcastRateLimiter
   /// When the others were last told its attributes, and whether they have changed since.
   var attributesTold: Tick?
   var owesAttributes = false
@@ -41,8 +41,8 @@ final class Member {
   ) {
     (id, firstEntry) = (entry.id, entry)
     (self.slot, self.room, joined) = (slot, room, now)
-    (self.client, owner, dialect) = (client.id, client, client.dialect)
-    spread = client.spread ?? SpreadBudget(limits, now: now)
+    (self.client, owner, capabilities) = (client.id, client, client.capabilities)
+    broadcastLimiter = client.broadcastLimiter ?? BroadcastRateLimiter(limits, now: now)
     deadline = now + limits.connectTimeout
   }
 
@@ -84,13 +84,13 @@ final class Member {
 }
 
 /// Limits what one client causes to be sent to others, or has the router do at some cost.
-final class SpreadBudget {
-  private var messages: Budget
-  private var bytes: Budget
+final class BroadcastRateLimiter {
+  private var messages: TokenBucket
+  private var bytes: TokenBucket
 
   init(_ limits: RouterLimits, now: Tick) {
-    messages = Budget(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
-    bytes = Budget(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
+    messages = TokenBucket(burst: limits.dataBurst, perSecond: limits.dataPerSecond, now: now)
+    bytes = TokenBucket(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
   }
 
   func take(bytes count: Int, at now: Tick) -> Bool {

@@ -248,15 +248,15 @@ final class PeerTable {
 
   /// As `poll`, until nothing is due, by all hands at once: what one peer has to send is no other's business, so each is
   /// one piece of work.
-  func poll(by crew: Crew, at now: Tick, _ send: (_ departure: Departure, _ hand: Int) -> Void) {
-    for peer in leaving { send(Departure(peer: peer, now: now), 0) }
+  func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
+    for peer in leaving { send(PeerOutput(peer: peer, now: now), 0) }
     leaving.removeAll()
     let (touched, items) = (dirty, items)
     crew.share(touched.count) { index, hand in
       let slot = touched[index]
       guard isInUse(slot) else { return }
       flush(slot, items, at: now)
-      send(Departure(peer: slot.peer, now: now), hand)
+      send(PeerOutput(peer: slot.peer, now: now), hand)
       slot.due = slot.peer.deadline
     }
     for slot in touched { putAway(slot) }
@@ -297,7 +297,7 @@ struct ForwardingItem {
 }
 
 /// What one peer has to send now.
-package struct Departure {
+package struct PeerOutput {
   fileprivate let peer: Peer
   fileprivate let now: Tick
 

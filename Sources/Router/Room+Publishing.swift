@@ -75,7 +75,7 @@ extension Room {
       releaseVideoHolds(of: track, at: now)
       requestKeyFrames(of: track, at: now)
     }
-    if !track.owesMute, member.spread.take(bytes: track.track.writtenSize, at: now) {
+    if !track.owesMute, member.broadcastLimiter.take(bytes: track.track.writtenSize, at: now) {
       tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
     } else {
       // Never refused: the owner has muted it, whatever the others are told, and in the end they are told the latest.
@@ -143,7 +143,7 @@ extension Room {
       }
       guard mids.insert(media.mid).inserted else { throw Failure(.badMedia, "mid “\(media.mid)” is in use") }
       for source in media.encodings.flatMap({ [$0.ssrc, $0.rtxSSRC] }).compactMap(\.self) {
-        if source == 0, member.dialect.namesSourcesInPackets { continue }
+        if source == 0, member.capabilities.namesSourcesInPackets { continue }
         guard source != 0, sources.insert(source).inserted else { throw Failure(.badMedia, "SSRC \(source) is in use") }
       }
       try check(media, of: track)

@@ -9,7 +9,7 @@ extension Room {
 
   /// Pays for what the others are going to be told.
   func spend(bytes: Int, of member: Member, at now: Tick) throws(Failure) {
-    guard member.spread.take(bytes: bytes, at: now) else {
+    guard member.broadcastLimiter.take(bytes: bytes, at: now) else {
       throw Failure(
         .tooMany, "at most \(Int(limits.dataPerSecond)) messages and \(Int(limits.dataBytesPerSecond)) bytes a second")
     }
@@ -33,7 +33,7 @@ extension Room {
   private func tellAttributes(of member: Member, at now: Tick) {
     let moment = member.attributesTold.map { $0 + Self.tellingInterval } ?? now
     guard moment <= now else { return tellSoon(at: moment) }
-    guard member.spread.take(bytes: Participant.writtenSize(of: member.attributes), at: now) else {
+    guard member.broadcastLimiter.take(bytes: Participant.writtenSize(of: member.attributes), at: now) else {
       return tellSoon(at: now + Self.tellingInterval)
     }
     member.attributesTold = now

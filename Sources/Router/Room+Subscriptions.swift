@@ -22,7 +22,7 @@ extension Room {
         answer.missing.append(reference)
         continue
       }
-      guard let types = member.dialect.payloadTypes[track.codec] else {
+      guard let types = member.capabilities.payloadTypes[track.codec] else {
         answer.missing.append(reference)  // it could not be understood
         continue
       }
@@ -46,7 +46,7 @@ extension Room {
   }
 
   private func attach(
-    _ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes, isPaused: Bool
+    _ track: PublishedTrack, to member: Member, _ types: MediaCapabilities.PayloadTypes, isPaused: Bool
   ) -> Forwarder {
     let media = outgoing(track, to: member, types)
     let forwarder = Forwarder(track, to: member, media: media, random: &random)
@@ -59,7 +59,7 @@ extension Room {
   }
 
   /// One encoding under names of the receiver's own; retransmissions where the publisher has them too.
-  private func outgoing(_ track: PublishedTrack, to member: Member, _ types: Dialect.PayloadTypes)
+  private func outgoing(_ track: PublishedTrack, to member: Member, _ types: MediaCapabilities.PayloadTypes)
     -> StreamParameters
   {
     let hasRTX = track.media.rtxPayloadType != nil && types.rtx != nil

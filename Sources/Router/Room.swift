@@ -30,11 +30,11 @@ final class Room {
 
   /// An entry for each member. Changed by `Room+Publishing` and `Room+Roster`, too.
   var roster = Roster()
-  /// Changed by `Room+Data` and `Router+Attendant`, too.
+  /// Changed by `Room+Data` and `Router+RoomService`, too.
   var data: DataRouter
   /// Changed by `Room+Publishing`, `Room+Forwarding` and `Room+Speakers`.
   var speakers: ActiveSpeakerDetector
-  /// Changed by `Room+Subscriptions`, which draws SSRCs, and `Router+Attendant`, which draws ids of messages.
+  /// Changed by `Room+Subscriptions`, which draws SSRCs, and `Router+RoomService`, which draws ids of messages.
   var random: SeededRandom
   /// Tracks of which key frames have been requested and not begun. Changed by `Room+Forwarding` and `Room+Publishing`.
   var awaitingKeyFrames: [PublishedTrack] = []
@@ -53,8 +53,8 @@ final class Room {
 
   /// What the router's owner counts the room by; released with it.
   var permit: AnyObject?
-  /// The service beside the router. Set by `Router+Attendant`.
-  var attendant: Attendant?
+  /// The service beside the router. Set by `Router+RoomService`.
+  var attendant: RoomService?
   /// By the services' names: what each has answered to the last command of `RoomControl`.
   var serviceAnswers: [String: String] = [:]
   /// Armed by `Router.settle`.
@@ -63,7 +63,7 @@ final class Room {
   var forwardedPackets = 0
 
   init(
-    name: String, number: Int, limits: RouterLimits, attendant: Attendant? = nil, peers: PeerTable, outbox: Outbox,
+    name: String, number: Int, limits: RouterLimits, attendant: RoomService? = nil, peers: PeerTable, outbox: Outbox,
     random: SeededRandom, epoch: String? = nil, now: Tick
   ) {
     self.attendant = attendant

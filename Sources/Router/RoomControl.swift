@@ -286,7 +286,7 @@ extension Track.Kind {
   }
 }
 
-extension Attendant {
+extension RoomService {
   /// The sender of what commands ask services for. No participant has this name.
   package static let controlName = namePrefix + "control"
 }

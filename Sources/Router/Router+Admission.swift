@@ -16,7 +16,7 @@ extension Router {
       let knock = Lobby.Knock(
         number: lobby.makeNumber(), room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
         place: lobby.takePlace(of: id, at: join.room, key: join.resumptionKey) ?? now)
-      guard spread(of: client, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
+      guard broadcastLimiter(of: client, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
       if let older = lobby.knock(of: id, at: join.room), let waiting = clients[older.client] {
@@ -38,7 +38,8 @@ extension Router {
   private func enter(_ join: Join, id: String, _ grants: Grants, on client: Client, at now: Tick) {
     // Whoever has waited may find it full.
     if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: client.id) }
-    guard spread(of: client, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now) else {
+    guard broadcastLimiter(of: client, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now)
+    else {
       return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: client.id)
     }
     guard let room = room(named: join.room, for: client, at: now) else {
@@ -46,7 +47,7 @@ extension Router {
     }
     defer { settle(room, at: now) }
     do {
-      let slot = try makeSlot(for: join.description, client.dialect, at: now)
+      let slot = try makeSlot(for: join.description, client.capabilities, at: now)
       client.member = room.join(join, id: id, grants: grants, client: client, slot: slot, at: now)
       if !configuration.pacesPages, let coming = client.comingHistory {
         client.comingHistory = nil
@@ -65,11 +66,11 @@ extension Router {
     }
   }
 
-  func spread(of client: Client, at now: Tick) -> SpreadBudget {
-    if let spread = client.spread { return spread }
-    let spread = SpreadBudget(configuration.limits, now: now)
-    client.spread = spread
-    return spread
+  func broadcastLimiter(of client: Client, at now: Tick) -> BroadcastRateLimiter {
+    if let broadcastLimiter = client.broadcastLimiter { return broadcastLimiter }
+    let broadcastLimiter = BroadcastRateLimiter(configuration.limits, now: now)
+    client.broadcastLimiter = broadcastLimiter
+    return broadcastLimiter
   }
 
   // MARK: Those who have to ask
@@ -130,7 +131,7 @@ extension Router {
       return .failure(Failure(.unauthorized, "what lets it in has expired"))
     }
     if let name = grants.participantID ?? join.participantID,
-      name.hasPrefix(Attendant.namePrefix) || configuration.attendant?.names.contains(name) == true
+      name.hasPrefix(RoomService.namePrefix) || configuration.attendant?.names.contains(name) == true
     {
       return .failure(Failure(.forbidden, "“\(name)” is the name of a service"))
     }
@@ -252,15 +253,17 @@ extension Router {
 
   func restartMedia(of member: Member, _ description: PeerDescription, at now: Tick) {
     do {
-      member.room.replaceSlot(member, on: try makeSlot(for: description, member.dialect, at: now), at: now)
+      member.room.replaceSlot(member, on: try makeSlot(for: description, member.capabilities, at: now), at: now)
     } catch {
       outbox.post(.failed(request: nil, Failure(.internal, "no peer: \(error)")), to: member.client)
     }
   }
 
-  private func makeSlot(for description: PeerDescription, _ dialect: Dialect, at now: Tick) throws -> PeerSlot {
+  private func makeSlot(for description: PeerDescription, _ capabilities: MediaCapabilities, at now: Tick) throws
+    -> PeerSlot
+  {
     var peerConfiguration = PeerConfiguration(role: .server, certificate: configuration.certificate)
-    peerConfiguration.extensions = dialect.extensions
+    peerConfiguration.extensions = capabilities.extensions
     peerConfiguration.tracesPlaintext = configuration.tracesPlaintext
     // A stream that is allowed to be published is allowed to reach its receivers.
     peerConfiguration.maximumBitrate = SignalingLimits.bitrate

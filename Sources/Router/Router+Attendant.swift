@@ -3,7 +3,7 @@ package import KoineSignaling
 
 extension Router {
   /// Whoever writes to one of its names from now on is heard by it.
-  package func setAttendant(_ attendant: Attendant?) {
+  package func setAttendant(_ attendant: RoomService?) {
     setAttendantOfNewRooms(attendant)
     for room in rooms.all {
       room.attendant = attendant
@@ -12,7 +12,7 @@ extension Router {
   }
 
   /// The attendant says something.
-  package func say(_ answer: Attendant.Answer, at now: Tick) {
+  package func say(_ answer: RoomService.Answer, at now: Tick) {
     guard let room = rooms[answer.room] else { return }
     room.say(answer, at: now)
     settle(room, at: now)
@@ -20,8 +20,8 @@ extension Router {
 }
 
 extension Room {
-  func say(_ answer: Attendant.Answer, at now: Tick) {
-    guard answer.participant != Attendant.controlName else {
+  func say(_ answer: RoomService.Answer, at now: Tick) {
+    guard answer.participant != RoomService.controlName else {
       serviceAnswers[answer.name] = String(decoding: answer.payload, as: UTF8.self)
       return
     }

@@ -90,7 +90,7 @@ extension Router: RoomControl {
     }
     room.serviceAnswers[order.kind.rawValue] = nil
     attendant.hear(
-      .init(room: room.name, sender: Attendant.controlName, topic: order.kind.rawValue, payload: order.payload))
+      .init(room: room.name, sender: RoomService.controlName, topic: order.kind.rawValue, payload: order.payload))
   }
 
   private func stop(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) {
@@ -101,11 +101,11 @@ extension Router: RoomControl {
     room.serviceAnswers[kind.rawValue] = nil
     attendant.hear(
       .init(
-        room: room.name, sender: Attendant.controlName, topic: DataOrder.prefix + "stop",
+        room: room.name, sender: RoomService.controlName, topic: DataOrder.prefix + "stop",
         payload: Array(kind.rawValue.utf8)))
   }
 
-  private func recorder(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) -> Attendant {
+  private func recorder(_ kind: RecordingOrder.Kind, in room: Room) throws(RoomControlError) -> RoomService {
     guard let attendant = room.attendant, attendant.names.contains(kind.rawValue) else {
       throw RoomControlError(.notPossible, "the server makes no \(kind.name) of rooms")
     }

@@ -36,19 +36,19 @@ extension Router {
   }
 
   /// Says how the client's peer names things, before it joins or later.
-  package func setDialect(_ dialect: Dialect, of id: ClientID) {
+  package func setCapabilities(_ capabilities: MediaCapabilities, of id: ClientID) {
     guard let client = clients[id] else { return }
-    client.dialect = dialect
+    client.capabilities = capabilities
     guard let member = client.member else { return }
-    member.dialect = dialect
-    member.slot.peer.extensions = dialect.extensions
+    member.capabilities = capabilities
+    member.slot.peer.extensions = capabilities.extensions
   }
 
   /// Counts an offer of a client that describes its media by SDP: what its answer costs grows with the number of media.
   /// - Returns: false where the client offers too much.
   package func takeOffer(media count: Int, of id: ClientID, at now: Tick) -> Bool {
     guard let client = clients[id] else { return false }
-    return spread(of: client, at: now).take(references: max(count, 1), at: now)
+    return broadcastLimiter(of: client, at: now).take(references: max(count, 1), at: now)
   }
 
   /// Refuses a join for a reason that the router's owner knows.
@@ -113,7 +113,7 @@ extension Router {
     case .restartMedia(let description): restartMedia(of: member, description, at: now)
     case .renew(let credential): renew(credential, verdict, of: member, at: now)
     default:
-      guard member.spread.take(references: message.references, at: now) else {
+      guard member.broadcastLimiter.take(references: message.references, at: now) else {
         let failure = Failure(.tooMany, "at most \(Int(configuration.limits.dataPerSecond * 8)) tracks named a second")
         return outbox.post(.failed(request: message.request, failure), to: member.client)
       }
@@ -138,7 +138,8 @@ extension Router {
       }
     case .ring(let ring):
       // It goes to all whom it names, and tells each of all.
-      let isPaidFor = spread(of: client, at: now).take(bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
+      let isPaidFor = broadcastLimiter(of: client, at: now).take(
+        bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
       failure =
         isPaidFor ? switchboard.ring(ring, from: id, at: now) : Failure(.tooMany, "rings too many too often")
     case .cancelRing(let ring): switchboard.cancel(ring, by: id)

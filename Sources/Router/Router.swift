@@ -11,7 +11,7 @@ package struct RouterConfiguration: Sendable {
   package var authorization = Authorization.open
   /// Decides about joins after `authorization` has; nil: the credential alone decides.
   package var admission: AdmissionPolicy?
-  package var attendant: Attendant?
+  package var attendant: RoomService?
   /// Called once for each command of `RoomControl`, when it has been executed or refused: for the log.
   package var commandExecuted: (@Sendable (RoomRequest, Result<RoomAnswer, RoomControlError>) -> Void)?
   /// Asked before a client opens a room: nil refuses it, anything else is released with the room.
@@ -85,7 +85,7 @@ package final class Router {
   let peers = PeerTable()
   let outbox = Outbox()
   // Changed by the extensions, of which each has one kind of input: messages (`+Signalling`), joins (`+Admission`), commands
-  // (`+Control`), services (`+Attendant`), snapshots (`RoomSnapshot`). Each of these is a value that keeps its own state together.
+  // (`+Control`), services (`+RoomService`), snapshots (`RoomSnapshot`). Each of these is a value that keeps its own state together.
   var clients: [ClientID: Client] = [:]
   var rooms = RoomTable()
   var lobby = Lobby()
@@ -108,7 +108,7 @@ package final class Router {
   /// For rooms that were made before, too: who is in stays.
   package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
 
-  func setAttendantOfNewRooms(_ attendant: Attendant?) { configuration.attendant = attendant }
+  func setAttendantOfNewRooms(_ attendant: RoomService?) { configuration.attendant = attendant }
 
   func countMessage() { counts.messages += 1 }
 
@@ -177,7 +177,7 @@ package final class Router {
 
   /// In place of `poll(into:at:)`: lets all hands write and send at once. `send` is called once for each peer that may have
   /// something, on the hand's own thread, and polls it until nothing is due.
-  package func poll(by crew: Crew, at now: Tick, _ send: (_ departure: Departure, _ hand: Int) -> Void) {
+  package func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
     peers.poll(by: crew, at: now, send)
   }
 

@@ -98,14 +98,14 @@ final class BrowserTranslator: MessageTranslator {
       var join = join
       join.description = try description.peerDescription()
       waiting = (offer, description)
-      return [.setDialect(Dialect(description)), .handle(.join(join))]
+      return [.setCapabilities(MediaCapabilities(description)), .handle(.join(join))]
     } catch {
       return [.send(.refused(Failure(.malformed, "\(error)")))]
     }
   }
 
   private func begin(_ offer: BrowserOffer, _ description: SessionDescription) -> [TranslatedAction] {
-    var actions = [TranslatedAction.setDialect(Dialect(description))]
+    var actions = [TranslatedAction.setCapabilities(MediaCapabilities(description))]
     var exchange = Exchange(number: offer.number, offer: description)
     let media = Dictionary(description.media.compactMap { medium in medium.mid.map { ($0, medium) } }) { first, _ in
       first
@@ -230,7 +230,7 @@ final class BrowserTranslator: MessageTranslator {
   }
 }
 
-extension Dialect {
+extension MediaCapabilities {
   /// How the offer names things. Of several numbers for one thing the first counts.
   fileprivate init(_ offer: SessionDescription) {
     var types: [Codec: PayloadTypes] = [:]

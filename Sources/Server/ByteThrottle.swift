@@ -10,13 +10,13 @@ final class ByteThrottle: ChannelDuplexHandler {
   /// What one connection of a network that has read too much may read in its turn, in bytes.
   private static let turn = 32 << 10
 
-  private let pass: DoorKeeper.Pass
+  private let pass: ConnectionLimiter.Permit
   private var budget: ByteBudget
   /// Taken from the network's budget and not yet read.
   private var reserved = 0
   private var end: Scheduled<Void>?
 
-  init(pass: DoorKeeper.Pass, limits: ServerLimits, now: NIODeadline) {
+  init(pass: ConnectionLimiter.Permit, limits: ServerLimits, now: NIODeadline) {
     self.pass = pass
     budget = ByteBudget(burst: limits.byteBurst, perSecond: limits.bytesPerSecond, now: now.tick)
   }

@@ -32,21 +32,21 @@ struct ClientLine {
   /// After so many refused credentials in a row, or offers that cannot be read, the connection is closed.
   static let refusalLimit = 5
 
-  let outlet: any SignalOutlet
-  let pass: DoorKeeper.Pass?
+  let outlet: any MessageSink
+  let pass: ConnectionLimiter.Permit?
   /// A message is being checked, or messages wait behind one that was.
   private(set) var isBusy = false
   /// No more of its messages are handled.
   var isClosing = false
   /// A participant's renewals do not count for its address: strangers at the same address must not hold them up.
-  private var renewals: Budget
+  private var renewals: TokenBucket
   private var refusals = 0
   private var waiting: ArraySlice<IncomingMessage> = []
   private var waitingBytes = 0
 
-  init(outlet: any SignalOutlet, pass: DoorKeeper.Pass? = nil, at now: Tick) {
+  init(outlet: any MessageSink, pass: ConnectionLimiter.Permit? = nil, at now: Tick) {
     (self.outlet, self.pass) = (outlet, pass)
-    renewals = Budget(burst: Self.renewalBurst, perSecond: Self.renewalsPerSecond, now: now)
+    renewals = TokenBucket(burst: Self.renewalBurst, perSecond: Self.renewalsPerSecond, now: now)
   }
 
   mutating func accept(_ message: IncomingMessage) -> Acceptance {

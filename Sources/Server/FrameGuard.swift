@@ -95,7 +95,7 @@ final class FrameGuard: ChannelInboundHandler {
   /// Bytes of payload in one message, until a join has been accepted: room for the largest credential and offer.
   static let limitBeforeJoin = 64 << 10
 
-  private let outlet: ChannelOutlet
+  private let outlet: WebSocketWriter
   private let limit: Int
   private var scanner = FrameScanner()
   private var isOver = false
@@ -103,7 +103,7 @@ final class FrameGuard: ChannelInboundHandler {
   private var end: (task: Scheduled<Void>, message: Int)?
 
   /// - Parameter limit: bytes of payload in one message, once a join has been accepted.
-  init(outlet: ChannelOutlet, limit: Int) {
+  init(outlet: WebSocketWriter, limit: Int) {
     self.outlet = outlet
     self.limit = limit
   }

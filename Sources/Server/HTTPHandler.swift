@@ -11,7 +11,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   /// For a request, and for taking its answer.
   private static let patience = TimeAmount.seconds(20)
 
-  typealias Answering = @Sendable (HTTPRequestHead, any EventLoop) -> EventLoopFuture<FrontDesk.Answer>
+  typealias Answering = @Sendable (HTTPRequestHead, any EventLoop) -> EventLoopFuture<HTTPRoutes.Answer>
 
   private let answering: Answering
   private var end: Scheduled<Void>?
@@ -45,7 +45,7 @@ final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
   }
 
-  private func write(_ answer: FrontDesk.Answer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
+  private func write(_ answer: HTTPRoutes.Answer, to request: HTTPRequestHead, _ context: ChannelHandlerContext) {
     isAnswering = false
     var head = HTTPResponseHead(version: request.version, status: answer.status)
     head.headers.add(name: "Content-Type", value: answer.type)

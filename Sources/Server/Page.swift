@@ -26,13 +26,13 @@ enum Page {
     return sites == ["none"] || sites == ["same-origin"]
   }
 
-  static func answer(_ path: Substring, _ headers: HTTPHeaders) -> FrontDesk.Answer? {
+  static func answer(_ path: Substring, _ headers: HTTPHeaders) -> HTTPRoutes.Answer? {
     guard let (type, text) = files[String(path)] else { return nil }
     var body = text
     if path == "/", isOpenedHere(headers) {
       body.replace("<html ", with: "<html data-opened=\"here\" ", maxReplacements: 1)
     }
-    return FrontDesk.Answer(
+    return HTTPRoutes.Answer(
       type: type + "; charset=utf-8", body: body,
       headers: [
         ("Content-Security-Policy", policy), ("Cache-Control", "no-cache"), ("Referrer-Policy", "no-referrer"),

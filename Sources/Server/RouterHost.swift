@@ -9,7 +9,7 @@ import KoineTransport
 import Logging
 
 /// Where a connection's messages go. Called on the network loop: must return at once.
-protocol SignalOutlet: AnyObject, Sendable {
+protocol MessageSink: AnyObject, Sendable {
   /// - Parameter page: that the message ends.
   func send(_ message: EncodedMessage, endOf page: MessagePage?)
   /// Closes the connection once everything sent before has been written.
@@ -34,8 +34,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   var loggers = ClientLoggers()
   private var crew: Crew?
   /// One for each of the crew.
-  private var ways: [WayOut] = []
-  private var armour = Armour()
+  private var senders: [BatchSender] = []
+  private var addressFilter = SourceAddressFilter()
   private var idleMemory = IdleMemory()
   private let resumeGrace: Duration
   private let nextConnection = Lock(0)
@@ -99,8 +99,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     // No threads for nothing: they come with the sockets, and go with them.
     let crew = Crew(hands: configuration.loops)
     self.crew = crew
-    ways = (0..<crew.hands).map { _ in
-      WayOut(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0.socketAddress)) })
+    senders = (0..<crew.hands).map { _ in
+      BatchSender(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0.socketAddress)) })
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
     routerConfiguration.limits.take(configuration.limits)
@@ -129,7 +129,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   /// From any thread.
-  func say(_ answer: Attendant.Answer) {
+  func say(_ answer: RoomService.Answer) {
     post { [self] in
       signaling?.router.say(answer, at: now)
       endTurn(at: now)
@@ -170,7 +170,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private func close() {
     signaling = nil
     crew = nil
-    ways.removeAll()
+    senders.removeAll()
     lines.removeAll()
     loggers = ClientLoggers()
     for address in addresses { place.close(boundAddresses[address] ?? address.socketAddress) }
@@ -193,7 +193,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   /// - Parameters:
   ///   - isBrowser: whether it describes its media by SDP.
   ///   - pass: what the connection counts by, while it is open and while it is lost; nil: by nothing.
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass? = nil) -> ConnectionID {
+  func open(_ outlet: any MessageSink, isBrowser: Bool, pass: ConnectionLimiter.Permit? = nil) -> ConnectionID {
     let connection = ConnectionID(
       nextConnection.withLock { number in
         number += 1
@@ -229,8 +229,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   }
 
   /// Of the connection on which a client is reached, or was before it was lost.
-  func pass(of client: ClientID) -> DoorKeeper.Pass? {
-    signaling?.connection(of: client).flatMap { lines[$0]?.pass } ?? signaling?.permit(of: client) as? DoorKeeper.Pass
+  func pass(of client: ClientID) -> ConnectionLimiter.Permit? {
+    signaling?.connection(of: client).flatMap { lines[$0]?.pass } ?? signaling?.permit(of: client)
+      as? ConnectionLimiter.Permit
   }
 
   private func roomPermit(for client: ClientID) -> AnyObject? {
@@ -310,13 +311,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     for line in closingLines { lines[line]?.outlet.close() }
     closingLines = []
     // Before anything is answered: what the answers bring must come through.
-    if armour.mustChange(router, at: now) {
+    if addressFilter.mustChange(router, at: now) {
       let sources = router.sources.lazy.map(\.socketAddress)
       for address in addresses { place.expect(from: sources, at: boundAddresses[address] ?? address.socketAddress) }
     }
     idleMemory.handle(hasRooms: !router.isEmpty, at: now)
-    let ways = ways
-    router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
+    let senders = senders
+    router.poll(by: crew, at: now) { departure, hand in senders[hand].send(departure) }
     place.wake(at: deadline)
   }
 
@@ -343,7 +344,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 /// Where one hand writes datagrams, and its ways out of the sockets.
 ///
 /// `@unchecked Sendable`: one thread at a time, as `Crew` says.
-private final class WayOut: @unchecked Sendable {
+private final class BatchSender: @unchecked Sendable {
   private let datagram = Bytes(capacity: 2_048)
   /// By the address that clients know; few.
   private let senders: [(source: TransportAddress, sender: UDPSender?)]
@@ -351,7 +352,7 @@ private final class WayOut: @unchecked Sendable {
   init(_ senders: [(source: TransportAddress, sender: UDPSender?)]) { self.senders = senders }
 
   /// Whatever leaves for one peer leaves together.
-  func send(_ departure: Departure) {
+  func send(_ departure: PeerOutput) {
     while let transmit = departure.poll(into: datagram.writable) {
       sender(from: transmit.source)?.send(
         UnsafeRawBufferPointer(rebasing: datagram.writable[..<transmit.count]), to: transmit.destination.socketAddress)

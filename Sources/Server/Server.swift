@@ -1,6 +1,6 @@
 public import KoineBase
 package import KoineRouter
-public import struct KoineSignaling.Attendant
+public import struct KoineSignaling.RoomService
 import KoineTLS
 import Logging
 import NIOCore
@@ -58,27 +58,27 @@ public final class Server: Sendable {
     let host = RouterHost(configuration)
     let addresses = try await host.start()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: signalingLoops)
-    let keeper = DoorKeeper(limits: configuration.limits)
-    let part: FrontDesk.Part = configuration.metrics == nil ? .all : .allButMetrics
-    let desk = FrontDesk(
-      host: host, keeper: keeper, part: part,
+    let limiter = ConnectionLimiter(limits: configuration.limits)
+    let part: HTTPRoutes.Part = configuration.metrics == nil ? .all : .allButMetrics
+    let desk = HTTPRoutes(
+      host: host, limiter: limiter, part: part,
       site: Site(names: configuration.hostNames, listener: configuration.host, isEncrypted: configuration.tls != nil))
-    let metricsDesk = FrontDesk(
-      host: host, keeper: keeper, part: .metrics,
+    let metricsDesk = HTTPRoutes(
+      host: host, limiter: limiter, part: .metrics,
       site: Site(names: configuration.hostNames, listener: configuration.metrics?.host ?? "", isEncrypted: false))
-    let insideDesk = FrontDesk(
-      host: host, keeper: keeper, part: part, site: Site(names: [], listener: "127.0.0.1", isEncrypted: false))
+    let insideDesk = HTTPRoutes(
+      host: host, limiter: limiter, part: part, site: Site(names: [], listener: "127.0.0.1", isEncrypted: false))
     var place = ServerConfiguration.Endpoint(host: configuration.host, port: configuration.port)
     do {
-      let listener = try await bootstrap(host, configuration, keeper, desk, certificate, on: group)
+      let listener = try await bootstrap(host, configuration, limiter, desk, certificate, on: group)
         .bind(host: place.host, port: place.port).get()
       func other(
-        _ desk: FrontDesk, at endpoint: ServerConfiguration.Endpoint?, isInside: Bool = false
+        _ desk: HTTPRoutes, at endpoint: ServerConfiguration.Endpoint?, isInside: Bool = false
       ) async throws -> (any Channel)? {
         guard let endpoint else { return nil }
         place = endpoint
-        let keeper = DoorKeeper(limits: configuration.limits, isInside: isInside)
-        return try await bootstrap(host, configuration, keeper, desk, CurrentCertificate(), on: group)
+        let limiter = ConnectionLimiter(limits: configuration.limits, isInside: isInside)
+        return try await bootstrap(host, configuration, limiter, desk, CurrentCertificate(), on: group)
           .bind(host: endpoint.host, port: endpoint.port).get()
       }
       let metrics = try await other(metricsDesk, at: configuration.metrics)
@@ -136,7 +136,7 @@ public final class Server: Sendable {
   public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
 
   /// What the service beside the router says in a room.
-  public func say(_ answer: Attendant.Answer) { host.say(answer) }
+  public func say(_ answer: RoomService.Answer) { host.say(answer) }
 
   /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }
@@ -144,7 +144,7 @@ public final class Server: Sendable {
   // MARK: Channels
 
   private static func bootstrap(
-    _ host: RouterHost, _ configuration: ServerConfiguration, _ keeper: DoorKeeper, _ desk: FrontDesk,
+    _ host: RouterHost, _ configuration: ServerConfiguration, _ limiter: ConnectionLimiter, _ desk: HTTPRoutes,
     _ certificate: CurrentCertificate, on group: MultiThreadedEventLoopGroup
   ) -> ServerBootstrap {
     let pipeline = SignalPipeline(
@@ -157,7 +157,7 @@ public final class Server: Sendable {
       // Budgets are looked at between two reads.
       .childChannelOption(.maxMessagesPerRead, value: 1)
       .childChannelInitializer { channel in
-        guard let pass = keeper.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
+        guard let pass = limiter.enter(from: channel.remoteAddress?.ipAddress ?? "") else { return channel.close() }
         channel.closeFuture.whenComplete { _ in pass.channelClosed() }
         return channel.eventLoop.makeCompletedFuture {
           if let context = certificate.context {

@@ -1,6 +1,6 @@
 public import KoineBase
 package import KoineRouter
-@_exported public import struct KoineSignaling.Attendant
+@_exported public import struct KoineSignaling.RoomService
 public import KoineTokens
 public import Logging
 
@@ -68,7 +68,7 @@ public struct ServerConfiguration: Sendable {
   /// On how many threads media leaves, each with a core of its own to run on.
   public var loops: Int
   /// A service beside the router: it answers by `Server.say(_:)`, and enters rooms with `Server.pass(for:name:)`.
-  public var attendant: Attendant?
+  public var attendant: RoomService?
   /// The path of a Unix domain socket on which commands are taken (`koine rooms`); nil: none are.
   public var control: String?
   /// Decides about joins after their credentials have been verified, on the network loop.

@@ -22,10 +22,10 @@ final class SignalHandler: ChannelInboundHandler {
   static let joinLimit = TimeAmount.seconds(10)
 
   private let host: any SignalHost
-  private let outlet: ChannelOutlet
-  private let admission: DoorKeeper.Pass
+  private let outlet: WebSocketWriter
+  private let admission: ConnectionLimiter.Permit
   private var connection: ConnectionID?
-  private var budget: Budget
+  private var budget: TokenBucket
   private var pings: RepeatedTask?
   private var joinEnd: Scheduled<Void>?
   private var lastHeard: NIODeadline
@@ -34,14 +34,14 @@ final class SignalHandler: ChannelInboundHandler {
 
   /// - Parameter isBrowser: whether the client describes its media by SDP.
   init(
-    host: any SignalHost, outlet: ChannelOutlet, pass: DoorKeeper.Pass, limits: ServerLimits, isBrowser: Bool
+    host: any SignalHost, outlet: WebSocketWriter, pass: ConnectionLimiter.Permit, limits: ServerLimits, isBrowser: Bool
   ) {
     self.host = host
     self.outlet = outlet
     self.isBrowser = isBrowser
     admission = pass
     lastHeard = outlet.now
-    budget = Budget(burst: limits.messageBurst, perSecond: limits.messagesPerSecond, now: lastHeard.tick)
+    budget = TokenBucket(burst: limits.messageBurst, perSecond: limits.messagesPerSecond, now: lastHeard.tick)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {

@@ -11,7 +11,7 @@ protocol SignalHost: AnyObject, Sendable {
   /// - Parameters:
   ///   - isBrowser: whether the client describes its media by SDP.
   ///   - pass: given back by the host, once nothing waits for the client any more.
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID
+  func open(_ outlet: any MessageSink, isBrowser: Bool, pass: ConnectionLimiter.Permit?) -> ConnectionID
   func close(_ line: ConnectionID)
   func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
   func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
@@ -28,7 +28,7 @@ struct SignalPipeline: Sendable {
   let answer: HTTPHandler.Answering
 
   /// On the channel's event loop.
-  func install(on channel: any Channel, pass: DoorKeeper.Pass) throws {
+  func install(on channel: any Channel, pass: ConnectionLimiter.Permit) throws {
     let pipeline = channel.pipeline.syncOperations
     try pipeline.addHandler(ByteThrottle(pass: pass, limits: limits, now: channel.eventLoop.now), position: .first)
     let plain = HTTPHandler(answering: answer)
@@ -46,7 +46,7 @@ struct SignalPipeline: Sendable {
   fileprivate static func path(of head: HTTPRequestHead) -> String { String(head.uri.prefix { $0 != "?" }) }
 
   fileprivate func webSocket(
-    _ outlet: ChannelOutlet?, _ pass: DoorKeeper.Pass
+    _ outlet: WebSocketWriter?, _ pass: ConnectionLimiter.Permit
   ) -> NIOWebSocketServerUpgrader {
     NIOWebSocketServerUpgrader(
       maxFrameSize: limits.messageBytes,
@@ -73,10 +73,10 @@ struct SignalPipeline: Sendable {
 /// NIO's upgrade to WebSocket, with `FrameGuard` before its decoder.
 private final class SignalUpgrader: HTTPServerProtocolUpgrader {
   private let pipeline: SignalPipeline
-  private let pass: DoorKeeper.Pass
+  private let pass: ConnectionLimiter.Permit
   private let answering: NIOWebSocketServerUpgrader
 
-  init(pipeline: SignalPipeline, pass: DoorKeeper.Pass) {
+  init(pipeline: SignalPipeline, pass: ConnectionLimiter.Permit) {
     (self.pipeline, self.pass) = (pipeline, pass)
     answering = pipeline.webSocket(nil, pass)
   }
@@ -92,7 +92,7 @@ private final class SignalUpgrader: HTTPServerProtocolUpgrader {
   }
 
   func upgrade(context: ChannelHandlerContext, upgradeRequest: HTTPRequestHead) -> EventLoopFuture<Void> {
-    let outlet = ChannelOutlet(channel: context.channel, limit: pipeline.limits.unreadBytes) { [pass] in
+    let outlet = WebSocketWriter(channel: context.channel, limit: pipeline.limits.unreadBytes) { [pass] in
       pass.takeAnswer(bytes: $0)
     }
     do {

@@ -13,7 +13,7 @@ package enum TranslatedAction {
   /// The router handles a message.
   case handle(ClientMessage)
   /// The router is told how the client's peer names things.
-  case setDialect(Dialect)
+  case setCapabilities(MediaCapabilities)
   /// The client is sent a message.
   case send(ServerMessage)
   /// The client is sent the router's message as it is: its bytes are shared with other clients.

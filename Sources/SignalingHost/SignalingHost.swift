@@ -219,7 +219,7 @@ package final class SignalingHost {
     for action in actions {
       switch action {
       case .handle(let message): router.handle(message, authorization: verdict, from: client.id, at: now)
-      case .setDialect(let dialect): router.setDialect(dialect, of: client.id)
+      case .setCapabilities(let capabilities): router.setCapabilities(capabilities, of: client.id)
       case .send(let message): send(message, to: client)
       case .forward: if let encoded { send(encoded, to: client) }
       case .sendOwn(let message): send(message, to: client)

@@ -2,7 +2,7 @@ import CrossVendorConventions
 import AzureCommunicationCalling
 import Koine
 import KoineEmbeddedBackend
-import struct KoineSignaling.Attendant
+import struct KoineSignaling.RoomService
 import Testing
 
 /// Three in a group call; what one does with a feature, the others hear of.
@@ -72,7 +72,7 @@ struct FeatureTests {
     let group = try await group()
     let room = try group.call(0).session.request.room
     let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
-    backend.attend { Attendant(names: [Convention.recording]) { _ in } }
+    backend.attend { RoomService(names: [Convention.recording]) { _ in } }
     let recording = try group.call(1).feature(Features.recording)
     let started = RecorderStatus(.started, destination: "file:///x.webm").text
     try group.call(0).session.send(DataMessage(topic: Convention.recording, payload: Array(started.utf8)))

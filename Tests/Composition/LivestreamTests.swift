@@ -5,6 +5,7 @@ import Koine
 @testable import KoineComposition
 import KoineEmbeddedBackend
 import KoineMediaFiles
+import KoineSignaling
 import KoineTestSupport
 import Testing
 
@@ -65,10 +66,10 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
 
   // MARK: The desk
 
-  private func desk(_ change: (inout RecordingDesk.Rules) -> Void) -> RecordingDesk {
-    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path, isDirectory: true))
+  private func desk(_ change: (inout RecordingService.Rules) -> Void) -> RecordingService {
+    var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path, isDirectory: true))
     change(&rules)
-    return RecordingDesk(
+    return RecordingService(
       rules, world: { [world] in world }, credential: { try ComposingRecorder.pass(for: $0) },
       say: { [said] answer in
         let words = String(decoding: answer.payload, as: UTF8.self).split(separator: " ").first ?? ""
@@ -83,7 +84,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     return session
   }
 
-  private func ask(_ desk: RecordingDesk, _ topic: String, _ text: String = "4", in room: String = "tea") async {
+  private func ask(_ desk: RecordingService, _ topic: String, _ text: String = "4", in room: String = "tea") async {
     desk.hear(.init(room: room, sender: "ana", topic: topic, payload: Array(text.utf8)))
     await world.run(for: .seconds(1))
   }
@@ -158,7 +159,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
   @Test func recordingsAreTheirOwnersAlone() async throws {
     let mask = umask(0o022)
     defer { umask(mask) }
-    RecordingDesk.keepFilesPrivate()
+    RecordingService.keepFilesPrivate()
     let place = folder.file("recordings")
     let desk = desk { $0.folder = URL(fileURLWithPath: place, isDirectory: true) }
     let ana = await enter("tea")

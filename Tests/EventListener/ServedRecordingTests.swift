@@ -19,7 +19,7 @@ import VideoSDKRTC
     let folder: URL
     let place: Place
     private let key: SigningKey
-    private let desk: RecordingDesk
+    private let desk: RecordingService
 
     /// - Parameter sendsOn: with `--livestreams`.
     init(_ folder: String, sendsOn: Bool = false) async throws {
@@ -28,8 +28,9 @@ import VideoSDKRTC
       self.folder = URL(fileURLWithPath: folder)
       let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
       var configuration = ServerConfiguration(port: 0, access: .keys([try key.verificationKey]), logger: silent)
-      let made = Lock<RecordingDesk?>(nil)
-      configuration.attendant = Attendant(names: sendsOn ? RecordingDesk.names : RecordingDesk.namesOfFiles) { word in
+      let made = Lock<RecordingService?>(nil)
+      configuration.attendant = RoomService(names: sendsOn ? RecordingService.names : RecordingService.namesOfFiles) {
+        word in
         made.withLock { $0 }?.hear(word)
       }
       let server = try await Server.start(configuration)
@@ -37,9 +38,9 @@ import VideoSDKRTC
       let world = World(
         backend: ServerBackend(try address(try #require(server.insidePort))),
         delivery: Delivery(queue: DispatchQueue(label: "desk")))
-      var rules = RecordingDesk.Rules(folder: self.folder, sendsOn: sendsOn, limit: 2)
+      var rules = RecordingService.Rules(folder: self.folder, sendsOn: sendsOn, limit: 2)
       (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 15)
-      let desk = RecordingDesk(
+      let desk = RecordingService(
         rules, world: { world },
         credential: { try server.pass(for: $0, name: "recorder") },
         say: { server.say($0) })

@@ -100,7 +100,7 @@ private final class BrowserWorld {
     for action in actions {
       switch action {
       case .handle(let message): router.handle(message, from: Self.ana, at: now)
-      case .setDialect(let dialect): router.setDialect(dialect, of: Self.ana)
+      case .setCapabilities(let capabilities): router.setCapabilities(capabilities, of: Self.ana)
       case .send, .forward: break
       case .sendOwn(let message):
         guard let json = message.json, let answer = try? JSONCodec.decode(BrowserAnswer.self, from: json) else {

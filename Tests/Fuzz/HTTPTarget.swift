@@ -39,9 +39,9 @@ func httpSeeds() -> [[UInt8]] {
 }
 
 private final class FuzzedHost: SignalHost {
-  private let state = Lock((outlets: [any SignalOutlet](), messages: 0, isClosed: false))
+  private let state = Lock((outlets: [any MessageSink](), messages: 0, isClosed: false))
 
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID {
+  func open(_ outlet: any MessageSink, isBrowser: Bool, pass: ConnectionLimiter.Permit?) -> ConnectionID {
     state.withLock { state in
       state.outlets.append(outlet)
       require(state.outlets.count == 1, "a connection is opened once")
@@ -81,17 +81,17 @@ private final class FuzzedConnection {
 
   private let channel = EmbeddedChannel()
   private let host = FuzzedHost()
-  private let keeper: DoorKeeper
+  private let limiter: ConnectionLimiter
   private var (sent, received) = (0, 0)
 
   init?() {
     var limits = ServerLimits()
     (limits.messageBurst, limits.addressJoinBurst) = (200, 20)
-    keeper = DoorKeeper(limits: limits)
+    limiter = ConnectionLimiter(limits: limits)
     let pipeline = SignalPipeline(host: host, limits: limits, opensWebSocket: { _ in true }) { _, loop in
-      loop.makeSucceededFuture(FrontDesk.Answer(body: "ok\n"))
+      loop.makeSucceededFuture(HTTPRoutes.Answer(body: "ok\n"))
     }
-    guard let pass = keeper.enter(from: "192.0.2.1", at: channel.eventLoop.now),
+    guard let pass = limiter.enter(from: "192.0.2.1", at: channel.eventLoop.now),
       (try? pipeline.install(on: channel, pass: pass)) != nil,
       let address = try? NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1),
       (try? channel.connect(to: address).wait()) != nil

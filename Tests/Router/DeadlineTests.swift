@@ -10,8 +10,8 @@ import Testing
 @Suite struct RouterDeadlineTests {
   /// Publishes three layers as a browser offers them: named by `a=rid`, their sources not known before packets come.
   private func publishLayers(_ client: Client, in world: World) {
-    world.router.setDialect(
-      Dialect(extensions: .koine, payloadTypes: [:], namesSourcesInPackets: true), of: client.id)
+    world.router.setCapabilities(
+      MediaCapabilities(extensions: .koine, payloadTypes: [:], namesSourcesInPackets: true), of: client.id)
     var media = client.makeMedia(.camera, layers: 3)
     for layer in media.encodings.indices {
       media.encodings[layer].ssrc = 0

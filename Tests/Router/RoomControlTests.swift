@@ -253,10 +253,10 @@ import Testing
   // MARK: Recordings
 
   @Test func recorderIsAskedAndItsAnswersAreInTheRoomsDescription() throws {
-    let words = Lock<[Attendant.Word]>([])
+    let words = Lock<[RoomService.Word]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let world = try makeWorld {
-      $0.attendant = Attendant(names: [name]) { word in words.withLock { $0.append(word) } }
+      $0.attendant = RoomService(names: [name]) { word in words.withLock { $0.append(word) } }
     }
     let ana = try enter("ana", in: world)
     func state() throws -> ServiceState? { try #require(world.execute(.describe(room: "room")).room).services.first }
@@ -265,7 +265,7 @@ import Testing
     #expect(world.execute(.startRecording(RecordingOrder(), room: "other")).code == .noSuchRoom)
     #expect(words.withLock { $0.isEmpty })
     #expect(world.execute(.startRecording(RecordingOrder(people: 2), room: "room")) == .success(.done))
-    let asked = Attendant.Word(room: "room", sender: "koine.control", topic: name, payload: Array("2".utf8))
+    let asked = RoomService.Word(room: "room", sender: "koine.control", topic: name, payload: Array("2".utf8))
     #expect(words.withLock { $0 } == [asked])
 
     world.router.say(.init(Array("failed".utf8), as: name, to: asked.sender, stands: false, in: "room"), at: world.now)

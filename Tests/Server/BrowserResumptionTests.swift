@@ -9,7 +9,7 @@ import Testing
 /// Connections of browsers that break and are taken up again.
 @Suite struct BrowserResumptionTests {
   /// Keeps what one connection is told.
-  private final class Ear: SignalOutlet {
+  private final class Ear: MessageSink {
     private let told = Lock<[ServerMessage]>([])
     private let answered = Lock(0)
 

@@ -138,8 +138,10 @@ import Testing
       try Offers.message(
         1, [medium], send: isSent ? #"[{"mid":"0","id":"mic","kind":"microphone"}]"# : "[]",
         receive: isSent ? "[]" : #"[{"mid":"0","participant":"ben","track":"mic"}]"#))
-    let dialects = first.compactMap { if case .setDialect(let dialect) = $0 { dialect } else { nil } }
-    #expect(dialects.first?.payloadTypes[.opus]?.red == 63)
+    let capabilities = first.compactMap {
+      if case .setCapabilities(let capabilities) = $0 { capabilities } else { nil }
+    }
+    #expect(capabilities.first?.payloadTypes[.opus]?.red == 63)
     let second = end.translate(joined)
     let actions: [TranslatedAction]
     if isSent {

@@ -28,14 +28,14 @@ import Testing
   @Test(arguments: paths) func registrationsAndResumptionsCountAsJoinsOfTheirAddress(_ path: String) throws {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (3, 0.001)
-    let keeper = DoorKeeper(limits: limits)
-    let first = try EmbeddedConnection(limits: limits, keeper: keeper)
+    let limiter = ConnectionLimiter(limits: limits)
+    let first = try EmbeddedConnection(limits: limits, limiter: limiter)
     first.upgrade(path)
     first.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
     first.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#)
     #expect(first.host.messages.count == 2)
     // Another connection of the address goes on where the first ended.
-    let second = try EmbeddedConnection(limits: limits, keeper: keeper)
+    let second = try EmbeddedConnection(limits: limits, limiter: limiter)
     second.upgrade(path)
     for _ in 0..<3 { second.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#) }
     second.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)

@@ -203,10 +203,10 @@ private final class CommandLog: LogHandler, Sendable {
   }
 
   @Test func recorderIsAskedAndAServerWithoutOneSaysSo() async throws {
-    let words = Lock<[Attendant.Word]>([])
+    let words = Lock<[RoomService.Word]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let rooms = try await ControlledRooms(at: path) {
-      $0.attendant = Attendant(names: [name]) { word in words.withLock { $0.append(word) } }
+      $0.attendant = RoomService(names: [name]) { word in words.withLock { $0.append(word) } }
     }
     let ana = rooms.session("Ana")
     try await ana.join()

@@ -13,7 +13,7 @@ import Testing
 /// Credentials are checked off the network loop, once each, and refused ones have a budget.
 @Suite(.timeLimit(.minutes(2))) struct CredentialCheckTests {
   /// Keeps what one connection is sent.
-  private final class Inbox: SignalOutlet {
+  private final class Inbox: MessageSink {
     private struct State {
       var messages: [ServerMessage] = []
       var isClosed = false
@@ -184,8 +184,8 @@ import Testing
     try await start(gatekeeper)
     let strangers = (0..<CredentialChecker.limit + 2).map { _ in Inbox() }
     for inbox in strangers { join("forged", on: host.open(inbox, isBrowser: false)) }
-    let keeper = DoorKeeper(limits: ServerLimits(), isInside: true)
-    let (recorder, pass) = (Inbox(), try #require(keeper.enter(from: "127.0.0.1")))
+    let limiter = ConnectionLimiter(limits: ServerLimits(), isInside: true)
+    let (recorder, pass) = (Inbox(), try #require(limiter.enter(from: "127.0.0.1")))
     join("good", on: host.open(recorder, isBrowser: false, pass: pass))
     _ = await host.statistics()
     #expect(strangers.contains { $0.refusals == [.tooMany] }, "the strangers' queue is full")
@@ -196,40 +196,42 @@ import Testing
     await host.stop()
   }
 
-  private func keeper(joins: Double) -> DoorKeeper {
+  private func limiter(joins: Double) -> ConnectionLimiter {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (joins, 0.001)
-    return DoorKeeper(limits: limits)
+    return ConnectionLimiter(limits: limits)
   }
 
-  private func open(_ inbox: Inbox, by keeper: DoorKeeper, from address: String = "192.0.2.1") throws -> ConnectionID {
-    let pass = try #require(keeper.enter(from: address))
+  private func open(_ inbox: Inbox, by limiter: ConnectionLimiter, from address: String = "192.0.2.1") throws
+    -> ConnectionID
+  {
+    let pass = try #require(limiter.enter(from: address))
     return host.open(inbox, isBrowser: false, pass: pass)
   }
 
   @Test func addressWithManyRefusedCredentialsIsRefusedBeforeTheCheck() async throws {
-    let (gatekeeper, keeper) = (Gatekeeper(), keeper(joins: 20))
+    let (gatekeeper, limiter) = (Gatekeeper(), limiter(joins: 20))
     try await start(gatekeeper)
     let inboxes = (0..<12).map { _ in Inbox() }
     for inbox in inboxes {
-      join("forged", on: try open(inbox, by: keeper))
+      join("forged", on: try open(inbox, by: limiter))
       await settle()
     }
     #expect(inboxes.prefix(10).allSatisfy { $0.refusals == [.unauthorized] })
     #expect(inboxes.suffix(2).allSatisfy { $0.refusals == [.tooMany] })
     #expect(gatekeeper.checks == 10)
     let other = Inbox()
-    join("good", on: try open(other, by: keeper, from: "192.0.2.2"))
+    join("good", on: try open(other, by: limiter, from: "192.0.2.2"))
     try await until { other.joined != nil }
     await host.stop()
   }
 
   /// Neither joins nor registrations are free for a client that hangs up before its verdict.
   @Test func refusedCredentialOfAClosedConnectionCounts() async throws {
-    let (gatekeeper, keeper) = (Gatekeeper(isHeld: true), keeper(joins: 8))
+    let (gatekeeper, limiter) = (Gatekeeper(isHeld: true), limiter(joins: 8))
     try await start(gatekeeper)
     for number in 0..<4 {
-      let line = try open(Inbox(), by: keeper)
+      let line = try open(Inbox(), by: limiter)
       if number % 2 == 0 {
         join("forged", on: line)
       } else {
@@ -240,18 +242,18 @@ import Testing
     gatekeeper.letGo(4)
     try await until { gatekeeper.checks == 4 }
     let inbox = Inbox()
-    join("forged", on: try open(inbox, by: keeper))
+    join("forged", on: try open(inbox, by: limiter))
     try await until { inbox.refusals == [.tooMany] }
     #expect(gatekeeper.checks == 4)
     await host.stop()
   }
 
   @Test func acceptedCredentialsDoNotCount() async throws {
-    let (gatekeeper, keeper) = (Gatekeeper(), keeper(joins: 4))
+    let (gatekeeper, limiter) = (Gatekeeper(), limiter(joins: 4))
     try await start(gatekeeper)
     for _ in 0..<10 {
       let inbox = Inbox()
-      join("good", on: try open(inbox, by: keeper))
+      join("good", on: try open(inbox, by: limiter))
       try await until { inbox.joined != nil }
     }
     await host.stop()
@@ -259,13 +261,13 @@ import Testing
 
   /// As behind a proxy: strangers and participants have one address.
   @Test func renewalsAreCheckedHoweverManyCredentialsOfTheAddressAreRefused() async throws {
-    let (gatekeeper, keeper) = (Gatekeeper(), keeper(joins: 4))
+    let (gatekeeper, limiter) = (Gatekeeper(), limiter(joins: 4))
     try await start(gatekeeper)
     let (ana, eve) = (Inbox(), Inbox())
-    let line = try open(ana, by: keeper)
+    let line = try open(ana, by: limiter)
     join("good", on: line)
     try await until { ana.joined != nil }
-    let stranger = try open(eve, by: keeper)
+    let stranger = try open(eve, by: limiter)
     for _ in 0..<7 { join("forged", on: stranger) }
     await settle()
     #expect(eve.refusals == [.unauthorized, .unauthorized] + [Failure.Code](repeating: .tooMany, count: 5))

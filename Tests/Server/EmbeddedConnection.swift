@@ -11,7 +11,7 @@ import Testing
 /// Stands in for the router: keeps what it is given, and answers only what a test lets it.
 final class StubHost: SignalHost {
   struct State {
-    var outlets: [any SignalOutlet] = []
+    var outlets: [any MessageSink] = []
     var messages: [ClientMessage] = []
     var closed = 0
     var refusals = 0
@@ -19,7 +19,7 @@ final class StubHost: SignalHost {
 
   let state = Lock(State())
 
-  func open(_ outlet: any SignalOutlet, isBrowser: Bool, pass: DoorKeeper.Pass?) -> ConnectionID {
+  func open(_ outlet: any MessageSink, isBrowser: Bool, pass: ConnectionLimiter.Permit?) -> ConnectionID {
     state.withLock { state in
       state.outlets.append(outlet)
       return ConnectionID(state.outlets.count)
@@ -50,12 +50,12 @@ struct EmbeddedConnection {
   let channel = EmbeddedChannel()
   let host = StubHost()
 
-  init(limits: ServerLimits = ServerLimits(), keeper: DoorKeeper? = nil) throws {
+  init(limits: ServerLimits = ServerLimits(), limiter: ConnectionLimiter? = nil) throws {
     let pipeline = SignalPipeline(host: host, limits: limits, opensWebSocket: { _ in true }) { _, loop in
-      loop.makeSucceededFuture(FrontDesk.Answer(body: "ok\n"))
+      loop.makeSucceededFuture(HTTPRoutes.Answer(body: "ok\n"))
     }
-    let keeper = keeper ?? DoorKeeper(limits: limits)
-    let pass = try #require(keeper.enter(from: "192.0.2.1", at: channel.eventLoop.now))
+    let limiter = limiter ?? ConnectionLimiter(limits: limits)
+    let pass = try #require(limiter.enter(from: "192.0.2.1", at: channel.eventLoop.now))
     try pipeline.install(on: channel, pass: pass)
     try channel.connect(to: NIOCore.SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
   }

@@ -11,7 +11,7 @@ import Testing
 /// Clients that come and go, by the limits of their address.
 @Suite(.timeLimit(.minutes(3))) struct GhostTests {
   /// Keeps what one connection is told.
-  private final class Ear: SignalOutlet {
+  private final class Ear: MessageSink {
     private let told = Lock<[ServerMessage]>([])
     private let answers = Lock(0)
 
@@ -37,7 +37,7 @@ import Testing
 
   private let logs: Logs
   private let host: RouterHost
-  private let keeper: DoorKeeper
+  private let limiter: ConnectionLimiter
 
   init() {
     var limits = ServerLimits()
@@ -48,7 +48,7 @@ import Testing
     // Longer than any machine takes for a test: lost clients stay lost.
     host = RouterHost(
       ServerConfiguration(access: .open, limits: limits, logger: logger), resumeGrace: .seconds(3_600))
-    keeper = DoorKeeper(limits: limits)
+    limiter = ConnectionLimiter(limits: limits)
   }
 
   /// - Returns: once everything said before has been done.
@@ -59,8 +59,8 @@ import Testing
 
   private func join(
     _ ear: Ear, room: String = "tea", isBrowser: Bool = false, from address: String = "192.0.2.1"
-  ) async throws -> (line: ConnectionID, pass: DoorKeeper.Pass) {
-    let pass = try #require(keeper.enter(from: address))
+  ) async throws -> (line: ConnectionID, pass: ConnectionLimiter.Permit) {
+    let pass = try #require(limiter.enter(from: address))
     pass.beginSignalling()
     let line = host.open(ear, isBrowser: isBrowser, pass: pass)
     if isBrowser {
@@ -98,15 +98,15 @@ import Testing
       acknowledge(ear, on: line, isBrowser: isBrowser)
       host.close(line)
       let statistics = try await settle()
-      #expect(keeper.lost(of: "192.0.2.1") <= 5 && keeper.connections == 0)
+      #expect(limiter.lost(of: "192.0.2.1") <= 5 && limiter.connections == 0)
       // A participant that is given up leaves with the next turn, a browser's after its grace.
       if !isBrowser { #expect(statistics.participants <= 6) }
       last = ear
     }
-    #expect(keeper.lost(of: "192.0.2.1") == 5)
+    #expect(limiter.lost(of: "192.0.2.1") == 5)
     // The newest may return, and counts as open again.
     let ear = Ear()
-    let pass = try #require(keeper.enter(from: "192.0.2.1"))
+    let pass = try #require(limiter.enter(from: "192.0.2.1"))
     let line = host.open(ear, isBrowser: isBrowser, pass: pass)
     let message = ClientMessage.resumeConversation(key: try #require(last?.key), heard: last?.counted ?? 0)
     if isBrowser {
@@ -116,7 +116,7 @@ import Testing
     }
     _ = try await settle()
     #expect(ear.isResumed)
-    #expect(keeper.lost(of: "192.0.2.1") == 4 && keeper.connections == 1)
+    #expect(limiter.lost(of: "192.0.2.1") == 4 && limiter.connections == 1)
     await host.stop()
   }
 
@@ -129,10 +129,10 @@ import Testing
       host.close(line)
       _ = try await settle()
     }
-    let open = (0..<3).map { _ in keeper.enter(from: "192.0.2.1") }
+    let open = (0..<3).map { _ in limiter.enter(from: "192.0.2.1") }
     #expect(!open.contains { $0 == nil })
-    #expect(keeper.enter(from: "192.0.2.1") == nil)
-    #expect(keeper.enter(from: "192.0.2.2") != nil)
+    #expect(limiter.enter(from: "192.0.2.1") == nil)
+    #expect(limiter.enter(from: "192.0.2.2") != nil)
     await host.stop()
   }
 
@@ -140,10 +140,10 @@ import Testing
     _ = try await host.start()
     for isBrowser in [false, true] {
       let (line, _) = try await join(Ear(), isBrowser: isBrowser)
-      #expect(keeper.connections == 1)
+      #expect(limiter.connections == 1)
       host.close(line)
       _ = try await settle()
-      #expect(keeper.connections == 0 && keeper.lost(of: "192.0.2.1") == 0)
+      #expect(limiter.connections == 0 && limiter.lost(of: "192.0.2.1") == 0)
     }
     await host.stop()
   }

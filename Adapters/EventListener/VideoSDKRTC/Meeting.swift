@@ -106,7 +106,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       let position = state.customCamera?.facing ?? cameraPosition
       state.side = position == .back ? .back : .front
     }
-    RecordingDesk.serve(world)
+    RecordingService.serve(world)
     let session = Session(request, in: world)
     let isFirst = state.withLock { state in
       guard state.session == nil, !state.isOver else { return false }

@@ -35,7 +35,7 @@ extension Meeting {
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if config != nil { NoEffect.recordingLook.log() }
     if !webhookUrl.isEmpty { NoEffect.webhook.log() }
-    let name = "\(RecordingDesk.fileName(for: id))-\(Self.milliseconds).webm"
+    let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
     begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
 
@@ -55,7 +55,7 @@ extension Meeting {
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
     if config != nil { NoEffect.recordingLook.log() }
-    let folder = Self.folder(nil).appendingPathComponent("\(RecordingDesk.fileName(for: id))-\(Self.milliseconds)-hls")
+    let folder = Self.folder(nil).appendingPathComponent("\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 
@@ -137,7 +137,7 @@ extension Meeting {
         if !isEarly { tellBroken() }
       }
       state.withLock { $0.outputs[kind] = output }
-      let place = RecordingDesk.name(of: places, kind.rawValue)
+      let place = RecordingService.name(of: places, kind.rawValue)
       if kind != .livestream { say(kind, .started, place) }
       let hasBroken = early.withLock { early in
         early.isOver = true
@@ -166,7 +166,7 @@ extension Meeting {
 
   /// There is somebody beside the router who does it: it goes on without us.
   private func ask(_ kind: Output.Kind, _ session: Session, _ places: [URL], _ people: Int) {
-    let isHere = RecordingDesk.isInProcess(session.world)
+    let isHere = RecordingService.isInProcess(session.world)
     if isHere { places.forEach(BroadcastOutputs.reserve) }
     // A server records into a folder of its own.
     let destinations = isHere || kind == .livestream ? places : []

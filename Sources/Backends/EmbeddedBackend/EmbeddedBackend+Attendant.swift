@@ -2,14 +2,14 @@ package import Koine
 import KoinePeer
 import KoineRoomClient
 import KoineRouter
-package import struct KoineSignaling.Attendant
+package import struct KoineSignaling.RoomService
 
 // What stands beside the router: a recorder.
 
 extension EmbeddedBackend: AttendedBackend {
-  package func attend(_ make: () -> Attendant) { host.attend(make) }
+  package func attend(_ make: () -> RoomService) { host.attend(make) }
 
-  package func say(_ answer: Attendant.Answer) { host.say(answer) }
+  package func say(_ answer: RoomService.Answer) { host.say(answer) }
 
   package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, clients: clients) }
 }
@@ -36,7 +36,7 @@ private final class InsideBackend: Backend {
 
 extension EmbeddedRouterHost {
   /// From any thread.
-  func attend(_ make: () -> Attendant) {
+  func attend(_ make: () -> RoomService) {
     let isNew = attendant.withLock { attendant in
       guard attendant == nil else { return false }
       attendant = make()
@@ -47,7 +47,7 @@ extension EmbeddedRouterHost {
   }
 
   /// From any thread.
-  func say(_ answer: Attendant.Answer) {
+  func say(_ answer: RoomService.Answer) {
     post { $0.router?.say(answer, at: $0.loop.now) }
   }
 }

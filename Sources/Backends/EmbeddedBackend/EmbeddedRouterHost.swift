@@ -23,7 +23,7 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
   var participantLimit: Int?
   let refusals = Refusals()
   private let authorization: Authorization
-  let attendant = Lock<Attendant?>(nil)
+  let attendant = Lock<RoomService?>(nil)
   private let trace: EmbeddedBackend.Trace?
   private var random: SeededRandom
   var signaling: SignalingHost?

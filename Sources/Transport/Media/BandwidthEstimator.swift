@@ -4,7 +4,7 @@ import KoineRTP
 /// What the way out carries, from transport-wide feedback.
 ///
 /// After draft-ietf-rmcat-gcc-02: the slope of the queueing delay (`TrendLine`) with multiplicative decrease and additive
-/// increase, and a ceiling from loss (`LossCeiling`). Beyond the draft: the standing queue (`QueueMeter`) must confirm what
+/// increase, and a ceiling from loss (`LossBasedEstimator`). Beyond the draft: the standing queue (`QueueDelayEstimator`) must confirm what
 /// the slope says, is noticed also when it has stopped growing because it overflows, and is drained by sending less for a
 /// moment; and clusters (`ProbeControl`) find out what lies beyond the rate that is sent.
 struct BandwidthEstimator {
@@ -15,20 +15,20 @@ struct BandwidthEstimator {
   }
 
   private let limits: Limits
-  private var sent = SentPackets()
+  private var sent = SendHistory()
   /// How many packets reports may still name. Each is named once, and a few times more where packets overtake each other;
   /// a report beyond that tells nothing new, and is not looked at.
   private var nameable = 0
   private var trend = TrendLine()
-  private var groups = PacketGroups()
-  private var queue = QueueMeter()
-  private var delivery = DeliveryMeter()
+  private var groups = InterArrival()
+  private var queue = QueueDelayEstimator()
+  private var delivery = AcknowledgedBitrateEstimator()
   private var probing = ProbeControl()
   /// The number of the last packet of the cluster that is under way.
   private var probeEnd: Int64?
   private var referenceTime: Int64?  // in units of 64 ms, over wraps
   private var delayEstimate: Double
-  private var lossCeiling: LossCeiling
+  private var lossCeiling: LossBasedEstimator
   private var lastIncrease: Tick?
   private var lastDecrease: Tick?
   private var lastFeedback: Tick?
@@ -74,7 +74,7 @@ struct BandwidthEstimator {
   init(limits: Limits) {
     self.limits = limits
     delayEstimate = Double(limits.start)
-    lossCeiling = LossCeiling(limits: limits)
+    lossCeiling = LossBasedEstimator(limits: limits)
   }
 
   /// What should be sent now, in bit/s: less than `capacity` while a queue drains.
@@ -207,7 +207,7 @@ struct BandwidthEstimator {
     return last &+ difference
   }
 
-  private mutating func take(_ packet: SentPackets.Packet, arrival: Int64) {
+  private mutating func take(_ packet: SendHistory.Packet, arrival: Int64) {
     delivery.add(packet.size, arrival: arrival)
     queue.add(arrival: arrival, delay: arrival &- packet.at.nanoseconds)
     if packet.probe != 0 {

@@ -15,7 +15,7 @@ struct FrameAssembler {
   private static let smallest = 128
   private static let largest = 2048
   private var slots: [VideoPacket?] = Array(repeating: nil, count: smallest)
-  private var continuity = PictureContinuity()
+  private var continuity = FrameDependencyTracker()
   private var highest: Int64?
   /// The first sequence number that has not gone out; nil until the first key frame.
   private(set) var next: Int64?

@@ -5,7 +5,7 @@ import KoineBase
 
 /// How long packets stand in the path's queue: the quickest of the last tenth of a second against the quickest of the last
 /// ten seconds. Jitter delays some packets, a queue delays all of them.
-struct QueueMeter {
+struct QueueDelayEstimator {
   private static let recent: Int64 = 100_000_000
   private static let epoch: Int64 = 5_000_000_000
   /// The minima of the recent past, in order of time and of delay.
@@ -44,7 +44,7 @@ struct QueueMeter {
 }
 
 /// What the path delivers, by times of arrival.
-struct DeliveryMeter {
+struct AcknowledgedBitrateEstimator {
   private static let memory: Int64 = 500_000_000
   private var samples: [(arrival: Int64, size: Int32)] = []
   private var head = 0

@@ -74,7 +74,7 @@ struct ProbeControl {
   }
 
   /// A packet of a cluster has arrived.
-  mutating func arrived(_ packet: SentPackets.Packet, arrival: Int64) {
+  mutating func arrived(_ packet: SendHistory.Packet, arrival: Int64) {
     guard var result, result.id == packet.probe else { return }
     if let sent = result.sent {
       result.sent = (min(sent.first, packet.at), max(sent.last, packet.at))

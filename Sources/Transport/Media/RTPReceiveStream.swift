@@ -39,9 +39,9 @@ struct RTPReceiveStream {
   let mode: ReceiveMode
   private(set) var statistics: ReceptionStatistics
   private(set) var nack = NackGenerator()
-  private(set) var keyFrameWish: KeyFrameWish
+  private(set) var keyFrameWish: KeyFrameRequester
   private(set) var clock: StreamClock
-  private(set) var blocks = FrameBlocks()
+  private(set) var blocks = FrameBufferPool()
   private(set) var frames = 0
   private(set) var keyFrames = 0
   /// Packets that were lost and have come as copies in later ones (RFC 2198).
@@ -74,7 +74,7 @@ struct RTPReceiveStream {
     self.isNamedByPackets = isNamedByPackets
     statistics = ReceptionStatistics(clockRate: parameters.codec.clockRate)
     clock = StreamClock(clockRate: parameters.codec.clockRate)
-    keyFrameWish = KeyFrameWish(repeats: mode == .frames)
+    keyFrameWish = KeyFrameRequester(repeats: mode == .frames)
     if mode == .frames, !parameters.codec.isAudio { assembler = FrameAssembler() }
   }
 

@@ -361,7 +361,7 @@ package final class Peer {
 
   package func removeReceiver(_ id: ReceiverID) { receiver.remove(id) }
 
-  /// Asks the sender for a key frame: with the next `poll`, or as soon as `KeyFrameWish` allows another request. A layer
+  /// Asks the sender for a key frame: with the next `poll`, or as soon as `KeyFrameRequester` allows another request. A layer
   /// whose source is not known yet cannot be asked.
   package func requestKeyFrame(of id: ReceiverID, layer: Int = 0, at now: Tick) {
     receiver.requestKeyFrame(of: id, layer: layer)

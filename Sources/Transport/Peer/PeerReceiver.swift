@@ -15,7 +15,7 @@ final class PeerReceiver {
   private let control: ControlQueue
   private var streams: [RTPReceiveStream] = []
   private var routes: [UInt32: Route] = [:]
-  private var arrivals = ArrivalRecorder()
+  private var arrivals = TransportFeedbackBuilder()
   private var remoteClock = ClockMap()
   /// No later than the deadline of any stream.
   private(set) var feedbackDeadline: Tick?

@@ -9,7 +9,7 @@ private func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1
 
 struct QueueMeterTests {
   @Test func jitterIsNoQueue() {
-    var meter = QueueMeter()
+    var meter = QueueDelayEstimator()
     var random = SeededRandom(seed: 1)
     for time in stride(from: 0, to: 3_000, by: 5) {
       meter.add(arrival: nanoseconds(time), delay: nanoseconds(100 + Int.random(in: 0...30, using: &random)))
@@ -19,7 +19,7 @@ struct QueueMeterTests {
 
   @Test func aQueueIsMeasuredWhateverTheClocks() {
     for offset in [0, 1 << 40, -(1 << 40)] {
-      var meter = QueueMeter()
+      var meter = QueueDelayEstimator()
       for time in stride(from: 0, to: 1_000, by: 10) {
         meter.add(arrival: nanoseconds(time), delay: nanoseconds(20 + offset))
       }
@@ -33,8 +33,8 @@ struct QueueMeterTests {
   }
 
   @Test func whatTheOtherEndTellsNeverTraps() {
-    var meter = QueueMeter()
-    var delivery = DeliveryMeter()
+    var meter = QueueDelayEstimator()
+    var delivery = AcknowledgedBitrateEstimator()
     for value in [0, Int64.max, .min, -1, 1, .max, .min + 1, 1 << 62, -(1 << 62)] {
       meter.add(arrival: value, delay: value)
       delivery.add(1_200, arrival: value)
@@ -45,7 +45,7 @@ struct QueueMeterTests {
 
 struct DeliveryMeterTests {
   @Test func tellsTheRateOnceItHasSeenEnough() throws {
-    var meter = DeliveryMeter()
+    var meter = AcknowledgedBitrateEstimator()
     for time in stride(from: 0, to: 100, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
     #expect(meter.bitrate(over: .milliseconds(400)) == nil)
     for time in stride(from: 100, to: 1_000, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
@@ -55,7 +55,8 @@ struct DeliveryMeterTests {
 
 struct LossCeilingTests {
   /// One window after another, with that part lost.
-  private func run(_ ceiling: inout LossCeiling, loss: (Double) -> Double, windows: Int, estimate: Double = 1e6) {
+  private func run(_ ceiling: inout LossBasedEstimator, loss: (Double) -> Double, windows: Int, estimate: Double = 1e6)
+  {
     for window in 0..<windows {
       let lost = Int(loss(min(ceiling.bitrate, estimate)) * 50)
       for packet in 0..<50 { ceiling.count(isLost: packet < lost) }
@@ -64,19 +65,19 @@ struct LossCeilingTests {
   }
 
   @Test func aLittleLossCostsNothing() {
-    var ceiling = LossCeiling(limits: .init())
+    var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { _ in 0.08 }, windows: 30)
     #expect(ceiling.bitrate > 1e6)
   }
 
   @Test func lossThatStaysIsThePathsOwn() {
-    var ceiling = LossCeiling(limits: .init())
+    var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { _ in 0.2 }, windows: 60)
     #expect(min(ceiling.bitrate, 1e6) > 800_000)
   }
 
   @Test func lossThatGoesWithTheRateLowersIt() {
-    var ceiling = LossCeiling(limits: .init())
+    var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { rate in max(0, 1 - 500_000 / rate) }, windows: 60)
     #expect(ceiling.bitrate < 650_000)
   }
@@ -96,7 +97,7 @@ struct ProbeControlTests {
     var free = now.nanoseconds
     while !cluster.isOver(at: now) {
       cluster.sent(335)
-      let packet = SentPackets.Packet(number: 1, at: now, size: 335, probe: cluster.id)
+      let packet = SendHistory.Packet(number: 1, at: now, size: 335, probe: cluster.id)
       free = max(free, now.nanoseconds) + Int64(335 * 8 / path * 1e9)
       control.arrived(packet, arrival: free + nanoseconds(20))
       now = max(now, cluster.due)

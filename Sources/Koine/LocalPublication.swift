@@ -1,7 +1,7 @@
 import KoineMediaEngine
 
 /// A published stream and the pipeline that feeds it. Touched on the session's lane only.
-final class OwnStream: @unchecked Sendable {
+final class LocalPublication: @unchecked Sendable {
   enum Pipeline {
     case video(VideoSendPipeline)
     case audio(AudioSendPipeline)

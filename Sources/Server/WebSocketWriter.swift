@@ -5,7 +5,7 @@ import NIOCore
 import NIOWebSocket
 
 /// Writes messages to a WebSocket's channel, from the network loop, and keeps watch over what waits there.
-final class ChannelOutlet: SignalOutlet {
+final class WebSocketWriter: MessageSink {
   /// What a frame takes while it waits, besides its payload.
   private static let frameOverhead = 128
   /// For the other end to read the goodbye.

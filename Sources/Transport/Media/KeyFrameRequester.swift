@@ -4,7 +4,7 @@ import KoineBase
 ///
 /// The engine or the router may want one; a stream of frames wants one by itself while it has none to begin with, or has
 /// been blocked by a gap for longer than retransmissions take.
-struct KeyFrameWish {
+struct KeyFrameRequester {
   private static let interval = Duration.milliseconds(300)
   /// Asks until a key frame has come, rather than once per wish.
   private let repeats: Bool

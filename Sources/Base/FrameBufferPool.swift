@@ -1,6 +1,6 @@
 /// Blocks for coded frames, of any size. Each is used again once nobody above holds its frame any more, so that nobody has
 /// to give anything back and a steady flow allocates nothing. Not thread-safe: one owner, one thread.
-package struct FrameBlocks {
+package struct FrameBufferPool {
   private static let limit = 64
   /// Larger frames, which are rare, get a block of their own.
   private static let largest = 64 << 10

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KoineServer
 
-@Suite struct DoorKeeperTests {
+@Suite struct ConnectionLimiterTests {
   fileprivate let start = NIODeadline.now()
   fileprivate var limits: ServerLimits {
     var limits = ServerLimits()
@@ -18,28 +18,28 @@ import Testing
   }
 
   @Test func reconnectingForgivesNothing() throws {
-    let keeper = DoorKeeper(limits: limits)
-    let first = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let limiter = ConnectionLimiter(limits: limits)
+    let first = try #require(limiter.enter(from: "192.0.2.1", at: start))
     for _ in 0..<10 { #expect(first.takeMessage(at: start)) }
     first.giveBack()
-    let second = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let second = try #require(limiter.enter(from: "192.0.2.1", at: start))
     #expect(!second.takeMessage(at: start))
     second.giveBack()
     // Remembered until nothing counts any more.
-    #expect(keeper.enter(from: "192.0.2.2", at: start + .seconds(9)) != nil && keeper.remembered == 2)
-    let last = keeper.enter(from: "192.0.2.2", at: start + .seconds(30))
-    #expect(last != nil && keeper.remembered == 1)
+    #expect(limiter.enter(from: "192.0.2.2", at: start + .seconds(9)) != nil && limiter.remembered == 2)
+    let last = limiter.enter(from: "192.0.2.2", at: start + .seconds(30))
+    #expect(last != nil && limiter.remembered == 1)
   }
 
   @Test func answersToTheJoinsOfOneAddressAreBoundedInBytes() throws {
-    let keeper = DoorKeeper(limits: limits)
-    let first = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let limiter = ConnectionLimiter(limits: limits)
+    let first = try #require(limiter.enter(from: "192.0.2.1", at: start))
     for _ in 0..<16 { #expect(first.takeAnswer(bytes: 2 << 20, at: start) == .zero) }
     #expect(first.takeAnswer(bytes: 4 << 20, at: start) == .seconds(1))
     first.giveBack()
-    let second = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let second = try #require(limiter.enter(from: "192.0.2.1", at: start))
     #expect(second.takeAnswer(bytes: 4 << 20, at: start) == .seconds(2), "reconnecting forgives nothing")
-    let other = try #require(keeper.enter(from: "192.0.2.2", at: start))
+    let other = try #require(limiter.enter(from: "192.0.2.2", at: start))
     #expect(other.takeAnswer(bytes: 4 << 20, at: start) == .zero)
     #expect(second.takeAnswer(bytes: 0, at: start + .seconds(2)) == .zero)
   }
@@ -47,14 +47,14 @@ import Testing
   @Test func credentialsCountAsRefusedUntilTheyAreAccepted() throws {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (40, 10)
-    let keeper = DoorKeeper(limits: limits)
-    let first = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let limiter = ConnectionLimiter(limits: limits)
+    let first = try #require(limiter.enter(from: "192.0.2.1", at: start))
     let now = start.tick
     for _ in 0..<20 { #expect(first.takeCredential(at: now)) }
     #expect(!first.takeCredential(at: now))
     first.credentialAccepted()
     first.giveBack()
-    let second = try #require(keeper.enter(from: "192.0.2.1", at: start))
+    let second = try #require(limiter.enter(from: "192.0.2.1", at: start))
     #expect(second.takeCredential(at: now))
     #expect(!second.takeCredential(at: now), "reconnecting forgives nothing")
     #expect(second.takeCredential(at: now + .milliseconds(201)), "half as many per second as joins")
@@ -63,32 +63,32 @@ import Testing
   @Test func refusedCredentialsCountForTheWholeNetworkOfIPv6() throws {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (4, 1)
-    let keeper = DoorKeeper(limits: limits)
-    let passes = (0..<8).compactMap { keeper.enter(from: "2001:db8:7:\($0)::1", at: start) }
+    let limiter = ConnectionLimiter(limits: limits)
+    let passes = (0..<8).compactMap { limiter.enter(from: "2001:db8:7:\($0)::1", at: start) }
     let taken = passes.flatMap { pass in (0..<3).map { _ in pass.takeCredential(at: start.tick) } }
     #expect(taken.count { $0 } == 8, "two of each /64, and those of four of a /48")
   }
 
   @Test func aNetworkOfIPv6IsOneVisitor() throws {
-    let keeper = DoorKeeper(limits: limits)
-    let passes = ["2001:db8::1", "2001:db8::ffff:2"].map { keeper.enter(from: $0, at: start) }
+    let limiter = ConnectionLimiter(limits: limits)
+    let passes = ["2001:db8::1", "2001:db8::ffff:2"].map { limiter.enter(from: $0, at: start) }
     #expect(!passes.contains { $0 == nil })
-    #expect(keeper.enter(from: "2001:db8::3", at: start) == nil)
-    let others = ["2001:db8:0:1::1", "::ffff:192.0.2.1", "::ffff:192.0.2.1"].map { keeper.enter(from: $0, at: start) }
+    #expect(limiter.enter(from: "2001:db8::3", at: start) == nil)
+    let others = ["2001:db8:0:1::1", "::ffff:192.0.2.1", "::ffff:192.0.2.1"].map { limiter.enter(from: $0, at: start) }
     #expect(!others.contains { $0 == nil })
-    #expect(keeper.enter(from: "192.0.2.1", at: start) == nil, "the same address, on a socket of both families")
+    #expect(limiter.enter(from: "192.0.2.1", at: start) == nil, "the same address, on a socket of both families")
   }
 }
 
-extension DoorKeeperTests {
+extension ConnectionLimiterTests {
   @Test func networkOfIPv6With48BitsHasFourTimesAsMuch() throws {
     var limits = limits
     (limits.addressJoinBurst, limits.roomsPerAddress, limits.lostPerAddress) = (3, 1, 1)
-    let keeper = DoorKeeper(limits: limits)
+    let limiter = ConnectionLimiter(limits: limits)
     func address(_ number: Int) -> String { "2001:db8:7:\(String(number, radix: 16))::1" }
-    let passes = (0..<12).map { keeper.enter(from: address($0), at: start) }
+    let passes = (0..<12).map { limiter.enter(from: address($0), at: start) }
     #expect(passes.count { $0 != nil } == 8)
-    #expect(keeper.enter(from: "2001:db8:8::1", at: start) != nil)
+    #expect(limiter.enter(from: "2001:db8:8::1", at: start) != nil)
     let open = passes.compactMap(\.self)
     #expect(open.count { $0.takeJoin(at: start) } == 8 && open.count { $0.takeJoin(at: start) } == 4)
     #expect(open.count { $0.takeMessage(at: start) } == 8)
@@ -96,12 +96,12 @@ extension DoorKeeperTests {
     #expect(rooms.count { $0 != nil } == 4)
     let given = Lock(0)
     for pass in open { pass.lose { given.withLock { $0 += 1 } } }
-    #expect(given.withLock { $0 } == 4 && keeper.connections == 0)
-    #expect((0..<12).map { keeper.lost(of: address($0)) } == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0])
+    #expect(given.withLock { $0 } == 4 && limiter.connections == 0)
+    #expect((0..<12).map { limiter.lost(of: address($0)) } == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0])
   }
 
   @Test func refusalsAreCountedByTheMinute() throws {
-    let pass = try #require(DoorKeeper(limits: limits).enter(from: "192.0.2.1", at: start))
+    let pass = try #require(ConnectionLimiter(limits: limits).enter(from: "192.0.2.1", at: start))
     #expect((0..<100).compactMap { _ in pass.countRefusal(at: start) } == [1, 10, 100])
     #expect((0..<9).compactMap { _ in pass.countRefusal(at: start + .seconds(61)) } == [1])
   }
@@ -111,9 +111,9 @@ extension DoorKeeperTests {
     var limits = ServerLimits()
     (limits.connectionsPerAddress, limits.roomsPerAddress, limits.lostPerAddress) = (100, 30, 20)
     (limits.addressBurst, limits.addressJoinBurst) = (1_000, 70)
-    let keeper = DoorKeeper(limits: limits)
-    let passes = inParallel(400) { keeper.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
-    #expect(passes.count == 100 && keeper.connections == 100 && keeper.refused == 300)
+    let limiter = ConnectionLimiter(limits: limits)
+    let passes = inParallel(400) { limiter.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
+    #expect(passes.count == 100 && limiter.connections == 100 && limiter.refused == 300)
     #expect(inParallel(3_000) { passes[0].takeMessage(at: start) }.count { $0 } == 1_000)
     #expect(inParallel(400) { passes[1].takeJoin(at: start) }.count { $0 } == 70)
     let rooms = inParallel(200) { passes[2].openRoom() }.compactMap(\.self)
@@ -121,18 +121,18 @@ extension DoorKeeperTests {
     let given = Lock<[Int]>([])
     _ = inParallel(100) { index in passes[index].lose { given.withLock { $0.append(index) } } }
     let lost = Set(passes.indices).subtracting(given.withLock { $0 })
-    #expect(lost.count == 20 && keeper.lost(of: "192.0.2.1") == 20 && keeper.connections == 0)
+    #expect(lost.count == 20 && limiter.lost(of: "192.0.2.1") == 20 && limiter.connections == 0)
     _ = inParallel(100) { passes[$0].giveBack() }
-    #expect(keeper.lost(of: "192.0.2.1") == 0 && keeper.connections == 0)
-    let again = inParallel(400) { keeper.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
+    #expect(limiter.lost(of: "192.0.2.1") == 0 && limiter.connections == 0)
+    let again = inParallel(400) { limiter.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
     #expect(again.count == 100)
   }
 
   @Test func bytesOfConcurrentThreadsAreAllCounted() throws {
     var limits = ServerLimits()
     (limits.addressByteBurst, limits.addressBytesPerSecond) = (1_000, 100)
-    let keeper = DoorKeeper(limits: limits)
-    let passes = (0..<4).compactMap { _ in keeper.enter(from: "192.0.2.1", at: start) }
+    let limiter = ConnectionLimiter(limits: limits)
+    let passes = (0..<4).compactMap { _ in limiter.enter(from: "192.0.2.1", at: start) }
     _ = inParallel(400) { passes[$0 % 4].takeBytes(5, at: start) }
     #expect(passes[0].takeBytes(0, at: start) == .seconds(10))
     // Each waits for its turn after the one before.
@@ -166,10 +166,10 @@ private final class Reads: ChannelOutboundHandler {
 }
 
 @Suite struct ByteThrottleTests {
-  private func connection(_ limits: ServerLimits, _ keeper: DoorKeeper) throws -> (EmbeddedChannel, Reads) {
+  private func connection(_ limits: ServerLimits, _ limiter: ConnectionLimiter) throws -> (EmbeddedChannel, Reads) {
     let (channel, reads) = (EmbeddedChannel(), Reads())
     let now = channel.eventLoop.now
-    let pass = try #require(keeper.enter(from: "192.0.2.1", at: now))
+    let pass = try #require(limiter.enter(from: "192.0.2.1", at: now))
     try channel.pipeline.syncOperations.addHandlers([
       reads, ByteThrottle(pass: pass, limits: limits, now: now),
     ])
@@ -178,7 +178,7 @@ private final class Reads: ChannelOutboundHandler {
 
   @Test func connectionIsReadNoFasterThanItsBudget() throws {
     let limits = ServerLimits()
-    let (channel, reads) = try connection(limits, DoorKeeper(limits: limits))
+    let (channel, reads) = try connection(limits, ConnectionLimiter(limits: limits))
     func receive(_ count: Int) throws { try channel.writeInbound(ByteBuffer(repeating: 0, count: count)) }
     try receive(4 << 20)
     channel.read()
@@ -201,8 +201,8 @@ private final class Reads: ChannelOutboundHandler {
   @Test func connectionsOfOneAddressTakeTurns() throws {
     var limits = ServerLimits()
     (limits.addressByteBurst, limits.addressBytesPerSecond) = (32_768, 32_768)
-    let keeper = DoorKeeper(limits: limits)
-    let connections = try (0..<3).map { _ in try connection(limits, keeper) }
+    let limiter = ConnectionLimiter(limits: limits)
+    let connections = try (0..<3).map { _ in try connection(limits, limiter) }
     try connections[0].0.writeInbound(ByteBuffer(repeating: 0, count: 65_536))
     for (channel, _) in connections { channel.read() }
     #expect(connections.map(\.1.count) == [0, 0, 0])
@@ -238,7 +238,7 @@ private final class DeafSocket: ChannelOutboundHandler {
   }
 
   @Test func whoReadsTooSlowlyIsToldAndThenClosed() throws {
-    let outlet = ChannelOutlet(channel: channel, limit: 4_096)
+    let outlet = WebSocketWriter(channel: channel, limit: 4_096)
     let pong = ByteBuffer(repeating: 1, count: 125)
     for _ in 0..<10_000 { outlet.write(pong, as: .pong) }
     let bytes = socket.held.reduce(0) { $0 + $1.frame.data.readableBytes }
@@ -252,7 +252,7 @@ private final class DeafSocket: ChannelOutboundHandler {
   }
 
   @Test func whoReadsNothingForLongIsClosed() {
-    let outlet = ChannelOutlet(channel: channel, limit: 1 << 20)
+    let outlet = WebSocketWriter(channel: channel, limit: 1 << 20)
     outlet.write(ByteBuffer(string: "x"), as: .text)
     outlet.closeIfStalled(at: outlet.now + .seconds(20))
     #expect(!outlet.isClosing)
@@ -263,7 +263,7 @@ private final class DeafSocket: ChannelOutboundHandler {
 
   @Test func pageThatIsSaidAgainIsChargedAndTheNextWaits() {
     let (charged, followed) = (Lock<[Int]>([]), Lock(0))
-    let outlet = ChannelOutlet(channel: channel, limit: 1 << 20) { bytes in
+    let outlet = WebSocketWriter(channel: channel, limit: 1 << 20) { bytes in
       charged.withLock { $0.append(bytes) }
       return .seconds(2)
     }
@@ -281,7 +281,7 @@ private final class DeafSocket: ChannelOutboundHandler {
   }
 
   @Test func aRoomThatDoesNotFitIntoAMessageIsRefused() throws {
-    let outlet = ChannelOutlet(channel: channel, limit: 2_048)
+    let outlet = WebSocketWriter(channel: channel, limit: 2_048)
     let participants = (0..<50).map { Participant(id: "\($0)", name: String(repeating: "x", count: 60)) }
     let joined = Joined(
       local: Participant(id: "a", name: ""),

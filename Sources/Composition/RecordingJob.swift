@@ -2,7 +2,7 @@ import CrossVendorConventions
 import Foundation
 import Koine
 import KoineBase
-import struct KoineSignaling.Attendant
+import struct KoineSignaling.RoomService
 
 /// One recording that somebody has asked for, from its beginning to its end.
 ///
@@ -11,7 +11,7 @@ import struct KoineSignaling.Attendant
 /// A live stream is started once its server has answered. Before, it has failed; later, it has broken.
 ///
 /// What happens to it happens on its seat's delivery queue, one thing after the other.
-final class AskedRecording: Sendable {
+final class RecordingJob: Sendable {
   private struct State {
     var room: ComposedRoom?
     var observation: Observation?
@@ -30,8 +30,8 @@ final class AskedRecording: Sendable {
   /// As the room is told.
   private let name: String
   private let asker: Participant.ID
-  private let seat: Seat
-  private let tell: @Sendable (Attendant.Answer) -> Void
+  private let sharedSession: SharedRecorderSession
+  private let tell: @Sendable (RoomService.Answer) -> Void
   private let log: @Sendable (String) -> Void
   private let hasSpace: @Sendable () -> Bool
   private let isOver: @Sendable (_ hasFailed: Bool) -> Void
@@ -40,17 +40,17 @@ final class AskedRecording: Sendable {
 
   init(
     _ kind: String, _ request: RecordingRequest, to places: [URL], knownAs name: String, for asker: Participant.ID,
-    on seat: Seat, hasSpace: @escaping @Sendable () -> Bool,
-    say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
+    on sharedSession: SharedRecorderSession, hasSpace: @escaping @Sendable () -> Bool,
+    say: @escaping @Sendable (RoomService.Answer) -> Void, log: @escaping @Sendable (String) -> Void,
     isOver: @escaping @Sendable (_ hasFailed: Bool) -> Void
   ) {
     (self.kind, self.request, self.places, self.name) = (kind, request, places, name)
-    (self.asker, self.seat) = (asker, seat)
+    (self.asker, self.sharedSession) = (asker, sharedSession)
     (self.hasSpace, tell, self.log, self.isOver) = (hasSpace, say, log, isOver)
-    lane = seat.world.backend.scheduler.lane("asked recording")
+    lane = sharedSession.world.backend.scheduler.lane("asked recording")
   }
 
-  private var world: World { seat.world }
+  private var world: World { sharedSession.world }
 
   // MARK: From any thread
 
@@ -76,13 +76,13 @@ final class AskedRecording: Sendable {
   // MARK: On the delivery queue
 
   private func enter() {
-    let room = ComposedRoom(request, of: seat.session, in: world) { [weak self] in
+    let room = ComposedRoom(request, of: sharedSession.session, in: world) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.broke() }
     }
-    let observation = seat.session.observe { [weak self] event in self?.handle(event) }
+    let observation = sharedSession.session.observe { [weak self] event in self?.handle(event) }
     state.withLock { ($0.room, $0.observation) = (room, observation) }
-    seat.enter { [weak self] outcome in
+    sharedSession.enter { [weak self] outcome in
       guard let self, stage == .starting else { return }
       do {
         try outcome.get()
@@ -143,7 +143,7 @@ final class AskedRecording: Sendable {
   private static let patience = Duration.seconds(3)
 
   private func endIfAlone() {
-    if hasBegun, seat.session.participants.isEmpty { end(for: nil) }
+    if hasBegun, sharedSession.session.participants.isEmpty { end(for: nil) }
   }
 
   /// Harmless when over already.
@@ -183,7 +183,7 @@ final class AskedRecording: Sendable {
     try? room?.finish()  // what could not be written has been told
     for folder in state.withLock({ $0.made }) { rmdir(folder.path) }  // those with nothing in them
     observation?.cancel()
-    seat.leave()
+    sharedSession.leave()
     isOver(state.withLock { $0.hasFailed })
   }
 

@@ -3,7 +3,7 @@
 ///
 /// Whoever may have a room recorded may write to it. The router hands on what is written (`hear`), and tells the room what
 /// it answers: `Server.say(_:)`, or the backend whose router is in this process.
-public struct Attendant: Sendable {
+public struct RoomService: Sendable {
   /// What somebody in a room has said to it.
   public struct Word: Hashable, Sendable {
     public var room: String

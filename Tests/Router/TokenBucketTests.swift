@@ -6,7 +6,7 @@ import Testing
 @testable import KoineRouter
 
 /// What one participant may make the router tell the others.
-struct BudgetTests {
+struct TokenBucketTests {
   private func attributes(_ client: Client) -> [[String: String]] {
     client.messages.compactMap { if case .attributes(_, let attributes) = $0 { attributes } else { nil } }
   }

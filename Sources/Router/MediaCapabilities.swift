@@ -4,7 +4,7 @@ import KoineSignaling
 import KoineTransport
 
 /// How a connection's peer names what Koine's own programs have fixed numbers for: browsers choose theirs.
-package struct Dialect: Hashable, Sendable {
+package struct MediaCapabilities: Hashable, Sendable {
   package struct PayloadTypes: Hashable, Sendable {
     package var media: UInt8
     /// Of retransmissions; nil where the peer takes none.
@@ -31,7 +31,7 @@ package struct Dialect: Hashable, Sendable {
     self.namesSourcesInPackets = namesSourcesInPackets
   }
 
-  package static let koine = Dialect(
+  package static let koine = MediaCapabilities(
     extensions: .koine,
     payloadTypes: Dictionary(
       uniqueKeysWithValues: Codec.allCases.map { ($0, PayloadTypes(media: $0.payloadType, rtx: $0.rtxPayloadType)) }))

@@ -1,7 +1,7 @@
 import KoineMediaEngine
 
 /// A subscribed stream and the pipeline that plays it. `take` runs on the network loop, the rest on the session's lane.
-final class ReceivedStream: @unchecked Sendable {
+final class RemoteSubscription: @unchecked Sendable {
   enum Pipeline {
     case video(VideoReceivePipeline)
     case audio(AudioReceivePipeline)

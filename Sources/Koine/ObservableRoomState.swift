@@ -1,6 +1,6 @@
 /// What the app sees of the room. It advances on the delivery queue, one event at a time: first the state, then the
 /// observers, so that whoever hears of something finds it so.
-final class VisibleRoom: Sendable {
+final class ObservableRoomState: Sendable {
   fileprivate struct Room {
     var state = SessionState.idle
     var local: Participant
@@ -104,7 +104,7 @@ final class VisibleRoom: Sendable {
   }
 }
 
-extension VisibleRoom.Room {
+extension ObservableRoomState.Room {
   fileprivate mutating func apply(_ event: SessionEvent) {
     switch event {
     case .stateChanged(let new): state = new

@@ -1,5 +1,5 @@
 /// So many at once, then so many a second: a token bucket.
-package struct Budget: Sendable {
+package struct TokenBucket: Sendable {
   private let burst: Double
   private let perSecond: Double
   private var left: Double

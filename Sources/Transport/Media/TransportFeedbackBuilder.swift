@@ -6,7 +6,7 @@ import KoineRTP
 ///
 /// A packet that came after its neighbours had been reported is reported with them once more, so that the sender does not
 /// take reordering for loss.
-struct ArrivalRecorder {
+struct TransportFeedbackBuilder {
   private static let interval = Duration.milliseconds(50)
   /// A packet this far behind the newest is not reported any more.
   private static let window: Int64 = 512

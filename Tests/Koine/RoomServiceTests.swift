@@ -1,12 +1,12 @@
 import CrossVendorConventions
 import Koine
 import KoineEmbeddedBackend
-import struct KoineSignaling.Attendant
+import struct KoineSignaling.RoomService
 import KoineTokens
 import Testing
 
 /// A service beside the router: who is heard by it, and what it says to whom.
-@Suite struct AttendantTests {
+@Suite struct RoomServiceTests {
   private let world: World
   private let backend: EmbeddedBackend
   private let heard = Lock<[String]>([])
@@ -18,7 +18,7 @@ import Testing
 
   private func attend() {
     backend.attend { [heard] in
-      Attendant(names: [Convention.recording, Convention.playlist]) { word in
+      RoomService(names: [Convention.recording, Convention.playlist]) { word in
         heard.withLock { $0.append("\(word.room) \(word.sender) \(word.topic)") }
       }
     }

@@ -3,15 +3,15 @@ import Dispatch
 public import Foundation
 public import Koine
 import KoineBase
-@_exported public import struct KoineSignaling.Attendant
+@_exported public import struct KoineSignaling.RoomService
 
 /// Records rooms for those in them who ask, beside the router: a recording goes on when who began it leaves, and ends with
 /// the last participant, or when somebody stops it.
 ///
-/// An `Attendant` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder
+/// A `RoomService` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder
 /// of its own recordings lie there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`; else where those
 /// who ask say, who are in this process then.
-public final class RecordingDesk: Sendable {
+public final class RecordingService: Sendable {
   /// As rooms know it.
   public static var names: [String] { Convention.recordingServices }
   /// Without what sends rooms on to other servers.
@@ -45,9 +45,9 @@ public final class RecordingDesk: Sendable {
   }
 
   private struct State {
-    var underWay: [Key: AskedRecording] = [:]
+    var underWay: [Key: RecordingJob] = [:]
     /// By room.
-    var seats: [String: Seat] = [:]
+    var sharedSessions: [String: SharedRecorderSession] = [:]
     var isClosed = false
     /// When recordings began in the last minute, by room.
     var starts: [String: [Tick]] = [:]
@@ -67,7 +67,7 @@ public final class RecordingDesk: Sendable {
   private let rules: Rules
   private let world: @Sendable () -> World?
   private let credential: @Sendable (_ room: String) throws -> String
-  private let say: @Sendable (Attendant.Answer) -> Void
+  private let say: @Sendable (RoomService.Answer) -> Void
   private let log: @Sendable (String) -> Void
   private let queue = DispatchQueue(label: "koine.recordings")
   private let state = Lock(State())
@@ -80,13 +80,13 @@ public final class RecordingDesk: Sendable {
   public init(
     _ rules: Rules, world: @escaping @Sendable () -> World?,
     credential: @escaping @Sendable (_ room: String) throws -> String,
-    say: @escaping @Sendable (Attendant.Answer) -> Void, log: @escaping @Sendable (String) -> Void = { _ in }
+    say: @escaping @Sendable (RoomService.Answer) -> Void, log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     (self.rules, self.world, self.credential, self.say, self.log) = (rules, world, credential, say, log)
   }
 
   /// As `hear`, on a thread of the desk's own: for a network loop, which must not wait for the disk or the log.
-  public func hearLater(_ word: Attendant.Word) {
+  public func hearLater(_ word: RoomService.Word) {
     let isAccepted = state.withLock { state in
       guard state.waiting < Self.waitingLimit else { return false }
       state.waiting += 1
@@ -103,7 +103,7 @@ public final class RecordingDesk: Sendable {
   func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
   /// What a participant has said to the desk. From any thread. Looks at the disk and writes to the log.
-  public func hear(_ word: Attendant.Word) {
+  public func hear(_ word: RoomService.Word) {
     switch word.topic {
     case Convention.stop:
       let key = Key(room: word.room, kind: String(decoding: word.payload, as: UTF8.self))
@@ -113,7 +113,7 @@ public final class RecordingDesk: Sendable {
     }
   }
 
-  private func begin(_ kind: String, asked word: Attendant.Word) {
+  private func begin(_ kind: String, asked word: RoomService.Word) {
     let room = word.room
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
@@ -123,9 +123,10 @@ public final class RecordingDesk: Sendable {
       try spend(kind, in: room)
       var request = rules.look
       (request.room, request.people) = (room, wish.shownParticipants)
-      let seat = try seat(for: request)
-      let recording = AskedRecording(
-        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender, on: seat,
+      let sharedSession = try makeSharedSession(for: request)
+      let recording = RecordingJob(
+        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender,
+        on: sharedSession,
         hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
       ) { [weak self] hasFailed in self?.end(key, hasFailed: hasFailed) }
       let obstacle: String? = state.withLock { state in
@@ -138,7 +139,7 @@ public final class RecordingDesk: Sendable {
         return nil
       }
       if let obstacle {
-        seat.leave()
+        sharedSession.leave()
         throw Refusal(reason: obstacle)
       }
       recording.start()
@@ -189,17 +190,17 @@ public final class RecordingDesk: Sendable {
   }
 
   /// One that is in the room, or will be.
-  private func seat(for request: RecordingRequest) throws -> Seat {
+  private func makeSharedSession(for request: RecordingRequest) throws -> SharedRecorderSession {
     let room = request.room
-    if let seat = state.withLock({ $0.seats[room] }), seat.share() { return seat }
+    if let sharedSession = state.withLock({ $0.sharedSessions[room] }), sharedSession.share() { return sharedSession }
     guard let world = world() else { throw Refusal(reason: "nothing to record with") }
     var request = request
     request.credential = try credential(room)
-    let seat = Seat(request, in: world) { [weak self] seat in
-      self?.state.withLock { if $0.seats[room] === seat { $0.seats[room] = nil } }
+    let sharedSession = SharedRecorderSession(request, in: world) { [weak self] sharedSession in
+      self?.state.withLock { if $0.sharedSessions[room] === sharedSession { $0.sharedSessions[room] = nil } }
     }
-    state.withLock { $0.seats[room] = seat }
-    return seat
+    state.withLock { $0.sharedSessions[room] = sharedSession }
+    return sharedSession
   }
 
   /// Ends all of them: returns once their files are finished. Nothing is begun any more.
@@ -260,7 +261,7 @@ public final class RecordingDesk: Sendable {
   }
 }
 
-extension RecordingDesk.Rules {
+extension RecordingService.Rules {
   /// Whether running recordings may go on.
   fileprivate var hasSpace: Bool {
     guard spaceIsLeft() else { return false }
@@ -277,7 +278,7 @@ extension RecordingDesk.Rules {
 
 // MARK: - In this process
 
-extension RecordingDesk {
+extension RecordingService {
   /// Whether a world's router, and with it the recording service, is in this process.
   public static func isInProcess(_ world: World) -> Bool { world.backend is any AttendedBackend }
 
@@ -294,14 +295,17 @@ extension RecordingDesk {
       backend.scheduler.kind == .virtual ? world.delivery : Delivery(queue: DispatchQueue(label: "recordings"))
     let (stamps, effort) = (world.stamps, world.effort)
     backend.attend { [weak backend] in
-      let desk = RecordingDesk(
+      let desk = RecordingService(
         Rules(),
         world: { [weak backend] in
           backend.map { World(backend: $0.inside, delivery: delivery, stamps: stamps, effort: effort) }
         },
         credential: { try ComposingRecorder.pass(for: $0) },
         say: { [weak backend] in backend?.say($0) })
-      return Attendant(names: names) { desk.hear($0) }
+      return RoomService(names: names) { desk.hear($0) }
     }
   }
 }
+
+@available(*, deprecated, renamed: "RecordingService")
+public typealias RecordingDesk = RecordingService

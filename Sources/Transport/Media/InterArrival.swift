@@ -1,7 +1,7 @@
 import KoineBase
 
 /// Packets sent within 5 ms are one group; the trend line follows the groups.
-struct PacketGroups {
+struct InterArrival {
   private struct Group {
     var firstSent, lastSent: Tick
     var lastArrival: Int64

@@ -6,7 +6,7 @@ import KoineRTP
 /// a key frame needs nothing; in flexible mode a picture names those it needs; a picture of the lowest temporal layer needs
 /// only the last one of that layer, and one that syncs its layer as well. After a gap an upper layer's pictures wait for
 /// the next picture of the lowest layer, and where the sender marks syncs, for one of those.
-struct PictureContinuity {
+struct FrameDependencyTracker {
   /// Of the pictures decoded so far, the newest id and which of the 64 before it were decoded, itself being bit 0.
   private var newestID: UInt16?
   private var decoded: UInt64 = 0
@@ -40,7 +40,7 @@ struct PictureContinuity {
   mutating func crossedGap() { broken = marksSyncs ? .untilSync : .untilBase }
 
   mutating func decode(_ picture: VideoPacketInfo) {
-    if picture.startsKeyFrame { self = PictureContinuity(marksSyncs: marksSyncs) }
+    if picture.startsKeyFrame { self = FrameDependencyTracker(marksSyncs: marksSyncs) }
     let opensLayers = picture.opensTemporalLayers && picture.temporalLayer == 0
     if picture.syncsTemporalLayer || opensLayers { marksSyncs = true }
     if picture.temporalLayer == 0 {

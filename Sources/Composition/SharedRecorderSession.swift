@@ -4,7 +4,7 @@ import Koine
 /// received and decoded once.
 ///
 /// In the room from the first that enters to the last that leaves.
-final class Seat: Sendable {
+final class SharedRecorderSession: Sendable {
   private struct State {
     var users = 1
     var isAsked = false
@@ -15,12 +15,12 @@ final class Seat: Sendable {
 
   let world: World
   let session: Session
-  private let isFree: @Sendable (Seat) -> Void
+  private let isFree: @Sendable (SharedRecorderSession) -> Void
   private let state = Lock(State())
 
   /// For one.
   /// - Parameter isFree: called once, when the last has left.
-  init(_ request: RecordingRequest, in world: World, isFree: @escaping @Sendable (Seat) -> Void) {
+  init(_ request: RecordingRequest, in world: World, isFree: @escaping @Sendable (SharedRecorderSession) -> Void) {
     self.world = world
     self.isFree = isFree
     session = ComposedRoom.session(request, credential: request.credential ?? "", in: world)

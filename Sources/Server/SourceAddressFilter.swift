@@ -3,7 +3,7 @@ import KoineRouter
 
 /// Whether strangers send so much that the kernel has to sort it out: who is in a call shall not lose what is theirs because
 /// the socket's queue is full of what is nobody's. From then on it is told whenever somebody comes or goes.
-struct Armour {
+struct SourceAddressFilter {
   /// In a second: what a busy machine looks at in a hundredth of that, and nobody sends by mistake.
   private static let limit = 1_000
   private var isOn = false

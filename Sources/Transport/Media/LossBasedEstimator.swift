@@ -5,7 +5,7 @@ import KoineBase
 ///
 /// A path may lose packets whatever is sent: radio does. So when much less has been sent and as much was lost all the
 /// same, that loss is taken to be the path's own, and only what goes beyond it counts.
-struct LossCeiling {
+struct LossBasedEstimator {
   private let limits: BandwidthEstimator.Limits
   private struct Count {
     var lost = 0

@@ -2,7 +2,7 @@ import KoineRouter
 import NIOHTTP1
 
 /// What is answered to plain HTTP requests.
-final class FrontDesk: Sendable {
+final class HTTPRoutes: Sendable {
   struct Answer: Sendable {
     var status = HTTPResponseStatus.ok
     var type = "text/plain; charset=utf-8"
@@ -17,13 +17,13 @@ final class FrontDesk: Sendable {
   }
 
   private let host: RouterHost
-  private let keeper: DoorKeeper
+  private let limiter: ConnectionLimiter
   private let part: Part
   private let site: Site
 
-  /// - Parameter keeper: counts the connections in the metrics.
-  init(host: RouterHost, keeper: DoorKeeper, part: Part, site: Site) {
-    (self.host, self.keeper, self.part, self.site) = (host, keeper, part, site)
+  /// - Parameter limiter: counts the connections in the metrics.
+  init(host: RouterHost, limiter: ConnectionLimiter, part: Part, site: Site) {
+    (self.host, self.limiter, self.part, self.site) = (host, limiter, part, site)
   }
 
   /// Whether a request opens a WebSocket.
@@ -60,8 +60,8 @@ final class FrontDesk: Sendable {
 
   private func metrics() async -> Answer {
     var page = MetricsPage()
-    page.add("koine_connections", .gauge, "Signalling connections and HTTP clients.", keeper.connections)
-    page.add("koine_connections_refused_total", .counter, "Turned away for their number.", keeper.refused)
+    page.add("koine_connections", .gauge, "Signalling connections and HTTP clients.", limiter.connections)
+    page.add("koine_connections_refused_total", .counter, "Turned away for their number.", limiter.refused)
     if let figures = await host.statistics() {
       page.add("koine_rooms", .gauge, "Rooms with somebody in them.", figures.rooms)
       page.add("koine_participants", .gauge, "Participants of all rooms.", figures.participants)

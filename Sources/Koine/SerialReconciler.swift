@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Who changes what is wanted calls `run`. If somebody is at it already, that one takes the change into account, too:
 /// another thread can wait for the outcome; the same thread (foreign code that calls back) cannot, and does not.
-final class Adjuster: Sendable {
+final class SerialReconciler: Sendable {
   private struct State {
     var worker: pthread_t?
     var isAskedAgain = false

@@ -1,7 +1,7 @@
 import KoineBase
 
 /// What went out under which transport-wide number, until it is known what became of it.
-struct SentPackets {
+struct SendHistory {
   enum Fate: UInt8 { case unknown, missing, arrived }
 
   struct Packet {

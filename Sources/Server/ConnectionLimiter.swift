@@ -9,7 +9,7 @@ import NIOCore
 /// have four times as much as a /64. A network is remembered until its budgets are full again, so that reconnecting forgives nothing.
 ///
 /// Any thread may call. Each limit is looked at and taken from under one lock, so it is exact.
-final class DoorKeeper: Sendable {
+final class ConnectionLimiter: Sendable {
   fileprivate struct Network: Hashable, Sendable {
     let address: KoineBase.SocketAddress?
     let prefix: Int
@@ -29,9 +29,9 @@ final class DoorKeeper: Sendable {
     /// The longest lost first.
     var lost: [Lost] = []
     var rooms = 0
-    var messages, joins: Budget
+    var messages, joins: TokenBucket
     /// Credentials that are being checked or have been refused.
-    var credentials: Budget
+    var credentials: TokenBucket
     var bytes: ByteBudget
     /// Bytes of the answers to joins.
     var answers: ByteBudget
@@ -71,7 +71,7 @@ final class DoorKeeper: Sendable {
   init(limits: ServerLimits, isInside: Bool = false) { (self.limits, self.isInside) = (limits, isInside) }
 
   /// One connection's permission to be here, while it is open and while it is lost and may return. Given back once.
-  final class Pass: Sendable {
+  final class Permit: Sendable {
     private struct State {
       enum Phase { case open, lost, over }
 
@@ -79,49 +79,49 @@ final class DoorKeeper: Sendable {
       var isSignalling = false
     }
 
-    private let keeper: DoorKeeper
+    private let limiter: ConnectionLimiter
     private let networks: [Network]
     private let number: Int
     private let state = Lock(State())
 
-    fileprivate init(keeper: DoorKeeper, networks: [Network], number: Int) {
-      (self.keeper, self.networks, self.number) = (keeper, networks, number)
+    fileprivate init(limiter: ConnectionLimiter, networks: [Network], number: Int) {
+      (self.limiter, self.networks, self.number) = (limiter, networks, number)
     }
 
     deinit { giveBack() }
 
     /// Whether its client came in by a listener that only this machine reaches: no stranger.
-    var isInside: Bool { keeper.isInside }
+    var isInside: Bool { limiter.isInside }
 
-    func takeMessage(at now: NIODeadline = .now()) -> Bool { keeper.take(\.messages, from: networks, at: now.tick) }
+    func takeMessage(at now: NIODeadline = .now()) -> Bool { limiter.take(\.messages, from: networks, at: now.tick) }
 
     /// Of joins, registrations and resumptions.
-    func takeJoin(at now: NIODeadline = .now()) -> Bool { keeper.take(\.joins, from: networks, at: now.tick) }
+    func takeJoin(at now: NIODeadline = .now()) -> Bool { limiter.take(\.joins, from: networks, at: now.tick) }
 
     /// Before a credential is checked: counts it as refused until `credentialAccepted` gives it back. So checks that are under
     /// way count, too, and those of a connection that closes before its verdict.
     /// - Returns: false where the network has had too many credentials refused.
-    func takeCredential(at now: Tick) -> Bool { keeper.take(\.credentials, from: networks, at: now) }
+    func takeCredential(at now: Tick) -> Bool { limiter.take(\.credentials, from: networks, at: now) }
 
-    func credentialAccepted() { keeper.giveBackCredential(of: networks) }
+    func credentialAccepted() { limiter.giveBackCredential(of: networks) }
 
     /// - Returns: how long to wait with reading more.
     func takeBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      keeper.take(count, of: \.bytes, from: networks, at: now)
+      limiter.take(count, of: \.bytes, from: networks, at: now)
     }
 
     /// Takes bytes before they are read, where the network has read too many: so its connections go on one after the other.
     /// - Returns: how long to wait before they may be read; zero where nothing had to be taken.
     func reserveBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      let isOwing = keeper.take(0, of: \.bytes, from: networks, at: now) > .zero
-      return isOwing ? keeper.take(count, of: \.bytes, from: networks, at: now) : .zero
+      let isOwing = limiter.take(0, of: \.bytes, from: networks, at: now) > .zero
+      return isOwing ? limiter.take(count, of: \.bytes, from: networks, at: now) : .zero
     }
 
     /// - Returns: nil where the network has too many rooms. Otherwise the room's place, which is given back when it is released.
-    func openRoom() -> (any AnyObject & Sendable)? { keeper.openRoom(for: networks) }
+    func openRoom() -> (any AnyObject & Sendable)? { limiter.openRoom(for: networks) }
 
     /// - Returns: how many joins of the network have been refused lately, where that is to be logged.
-    func countRefusal(at now: NIODeadline = .now()) -> Int? { keeper.countRefusal(networks, at: now) }
+    func countRefusal(at now: NIODeadline = .now()) -> Int? { limiter.countRefusal(networks, at: now) }
 
     /// From now on signalling gives the pass back, not the end of the channel: the connection may be lost and return.
     func beginSignalling() { state.withLock { $0.isSignalling = true } }
@@ -136,21 +136,21 @@ final class DoorKeeper: Sendable {
       let given = state.withLock { state -> [@Sendable () -> Void] in
         guard state.phase == .open else { return [] }
         state.phase = .lost
-        return keeper.lose(Lost(number: number, networks: networks, giveUp: giveUp))
+        return limiter.lose(Lost(number: number, networks: networks, giveUp: giveUp))
       }
       for giveUp in given { giveUp() }
     }
 
     /// - Returns: how long the network's next page of history has to wait.
     func takeAnswer(bytes: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      keeper.take(bytes, of: \.answers, from: networks, at: now)
+      limiter.take(bytes, of: \.answers, from: networks, at: now)
     }
 
     func giveBack() {
       state.withLock { state in
         switch state.phase {
-        case .open: keeper.leave(networks)
-        case .lost: keeper.forget(number, of: networks)
+        case .open: limiter.leave(networks)
+        case .lost: limiter.forget(number, of: networks)
         case .over: break
         }
         state.phase = .over
@@ -160,13 +160,13 @@ final class DoorKeeper: Sendable {
 
   /// A room's place among its network's.
   private final class RoomPlace: Sendable {
-    private let keeper: DoorKeeper
+    private let limiter: ConnectionLimiter
     private let networks: [Network]
 
-    init(_ keeper: DoorKeeper, _ networks: [Network]) { (self.keeper, self.networks) = (keeper, networks) }
+    init(_ limiter: ConnectionLimiter, _ networks: [Network]) { (self.limiter, self.networks) = (limiter, networks) }
 
     deinit {
-      keeper.state.withLock { state in
+      limiter.state.withLock { state in
         for network in networks { state.accounts[network]?.rooms -= 1 }
       }
     }
@@ -176,7 +176,7 @@ final class DoorKeeper: Sendable {
 
   /// - Parameter address: without the port.
   /// - Returns: nil where there are too many already.
-  func enter(from address: String, at now: NIODeadline = .now()) -> Pass? {
+  func enter(from address: String, at now: NIODeadline = .now()) -> Permit? {
     let networks = Self.networks(address)
     return state.withLock { state in
       sweep(&state, at: now)
@@ -194,7 +194,7 @@ final class DoorKeeper: Sendable {
         state.accounts[network]?.connections += 1
       }
       state.nextPass += 1
-      return Pass(keeper: self, networks: networks, number: state.nextPass)
+      return Permit(limiter: self, networks: networks, number: state.nextPass)
     }
   }
 
@@ -208,10 +208,10 @@ final class DoorKeeper: Sendable {
     let (share, now) = (Double(network.share), now.tick)
     let joins = (burst: limits.addressJoinBurst * share, perSecond: limits.addressJoinsPerSecond * share)
     return Account(
-      messages: Budget(
+      messages: TokenBucket(
         burst: limits.addressBurst * share, perSecond: limits.addressMessagesPerSecond * share, now: now),
-      joins: Budget(burst: joins.burst, perSecond: joins.perSecond, now: now),
-      credentials: Budget(
+      joins: TokenBucket(burst: joins.burst, perSecond: joins.perSecond, now: now),
+      credentials: TokenBucket(
         burst: max(joins.burst * Self.refusableJoins, 1), perSecond: joins.perSecond * Self.refusableJoins, now: now),
       bytes: ByteBudget(
         burst: limits.addressByteBurst * share, perSecond: limits.addressBytesPerSecond * share, now: now),
@@ -253,7 +253,7 @@ final class DoorKeeper: Sendable {
   // MARK: Budgets
 
   private func take(
-    _ budget: WritableKeyPath<Account, Budget>, from networks: [Network], at now: Tick
+    _ budget: WritableKeyPath<Account, TokenBucket>, from networks: [Network], at now: Tick
   ) -> Bool {
     state.withLock { state in
       guard networks.allSatisfy({ state.accounts[$0]?[keyPath: budget].holds(at: now) ?? true }) else { return false }

@@ -5,12 +5,12 @@ import Koine
 @testable import KoineComposition
 import KoineEmbeddedBackend
 import KoineMediaFiles
-import struct KoineSignaling.Attendant
+import struct KoineSignaling.RoomService
 import KoineTestSupport
 import Testing
 
 /// What the desk of a server takes and what not: a folder of its own, and so many recordings at a time.
-@Suite struct RecordingDeskTests {
+@Suite struct RecordingServiceTests {
   private let world = World(
     backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
   private let folder: Folder
@@ -22,9 +22,9 @@ import Testing
     MediaFiles.register()
   }
 
-  private func desk(_ rules: RecordingDesk.Rules, in world: World? = nil) -> RecordingDesk {
+  private func desk(_ rules: RecordingService.Rules, in world: World? = nil) -> RecordingService {
     let world = world ?? self.world
-    return RecordingDesk(
+    return RecordingService(
       rules, world: { world }, credential: { try ComposingRecorder.pass(for: $0) },
       say: { [said] answer in
         let text = String(decoding: answer.payload, as: UTF8.self)
@@ -45,7 +45,7 @@ import Testing
   private func wish(_ places: String...) -> [UInt8] { Array((["4"] + places).joined(separator: "\n").utf8) }
 
   @Test func refusalsAreLoggedByPowersOfTen() async throws {
-    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     rules.spaceIsLeft = { false }
     let desk = desk(rules)
     for number in 0..<120 {
@@ -61,20 +61,20 @@ import Testing
   /// The first word waits on a full disk: the network loop goes on, and no more words wait than the limit.
   @Test func wordsOfANetworkLoopWaitForTheDesksOwnThread() async throws {
     let (gate, asked) = (DispatchSemaphore(value: 0), Lock(0))
-    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     rules.spaceIsLeft = {
       asked.withLock { $0 += 1 }
       gate.wait()
       return false
     }
     let desk = desk(rules)
-    let count = RecordingDesk.waitingLimit + 100
+    let count = RecordingService.waitingLimit + 100
     for number in 0..<count {
       desk.hearLater(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
     }
     for _ in 0..<count { gate.signal() }
     await desk.settle()
-    #expect((RecordingDesk.waitingLimit...RecordingDesk.waitingLimit + 1).contains(asked.withLock { $0 }))
+    #expect((RecordingService.waitingLimit...RecordingService.waitingLimit + 1).contains(asked.withLock { $0 }))
   }
 
   @Test func noMoreThanItsLimitAndNothingTwice() async throws {
@@ -119,7 +119,7 @@ import Testing
   @Test func aRoomIsEnteredOnceForAllThatIsMadeOfIt() async throws {
     let doorkeeper = Doorkeeper(world.backend)
     let inside = World(backend: doorkeeper, delivery: world.delivery)
-    var rules = RecordingDesk.Rules(folder: URL(fileURLWithPath: folder.path))
+    var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 10)
     let desk = desk(rules, in: inside)
     let ana = await enter("tea")
@@ -174,7 +174,7 @@ import Testing
     #expect(said.withLock { $0.contains { $0.hasSuffix("koine.livestream failed to ana") } })
     #expect(!said.withLock { $0.contains { $0.hasPrefix("tells where") } })
     for kind in Convention.recordingServices {
-      let place = RecordingDesk.place(kind, name, in: folder).standardizedFileURL.path
+      let place = RecordingService.place(kind, name, in: folder).standardizedFileURL.path
       #expect(place.hasPrefix(folder.standardizedFileURL.path + "/"))
     }
     withExtendedLifetime(room) {}
@@ -192,14 +192,14 @@ import Testing
   @Test func whoComesToASeatWhoseRoomHasEndedIsToldSo() async throws {
     let ana = await enter("tea")
     let credential = try ComposingRecorder.pass(for: "tea")
-    let seat = Seat(RecordingRequest(room: "tea", credential: credential), in: world) { _ in }
+    let sharedSession = SharedRecorderSession(RecordingRequest(room: "tea", credential: credential), in: world) { _ in }
     let outcomes = Lock<[Result<Void, Failure>]>([])
     func enterSeat() async {
-      world.delivery.deliver { seat.enter { outcome in outcomes.withLock { $0.append(outcome) } } }
+      world.delivery.deliver { sharedSession.enter { outcome in outcomes.withLock { $0.append(outcome) } } }
       await world.run(for: .seconds(1))
     }
     await enterSeat()
-    #expect(seat.share())
+    #expect(sharedSession.share())
     ana.closeRoom()
     await world.run(for: .seconds(1))
     await enterSeat()
@@ -207,8 +207,8 @@ import Testing
       if case .failure(let error) = outcome { error.code } else { nil }
     }
     #expect(errors == [nil, .ended])
-    #expect(!seat.share(), "the next takes a new one")
-    for _ in 1...2 { seat.leave() }
+    #expect(!sharedSession.share(), "the next takes a new one")
+    for _ in 1...2 { sharedSession.leave() }
   }
 
   /// Is slow about its end.
