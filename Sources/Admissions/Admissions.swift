@@ -2,19 +2,19 @@ package import KoineRouter
 package import KoineSignaling
 package import KoineTokens
 
-// What the vendors' tokens let their bearers do in a room. What a token does not grant is not done.
+// The permissions that the vendors' tokens give in a room. The router refuses every action that a token does not grant.
 
 extension Authorization {
-  /// For rooms inside the process, and open servers. There is nobody to keep out here, so any well-formed token that still
-  /// holds is believed, and none is needed.
+  /// For rooms inside the process, and open servers. These admit every participant, so a join needs no token, and any well-formed
+  /// token that has not expired is accepted without a check of its signature.
   package static let embedded = tokens(trusting: .anybody)
 
-  /// The same, but a credential that is no token gets this answer; elsewhere it counts as no credential.
+  /// Like `embedded`, but a credential that is not a token is refused with `answer`; with `embedded` it counts as no credential.
   package static func embedded(refusingMalformed answer: Failure) -> Authorization {
     tokens(trusting: .anybody, refusingMalformed: answer)
   }
 
-  /// - Parameter trust: whose tokens are believed; with keys, nobody enters without a token that one of them has signed.
+  /// - Parameter trust: the issuers of accepted tokens. With keys, every join needs a token signed with one of them.
   package static func tokens(trusting trust: Trust) -> Authorization {
     tokens(trusting: trust, refusingMalformed: nil)
   }
@@ -28,7 +28,7 @@ extension Authorization {
           guard credential.opens(join.room) else {
             return .failure(Failure(.forbidden, "the token is for another room"))
           }
-          // A token's bearer is who the token says, whatever it asks to be called.
+          // The token decides the participant's id. A join that asks for another id is refused.
           if let own = admission.participantID ?? admission.identity, let asked = join.participantID, asked != own {
             return .failure(Failure(.forbidden, "the token is another participant's than “\(asked)”"))
           }
@@ -55,14 +55,14 @@ extension Authorization {
 
   private static let share = "#content"
 
-  /// - Returns: nil for no credential, and for one that says nothing about rooms, where anybody is trusted.
+  /// - Returns: nil for no credential, and for a credential that is not a token; both only where `trust` is `.anybody`.
   private static func read(
     _ text: String?, trusting trust: Trust, _ malformed: Failure?
   ) -> Result<Credential?, Failure> {
     guard let text, !text.isEmpty else {
       return trust.isAnybody ? .success(nil) : .failure(Failure(.unauthorized, "a token is needed here"))
     }
-    // A meeting's share is an attendee of its own, let in by its base's token with the same ending.
+    // A meeting's content share is an attendee of its own. Its credential is its base attendee's token plus the suffix `#content`.
     let isShare = text.hasSuffix(share)
     do throws(TokenError) {
       var credential = try trust.read(
@@ -104,7 +104,7 @@ extension Grants {
     (isHidden, canRecord) = (admission.isHidden, admission.canRecord)
     guard admission.endsStay, let expiry = admission.expiry else { return }
     let rest = expiry.seconds - NumericDate.ofSystemClock().seconds
-    // Clocks differ: what was believed a moment ago holds for another one.
+    // Clock skew: a token that was accepted although `exp` has passed is valid for another 60 s.
     validFor = .seconds(rest > 0 ? min(rest, 315_360_000) : 60)
   }
 }

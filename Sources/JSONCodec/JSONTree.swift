@@ -18,7 +18,7 @@ final class JSONNode {
   static func integer(_ value: Int64) -> JSONNode { JSONNode(taking: json_object_new_int64(value)) }
   static func integer(_ value: UInt64) -> JSONNode { JSONNode(taking: json_object_new_uint64(value)) }
 
-  /// `text` is what is written: the shortest that reads back as the same number.
+  /// - Parameter text: the JSON text of the number: the shortest text that reads back as the same number.
   static func number(_ value: Double, text: String) -> JSONNode {
     JSONNode(taking: json_object_new_double_s(value, text))
   }
@@ -34,7 +34,7 @@ final class JSONNode {
     }
   }
 
-  /// Puts `child` in place of whatever has that name.
+  /// Sets the member `name` to `child`, and replaces a member of that name.
   func set(_ name: String, to child: JSONNode) { json_object_object_add(raw, name, child.retained()) }
 
   /// Puts `child` at `index`, at most one past the end.

@@ -192,7 +192,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
   mutating func superDecoder() throws -> any Decoder { try advance(current()) }
 
-  /// Moves on only once what is there has been read.
+  /// Moves to the next element. The argument is evaluated first, so a failed read does not move.
   private mutating func advance<Value>(_ value: Value) -> Value {
     currentIndex += 1
     return value

@@ -19,8 +19,7 @@ package struct SDPNegotiator: Sendable {
     }
   }
 
-  /// An answer whose text is written when it is first asked for: it grows with the offer, and need not be written on a network
-  /// loop.
+  /// An answer that writes its SDP text only on request. The text grows with the offer, and need not be written on a network loop.
   package struct Answer: Sendable {
     private let offer: SessionDescription
     private let local: PeerDescription

@@ -19,12 +19,12 @@ package struct OpusPayload: Hashable, Sendable {
   package let bandwidth: Bandwidth
   package let isStereo: Bool
   package let frameCount: Int
-  /// Of each frame, in samples at 48 kHz, which is also the RTP clock whatever the coder runs at (RFC 7587, section 4.1).
+  /// Duration of each frame in samples at 48 kHz. The RTP clock is 48 kHz at every sample rate of the coder (RFC 7587, section 4.1).
   package let frameDuration: Int
   /// Every frame is empty or a single byte: the talker is silent and the sender keeps quiet (RFC 6716, 3.1; RFC 7587, 3.1.3).
   package let isDiscontinuous: Bool
 
-  /// Of the whole packet, in samples at 48 kHz: at most 5,760, which is 120 ms.
+  /// Duration of the whole packet in samples at 48 kHz: at most 5,760, which is 120 ms.
   package var duration: Int { frameCount * frameDuration }
 
   private static let longestFrame = 1_275
@@ -112,7 +112,7 @@ package struct OpusPayload: Hashable, Sendable {
       }
     }
 
-    /// What is left once all counted frames are taken away.
+    /// Takes the last frame: all bytes that the counted frames leave.
     mutating func takeLast() throws(RTPError) {
       guard end - offset >= counted else { throw .truncated }
       try take(1, of: end - offset - counted)

@@ -1,6 +1,6 @@
 package import KoineBase
 
-/// One codec's RTP payload format: everything that is told apart by codec outside of encoders and decoders. One file per
+/// One codec's RTP payload format: everything that depends on the codec outside of encoders and decoders. One file per
 /// codec conforms to it, and the switches below are the only place that lists those files.
 protocol PayloadFormat {
   /// The payload types that are fixed between Koine's own programs. Browsers choose theirs.
@@ -17,7 +17,7 @@ extension PayloadFormat {
   static func accepts(_ parameters: [String: String]) -> Bool { true }
 }
 
-/// The payload format of a video codec, whose payloads begin with a descriptor.
+/// The payload format of a video codec. Its payloads begin with a descriptor.
 protocol VideoPayloadFormat: PayloadFormat {
   /// Whether browsers send several sizes as spatial layers of one stream (SVC) rather than as simulcast. The router forwards
   /// such a stream as a whole, so that other codecs are preferred where a browser offers them.

@@ -23,8 +23,8 @@ package struct TransportFeedback: Hashable, Sendable {
 
   private enum Symbol { static let missing: UInt16 = 0, small: UInt16 = 1, large: UInt16 = 2 }
 
-  /// So many packets all the reports of a datagram may name. A run of two bytes claims up to 8,191 of them, so without a
-  /// bound a small datagram makes for much work; nobody has more than these under way.
+  /// The most packets that all reports of a datagram may name. A run of two bytes claims up to 8,191 packets, so without a bound a
+  /// small datagram causes much work. No sender has more packets than this under way.
   package static let limit = 8_192
 
   /// - Parameter limit: the most packets that it may name.

@@ -119,12 +119,12 @@ package struct VP8Descriptor: Hashable, Sendable {
     return true
   }
 
-  /// Does the frame whose first bytes these are stand alone? (RFC 7741, 4.3: P = 0)
+  /// Whether a frame that begins with these bytes is a key frame (RFC 7741, 4.3: P = 0).
   package static func isKey(_ payload: UnsafeRawBufferPointer) -> Bool {
     payload.byte(at: 0).map { $0 & 1 == 0 } ?? false
   }
 
-  /// The size that a key frame tells (RFC 6386, 9.1); nil for others.
+  /// The frame size in a key frame's header (RFC 6386, 9.1); nil for other frames.
   package static func size(ofKeyFrame payload: UnsafeRawBufferPointer) -> (width: Int, height: Int)? {
     guard isKey(payload), payload.byte(at: 3) == 0x9D, payload.byte(at: 4) == 0x01, payload.byte(at: 5) == 0x2A,
       let width = payload.byte(at: 6), let widthHigh = payload.byte(at: 7), let height = payload.byte(at: 8),

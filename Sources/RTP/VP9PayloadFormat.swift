@@ -143,7 +143,7 @@ package struct VP9Descriptor: Hashable, Sendable {
 
     package init() {}
 
-    /// What is beyond the limit is left out.
+    /// References beyond the limit are left out.
     package init(arrayLiteral elements: UInt8...) {
       for element in elements { append(element) }
     }
@@ -262,7 +262,7 @@ package struct VP9Descriptor: Hashable, Sendable {
     return true
   }
 
-  /// Does the frame whose first bytes these are stand alone? (VP9 bitstream, 6.2: frame_type 0)
+  /// Whether a frame that begins with these bytes is a key frame (VP9 bitstream, 6.2: frame_type 0).
   package static func isKey(_ payload: UnsafeRawBufferPointer) -> Bool {
     guard let first = payload.byte(at: 0), first >> 6 == 2 else { return false }
     let profile = (first >> 5 & 1) | (first >> 4 & 1) << 1

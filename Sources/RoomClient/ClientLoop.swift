@@ -4,8 +4,8 @@ package import KoinePeer
 import KoineSignaling
 import KoineTransport
 
-/// Runs the clients of one backend on a network loop. A turn polls only clients that something has happened to, and those whose
-/// deadline has come.
+/// Runs the clients of one backend on a network loop. A turn polls only clients that have received an event, and clients with a
+/// deadline that has come.
 ///
 /// `@unchecked Sendable`: used on the loop only, except `connect` and `register`, and the links' calls, which post.
 package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {

@@ -39,7 +39,7 @@ package struct ClientDescription: Sendable {
   package var hasMedia = false
 }
 
-/// Makes the transports of a loop's clients, and runs what is on their other end where that is on the same loop.
+/// Makes the transports of a loop's clients. Runs their other end, for example an embedded router, if it is on the same loop.
 package protocol ClientTransports: AnyObject, Sendable {
   func makeTransport(for client: ClientDescription, at now: Tick) throws -> any ClientTransport
   /// Takes a datagram for the other end.
@@ -55,7 +55,7 @@ package protocol ClientTransports: AnyObject, Sendable {
 }
 
 extension ClientTransport {
-  // For a transport whose signalling and media do not share a socket, and which holds nothing back.
+  // Defaults for a transport with separate sockets for signalling and media that does not buffer outgoing data.
   package func takeSignaling(_ datagram: UnsafeRawBufferPointer, from source: TransportAddress, at now: Tick) -> Bool {
     false
   }
@@ -65,7 +65,7 @@ extension ClientTransport {
 }
 
 extension ClientTransports {
-  // For clients whose other end is not on their loop.
+  // Defaults for clients with their other end on another loop or in another process.
   package func take(
     _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) -> Bool { false }

@@ -1,18 +1,19 @@
 import KoineBase
 import KoineSignaling
 
-/// What a participant remembers of data messages, so that none that was acknowledged is lost and none comes twice, even
-/// when a router has lost its memory.
+/// The data messages that a participant remembers, so that no acknowledged message is lost and none arrives twice, even after a
+/// router restart.
 ///
-/// A router acknowledges a message once it is in its hands; if it goes down before the last receiver has it, the sender says
-/// it again. So what was acknowledged a moment ago is still kept, and whoever has had a message knows it by sender and id.
+/// A router acknowledges a message once it has received it. If the router goes down before the last receiver has the message, the
+/// sender sends it again. So a sender keeps each message for up to 10 s after its acknowledgement, and a receiver recognizes a
+/// repeated message by its sender and id.
 struct DataMemory {
   private struct Sent {
     let message: SendData
     var acknowledgedAt: Tick?
   }
 
-  /// A router that is gone had this much time to pass on what it had acknowledged.
+  /// How long a message is kept after its acknowledgement: the time that a router had to forward it before it went down.
   private static let keepsAcknowledged = Duration.seconds(10)
   private static let acknowledgedLimit = 256
   private static let heardLimit = 16_384
@@ -43,7 +44,7 @@ struct DataMemory {
     }
   }
 
-  /// What the router may not have, or may have forgotten, in order.
+  /// The messages that the router may not have received, or may have forgotten, in order.
   mutating func unheard(isRouterNew: Bool) -> [SendData] {
     if !isRouterNew { sent.removeAll { $0.acknowledgedAt != nil } }
     for index in sent.indices { sent[index].acknowledgedAt = nil }

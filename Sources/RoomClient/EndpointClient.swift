@@ -112,7 +112,7 @@ package final class EndpointClient: RoomClient {
   package func handleOwnTimeout(at now: Tick) {
     guard let awaitedUntil, now >= awaitedUntil else { return }
     self.awaitedUntil = nil
-    for id in awaited.sorted() { over(id, .cancelled) }  // nobody rings any more
+    for id in awaited.sorted() { over(id, .cancelled) }  // the caller has not returned
   }
 
   package var ownDeadline: Tick? { awaitedUntil }

@@ -41,21 +41,21 @@ package final class ParticipantClient: RoomClient {
   /// Added to the room's own numbers, so that they rise even when a new room begins to count.
   private var orderBase: UInt64 = 0
   private var lastOrder: UInt64 = 0
-  /// Services beside the router, and those of them whose last word we have.
+  /// Co-located services, and the services that have sent a status to all participants (`outspoken`).
   private var attendants: [String] = []
   private var outspoken: Set<String> = []
   private var isReachable = true
-  /// While the room's history comes.
+  /// State of a join while the room's history arrives.
   private struct Entry {
     let isBack, isRouterNew: Bool
-    /// Number in the room's order up to which everything has been heard before; 0: nothing.
+    /// The client has received all messages up to this number in the room's order before; 0: none.
     let heard: UInt64
     var senders: Set<String> = []
   }
   private var entry: Entry?
-  /// On the way in again: what is said to the room meanwhile comes after what was said before.
+  /// Set while the client rejoins. New data messages wait until the unacknowledged ones have been sent again.
   private var isReturning = false
-  /// Set while the media path is looked for anew.
+  /// Since when the client has looked for a new media path; nil while the path works.
   private var pathLostSince: Tick?
 
   private static let pathPatience = Duration.seconds(60)
@@ -199,8 +199,9 @@ package final class ParticipantClient: RoomClient {
     if pathLostSince == nil, local != nil { receiver.linkDidChange(.reconnected) }
   }
 
-  /// The room knows nothing of us: in again under the same name. What the session publishes and receives it says anew when
-  /// it hears of it; what it has said to the room and nobody has heard is said again.
+  /// Joins again under the same id, because the room does not know the participant any more. The session publishes and subscribes
+  /// again once it is notified of the rejoin. Unacknowledged moderation commands are sent again here, data messages after the room's
+  /// history.
   private func joinAgain(_ unacknowledged: [ClientMessage], at now: Tick) {
     do { try media.reset(at: now) } catch { return signaling.end(.lost) }
     (subscriptions, awaitedRestarts) = ([:], 0)
@@ -231,13 +232,13 @@ package final class ParticipantClient: RoomClient {
     setAttendants(joined.attendants ?? [])
     receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
     if isBack, isRouterNew { orderBase = lastOrder }
-    // Whoever comes back to the same room has had all that was said before what it heard last.
+    // A participant that returns to the same room has received all messages up to the last one that it received.
     let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
     entry = Entry(isBack: isBack, isRouterNew: isRouterNew, heard: heard)
     take(joined.history, hasMore: joined.hasMoreHistory ?? false)
   }
 
-  /// A part of what the room has kept for us. After the last, it is said what the room has not heard.
+  /// Takes a part of the messages that the room has kept. After the last part, sends the messages that the room has not received.
   private func take(_ history: [ReceivedMessage], hasMore: Bool) {
     guard let heard = entry?.heard else { return }
     entry?.senders.formUnion(history.map(\.sender))
@@ -257,7 +258,7 @@ package final class ParticipantClient: RoomClient {
     receiver.linkDidChange(.attendants(names + outspoken.subtracting(names).sorted()))
   }
 
-  /// No room counts so far; a larger number is nobody's, and what carries it is not believed.
+  /// No room's order reaches this number. A message with a larger number is dropped.
   private static let orderLimit = UInt64(1) << 53
 
   private func take(_ data: ReceivedMessage, isHistory: Bool) {

@@ -5,7 +5,7 @@ import KoineSignaling
 ///
 /// One for each room. `add` registers a published microphone, `receivePacket` takes the audio level of each of its packets
 /// (RFC 6464) and answers whether the packet is forwarded, in constant time; `mute` and `remove` end that. `report` is called
-/// when `deadline` has come, and answers with what the participants have to be told.
+/// when `deadline` has come, and answers with the notifications for the participants.
 ///
 /// Up to `limit` sources all are forwarded; beyond, the loudest. Loudness rises within 60 ms and falls within a second,
 /// and a challenger must be 6 dB above the weakest forwarded source for three packets: speech gets through at its first
@@ -159,7 +159,7 @@ struct ActiveSpeakerDetector {
 
   // MARK: By participant
 
-  /// The report as the participants are told. Of several microphones of one participant the loudest counts.
+  /// The report as the participants get it. If a participant has several microphones, the loudest counts.
   func speakers(_ report: Report) -> Speakers {
     var levels: [Participant.ID: Int] = [:]
     for entry in report.levels {

@@ -1,7 +1,7 @@
 package import KoineSignaling
 
-/// The decision about each join whose credential has been verified, and about each renewal: what a control plane knows of rooms
-/// and users beyond their credentials (a room that is over, a user that has been removed, a role in the room).
+/// The decision about each join with a verified credential, and about each renewal. It applies what a control plane knows of
+/// rooms and users beyond their credentials (a room that is over, a user that has been removed, a role in the room).
 ///
 /// Both closures are called by the router while it handles the message, on the network loop in a server: they answer from what
 /// they have in memory, at once, and never wait for a disk, a network or a lock that is held for long. A control plane

@@ -1,16 +1,16 @@
 import KoineBase
 import KoineSignaling
 
-/// The data messages of a room that those who come later get: the newest, bounded by count, bytes and each message's
-/// lifetime. Persistent ones have bounds of their own and no lifetime, so that chatter does not push them out.
+/// The data messages that a room keeps for late joiners: the newest, bounded by count, bytes and each message's lifetime.
+/// Persistent messages have bounds of their own and no lifetime, so that frequent messages do not push them out.
 struct DataHistory: Codable {
   struct Limits: Hashable, Sendable, Codable {
     var count = 1024
-    /// As they are written to those who come, and those they are for.
+    /// Size of all kept messages as written to late joiners, their recipients included.
     var bytes = 2 * 1024 * 1024
-    /// No message is kept longer, whatever its lifetime says.
+    /// The longest time that a message is kept, even if its own lifetime is longer.
     var lifetime: Duration = .seconds(3600)
-    /// Of persistent messages: a day's chat.
+    /// The number of persistent messages: a day's chat.
     var persistentCount = 16_384
     var persistentBytes = 8 * 1024 * 1024
   }
@@ -26,9 +26,9 @@ struct DataHistory: Codable {
     fileprivate(set) var received: Tick
     /// nil: never.
     fileprivate(set) var expires: Tick?
-    /// nil: for everybody.
+    /// nil: the message is for all participants.
     let recipients: [Addressee]?
-    /// Only those get it who were in the room before and come back.
+    /// Only participants that were in the room before and return get the message.
     let isForReturning: Bool
     let size: Int
 
@@ -158,8 +158,8 @@ struct DataHistory: Codable {
   }
 
   /// - Parameters:
-  ///   - lifetime: in seconds, any number is taken; nil: as long as there is the room.
-  ///   - recipients: nil for everybody.
+  ///   - lifetime: in seconds, any number is accepted; nil: as long as the room exists.
+  ///   - recipients: nil for all participants.
   mutating func keep(
     _ message: ReceivedMessage, lifetime: Double? = nil, for recipients: [Addressee]? = nil,
     isForReturning: Bool = false,

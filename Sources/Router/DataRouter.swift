@@ -16,7 +16,7 @@ struct DataRouter: Codable {
     /// Participants that get the message if they are in the room; nil: all but the sender.
     var recipients: Set<Participant.ID>?
     var includesSender: Bool
-    /// Whether a service beside the router gets it.
+    /// Whether a co-located service gets the message.
     var isForService: Bool
 
     func reaches(_ id: Participant.ID) -> Bool {
@@ -38,7 +38,7 @@ struct DataRouter: Codable {
   // MARK: Messages
 
   /// Whether the sender may send the message.
-  /// - Parameter services: names of the services beside the router.
+  /// - Parameter services: names of the co-located services.
   func check(_ message: DataMessage, grants: Grants, services: [String]) throws(Failure) {
     guard grants.canSendData else { throw Failure(.forbidden, "not allowed to send data") }
     // The recipient's program obeys an order: it cannot know what the sender is allowed to do.

@@ -1,6 +1,6 @@
 package import KoineSignaling
 
-/// What a credential lets a participant do. What is not granted cannot be done.
+/// The permissions that a credential gives a participant. The router refuses every action that is not granted.
 package struct Grants: Hashable, Sendable, Codable {
   /// Overrides what the join asked for; nil leaves it.
   package var participantID: String?
@@ -10,28 +10,29 @@ package struct Grants: Hashable, Sendable, Codable {
   package var name: String?
   /// Empty: none.
   package var externalID: String?
-  /// Its bearer cannot change these, whatever others it has.
+  /// Attributes that the credential sets. They replace the join's attributes. The participant cannot change them, but may add
+  /// others. nil: the join's attributes apply.
   package var attributes: [String: String]?
   /// Kinds of tracks it may publish.
   package var publish: Set<Track.Kind>
   package var canSubscribe: Bool
   package var canSendData: Bool
-  /// Putting others out, and closing the room.
+  /// May remove other participants, mute their tracks, and close the room.
   package var canModerate: Bool
-  /// Having the room recorded by a recorder beside the router.
+  /// May have the room recorded by a co-located recorder.
   package var canRecord: Bool
-  /// Letting those in who have to ask.
+  /// May admit or refuse participants that wait in the lobby (`mustAsk`).
   package var canAdmit: Bool
   /// Entering at all.
   package var canJoin = true
-  /// Waits until somebody lets it in.
+  /// Waits in the lobby until a participant with `canAdmit` admits it.
   package var mustAsk = false
   /// The others do not see it; it publishes nothing.
   package var isHidden = false
-  /// A participant whose id no credential names is replaced by the newest join of that id, and receives messages that were
-  /// directed to that id before. Only where identities are not checked at all: open servers and rooms inside the process.
+  /// Without an id in its credential, a participant is replaced by the newest join of the same id, and receives messages that were
+  /// directed to that id before. Set only where identities are not checked at all: open servers and rooms inside the process.
   package var replacesNamesakes = false
-  /// For how long, from the join on; then it is put out. nil: without an end.
+  /// How long the participant may stay, from the join on; then the router removes it. nil: without a limit.
   package var validFor: Duration?
 
   package init(
@@ -54,7 +55,7 @@ package struct Grants: Hashable, Sendable, Codable {
     return grants
   }()
 
-  /// The external id of somebody who asked for `wish`.
+  /// The external id of a participant that asked for `wish`: the credential's (nil if that is empty), otherwise `wish`.
   func externalID(instead wish: String?) -> String? {
     guard let externalID else { return wish }
     return externalID.isEmpty ? nil : externalID
@@ -69,7 +70,8 @@ package struct KnownIdentity: Hashable, Sendable {
   package init(identity: String, name: String) { (self.identity, self.name) = (identity, name) }
 }
 
-/// Checks what lets a participant in. The router knows nothing of tokens; whoever runs it says what they mean.
+/// Checks the credential of a participant or an identity. The router does not know any token format; the server or backend
+/// that runs the router supplies these checks.
 ///
 /// Each message with a credential is checked once: by the router's owner, which hands the verdict to `Router.handle`, or by
 /// the router itself, inline, where its owner gives none.
@@ -77,7 +79,7 @@ package struct Authorization: Sendable {
   /// Must not wait for anything.
   package var check: @Sendable (Join) -> Result<Grants, Failure>
 
-  /// What an identity that wants to ring and be rung is called in truth. Inline, too.
+  /// Returns the verified identity of a client that registers in order to ring and be rung. Must not wait for anything.
   package var checkIdentity: @Sendable (Register) -> Result<KnownIdentity, Failure>
 
   package init(
@@ -89,7 +91,7 @@ package struct Authorization: Sendable {
     (self.check, self.checkIdentity) = (check, checkIdentity)
   }
 
-  /// Lets everybody in and do everything.
+  /// Admits every participant with all permissions.
   package static let open = Authorization { _ in .success(.open) }
 
   package func verdict(on question: CredentialQuestion) -> CredentialVerdict {

@@ -2,7 +2,7 @@ import KoineBase
 
 /// Asks a publisher for the key frames of one layer on behalf of all receivers that wait for one.
 ///
-/// One request is in flight at a time: a receiver that wants a key frame meanwhile is answered by it. A request without an
+/// One request is in flight at a time: it also answers receivers that want a key frame in the meantime. A request without an
 /// answer is repeated after 300 ms, then after pauses that double up to 8 s, so that a publisher that cannot answer is hardly
 /// troubled. The pauses hold across `cancel`; an answer, or packets after a silence, end them.
 struct KeyFrameRequests {

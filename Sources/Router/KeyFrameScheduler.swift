@@ -20,7 +20,7 @@ struct KeyFrameScheduler {
     var isLive = true
     /// Whether packets of any layer of the track arrive.
     var isAnyLayerLive = true
-    /// The publisher was told a moment ago to send the layer, which then begins with a key frame by itself.
+    /// The publisher has just been asked to send the layer, which then begins with a key frame by itself.
     var isAboutToBegin = false
 
     /// Whether the publisher can make a key frame of the layer: it is there, and sends that layer, or sends none at the

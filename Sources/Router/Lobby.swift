@@ -1,13 +1,13 @@
 import KoineBase
 import KoineSignaling
 
-/// Those who wait until somebody in their room lets them in, in the order in which they came.
+/// Participants that wait until a participant in the room admits them, in the order in which they came.
 struct Lobby {
   struct Knock {
     /// Counts the knocks of the router.
     let number: Int
     let room: String
-    /// Under which it will enter.
+    /// The id under which the participant will enter.
     let id: String
     let join: Join
     let grants: Grants
@@ -16,7 +16,7 @@ struct Lobby {
     /// Knocks are in the order of these: as `since`, but for a participant that knocks again after its room has been restored.
     let place: Tick
 
-    /// As those see it who decide.
+    /// The waiting participant as it is announced to the participants that may admit it.
     var participant: Participant { Participant(join, id: id, grants) }
   }
 
@@ -52,7 +52,7 @@ struct Lobby {
 
   mutating func forgetPlaces(at room: String) { places.removeAll { $0.room == room } }
 
-  /// Since when the participant has waited that proves with its key that it did.
+  /// Since when a participant of a restored room has waited. It proves with its resumption key that it did.
   mutating func takePlace(of id: Participant.ID, at room: String, key: String?) -> Tick? {
     places.firstIndex { $0.room == room && $0.id == id && $0.resumptionKey == key }
       .map { places.remove(at: $0).since }
@@ -62,10 +62,10 @@ struct Lobby {
 
   func knocks(at room: String) -> [Knock] { knocks.filter { $0.room == room } }
 
-  /// The one participant of that id that waits.
+  /// The waiting participant of that id.
   func knock(of id: String, at room: String) -> Knock? { knocks.first { $0.room == room && $0.id == id } }
 
-  /// - Parameter number: of the knock that is meant; nil: whichever waits under the id.
+  /// - Parameter number: the number of the knock; nil: any knock under the id.
   mutating func take(_ id: String, number: Int?, at room: String) -> Knock? {
     knocks.firstIndex { $0.room == room && $0.id == id && (number ?? $0.number) == $0.number }
       .map { knocks.remove(at: $0) }
@@ -86,7 +86,7 @@ extension Grants {
 }
 
 extension Participant {
-  /// As it will be with what it is granted.
+  /// The participant as it will appear once admitted, with its grants applied.
   init(_ join: Join, id: String, _ grants: Grants) {
     self.init(
       id: id, name: grants.name ?? join.name, externalUserID: grants.externalID(instead: join.externalID),

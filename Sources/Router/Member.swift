@@ -2,8 +2,8 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-/// A participant's signalling and media, for as long as it is in its room. What is known of it apart from these is its entry
-/// in the room's `Roster`.
+/// A participant's signalling and media, for as long as it is in its room. All other facts about the participant are in its entry
+/// of the room's `Roster`.
 ///
 /// Its variables are the room's: `Room` and its extensions change them, in files of their own.
 final class Member {
@@ -24,7 +24,7 @@ final class Member {
   var deadline: Tick?
   /// Its client's: leaving and coming again forgives nothing.
   let broadcastLimiter: BroadcastRateLimiter
-  /// When the others were last told its attributes, and whether they have changed since.
+  /// When the other participants were last notified of its attributes, and whether the attributes have changed since.
   var attributesTold: Tick?
   var owesAttributes = false
   var layerAllocator = LayerAllocator()

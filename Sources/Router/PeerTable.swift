@@ -6,13 +6,13 @@ package import KoineTransport
 final class PeerSlot {
   let peer: Peer
   let number: Int
-  /// Who it belongs to; nil once that participant has left.
+  /// The participant that this slot belongs to; nil once it has left.
   var member: Member?
   /// Whether media flows.
   var isConnected = false
-  /// What is not sent to it, because it does not answer.
+  /// Media that the router holds back from this peer because the peer does not answer.
   var hold = MediaHold.none
-  /// The addresses whose datagrams go to this peer without further questions, the latest last.
+  /// The addresses bound to this peer, the latest last. All datagrams from them go to this peer.
   fileprivate var boundTo: [TransportAddress] = []
   /// What tracks pass on to it, in order; decided and written when it is polled.
   fileprivate var queue: [(forwarder: Forwarder, item: Int)] = []
@@ -33,7 +33,7 @@ final class PeerSlot {
   }
 }
 
-/// All peers of a router: who gets a datagram, who has something to send, who wants to wake when.
+/// All peers of a router: assigns datagrams to peers, polls peers that may have something to send, and keeps their deadlines.
 ///
 /// The cost of an event is that of the peers it touches: only touched peers are polled, and a peer's deadline reaches the
 /// heap only when it becomes sooner.
@@ -41,7 +41,7 @@ final class PeerTable {
   private var slots: [PeerSlot?] = []
   private var free: [Int] = []
   private var byAddress: [TransportAddress: PeerSlot] = [:] { didSet { changes += 1 } }
-  /// How often it has changed from where anything is expected.
+  /// Counts changes of `sources`.
   private(set) var changes = 0
   /// Checks that peers sent to addresses of another slot, to find out whether their other end receives there: the slot that
   /// gets the answer, and the time until which the check is remembered.
@@ -51,7 +51,7 @@ final class PeerTable {
   private var dirtyHead = 0
   /// Of peers, by number.
   private var timers = TimerHeap()
-  /// Slots whose `arrived` is not empty.
+  /// Slots with datagrams in `arrived`.
   private var visited: [PeerSlot] = []
   private var arrivals = 0
   private static let worthSharing = 16
@@ -74,7 +74,7 @@ final class PeerTable {
     let peers = slots.compactMap { $0?.peer }.filter { $0.deadline != nil }
     return peers.min { $0.deadline ?? .zero < $1.deadline ?? .zero }?.deadlineReason ?? "none"
   }
-  /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's.
+  /// Addresses bound to a peer. Datagrams from any other address belong to no peer unless they are STUN.
   var sources: some Sequence<TransportAddress> { byAddress.keys }
 
   func add(_ peer: Peer) -> PeerSlot {
@@ -121,12 +121,12 @@ final class PeerTable {
   /// from there is its own.
   func bind(_ slot: PeerSlot, to source: TransportAddress, at now: Tick) {
     guard byAddress[source] !== slot, slot.peer.isReached(from: source) else { return }
-    // An address that is another peer's changes hands only once it is validated: a check can bear a forged source.
+    // An address that is bound to another peer is rebound only once it is validated: a check can bear a forged source.
     if byAddress[source] != nil, !slot.peer.isValidated(source) {
       return remember(slot.peer.questions(to: source), of: slot, at: now)
     }
     if !questions.isEmpty { forgetQuestions(of: slot) }
-    // Another peer may have had the address meanwhile: it is the latest again.
+    // The address may have been bound to another peer in between: it becomes the latest again.
     slot.boundTo.removeAll { $0 == source }
     if slot.boundTo.count == Self.addressLimit {
       let old = slot.boundTo.removeFirst()
@@ -151,8 +151,8 @@ final class PeerTable {
     slot.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
   }
 
-  /// Lets each peer have what has been kept for it, all hands at once, as what comes to one is no other's business; then
-  /// `afterwards` follows, on the caller's own, for one slot after the other.
+  /// Hands each peer the datagrams that `keep` has stored for it. All workers of the crew run at once, because peers share no
+  /// state. Afterwards calls `afterwards` on the caller's thread, for one slot after the other.
   func handleArrivals(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     guard !visited.isEmpty else { return }
     let slots = visited
@@ -166,7 +166,8 @@ final class PeerTable {
     }
   }
 
-  /// Wakes all peers whose deadline has come, in the same way.
+  /// Handles the timeouts of all peers with a deadline up to `now`, on all workers of the crew at once. Afterwards calls
+  /// `afterwards` on the caller's thread, for one slot after the other.
   func handleTimeouts(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     while let slot = popDue(at: now) { due.append(slot) }
     guard !due.isEmpty else { return }
@@ -179,7 +180,7 @@ final class PeerTable {
     }
   }
 
-  /// - Parameter count: of what is to be done; each takes a microsecond or a few, and so does waking somebody.
+  /// - Parameter count: how many pieces of work there are. Each takes a few microseconds, about as long as waking a worker.
   private func share(_ slots: [PeerSlot], by crew: Crew?, ofUse count: Int, _ work: (PeerSlot) -> Void) {
     guard let crew, count >= Self.worthSharing else { return slots.forEach(work) }
     crew.share(slots.count) { index, _ in work(slots[index]) }
@@ -246,8 +247,8 @@ final class PeerTable {
     return nil
   }
 
-  /// As `poll`, until nothing is due, by all hands at once: what one peer has to send is no other's business, so each is
-  /// one piece of work.
+  /// Polls all touched peers until nothing is due, on all workers of the crew at once. Each peer is one piece of work, because
+  /// peers share no state.
   func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
     for peer in leaving { send(PeerOutput(peer: peer, now: now), 0) }
     leaving.removeAll()
@@ -266,7 +267,7 @@ final class PeerTable {
 
   // MARK: Time
 
-  /// The next peer whose deadline has come.
+  /// The next peer with a deadline up to `now`.
   private func popDue(at now: Tick) -> PeerSlot? {
     while let entry = timers.popDue(at: now) {
       guard let slot = slots[entry.owner], slot.alarm.fired(entry) else { continue }
@@ -286,13 +287,13 @@ private struct Arrival {
   let destination: TransportAddress
 }
 
-/// A packet on its way from a track to those who get it, read once for all of them.
+/// A packet on its way from a track to its receivers, parsed once for all of them.
 struct ForwardingItem {
   let packet: SharedPacket
   let numbers: SourceNumbers
   /// Empty for audio.
   let info: VideoPacketInfo
-  /// The track's, when it came.
+  /// The track's `stretch` when the packet arrived.
   let stretch: UInt64
 }
 

@@ -15,12 +15,12 @@ final class PublishedTrack {
     var height: Int?
     /// The last sender report: a capture time on our clock and the timestamp that belongs to it.
     var report: (captured: Tick, timestamp: UInt32)?
-    /// Whether its publisher has been told to send it.
+    /// Whether the publisher has been asked to send the layer.
     private(set) var isOn = true
     private var onSince: Tick?
-    /// Nobody has wanted it since.
+    /// Since when no receiver has wanted the layer.
     private var idleSince: Tick?
-    /// It was asked for in vain; not before this again.
+    /// The layer did not come although it was asked for. The router asks again no earlier than this.
     private var retryAt: Tick?
     private var retryPause = firstRetryPause
     /// What the track's layers took after that, in bit/s.
@@ -29,13 +29,13 @@ final class PublishedTrack {
     /// That have been seen.
     private(set) var temporalLayers = 1
 
-    /// For how long a layer that nobody wants is kept: whoever comes back within it does without a beginning.
+    /// How long an unwanted layer stays on. A receiver that wants it again within this time needs no restart of the layer.
     private static let keep = Duration.seconds(2)
     /// A layer without packets for so long is not being sent.
     private static let silence = Duration.seconds(1)
     private static let firstRetryPause = Duration.seconds(6)
     private static let longestRetryPause = Duration.seconds(300)
-    /// A publisher that sends so many times as much as it did without the layer may have the bandwidth for it now.
+    /// A publisher that sends 1.5 times as much as it did without the layer may have the bandwidth for it now.
     private static let clearRise = 1.5
 
     /// - Returns: whether it is the first packet, or the first after a silence.
@@ -106,7 +106,8 @@ final class PublishedTrack {
       if Double(bitrate) > Double(bitrateWithout) * Self.clearRise { self.retryAt = now }
     }
 
-    /// Something has changed at the publisher: what was asked for in vain may be sent now.
+    /// Ends the pause before the next try, because the publisher's frame size has changed: it may send a layer now that it did not
+    /// send before.
     mutating func retryAtOnce() {
       retryPause = Self.firstRetryPause
       if retryAt != nil { retryAt = .zero }
@@ -124,7 +125,7 @@ final class PublishedTrack {
   let audioSource: ActiveSpeakerDetector.AudioSource?
   /// The roster's, for the path of its packets, which looks up nothing by name. Changed by `Room.setMuted` alone.
   var track: Track
-  /// Whether it is muted has changed since the others were told.
+  /// Whether the mute state has changed since the other participants were last notified.
   var owesMute = false
   var layers: [Layer]
   var forwarders: ContiguousArray<Forwarder> = []
@@ -159,7 +160,7 @@ final class PublishedTrack {
     return other < layer ? height << (layer - other) : height >> (other - layer)
   }
 
-  /// A key frame of the layer has so many rows. If its number of rows has changed, the camera may be another one: the heights of
+  /// Stores the number of rows of the layer's key frame. If it has changed, the camera may be another one: the heights of
   /// the other layers are unknown again, and there are as many layers as its size allows.
   func noteHeight(_ height: Int, of layer: Int) {
     guard layers[layer].height != height else { return }
@@ -175,7 +176,7 @@ final class PublishedTrack {
     for layer in layers.indices { layers[layer].noteBitrate(ofTrack: bitrate, at: now) }
   }
 
-  /// Its packets come to another peer from now on, counted anew.
+  /// Prepares the track for a new peer of its publisher. The packet counts begin at 0 again.
   func restart(on peer: Peer) {
     interrupt()
     for layer in layers.indices { layers[layer].report = nil }

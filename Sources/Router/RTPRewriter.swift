@@ -21,8 +21,8 @@ extension SourceNumbers {
   }
 }
 
-/// The numbers under which one receiver gets a track: continuous, whatever layer they come from and however often the
-/// track was interrupted.
+/// The sequence numbers, timestamps and picture ids under which one receiver gets a track. They are continuous across layer
+/// switches and interruptions of the track.
 ///
 /// While the source stays the same, forwarding adds constants. A new *segment* begins right behind the last packet sent:
 /// with the next sequence number, picture id and TL0PICIDX (RFC 7741 section 4.2), and a timestamp that is as far ahead as

@@ -6,7 +6,7 @@ import KoineTransport
 
 extension Room {
   private static let checkInterval: Duration = .milliseconds(500)
-  /// For as long a layer that was asked for may be silent: where there is another one meanwhile, and where not.
+  /// How long a requested layer may be silent: if another layer is forwarded in the meantime, and if none is.
   private static let patience = (with: Duration.milliseconds(1_500), without: Duration.milliseconds(700))
 
   func estimated(_ bitrate: Int, for member: Member, at now: Tick) {
@@ -92,8 +92,8 @@ extension Room {
 
   // MARK: What a publisher sends
 
-  /// Tells the publisher which layers anybody wants, when that changes: at once when more are wanted, after a while when
-  /// fewer are.
+  /// Notifies the publisher which layers its receivers want, when that changes: at once when they want more layers, after 2 s
+  /// when they want fewer.
   func updateActiveLayers(of track: PublishedTrack, at now: Tick) {
     guard track.layers.count > 1, !track.track.isMuted else { return }
     var hasChanged = false

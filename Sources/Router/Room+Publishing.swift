@@ -43,7 +43,7 @@ extension Room {
     for id in trackIDs where !tracks.contains(where: { $0.id.track == id }) { tellUnknown(id, to: member) }
   }
 
-  /// Ends the tracks, for all who get them.
+  /// Ends the tracks for all their receivers.
   func withdraw(_ tracks: [PublishedTrack], of member: Member, at now: Tick) {
     guard !tracks.isEmpty else { return }
     for track in tracks {
@@ -78,20 +78,22 @@ extension Room {
     if !track.owesMute, member.broadcastLimiter.take(bytes: track.track.writtenSize, at: now) {
       tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
     } else {
-      // Never refused: the owner has muted it, whatever the others are told, and in the end they are told the latest.
+      // Muting is never refused, because the owner has already muted the track. The router notifies the other participants later,
+      // with the latest state.
       track.owesMute = true
       tellSoon(at: now + Self.tellingInterval)
     }
   }
 
-  /// Nothing of the track goes to anybody until its owner unmutes it, who is told as everybody is.
+  /// Mutes another participant's track. The router forwards none of its packets until its owner unmutes it. All participants are
+  /// notified, the owner too.
   func muteOther(_ reference: Track.ID, by member: Member, at now: Tick) {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let track = track(reference) else { return tellUnknown(reference.track, to: member) }
     muteForOwner(track, at: now)
   }
 
-  /// Mutes a track in its owner's place; all participants are told, its owner too.
+  /// Mutes a track in its owner's place. All participants are notified, the owner too.
   func muteForOwner(_ track: PublishedTrack, at now: Tick) {
     guard !track.track.isMuted else { return }
     setMuted(true, track)
@@ -104,7 +106,7 @@ extension Room {
     track.track.isMuted = isMuted
   }
 
-  /// What a muted track still sends goes to nobody.
+  /// Stops forwarding a muted track; packets that its publisher still sends are dropped.
   private func silence(_ track: PublishedTrack, at now: Tick) {
     track.interrupt()
     track.keyFrames.cancelAll()

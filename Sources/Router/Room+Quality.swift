@@ -2,7 +2,7 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-// How well each participant's path carries, as measured on both of its ways; told to all when it changes.
+// The connection quality of each participant, measured in both directions. All participants are notified when it changes.
 
 extension Room {
   static let qualityInterval: Duration = .seconds(1)
@@ -18,7 +18,7 @@ extension Room {
     tellOthers(.quality(changes), than: nil)
   }
 
-  /// Who comes later learns whose path is poor.
+  /// Sends a new member the connection quality of all members with less than the best quality.
   func tellQuality(to member: Member) {
     let poor = members.filter { $0.quality != ConnectionQuality() && $0 !== member && !$0.grants.isHidden }
     guard !poor.isEmpty else { return }
@@ -73,7 +73,7 @@ extension Member {
     for stream in figures.incoming.values {
       jitter = max(jitter, stream.jitter)
       packets += stream.packets
-      // What was repeated in time is no loss to the ear, but it says what the path is like.
+      // A retransmitted packet that arrives in time is not audible as loss, but it shows the path's loss.
       lost += stream.lost + stream.recovered
     }
     meter.count(packets: packets, lost: lost)

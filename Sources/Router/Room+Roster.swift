@@ -4,10 +4,10 @@ import KoineSignaling
 // What the room knows of its members, and what one member may make it tell the others.
 
 extension Room {
-  /// Of what somebody changes more often, the others are told less often.
+  /// The shortest interval between two notifications about one participant's changes. More frequent changes are combined.
   static let tellingInterval: Duration = .milliseconds(100)
 
-  /// Pays for what the others are going to be told.
+  /// Takes the bytes of a broadcast message from the member's rate limit.
   func spend(bytes: Int, of member: Member, at now: Tick) throws(Failure) {
     guard member.broadcastLimiter.take(bytes: bytes, at: now) else {
       throw Failure(
@@ -28,8 +28,8 @@ extension Room {
     tellAttributes(of: member, at: now)
   }
 
-  /// At once, or later where the others were told a moment ago or the budget is spent: an app and its room never differ
-  /// for good because it changed its mind too often.
+  /// Notifies the other participants at once, or later if the last notification was a moment ago or the rate limit is reached. So the
+  /// room always ends up with the app's latest attributes, even if the app changes them too often.
   private func tellAttributes(of member: Member, at now: Tick) {
     let moment = member.attributesTold.map { $0 + Self.tellingInterval } ?? now
     guard moment <= now else { return tellSoon(at: moment) }
@@ -46,7 +46,7 @@ extension Room {
     needsSettling = true
   }
 
-  /// The latest of those who changed their attributes, or muted and unmuted, too often.
+  /// Sends the deferred notifications: the latest attributes and mute states of participants that changed them too often.
   func tellOwed(at now: Tick) {
     guard let due = nextTelling, due <= now else { return }
     nextTelling = nil

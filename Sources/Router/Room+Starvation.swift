@@ -4,7 +4,7 @@ import KoineSignaling
 // Carries out what `StarvationDetector` decides.
 
 extension Room {
-  /// Pauses and resumes video streams of a receiver whose path is too narrow for them, or wide enough again.
+  /// Pauses a receiver's video streams that do not fit the bitrate of its path, and resumes them once they fit again.
   /// - Parameters:
   ///   - forwarders: by falling priority; those that starve are taken out.
   ///   - headroom: in bit/s, for all of them.

@@ -51,9 +51,9 @@ final class Room {
 
   // The router's own, kept with the room.
 
-  /// What the router's owner counts the room by; released with it.
+  /// The permit with which the router's owner counts the room; released with the room.
   var permit: AnyObject?
-  /// The service beside the router. Set by `Router+RoomService`.
+  /// The co-located service. Set by `Router+RoomService`.
   var attendant: RoomService?
   /// By the services' names: what each has answered to the last command of `RoomControl`.
   var serviceAnswers: [String: String] = [:]
@@ -174,7 +174,7 @@ final class Room {
     outbox.post(.failed(request: nil, Failure(.mediaLost, "the media path broke")), to: member.client)
   }
 
-  /// Gives a member whose media path broke another one, with the same tracks and subscriptions.
+  /// Gives a member a new peer after its media path broke. Its tracks and subscriptions stay.
   func replaceSlot(_ member: Member, on slot: PeerSlot, at now: Tick) {
     peers.remove(member.slot)
     member.slot.member = nil
@@ -209,7 +209,7 @@ final class Room {
     if entry?.grants.isHidden != true { tellOthers(.participantLeft(id: member.id, reason: others), than: nil) }
   }
 
-  /// Puts everybody out. Nobody needs to be told of the others: they all go.
+  /// Removes all participants. The router does not announce the departures, because every participant leaves.
   func close(told reason: EndReason) {
     for member in members {
       for forwarder in member.subscriptions { forwarder.end() }
@@ -228,12 +228,12 @@ final class Room {
     needsSettling = true
   }
 
-  /// Lets go of everybody without a word: a member and its slot hold each other.
+  /// Releases all members without sending messages. Breaks the reference cycle between a member and its slot.
   func dissolve() {
     for member in members { member.slot.member = nil }
   }
 
-  /// Those who left since the last call.
+  /// Members that have left since the last call.
   func takeDeparted() -> [Member] {
     defer { departed.removeAll() }
     return departed
@@ -259,7 +259,7 @@ final class Room {
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .muteOther(let reference): muteOther(reference, by: member, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
-    case .close: refuseModeration(to: member)  // who may close the room has been heard by the router
+    case .close: refuseModeration(to: member)  // the router handles `close` of moderators
     }
   }
 
@@ -356,7 +356,7 @@ final class Room {
     needsSettling = true
   }
 
-  /// When `handleTimeout` next has work to do. Folds what is under way, not everybody.
+  /// When `handleTimeout` next has work to do. Looks only at members and tracks with a deadline, not at all members.
   var deadline: Tick? {
     var soonest = speakers.deadline.sooner(nextLayerCheck).sooner(nextQualityCheck).sooner(roster.nextExpiry).sooner(
       roster.awaitedUntil
@@ -367,7 +367,7 @@ final class Room {
     return soonest
   }
 
-  /// What `deadline` waits for.
+  /// The event that `deadline` waits for.
   var deadlineReason: String {
     soonestDeadline([
       "speakers": speakers.deadline, "check of layers": nextLayerCheck, "check of quality": nextQualityCheck,

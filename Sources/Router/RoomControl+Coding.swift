@@ -1,6 +1,6 @@
 import KoineSignaling
 
-// Commands and answers as JSON. A command is one flat object, whose `command` names it:
+// Commands and answers as JSON. A command is one flat object; its field `command` names it:
 //
 //     {"command": "list"}
 //     {"command": "show", "room": "tea"}

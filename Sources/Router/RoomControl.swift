@@ -4,8 +4,8 @@ package import KoineSignaling
 /// Commands to a room server that come from outside its rooms: from a vendor's HTTP API, the command line, other servers of a
 /// cluster, tests, and the server itself.
 ///
-/// `Router` carries them out. This is the only way to change a room from outside: whatever else a control plane keeps (meetings,
-/// tokens, tags), it changes rooms by these commands, and joins by an `AdmissionPolicy`.
+/// `Router` carries them out. This is the only way to change a room from outside: a control plane may keep meetings,
+/// tokens and tags, but it changes rooms by these commands, and joins by an `AdmissionPolicy`.
 package protocol RoomControl: AnyObject {
   /// Carries out one command at once, without waiting for anything. Called by the owner of the rooms only; for a server from any
   /// thread: `Server.execute(_:)`.
@@ -47,18 +47,18 @@ package enum RoomCommand: Hashable, Sendable {
   case listRooms
   /// Answered with the room.
   case describe(room: String)
-  /// Ends a participant's time in a room, or its waiting before it. The other participants are told that it was removed.
+  /// Removes a participant from a room or its lobby. The other participants are notified that it was removed.
   case remove(Participant.ID, room: String, ending: RemovalReason = .removed)
   /// Ends a room for all participants, and for those that wait to be admitted.
   case close(room: String)
   /// Ends all rooms.
   case closeAllRooms
   /// Changes what a participant may do, until its credential is renewed. Tracks that it may not publish any more are withdrawn,
-  /// and its subscriptions end where it may not subscribe any more; it is told so.
+  /// and its subscriptions end where it may not subscribe any more. The participant is notified.
   case grant(PermissionChange, Participant.ID, room: String)
-  /// Stops forwarding tracks of a participant until it unmutes them, and tells everybody that they are muted.
+  /// Stops forwarding tracks of a participant until it unmutes them, and notifies all participants that they are muted.
   case mute(TrackSelection, Participant.ID, room: String)
-  /// Asks the recorder beside the router to begin. The answer says only that the recorder has been asked; what becomes of it is
+  /// Asks the co-located recorder to begin. The answer says only that the recorder has been asked; what becomes of it is
   /// in the room's `ServiceState`.
   case startRecording(RecordingOrder, room: String)
   case stopRecording(RecordingOrder.Kind, room: String)
@@ -90,7 +90,7 @@ package enum RoomCommand: Hashable, Sendable {
   }
 }
 
-/// Why a participant is removed, as it is told itself.
+/// The reason for a removal that the removed participant gets.
 package enum RemovalReason: String, Hashable, Sendable, CaseIterable {
   case removed
   /// What admitted it does not hold any more.
@@ -132,7 +132,7 @@ package enum TrackSelection: Hashable, Sendable {
   case kind(Track.Kind)
 }
 
-/// What a recorder beside the router is asked to make of a room.
+/// The recording of a room that a co-located recorder is asked to make.
 package struct RecordingOrder: Hashable, Sendable {
   /// The raw value is the recorder's name in rooms.
   package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -224,7 +224,7 @@ package struct RoomDetails: Hashable, Sendable, Codable {
   package var services: [ServiceState]
 }
 
-/// What a service beside the router, as a recorder, does in a room.
+/// The state of a co-located service, such as a recorder, in a room.
 package struct ServiceState: Hashable, Sendable, Codable {
   package var name: String
   /// Its last message to all participants; nil while it does nothing.

@@ -16,7 +16,7 @@ package import KoineSignaling
 /// - Not held: peers, with their DTLS keys, ICE credentials, SSRCs, sequence numbers and congestion control; connections and
 ///   the messages on them, except for data messages; layers, estimates and starvation; audio levels and the active speaker;
 ///   key frame requests; connection quality; budgets; whether a receiver has paused a subscription, which it states again;
-///   rings and registered identities, which belong to no room. All of these begin anew.
+///   rings and registered identities, which belong to no room. All of these start from scratch.
 ///
 /// Resumption keys let their bearers take a participant's place: a snapshot is a secret.
 package struct RoomSnapshot: Codable, Sendable {

@@ -2,7 +2,7 @@ import KoineBase
 import KoineSignaling
 import KoineTransport
 
-// Who comes into which room, and who has to wait before it.
+// Admission: decides whether a participant enters its room, waits in the lobby, or is refused.
 
 extension Router {
   func admit(_ join: Join, _ verdict: CredentialVerdict?, on client: Client, at now: Tick) {
@@ -29,14 +29,14 @@ extension Router {
     }
   }
 
-  /// Whether it was in a room that has been restored since.
+  /// Whether the participant was already admitted to a room that has been restored since.
   private func wasAdmitted(_ join: Join, id: Participant.ID) -> Bool {
     guard let room = rooms[join.room], join.returningTo == room.epoch, room.roster[id] == nil else { return false }
     return room.roster.known(id)?.isSame(as: join) ?? false
   }
 
   private func enter(_ join: Join, id: String, _ grants: Grants, on client: Client, at now: Tick) {
-    // Whoever has waited may find it full.
+    // The room may have become full while the participant waited.
     if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: client.id) }
     guard broadcastLimiter(of: client, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now)
     else {
@@ -59,7 +59,7 @@ extension Router {
     if let member = client.member, member.grants.canAdmit { postKnocks(to: member) }
   }
 
-  /// To a member that has just been granted to answer them.
+  /// Sends all knocks of the room to a member that has just been allowed to answer them.
   func postKnocks(to member: Member) {
     for knock in lobby.knocks(at: member.room.name) {
       outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
@@ -73,7 +73,7 @@ extension Router {
     return broadcastLimiter
   }
 
-  // MARK: Those who have to ask
+  // MARK: Lobby
 
   private func tellDeciders(_ message: ServerMessage, in room: String) {
     let deciders = (rooms[room]?.members ?? []).filter(\.grants.canAdmit)
@@ -98,7 +98,7 @@ extension Router {
     tellDeciders(.knockEnded(participant: id, admitted: admitted, number: knock.number), in: room)
     guard let client = clients[knock.client] else { return }
     var grants = knock.grants
-    // What it was let in with goes on running out while it waits.
+    // A credential also expires while its participant waits.
     if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
       grants.validFor = rest
       guard rest > .zero else {
@@ -115,7 +115,7 @@ extension Router {
     }
   }
 
-  // MARK: What is asked of those who come
+  // MARK: Checks of a join
 
   private func admission(_ join: Join, _ verdict: CredentialVerdict?, at now: Tick) -> Result<Grants, Failure> {
     guard join.version == SignalingVersion.current else {
@@ -145,8 +145,9 @@ extension Router {
     return answer
   }
 
-  /// Two that wait under one id look the same to those who decide: only a credential that names the id, or the resumption key
-  /// of the one that waits, puts a second in its place. Nor may a guest ask under the id of a participant in the room.
+  /// Two participants that wait under one id look the same to a participant that may admit them. So a second one replaces the first
+  /// only with a credential that names the id, or with the resumption key of the first. A guest may not ask under the id of a
+  /// participant in the room either.
   private func takenName(for join: Join, _ grants: Grants) -> Failure? {
     guard grants.mustAsk, let id = grants.participantID ?? join.participantID else { return nil }
     if grants.participantID == nil, let member = rooms[join.room]?.roster.known(id), !member.isSame(as: join) {
@@ -174,12 +175,12 @@ extension Router {
     return policy.grants(for: .init(occasion: occasion, join: join, grants: grants, room: state))
   }
 
-  /// The same of a registration.
+  /// What the policy makes of a registration with a verified identity.
   func admitted(_ register: Register, as known: KnownIdentity) -> Result<KnownIdentity, Failure> {
     configuration.admission?.refuseIdentity(register, known).map { .failure($0) } ?? .success(known)
   }
 
-  /// - Parameter id: nil for one that will be new.
+  /// - Parameter id: the participant's id; nil if the router will choose a new one.
   private func lackOfRoom(for id: String?, _ join: Join, _ grants: Grants) -> Failure? {
     let participant = Participant(join, id: id ?? "", grants)
     guard Participant.writtenSize(of: participant.attributes) <= configuration.limits.attributeBytes else {

@@ -167,7 +167,8 @@ extension Room {
     needsSettling = true
   }
 
-  /// What a member may not do any more ends: tracks are withdrawn, of which it is told, too, and its subscriptions.
+  /// Ends everything that a member may not do any more: withdraws its tracks, of which it is notified too, and ends its
+  /// subscriptions.
   func endForbidden(of member: Member, at now: Tick) {
     let tracks = member.tracks.filter { !member.grants.publish.contains($0.track.kind) }
     withdraw(tracks, of: member, at: now)

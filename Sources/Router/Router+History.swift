@@ -6,14 +6,14 @@ struct HistoryCursor {
   let reader: DataHistory.Reader
   /// Number in the room's order: later messages are sent as they come.
   let through: UInt64
-  /// The ages of messages are told as of the join.
+  /// The ages of messages are relative to the join.
   let joined: Tick
   /// Number in the room's order up to which pages are on their way; nil once all are.
   var after: UInt64?
 }
 
 // A joining participant gets what its room keeps in pages, each once the one before has been written to its connection: so a
-// client that does not read costs one page. Data messages that come meanwhile wait until the last page has been sent.
+// client that does not read costs one page. Data messages that arrive in the meantime wait until the last page has been sent.
 
 extension Router {
   /// Of data messages that wait for a client's history: beyond, the rest of its pages are sent at once.

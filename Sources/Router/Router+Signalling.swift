@@ -137,7 +137,7 @@ extension Router {
       case .failure(let failure): outbox.post(.refused(failure), to: id)
       }
     case .ring(let ring):
-      // It goes to all whom it names, and tells each of all.
+      // The router sends the ring to every callee, and each copy lists all callees: hence the product.
       let isPaidFor = broadcastLimiter(of: client, at: now).take(
         bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
       failure =

@@ -48,16 +48,16 @@ package struct AddressedMessage: Sendable {
   package let number: UInt64
 }
 
-/// What has been forwarded of one stream to one receiver.
+/// Statistics of one stream that the router forwards to one receiver.
 package struct ForwardingStatistics: Hashable, Sendable {
   package let receiver: String
   package let stream: Track.ID
   package let packets: Int
-  /// Of simulcast layers the one that is forwarded, 0 the smallest; nil while nothing is.
+  /// The simulcast layer that is forwarded, 0 the smallest; nil while the stream is paused.
   package let layer: Int?
 }
 
-/// A selective forwarding unit: rooms, and in each the packets of every track on their way to all who subscribed.
+/// A selective forwarding unit: in each room it forwards the packets of every track to the subscribed participants.
 ///
 /// Sans-IO with a single owner: no clock, socket, lock or thread inside. Signalling comes in as messages of clients,
 /// media as datagrams. After each call that takes a time, drain `poll(into:at:)` and `pollMessage()`, then call
@@ -71,11 +71,11 @@ package struct ForwardingStatistics: Hashable, Sendable {
 /// A room's facts and decisions are values (`Roster`, `DataRouter`, `ActiveSpeakerDetector`, `LayerAllocator`, `StarvationDetector`,
 /// `KeyFrameScheduler`), which take inputs and return decisions; `Room` carries these out. `RoomSnapshot` holds those that
 /// another router needs in order to go on with the room. A packet goes from its ingress peer to the track, which puts it into the
-/// queues of all who may get it; when their peers are polled, each one's forwarder decides and rewrites. On that path there
-/// is one look-up by address per datagram and none by name, and nothing is allocated.
+/// queues of all receivers that may get it; when their peers are polled, each receiver's forwarder decides and rewrites. On that
+/// path there is one look-up by address per datagram and none by name, and nothing is allocated.
 ///
 /// **More cores.** What a packet costs is nearly all spent on its way out, once per receiver: its place in that receiver's
-/// stream, its header, its encryption, its system call. `poll(by:at:_:)` shares that out among the hands of a crew, receiver
+/// stream, its header, its encryption, its system call. `poll(by:at:_:)` divides that among the workers of a crew, receiver
 /// by receiver, whichever rooms they are in; `handleArrivals(by:at:)` and `handleTimeout(by:at:)` do the same with what comes
 /// from each (packets opened, reports read, the path's estimate) and with its time. Everything that decides (rooms, messages,
 /// layers) stays with the one owner, in between. Peers have nothing in common but payloads, which are immutable once they
@@ -105,7 +105,7 @@ package final class Router {
 
   // MARK: What a server does by itself (what clients say: `Router+Signalling`; commands: `Router+Control`)
 
-  /// For rooms that were made before, too: who is in stays.
+  /// Sets the maximum number of participants in a room, for existing rooms too. Participants that are in a room stay.
   package func setParticipantLimit(_ limit: Int) { configuration.limits.participants = limit }
 
   func setAttendantOfNewRooms(_ attendant: RoomService?) { configuration.attendant = attendant }
@@ -139,9 +139,9 @@ package final class Router {
     takeEvents(of: slot, in: room, at: now)
   }
 
-  /// In place of `handle`, where a crew helps: media is only laid before its peer, and looked at by `handleArrivals`, which
-  /// has to follow before anything else does. What may change who is reached where is handled at once, after what the
-  /// peer had before.
+  /// Replaces `handle` where a crew helps. Media is only stored for its peer; `handleArrivals` reads it, and must be called before
+  /// any other method. Other datagrams (STUN, DTLS) may change the address of a peer, so the router handles them at once, after
+  /// all stored media.
   package func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let first = datagram.readable.first, 128...191 ~= first,
       let slot = peers.find(datagram.readable, from: source)
@@ -165,8 +165,8 @@ package final class Router {
     if room.needsSettling { settle(room, at: now) }
   }
 
-  /// Where peers are reached: but for STUN, nothing that comes from elsewhere is anybody's. How often that has changed tells
-  /// whether it has.
+  /// Addresses bound to a peer. Datagrams from any other address belong to no peer unless they are STUN. `sourceChanges` counts
+  /// the changes of these addresses.
   package var sources: some Sequence<TransportAddress> { peers.sources }
   package var sourceChanges: Int { peers.changes }
 
@@ -175,8 +175,8 @@ package final class Router {
     peers.poll(into: out, at: now)
   }
 
-  /// In place of `poll(into:at:)`: lets all hands write and send at once. `send` is called once for each peer that may have
-  /// something, on the hand's own thread, and polls it until nothing is due.
+  /// Replaces `poll(into:at:)`: all workers of the crew write and send at once. A worker calls `send` on its own thread, once for each
+  /// peer that may have datagrams; `send` polls that peer until nothing is due.
   package func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
     peers.poll(by: crew, at: now, send)
   }
@@ -200,7 +200,7 @@ package final class Router {
     }
   }
 
-  /// - Parameter crew: helps to wake those whose time has come.
+  /// - Parameter crew: workers that share the timeouts of peers; nil: the caller's thread handles all of them.
   package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
     peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
@@ -210,7 +210,8 @@ package final class Router {
     }
   }
 
-  /// After anything has happened to a room: frees who left, arms its timer, drops it when it is empty.
+  /// Called after every change of a room: releases the clients of departed members, arms the room's timer, and removes the room
+  /// when it is empty.
   func settle(_ room: Room, at now: Tick) {
     room.needsSettling = false
     for member in room.takeDeparted() {
@@ -233,7 +234,7 @@ package final class Router {
   /// For tests.
   func room(of client: ClientID) -> Room? { clients[client]?.member?.room }
 
-  /// For tests: what is kept for whom, by name; all nought once everybody has gone.
+  /// For tests: the number of objects that the router holds, by kind. All are 0 once all clients have gone.
   package var holdings: [String: Int] {
     [
       "clients": clients.count, "rooms": rooms.count, "room numbers": rooms.numbers,
@@ -242,7 +243,7 @@ package final class Router {
     ].merging(peers.holdings) { $1 }
   }
 
-  /// By receiver and stream, of all who are subscribed in a room.
+  /// Forwarding statistics for each receiver and stream of a room.
   package func forwarding(in room: String) -> [ForwardingStatistics] {
     (rooms[room]?.members ?? []).flatMap { member in
       member.tracks.flatMap { track in

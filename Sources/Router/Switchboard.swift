@@ -1,20 +1,20 @@
 import KoineBase
 import KoineSignaling
 
-/// Who can be rung, and who rings whom.
+/// The identities that can be rung, their registered devices, and the rings under way.
 ///
-/// Rings belong to identities, not to rooms: a ring only names the room where those who accept go to. For each one who is
-/// rung a ring goes through
+/// Rings belong to identities, not to rooms: a ring only names the room that a callee joins after accepting. For each callee a ring
+/// goes through
 ///
-///     ringing ─→ accepted | declined | busy | unanswered | cancelled      unreachable at once where nobody is registered
+///     ringing ─→ accepted | declined | busy | unanswered | cancelled      unreachable at once where the callee is not registered
 ///
-/// All devices of an identity ring; the first answer counts and silences the others. Where two ring each other, both ring,
-/// and as soon as one accepts, the other call is over.
+/// All devices of an identity ring; the first answer counts and silences the other devices. Where two identities ring each other,
+/// both ring, and as soon as one accepts, the other call is over.
 struct Switchboard {
   struct Limits: Hashable, Sendable {
-    /// Rings under way of one caller.
+    /// The most rings that one caller may have under way.
     var ringsPerCaller = 32
-    /// The longest that anybody is rung.
+    /// The longest time that a callee is rung.
     var longest: Duration = .seconds(600)
   }
 
@@ -81,7 +81,7 @@ struct Switchboard {
     }
   }
 
-  /// The device is gone: its own rings end; where it was the last that rang, the caller is told.
+  /// The device is gone: its own rings end. If it was the last ringing device of a callee, the caller is notified.
   mutating func close(_ client: ClientID) {
     guard let device = devices.removeValue(forKey: client) else { return }
     clients[device.identity]?.removeAll { $0 == client }
@@ -136,7 +136,7 @@ struct Switchboard {
     if calls[id]?.caller.client == client { end(id, as: .cancelled) }
   }
 
-  /// A late or foreign answer is told that it is over.
+  /// A device with a late or foreign answer is notified that the ring is over.
   mutating func answer(_ id: String, _ answer: Ring.State, by client: ClientID) {
     guard [.accepted, .declined, .busy].contains(answer) else { return }
     guard let call = calls[id], let callee = call.callees.firstIndex(where: { $0.ringing.contains(client) }) else {

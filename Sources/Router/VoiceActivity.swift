@@ -8,7 +8,7 @@ import KoineBase
 /// sub-bands, and a frame that is hardly louder than the quietest of the last seconds is noise, which has no active ones.
 /// Immediate: 20 ms; medium: 100 ms; long: 1 s.
 struct VoiceActivity {
-  /// What is compared between two voices: logarithms of likelihoods that it speaks.
+  /// The scores by which two voices are compared: logarithms of the likelihoods that a voice speaks.
   struct Scores: Equatable { var immediate, medium, long: Double }
 
   static let frame: Duration = .milliseconds(20)

@@ -1,6 +1,6 @@
 import KoineBase
 
-/// Reading of fields whose size is bounded. Fields of other names are ignored everywhere, so that newer programs may add some.
+/// Reads fields and bounds their size. Unknown fields are ignored everywhere, so that newer programs may add some.
 extension KeyedDecodingContainer {
   func text(_ key: Key, limit: Int = SignalingLimits.name) throws -> String {
     try bounded(try decode(String.self, forKey: key), key, limit)
@@ -82,7 +82,8 @@ extension KeyedDecodingContainer {
     return attributes
   }
 
-  /// Read first, so that a message of another version is refused as such whatever else it holds.
+  /// The message's version. Call it before reading other fields, so that a message of another version is refused with
+  /// `unknownVersion` and not because of its other fields.
   func version(_ key: Key) throws -> Int {
     let version = try decode(Int.self, forKey: key)
     guard version == SignalingVersion.current else { throw SignalingError.unknownVersion(version) }

@@ -1,11 +1,12 @@
-/// What a client tells the router. On the wire a JSON object whose `type` names the case and whose other fields are the payload's.
+/// A message of a client to the router. On the wire it is a JSON object: the field `type` names the case, the other fields are the
+/// payload's.
 public enum ClientMessage: Hashable, Sendable {
   case join(Join)
   case register(Register)
   case ring(RingRequest)
-  /// Gives up a ring of one's own, for those who have not answered.
+  /// Cancels an outgoing ring for all callees that have not answered.
   case cancelRing(id: String)
-  /// Answers somebody's ring: `accepted`, `declined` or `busy`.
+  /// Answers an incoming ring: `accepted`, `declined` or `busy`.
   case answerRing(id: String, Ring.State)
   case publish(Publish)
   case unpublish(trackIDs: [String])
@@ -21,23 +22,23 @@ public enum ClientMessage: Hashable, Sendable {
   /// The participant's whole new set of attributes.
   case attributes([String: String])
   case leave(reason: String?)
-  /// Mutes another participant's track, whatever its owner says: nothing of it goes to anybody until its owner unmutes it.
+  /// Mutes another participant's track. The router forwards none of its packets until its owner unmutes it.
   case muteOther(Track.ID)
-  /// Puts another participant out.
+  /// Removes another participant from the room.
   case remove(participant: String)
-  /// Puts everybody out.
+  /// Closes the room: removes all participants.
   case close
   /// Admits a participant that waits, or refuses it. With the `number` of its knock the answer cannot reach another
   /// participant that waits under the same id by now.
   case answerKnock(participant: String, admitted: Bool, number: Int? = nil)
-  /// Another credential takes the place of the one that let this participant in. What it does not grant any more ends.
+  /// Replaces the credential that admitted this participant. Tracks and subscriptions that the new one does not grant end.
   case renew(credential: String)
   /// Answered by `pong` with the same number.
   case ping(Int)
   /// Takes up a conversation that another connection began. The first message of a connection; answered by `resumed`, or by
   /// `refused` where the router does not know it any more.
   case resumeConversation(key: String, heard: Int)
-  /// So many counted messages of the server have been received (`ClientSignalingChannel`).
+  /// The number of counted messages received from the server (`ClientSignalingChannel`).
   case heard(Int)
   /// The media path broke: a new peer takes the old one's place, with the same tracks and subscriptions. Answered by
   /// `mediaRestarted`.

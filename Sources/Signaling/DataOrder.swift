@@ -1,7 +1,7 @@
 /// Data messages by which one participant makes another's program do something. Programs obey them without asking, so the
-/// router passes them on only from those who may moderate.
+/// router forwards them only from moderators (and from any participant if only services are addressed).
 public enum DataOrder {
-  /// What the topics of all of them begin with.
+  /// The prefix of the topics of all orders.
   public static let prefix = "koine.order."
 
   public static func isOrder(_ topic: String) -> Bool { topic.hasPrefix(prefix) }

@@ -1,7 +1,7 @@
 import KoineBase
 import KoineJSONCodec
 
-/// A data message that a room keeps for participants who join later. Its JSON is written once, by the thread that first
+/// A data message that a room keeps for late joiners. Its JSON is written once, by the thread that first
 /// needs it, however many participants join.
 public final class KeptData: Sendable {
   public let message: ReceivedMessage
@@ -24,7 +24,7 @@ private struct Ageless: Encodable {
   func encode(to encoder: any Encoder) throws { try message.encodeWithoutAge(to: encoder) }
 }
 
-/// A part of the data messages that a room keeps for participants who join later, oldest first. `joined` carries the first
+/// A part of the data messages that a room keeps for late joiners, oldest first. `joined` carries the first
 /// part. The others follow as messages of their own, before any data message that is sent after the join.
 public struct HistoryPage: Sendable {
   public struct Entry: Sendable {

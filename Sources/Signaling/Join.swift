@@ -1,8 +1,8 @@
-/// The first message of a connection: who wants into which room.
+/// The first message of a connection: asks the router to admit a participant to a room.
 public struct Join: Hashable, Sendable {
   public var version: Int
   public var room: String
-  /// What lets the participant in; what it looks like is between whoever issues and whoever checks it.
+  /// The credential that admits the participant. Its format is a matter of its issuer and of the server that checks it.
   public var credential: String?
   /// nil lets the router choose one. A participant of the same id is replaced where the credential names the id, or where
   /// `resumptionKey` is that participant's; otherwise the join is refused.
@@ -14,8 +14,8 @@ public struct Join: Hashable, Sendable {
   public var description: PeerDescription
   /// The `epoch` of the room that this participant lost and comes back to, if it does.
   public var returningTo: String?
-  /// The key of the conversation (`ServerMessage.resumable`) that this participant lost: proves that a participant of the
-  /// same id who is still in the room is the same one.
+  /// The key of the conversation (`ServerMessage.resumable`) that this participant lost. It proves that a participant of the same
+  /// id that is still in the room is this participant.
   public var resumptionKey: String?
 
   public init(
@@ -46,7 +46,7 @@ extension Join: Codable {
   }
 }
 
-/// The answer to a join that was granted: the room as it is now. Whatever comes later comes as a message of its own.
+/// The answer to a join that was granted: the room as it is now. The router sends every later change as a message of its own.
 public struct Joined: Hashable, Sendable {
   public var version: Int
   /// The participant itself, as the others see it: the credential may have given it another name than it asked for.
@@ -57,11 +57,11 @@ public struct Joined: Hashable, Sendable {
   public var participants: [Participant]
   /// Data messages kept for late joiners, oldest first.
   public var history: [ReceivedMessage]
-  /// True where more of them follow, in `history` messages. Nil: no.
+  /// True where more kept data messages follow, in `history` messages. Nil: no.
   public var hasMoreHistory: Bool?
   /// Tells this room from one of the same name before or after it: with another epoch, everything the router knew is gone.
   public var epoch: String
-  /// Names that may be written to although nobody of that name is in the room: services beside the router. Nil: none.
+  /// Names of the co-located services. Data messages may be addressed to them although no participant has such a name. Nil: none.
   public var attendants: [String]?
 
   public var participantID: String { local.id }

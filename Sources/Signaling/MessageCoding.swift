@@ -40,7 +40,7 @@ extension ServerMessage {
   }
 }
 
-/// A message, or what is left of an object that is none.
+/// A message, or the request number of an object that is not a valid message.
 private struct Reading: Decodable {
   private struct Numbered: Decodable {
     var request: Int?

@@ -4,7 +4,7 @@
 public struct Register: Hashable, Sendable {
   public var version: Int
   public var identity: String
-  /// Shown to those who are rung.
+  /// The caller's name that callees display.
   public var name: String
   public var credential: String?
 
@@ -31,15 +31,16 @@ extension Register: Codable {
 public struct RingRequest: Hashable, Sendable {
   /// Chosen by the caller, unique in the router.
   public var id: String
-  /// Where those who accept are to go.
+  /// The room that a callee joins after accepting.
   public var room: String
   /// Identities.
   public var to: [String]
-  /// Whether the caller sends pictures.
+  /// Whether the caller sends video.
   public var hasVideo: Bool
-  /// After so long without an answer nobody is rung any more.
+  /// How long callees are rung, in seconds. After this time without an answer the ring ends.
   public var timeoutSeconds: Double
-  /// Said again to a router that has lost its memory: those who are rung may still be on their way back to it.
+  /// Set if the caller sends the ring again after a router restart. Callees that are not registered yet may still return, so the
+  /// router does not report them as unreachable.
   public var isRepeated: Bool
 
   public init(
@@ -65,7 +66,7 @@ extension RingRequest: Codable {
   }
 }
 
-/// Tells the caller how one of those it rings has answered.
+/// Notifies the caller of the state of the ring for one callee.
 public struct RingProgress: Hashable, Sendable {
   public var id: String
   public var identity: String

@@ -1,10 +1,10 @@
-/// A service beside a router, as a recorder is: written to in every room by names that nobody there can have, and speaking
-/// there by the router itself.
+/// A co-located service of a router, for example a recorder. In every room, participants write to it under reserved names that no
+/// participant can have. The router delivers its answers.
 ///
-/// Whoever may have a room recorded may write to it. The router hands on what is written (`hear`), and tells the room what
-/// it answers: `Server.say(_:)`, or the backend whose router is in this process.
+/// Participants that may have a room recorded may write to the service. The router passes their messages to `hear`. The service
+/// answers with `Server.say(_:)`, or through the backend if the router runs in this process.
 public struct RoomService: Sendable {
-  /// What somebody in a room has said to it.
+  /// A message of a participant in a room to the service.
   public struct Word: Hashable, Sendable {
     public var room: String
     public var sender: String
@@ -16,15 +16,15 @@ public struct RoomService: Sendable {
     }
   }
 
-  /// What it says in a room, as one of its names; nobody hears it where there is no such room.
+  /// A message of the service to a room, under one of its names. It is dropped if the room does not exist.
   public struct Answer: Hashable, Sendable {
     public var room: String
     public var name: String
     public var payload: [UInt8]
-    /// Nil: everybody. What is said to everybody stands until the next answer under that name, and is told to who comes
-    /// later.
+    /// The receiver; nil: all participants. An answer to all participants stands until the next one under the same name, and late
+    /// joiners get it.
     public var participant: String?
-    /// False: it is the last under its name, and those who come later hear of none.
+    /// False: only current participants get the answer. No answer stands under its name afterwards, and late joiners get none.
     public var stands: Bool
 
     public init(

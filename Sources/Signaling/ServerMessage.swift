@@ -1,4 +1,5 @@
-/// What the router tells a client. On the wire a JSON object whose `type` names the case and whose other fields are the payload's.
+/// A message of the router to a client. On the wire it is a JSON object: the field `type` names the case, the other fields are the
+/// payload's.
 ///
 /// A participant is announced before its tracks, and its tracks are withdrawn before it leaves.
 public enum ServerMessage: Hashable, Sendable {
@@ -8,14 +9,14 @@ public enum ServerMessage: Hashable, Sendable {
   /// The answer to a `register` that was granted, with the identity as the credential gives it.
   case registered(identity: String)
   case incomingRing(Ring)
-  /// Somebody's ring has come to its end for this connection.
+  /// An incoming ring has ended for this connection.
   case ringEnded(id: String, Ring.State)
-  /// One's own ring has got on.
+  /// The state of an outgoing ring has changed for one of its callees.
   case ringProgress(RingProgress)
-  /// The answer to a join that somebody in the room has to decide on; `joined` or `refused` follows.
+  /// The answer to a join that a participant in the room has to decide on; `joined` or `refused` follows.
   case waiting
-  /// A participant waits to be admitted, for those who may decide. `number` tells it from every other that waits, or has
-  /// waited, under the same id.
+  /// A participant waits to be admitted. Sent to the participants that may admit it. `number` distinguishes it from all other
+  /// participants that wait, or have waited, under the same id.
   case knock(Participant, number: Int? = nil)
   /// No decision is needed any more. `admitted` is the decision; nil: the participant has gone.
   case knockEnded(participant: String, admitted: Bool?, number: Int? = nil)
@@ -27,7 +28,8 @@ public enum ServerMessage: Hashable, Sendable {
   case published(participant: String, tracks: [Track])
   /// Ends every subscription to them. The receiver's own tracks, too, where it may not publish them any more.
   case withdrawn(participant: String, trackIDs: [String])
-  /// One's own track, too: somebody who may has muted it.
+  /// A track was muted or unmuted. For the client's own track: a moderator or the server has muted it, or it was muted before the
+  /// room was restored.
   case muted(participant: String, trackID: String, muted: Bool)
   case subscribed(Subscribed)
   /// The answer to `unsubscribe`: no packets of these tracks follow, save those already under way.
@@ -39,10 +41,10 @@ public enum ServerMessage: Hashable, Sendable {
   /// A subscribed track is not forwarded for now, because the receiver's path does not even carry its smallest layer; or
   /// is again.
   case starved(Track.ID, Bool)
-  /// How well the paths of those who changed carry. The receiver's own among them.
+  /// The connection quality of all participants with a changed quality, the receiver's own included.
   case quality([String: ConnectionQuality])
-  /// Which simulcast layers of one's own track anybody wants, 0 the smallest; others need not be sent. Before the first such
-  /// message all are wanted.
+  /// The simulcast layers of the client's own track that receivers want, 0 the smallest. The client need not send the others. Before
+  /// the first such message all layers are wanted.
   case wanted(trackID: String, layers: [Int])
   /// Something asked for was not done. `request` is nil where the message carried no number.
   case failed(request: Int?, Failure)
@@ -52,14 +54,14 @@ public enum ServerMessage: Hashable, Sendable {
   /// This conversation can be taken up on another connection, with this key, so long after its connection broke. Comes once,
   /// before the first `joined` or `registered`.
   case resumable(key: String, graceSeconds: Double)
-  /// The conversation goes on; so many counted messages of the client have been received (`ServerSignalingChannel`).
+  /// The conversation continues. `heard` is the number of counted messages received from the client (`ServerSignalingChannel`).
   case resumed(heard: Int)
   case heard(Int)
   /// The answer to `restartMedia`: of the router's new peer.
   case mediaRestarted(PeerDescription)
   /// The next part of the messages that the room keeps for later participants.
   case history(HistoryPage)
-  /// The names of the services beside the router from now on, in place of those that `joined` named.
+  /// The names of the co-located services from now on. They replace the names in `joined`.
   case attendants([String])
 }
 

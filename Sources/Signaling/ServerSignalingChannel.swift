@@ -8,7 +8,7 @@ package import KoineBase
 package struct ServerSignalingChannel<Message: CountedMessage>: Sendable {
   package enum State: Hashable, Sendable {
     case connected
-    /// Messages are sent again, from this number on; messages that are sent meanwhile follow them.
+    /// Messages are sent again, from this number on; messages that are sent in the meantime follow them.
     case resending(from: Int)
     case lost(until: Tick)
   }
@@ -18,7 +18,7 @@ package struct ServerSignalingChannel<Message: CountedMessage>: Sendable {
     case messages(ArraySlice<Message>)
     /// All have been sent again.
     case none
-    /// More messages than are kept have been sent meanwhile: the channel has a gap, and its connection must be closed.
+    /// More messages than the channel keeps have been sent in the meantime: the channel has a gap, and its connection must be closed.
     case gap
   }
 

@@ -1,5 +1,5 @@
-/// What a message may hold at most. Checked when a message is decoded, so that what the router keeps per participant is
-/// bounded whatever arrives.
+/// Limits on the size of a message and its fields. They are checked while a message is decoded, so that no message can make the
+/// router keep unbounded data for a participant.
 public enum SignalingLimits {
   /// Names and ids of rooms, participants, tracks and messages, in UTF-8 bytes.
   public static let name = 256
@@ -15,12 +15,12 @@ public enum SignalingLimits {
   public static let references = 256
   /// Simulcast layers of one track.
   public static let encodings = 4
-  /// What one encoding may be said to take, in bit/s.
+  /// The highest bitrate that a client may announce for one encoding, in bit/s.
   public static let bitrate = 1_000_000_000
-  /// How high one encoding's pictures may be said to be, in pixels.
+  /// The largest frame height that a client may announce for one encoding, in pixels.
   public static let rows = 16_384
   public static let candidates = 32
-  /// Services beside the router.
+  /// Co-located services.
   public static let attendants = 16
   /// Entries of a participant's attributes.
   public static let attributes = 64

@@ -61,12 +61,12 @@ extension RingRequest {
 }
 
 extension Track {
-  /// At most, in bytes of JSON, beside its participant.
+  /// The largest size of the track in bytes of JSON, without its participant.
   public var writtenSize: Int { Measure.written.tracks([self]) }
 }
 
 extension TrackOffer {
-  /// At most, in bytes of JSON, as the other participants are told of the track.
+  /// The largest size of the track's announcement to other participants, in bytes of JSON.
   public var announcedSize: Int { Measure.written.text(id) + 64 }
 }
 

@@ -1,7 +1,7 @@
 package import KoineRouter
 package import KoineSignaling
 
-/// Stands between a client whose front end has messages of its own and the router, which knows the room protocol.
+/// Translates between a front end's own messages and the room protocol of the router. Each client has a translator of its own.
 package protocol MessageTranslator: AnyObject {
   /// Translates a message of the client. The result has no `forward`.
   func translate(_ message: ClientMessage) -> [TranslatedAction]
@@ -12,12 +12,12 @@ package protocol MessageTranslator: AnyObject {
 package enum TranslatedAction {
   /// The router handles a message.
   case handle(ClientMessage)
-  /// The router is told how the client's peer names things.
+  /// Sets the media capabilities of the client's peer in the router.
   case setCapabilities(MediaCapabilities)
-  /// The client is sent a message.
+  /// Sends the client a message.
   case send(ServerMessage)
-  /// The client is sent the router's message as it is: its bytes are shared with other clients.
+  /// Sends the client the router's message unchanged. Its bytes are shared with other clients.
   case forward
-  /// The client is sent a message of its front end's own protocol.
+  /// Sends the client a message of its front end's own protocol.
   case sendOwn(EncodedMessage)
 }

@@ -122,7 +122,7 @@ package final class SignalingHost {
     if let client = connections[connection] { close(client, at: now) }
   }
 
-  /// Ends the wait for a client whose connection is lost.
+  /// Ends the wait for a client that has lost its connection.
   package func giveUp(_ id: ClientID, at now: Tick) {
     guard let client = clients[id], client.connection == nil else { return }
     close(client, grace: .zero, at: now)

@@ -33,13 +33,14 @@ package struct LinkConditioner<Tag> {
     queueEmpty = start
   }
 
-  /// From now on the link is another; the times of `spec` begin now. What is on its way arrives as it would have.
+  /// Changes the conditions of the link from now on; the times of `spec` begin now. Datagrams on their way arrive under the old
+  /// conditions.
   package mutating func change(to spec: NetworkSpec, at now: Tick) { (self.spec, start) = (spec, now) }
 
   package mutating func push(_ datagram: Bytes, tag: Tag, at now: Tick) {
     let conditions = spec.conditions(at: now - start)
     sent += 1
-    // As many draws for each datagram, whatever becomes of it.
+    // The same number of draws for each datagram, lost or not: the next datagram's random numbers do not depend on its fate.
     let (luck, spread, turn, extra) = (draw(), draw(), draw(), draw())
     if luck < conditions.loss {
       lost += 1

@@ -74,7 +74,7 @@ package final class UDPLoop: @unchecked Sendable {
 
   // MARK: The process's loop
 
-  /// Keeps one loop running for as long as anybody is with it.
+  /// Keeps one loop running for as long as it has clients.
   final class Keeper: Sendable {
     fileprivate struct State {
       var loop: UDPLoop?
@@ -267,7 +267,7 @@ package final class UDPLoop: @unchecked Sendable {
     var hasRun = false
     while true {
       let isStopping = takeJobs()
-      // No turn in between: the wake-up that told of the end may be the one that has just been read.
+      // No turn in between: the wake-up that announced the end may be the one that has just been read.
       guard nextJob < jobs.count else { return (isStopping, hasRun) }
       while nextJob < jobs.count {
         let job = jobs[nextJob]
@@ -282,7 +282,7 @@ package final class UDPLoop: @unchecked Sendable {
   }
 
   /// Takes the jobs in the inbox, as the wake-up for them has been read.
-  /// - Returns: whether the loop shall end.
+  /// - Returns: whether the loop must end.
   private func takeJobs() -> Bool {
     if nextJob > 1_024, nextJob > jobs.count / 2 {
       jobs.removeFirst(nextJob)

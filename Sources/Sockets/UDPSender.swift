@@ -49,7 +49,7 @@ package final class UDPSender {
         offset += runSegment
       }
     } else if status != 0 {
-      failures += 1  // the path is full or gone: what is lost is asked for again, as on any path
+      failures += 1  // the path is full or gone: lost packets are retransmitted, as on any path
     }
   }
 

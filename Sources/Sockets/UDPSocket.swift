@@ -78,14 +78,14 @@ package final class UDPSocket {
     return Int(count) == batch
   }
 
-  /// From now on the kernel drops, before it takes room in the queue, what cannot be meant for us: what is neither STUN,
-  /// DTLS nor RTP (RFC 7983), and but for STUN what comes from elsewhere. May let through a little of that, and with very
-  /// many sources all of it.
+  /// From now on the kernel drops unexpected datagrams before they occupy the receive queue: datagrams that are neither STUN, DTLS
+  /// nor RTP (RFC 7983), and datagrams other than STUN from an address that is not in `sources`. The filter may pass a few
+  /// datagrams from other addresses; with very many sources it passes all of them.
   package func expect(from sources: some Sequence<SocketAddress>) {
     let family = localAddress.family
     var keys = sources.filter { $0.family == family }
       .map { koine_filter_key(UInt32(truncatingIfNeeded: $0.low), $0.port) }.sorted()
-    // A socket for all addresses may get IPv4 as well, whose source stands elsewhere.
+    // A socket for all addresses may receive IPv4 as well, with the source at another offset.
     let count = family == .ipv6 && localAddress.high == 0 && localAddress.low == 0 ? -1 : Int32(keys.count)
     koine_filter(descriptor, family == .ipv6 ? 1 : 0, &keys, count)
   }

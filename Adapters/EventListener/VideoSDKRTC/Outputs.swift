@@ -55,7 +55,8 @@ extension Meeting {
   /// Writes a playlist and its pieces into a folder of this machine, as recordings.
   public func startHLS(config: HLSConfig? = nil) {
     if config != nil { NoEffect.recordingLook.log() }
-    let folder = Self.folder(nil).appendingPathComponent("\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
+    let folder = Self.folder(nil).appendingPathComponent(
+      "\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
     begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 

@@ -38,7 +38,7 @@ package final class Certificate: @unchecked Sendable {
 
   /// X.509 version 3, a random serial number, valid from yesterday for 30 years; the name says nothing about its owner.
   ///
-  /// Its fingerprint, which signalling carries, is what peers check (RFC 5763, 5), and it is made anew with each process, so its
+  /// Its fingerprint, which signalling carries, is what peers check (RFC 5763, 5), and a new one is made in each process, so its
   /// dates protect nothing. They must only not pass while a process runs: browsers do not look at them, other stacks may.
   private static func fill(_ certificate: OpaquePointer, key: OpaquePointer) throws(DTLSError) {
     let day = 24 * 60 * 60
@@ -64,8 +64,8 @@ package final class Certificate: @unchecked Sendable {
     certificate: OpaquePointer, key: OpaquePointer
   ) throws(DTLSError) -> OpaquePointer {
     guard let context = SSL_CTX_new(DTLS_method()) else { throw .fromQueue("SSL_CTX_new") }
-    // Both roles show a certificate. Nobody has signed it: what is checked is its fingerprint, after the handshake and
-    // before any key leaves the endpoint, so the chain itself is accepted as it comes.
+    // Both roles present a certificate without a certificate authority. The endpoint checks its fingerprint after the handshake and
+    // before any key leaves the endpoint, so OpenSSL accepts every chain.
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
     SSL_CTX_set_cert_verify_callback(context, { _, _ in 1 }, nil)
     koine_ssl_ctx_set_options(context)

@@ -1,7 +1,7 @@
 /// What the record headers of a datagram say, read before OpenSSL sees it.
 ///
 /// OpenSSL ends a handshake for good at the first plaintext record that makes no sense, or that claims to be a fatal
-/// alert; anyone who can send us a datagram can make one. RFC 6347 section 4.1.2.7 asks for silence instead. So a
+/// alert; any sender that can reach us can make one. RFC 6347 section 4.1.2.7 asks for silence instead. So a
 /// datagram that is not a run of whole, plausible records is dropped here, and plaintext alerts are only noted.
 struct DTLSDatagram {
   /// RFC 5246 section 6.2.1.

@@ -5,7 +5,7 @@ package import KoineBase
 ///
 /// `start`, then `handle` each datagram, `handleTimeout` at `deadline`, and after every call drain `poll` and look at
 /// `state`. Keys appear with `.connected`, which is reached only after the peer's certificate has matched the
-/// fingerprint that signalling told.
+/// fingerprint from signalling.
 ///
 /// Time is the caller's: OpenSSL's timer, which reads the system clock, is set beyond reach, and the last flight is kept
 /// and sent again from here (RFC 6347 section 4.2.4). One owner, no thread of its own.
@@ -30,7 +30,8 @@ package final class DTLSEndpoint {
   package static let slowestRepeat = Duration.milliseconds(600)
   /// An alert without protection may be forged: the handshake has this long to go on in spite of it.
   private static let alertGrace = Duration.seconds(2)
-  /// The last flight is not answered again sooner, so that nobody can make us a multiplier of packets.
+  /// The shortest interval between two answers to a repeated last flight, so that an attacker cannot use the endpoint to amplify
+  /// traffic.
   private static let answerPause = Duration.milliseconds(20)
 
   package private(set) var state = State.new
@@ -59,7 +60,7 @@ package final class DTLSEndpoint {
 
   /// - Parameters:
   ///   - remoteFingerprint: may follow by `setRemote`, at the latest before `handshakeLimit`.
-  ///   - profiles: what is offered, or chosen from in this order by a server.
+  ///   - profiles: the SRTP profiles that a client offers, or from which a server chooses in this order.
   package init(
     role: Role?, certificate: Certificate, remoteFingerprint: Fingerprint? = nil,
     profiles: [SRTPProfile] = SRTPProfile.preferred
@@ -90,7 +91,7 @@ package final class DTLSEndpoint {
 
   deinit { SSL_free(ssl) }
 
-  /// The fingerprint that signalling told. Completes a handshake that was only waiting for it.
+  /// Sets the fingerprint from signalling. Completes a handshake that was only waiting for it.
   package func setRemote(_ fingerprint: Fingerprint) {
     remoteFingerprint = fingerprint
     if case .handshaking = state { finishIfReady() }
@@ -157,7 +158,7 @@ package final class DTLSEndpoint {
     return datagram.count
   }
 
-  /// Says goodbye (close_notify) if there is somebody to say it to. `poll` still yields what is to be sent.
+  /// Ends the association. Sends close_notify if the endpoint is connected; `poll` still yields the datagrams to send.
   package func close() {
     switch state {
     case .connected:
@@ -291,8 +292,8 @@ package final class DTLSEndpoint {
     outgoing += port.takeWritten()
   }
 
-  /// What `SSL_get_error` says, but for records that were thrown away: as they came from anybody, DTLS is silent about them
-  /// (RFC 6347, 4.1.2.7), which OpenSSL before 3.0.22 reports as a broken system call, without an error.
+  /// The result of `SSL_get_error`, except for discarded records. Any sender can send an invalid record, so DTLS discards it without
+  /// an answer (RFC 6347, 4.1.2.7). OpenSSL before 3.0.22 reports that as a failed system call without an error.
   private func status(of result: Int32) -> Int32 {
     let status = SSL_get_error(ssl, result)
     guard status == SSL_ERROR_SYSCALL, ERR_peek_error() == 0 else { return status }

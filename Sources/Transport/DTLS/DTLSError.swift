@@ -2,7 +2,8 @@ import CKoineOpenSSL
 
 /// Why a DTLS association was not made, or a certificate not generated.
 package enum DTLSError: Error, Hashable, Sendable {
-  /// Nobody answered, or not to the end, within `DTLSEndpoint.handshakeLimit`; or nobody said which fingerprint to expect.
+  /// The peer did not complete the handshake within `DTLSEndpoint.handshakeLimit`, or signalling did not supply the expected
+  /// fingerprint in this time.
   case timedOut
   /// The peer's certificate is not the one that signalling promised.
   case fingerprintMismatch

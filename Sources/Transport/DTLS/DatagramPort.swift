@@ -43,7 +43,7 @@ final class DatagramPort {
   // MARK: The C side
 
   /// The method table, made once for the process.
-  /// `@unchecked Sendable`: filled before anyone sees it, never changed after.
+  /// `@unchecked Sendable`: filled before it is shared, never changed after.
   private struct Method: @unchecked Sendable {
     let pointer: OpaquePointer?
   }

@@ -93,9 +93,9 @@ package struct ICEAgent {
     patienceEnds = nil
   }
 
-  /// After an interruption the other end has been reached on another connection. A path whose last checks were not answered
-  /// is checked at once: until the next regular check, up to 6 s later, consent could expire although the path works again.
-  /// RFC 7675, 5.1, limits the rate of regular checks; this is one transaction for an interruption.
+  /// Checks the selected path at once if its last checks were not answered. Call it after an interruption, when signalling has
+  /// reached the other end on another connection. Until the next regular check, up to 6 s later, consent could expire although
+  /// the path works again. RFC 7675, 5.1, limits the rate of regular checks; this is one transaction for an interruption.
   package mutating func confirmSelected(at now: Tick) {
     self.now = now
     guard role != .lite, !isOver, selected != nil, !consentChecks.isEmpty else { return }
@@ -201,7 +201,7 @@ package struct ICEAgent {
     if role == .lite { proven.received(count, on: (destination, source)) }
   }
 
-  /// Lite: whether so many bytes may go out on the selected pair.
+  /// Lite: whether `count` bytes may be sent on the selected pair.
   func admits(_ count: Int) -> Bool {
     guard role == .lite, let selected else { return true }
     return proven.admits(count, on: selected)
@@ -212,9 +212,9 @@ package struct ICEAgent {
   /// Lite: whether good checks have come from there lately.
   package func isProven(_ remote: TransportAddress) -> Bool { proven.contains(remote, at: now) }
 
-  /// Lite: media came this way whose keys only the other end has. Where several pairs are nominated, the other end uses the
-  /// best by its own count (RFC 5245 section 8.1.1.2), and says no more about it than this. It is no consent: that only
-  /// checks give (RFC 7675, 5.1).
+  /// Lite: authenticated media arrived on this pair; only the other end has the keys. Where several pairs are nominated, the other
+  /// end uses the pair with the highest priority in its own view (RFC 5245 section 8.1.1.2), and its media is the only sign of that
+  /// choice. Media is no consent: only checks give consent (RFC 7675, 5.1).
   package mutating func used(from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard role == .lite, !isOver, !isSelected(destination, source) else { return }
     self.now = now
@@ -236,7 +236,7 @@ package struct ICEAgent {
     select(pair.local, pair.remote)
   }
 
-  /// RFC 8445, 7.3.1.4: who reaches us can perhaps be reached.
+  /// Makes a triggered check (RFC 8445, 7.3.1.4): an address that reaches us can perhaps be reached.
   private mutating func trigger(_ local: TransportAddress, _ remote: TransportAddress, _ request: STUNMessage) {
     let priority = request.priority ?? ICECandidate.priority(.prflx, preference: 0xFFFF)
     checklist.add(local, remote, remotePriority: priority)

@@ -133,7 +133,8 @@ struct ICEChecklist {
     }
   }
 
-  /// The next request that is due: what was sent before comes first, then those the other end has reached us on.
+  /// The next request that is due: retransmissions first, then triggered checks (the other end has reached us on the pair), then the
+  /// other pairs.
   mutating func next(
     at now: Tick, of choice: Choice, makeCheck: () -> ICECheck
   ) -> (check: ICECheck, local: TransportAddress, remote: TransportAddress)? {

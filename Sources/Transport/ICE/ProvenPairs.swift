@@ -2,7 +2,7 @@ import KoineBase
 
 /// Pairs on which good checks have come to a lite agent, each for as long as that is consent (30 s).
 ///
-/// A good check says who sends, but its source address may be forged. A pair is *validated* once the remote agent has
+/// A good check authenticates its sender, but its source address may be forged. A pair is *validated* once the remote agent has
 /// answered one of our checks, with MESSAGE-INTEGRITY and a transaction id that cannot be guessed, or the DTLS handshake has
 /// completed on the pair. Until then we send at most three times the bytes received on the pair (as RFC 9000, 8.1).
 struct ProvenPairs {
@@ -114,7 +114,7 @@ struct ProvenPairs {
     pairs[index].sent &+= count
   }
 
-  /// Whether so many bytes more may go out on the pair. Nothing goes out on a pair that is not known.
+  /// Whether `count` more bytes may be sent on the pair; false for an unknown pair.
   func admits(_ count: Int, on pair: (local: TransportAddress, remote: TransportAddress)) -> Bool {
     guard let index = index(pair) else { return false }
     return pairs[index].isValidated || pairs[index].sent + count <= pairs[index].received * Self.amplification
@@ -142,17 +142,17 @@ struct ProvenPairs {
   }
 }
 
-/// Which checks have come, and on which pair: one that comes again on another pair was kept by somebody on the way, who
-/// would turn the media to where it likes (RFC 8445 section 19.2 leaves that to the transaction, which nobody can guess).
+/// The checks that have arrived, and their pairs. An attacker on the path can keep a check and send it again on another pair, in
+/// order to redirect the media (RFC 8445 section 19.2 relies on transaction ids, which an attacker off the path cannot guess).
 ///
-/// Of the latest; a client that makes one every 5 s says so many in an hour and a half.
+/// The latest 1,024 checks are remembered; a client that makes one every 5 s makes so many in an hour and a half.
 struct HeardChecks {
   private static let memory = 1_024
   private var pairs: [STUNMessage.TransactionID: (local: TransportAddress, remote: TransportAddress)] = [:]
   private var order: [STUNMessage.TransactionID] = []
   private var next = 0
 
-  /// - Returns: false if it has come on another pair.
+  /// - Returns: false if the check has arrived before on another pair.
   mutating func isNew(
     _ transaction: STUNMessage.TransactionID, on pair: (local: TransportAddress, remote: TransportAddress)
   ) -> Bool {

@@ -104,7 +104,8 @@ package struct STUNMessage: Hashable, Sendable {
     return SocketAddress(ipv6High: high ^ mask, low: low ^ transaction.low, port: plainPort)
   }
 
-  /// Was the message made by somebody who knows `key`? `bytes` are those it was parsed from.
+  /// Whether the message's MESSAGE-INTEGRITY was made with `key`.
+  /// - Parameter bytes: the bytes that the message was parsed from.
   package func verify(_ bytes: UnsafeRawBufferPointer, key: String) -> Bool {
     guard let integrityOffset, bytes.count >= integrityOffset + Self.integrityLength else { return false }
     var covered = Array(bytes.prefix(integrityOffset))

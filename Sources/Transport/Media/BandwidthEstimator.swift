@@ -43,11 +43,11 @@ struct BandwidthEstimator {
   /// What a receiver without transport-wide feedback estimates itself (REMB).
   private var remoteEstimate: Double?
 
-  /// A queue that stays as long as it is, whatever is sent.
+  /// A queue that keeps its length (within 20 %) although the send rate falls.
   private struct Standing {
     let since: Tick
     let queue: Duration
-    /// In bit/s: of the path before, and what came through soon after.
+    /// In bit/s: the estimate before the queue was found, and the bitrate delivered soon after.
     let estimate: Double
     var delivered: Double?
   }
@@ -63,10 +63,10 @@ struct BandwidthEstimator {
   private static let longQueue = Duration.milliseconds(80)
   /// From here on less is sent until the queue is gone.
   private static let drainFrom = Duration.milliseconds(25)
-  /// After so long without a word something is wrong with the path; each further stretch halves what is sent.
+  /// A sender that gets no feedback for so long halves its rate, and again after each further `silenceStep`.
   private static let silenceLimit = Duration.milliseconds(1_500)
   private static let silenceStep = Duration.seconds(1)
-  /// Nothing has been reported on for so long: what was said of a queue then is no longer so.
+  /// After so long without transport-wide feedback the last measured queue is out of date.
   private static let quiet = Duration.seconds(1)
   /// If sending less for so long has not made the queue shorter, it is not ours.
   private static let drainLimit = Duration.milliseconds(1_500)
@@ -99,7 +99,7 @@ struct BandwidthEstimator {
 
   private func limited(_ rate: Double) -> Double { min(max(rate, Double(limits.minimum)), 1e12) }
 
-  /// The other end has said nothing for so long that the estimate tells of an outage, not of the path.
+  /// Whether the other end has sent no feedback for so long that the estimate reflects an outage, not the path's capacity.
   var isSilent: Bool { silence != nil }
 
   /// 0...1, smoothed over about a second.
@@ -115,7 +115,7 @@ struct BandwidthEstimator {
     return sent.add(size: size, probe: probe, at: now)
   }
 
-  /// Whether nothing goes out that would be reported on.
+  /// Whether no transport-wide feedback has arrived for a second, because too little media goes out.
   func isQuiet(at now: Tick) -> Bool { lastFeedback.map { now - $0 > Self.quiet } ?? false }
 
   /// Should a cluster be sent?
@@ -133,7 +133,7 @@ struct BandwidthEstimator {
 
   // MARK: Feedback
 
-  /// The other end has said something that only somebody says who receives.
+  /// Feedback has arrived that the other end sends only while it receives media.
   mutating func heard(at now: Tick) {
     silentSince = nil
     guard let (before, _) = silence else { return }
@@ -274,7 +274,8 @@ struct BandwidthEstimator {
     probing.congested(at: now)
     probeEnd = nil
     guard let measured = delivery.bitrate(over: .milliseconds(160)) else { return }
-    // Who sends much less than allowed has not filled the path; such an alarm is believed step by step.
+    // A sender far below its estimate has not filled the path. So an overuse signal lowers the estimate by at most 30 % at a time,
+    // unless the queue is long.
     let floor = queue > Self.longQueue / 2 ? 0 : delayEstimate * 0.7
     delayEstimate = min(delayEstimate, max(measured * 0.85, floor))
     fullRate = fullRate.map { abs($0 - measured) < measured * 0.2 ? ($0 * 7 + measured) / 8 : measured } ?? measured

@@ -27,9 +27,9 @@ struct FrameAssembler {
   private(set) var blockedSince: Tick? {
     didSet { if blockedSince == nil { (hasLookedBehindGap, newcomer) = (false, nil) } }
   }
-  /// Whether all that waits behind the gap has been looked at. From then on only what comes can make a frame whole.
+  /// Whether all packets behind the gap have been looked at. From then on only a new packet can complete a frame.
   private var hasLookedBehindGap = false
-  /// What has come since.
+  /// A packet that has arrived since.
   private var newcomer: Int64?
   /// Frames left out because what they refer to was lost.
   private(set) var skipped = 0
@@ -111,7 +111,7 @@ struct FrameAssembler {
 
   private mutating func drop(through last: Int64) {
     let from = max(next ?? .min, last - Int64(slots.count) + 1)
-    // A slot may already hold a later packet: before the first frame nobody knows how far back the ring reaches.
+    // A slot may already hold a later packet: before the first frame it is unknown how far back the ring reaches.
     if from <= last { for sequence in from...last where packet(sequence) != nil { slots[index(sequence)] = nil } }
     next = last + 1
     checked = last + 1

@@ -1,11 +1,11 @@
 import KoineRTP
 
-/// May a picture be decoded although packets before it are missing?
+/// Decides whether a video frame can be decoded although packets before it are missing.
 ///
-/// What was lost is unknown, so a picture goes on only if what it says of itself proves that it needs nothing of the gap:
-/// a key frame needs nothing; in flexible mode a picture names those it needs; a picture of the lowest temporal layer needs
-/// only the last one of that layer, and one that syncs its layer as well. After a gap an upper layer's pictures wait for
-/// the next picture of the lowest layer, and where the sender marks syncs, for one of those.
+/// The content of lost packets is unknown. So a frame is passed on only if its own descriptor proves that it needs nothing of the
+/// gap: a key frame needs nothing; in flexible mode a frame names the frames it needs; a frame of the lowest temporal layer needs
+/// only the last frame of that layer, and so does a frame that syncs its layer. After a gap an upper layer's frames wait for the
+/// next frame of the lowest layer. Where the sender marks syncs, they wait for a sync.
 struct FrameDependencyTracker {
   /// Of the pictures decoded so far, the newest id and which of the 64 before it were decoded, itself being bit 0.
   private var newestID: UInt16?

@@ -1,10 +1,11 @@
 import Glibc
 import KoineBase
 
-/// What loss allows (gcc-02, section 6): above 10 % less, below 2 % soon more, between them slowly more.
+/// The bitrate that packet loss allows (gcc-02, section 6): loss above 10 % lowers it, loss below 2 % raises it fast, loss between
+/// them raises it slowly.
 ///
-/// A path may lose packets whatever is sent: radio does. So when much less has been sent and as much was lost all the
-/// same, that loss is taken to be the path's own, and only what goes beyond it counts.
+/// A path may lose packets at any send rate, as radio does. If the send rate falls by more than 25 % and the loss stays about the
+/// same, that loss is taken as the path's own loss, and only loss beyond it counts.
 struct LossBasedEstimator {
   private let limits: BandwidthEstimator.Limits
   private struct Count {
@@ -21,7 +22,7 @@ struct LossBasedEstimator {
     }
   }
 
-  /// A reduction: where it began, what was lost then, and what is lost now that much less is sent.
+  /// A reduction of the send rate: the rate where it began, the loss before it, and the loss at the reduced rate.
   private struct Trial {
     let bitrate: Double
     var before: Count
@@ -32,7 +33,7 @@ struct LossBasedEstimator {
   private(set) var bitrate: Double
   /// 0...1, smoothed.
   private(set) var loss = 0.0
-  /// Of the path, however little is sent; 0...1.
+  /// The path's own loss at any send rate; 0...1.
   private var ownLoss = 0.0
   private var trial: Trial?
   private var window = Count()
@@ -55,7 +56,7 @@ struct LossBasedEstimator {
     if isLost { window.lost += 1 }
   }
 
-  /// - Parameter isQueued: the path's queue is long: what is lost there has nothing to do with the path itself.
+  /// - Parameter isQueued: whether the path's queue is long. Its loss is then congestion, not the path's own loss.
   mutating func update(delayEstimate: Double, isQueued: Bool, at now: Tick) {
     if isQueued { trial = nil }
     let start = since ?? now

@@ -3,10 +3,10 @@ import KoineRTP
 
 /// Finds out which packets of a stream are missing and when to ask for them (RFC 4585, 6.2.1).
 ///
-/// A gap is asked about once it has outlived the reordering that is usual on the path, then each time an answer is overdue,
-/// and given up after a second: what waits for it must then be helped by a key frame. Requests and answers are lost as
-/// well: what has to be asked for again is asked for twice, and on a path that loses much so is everything, and without
-/// waiting until the answer is overdue.
+/// A missing packet is requested once the gap has outlasted the path's usual reordering, and again each time an answer is overdue.
+/// After a second the packet is given up, and the frames that depend on it need a key frame. Requests and answers get lost as
+/// well, so every repeated request is sent twice, 15 ms apart. On a path with 8 % loss or more the first request is sent twice
+/// as well, and requests are repeated before the answer is overdue.
 struct NackGenerator {
   private struct Missing {
     let sequence: Int64
@@ -89,7 +89,7 @@ struct NackGenerator {
     let entry = missing.remove(at: index)
     if isRecovered {
       recovered += 1
-      // After several requests nobody knows which one was answered (Karn's rule); one sample too long does no harm.
+      // After several requests it is unknown which one was answered (Karn's rule); one sample too long does no harm.
       if let asked = entry.firstRequest { answers.add(now - asked, isCertain: entry.requests <= 2) }
     } else {
       loss = max(loss - lossWeight, 0)
@@ -113,8 +113,8 @@ struct NackGenerator {
     if missing.isEmpty { deadline = nil }
   }
 
-  /// Appends what is to be asked for now, in rising order.
-  /// - Parameter roundTrip: as reports tell it, if they do; answers that have come tell it better.
+  /// Appends the sequence numbers to request now, in rising order.
+  /// - Parameter roundTrip: the round trip time from reports, if known. Measured answer times are preferred to it.
   mutating func collect(into sequences: inout [UInt16], roundTrip: Duration?, at now: Tick) {
     guard let due = deadline, now >= due else { return }
     let before = missing.count

@@ -1,7 +1,7 @@
 import KoineBase
 
-/// Spreads packets over time, so that a key frame does not overrun the path: sound at once, then what is late
-/// already and retransmissions, then pictures at 2.5 times the target rate. A budget of at most 5 ms' worth of bits is carried over.
+/// Spreads packets over time, so that a key frame does not overrun the path. Audio leaves at once; then come late packets and
+/// retransmissions, then video at 2.5 times the target rate. A budget of at most 5 ms' worth of bits is carried over.
 struct Pacer {
   enum Priority: Int { case sound, late, retransmission, pictures }
 
@@ -24,7 +24,7 @@ struct Pacer {
   /// Pictures older than this leave at once: better a burst than a queue that grows.
   static let longestWait = Duration.milliseconds(250)
   private var longestWait = Self.longestWait
-  /// Retransmissions that may wait; whoever misses more is better served by asking again.
+  /// The most retransmissions that may wait. A receiver that misses more packets requests them again.
   private static let retransmissionLimit = 512
   private static let fewRetransmissions = 4
   private static let retransmissionWait = Duration.milliseconds(300)
@@ -51,7 +51,7 @@ struct Pacer {
     }
   }
 
-  /// What could not leave soon is better asked for once more, if it is still needed then.
+  /// Whether a further retransmission could leave soon. Otherwise the receiver requests the packet again if it still needs it.
   private var hasRoomForRetransmissions: Bool {
     retransmissions.count < Self.fewRetransmissions
       || retransmissions.count < Self.retransmissionLimit
@@ -110,7 +110,7 @@ struct Pacer {
     lastRefill = now
   }
 
-  /// A queue whose memory is kept.
+  /// A queue that keeps its memory when it is empty.
   private struct Queue {
     private var items: [Item] = []
     private var head = 0

@@ -39,7 +39,7 @@ struct StoredPacket {
   var bytes: UnsafeRawBufferPointer { payload.readable.part(Int(start)..<Int(start) + Int(count)) }
 }
 
-/// What header extensions say of a packet wherever it goes; the rest is written anew for each way.
+/// The header extensions of a packet that are the same for all receivers. The others are written for each receiver.
 struct StoredExtensions {
   private var captureTime: UInt64 = 0
   private var captureClockOffset: Int64 = 0
@@ -90,7 +90,7 @@ struct StoredExtensions {
 /// Bounded by age and by number. The ring begins small and grows only while packets younger than `lifetime` would be
 /// pushed out, so that quiet streams cost little.
 struct PacketHistory {
-  /// Nobody who still waits for a packet after this long can use it.
+  /// How long a packet is kept for retransmission, unless newer packets push it out. Later no receiver can use it.
   static let lifetime = Duration.seconds(2)
   private static let smallest = 32
   private var slots: [StoredPacket?] = Array(repeating: nil, count: smallest)

@@ -1,11 +1,11 @@
 import KoineBase
 
-/// Finds out whether the path carries more than is being sent: now and then a short cluster of packets at a higher rate,
-/// whose arrival tells (after the probing of libwebrtc's congestion controller).
+/// Finds out whether the path carries more than the current send rate: now and then the sender sends a short cluster of packets at
+/// a higher rate, and the arrival times show the path's bitrate (after the probing of libwebrtc's congestion controller).
 ///
 ///     resting ── more is wanted, the queue is empty ──→ sending a cluster ── all reported on ──→ resting, or the next
 struct ProbeControl {
-  /// A cluster on its way out. Packets that leave meanwhile belong to it, pictures as well as padding.
+  /// A cluster that is being sent. All packets that leave during this time belong to it, video as well as padding.
   struct Cluster {
     let id: UInt16
     /// In bit/s.
@@ -54,7 +54,7 @@ struct ProbeControl {
   /// - Returns: a cluster to begin now.
   mutating func plan(estimate: Double, wanted: Double, at now: Tick) -> Cluster? {
     if let result, now - result.began > .seconds(1) { fail(at: now) }
-    // However little is missing: who asks for so much may not go up with less.
+    // A small difference is probed too: the sender may need the whole wanted bitrate for its next step, such as a higher layer.
     guard result == nil, wanted > estimate else { return nil }
     guard let next else {
       self.next = now + .milliseconds(300)
@@ -90,8 +90,8 @@ struct ProbeControl {
     self.result = result
   }
 
-  /// Everything of the cluster has been reported on.
-  /// - Returns: what the path carries at least, in bit/s, if it could be told.
+  /// Called when feedback covers the whole cluster.
+  /// - Returns: the bitrate that the path carries at least, in bit/s; nil if it could not be measured.
   mutating func conclude(at now: Tick) -> Double? {
     guard let result, let sent = result.sent, result.count >= Self.fewest / 2 else {
       fail(at: now)

@@ -29,7 +29,7 @@ package enum ReceiveMode: Sendable { case frames, packets }
 
 /// One source of a received stream (RFC 3550: one SSRC): counts, asks again, and puts frames together.
 struct RTPReceiveStream {
-  /// A retransmission cannot tell of numbers far ahead of what was sent.
+  /// How far ahead of the highest received sequence number a retransmitted packet may be; packets further ahead are invalid.
   private static let furthestRecovered: Int64 = 64
   /// Asked for if the first packet that comes does not begin a frame.
   private static let packetsBeforeFirst: Int64 = 3
@@ -54,7 +54,7 @@ struct RTPReceiveStream {
   private var assembler: FrameAssembler?
 
   var encoding: StreamParameters.Encoding { parameters.encodings[layer] }
-  /// Whether packets say whose they are, because signalling did not.
+  /// Whether packets name their stream by header extensions, because signalling did not announce an SSRC.
   let isNamedByPackets: Bool
   private var asksAgain: Bool { parameters.rtxPayloadType != nil && encoding.rtxSSRC != nil }
 
@@ -78,7 +78,7 @@ struct RTPReceiveStream {
     if mode == .frames, !parameters.codec.isAudio { assembler = FrameAssembler() }
   }
 
-  /// Begins anew with another source.
+  /// Sets the SSRC of the layer or of its retransmissions. If the layer had another SSRC before, the stream starts again.
   mutating func setSource(_ ssrc: UInt32, isRetransmission: Bool) {
     var parameters = parameters
     if isRetransmission {
@@ -148,7 +148,7 @@ struct RTPReceiveStream {
     drain(remote, at: now, body)
   }
 
-  /// Hands on what is whole; also when time alone has let a frame go on.
+  /// Hands complete frames to `body`. Also called when only time has passed, because a frame may have waited long enough for a gap.
   mutating func drain(_ remote: ClockMap, at now: Tick, _ body: (EncodedFrame) -> Void) {
     assembler?.patience = nack.patienceOfFrames
     while let range = assembler?.nextFrame(at: now), let frame = frame(range, remote) {
@@ -199,8 +199,9 @@ struct RTPReceiveStream {
       voiceActivity: shared.extensions.voiceActivity, sequence: shared.sequence, arrived: now)
   }
 
-  /// The packet itself may say when it was captured, but in the time of whoever captured it, which behind a router may be a
-  /// third clock; else the sender reports tell. What cannot be true is not believed.
+  /// The capture time of a packet on our clock. The packet may carry it, but in the time of the capturing client, which behind a
+  /// router may be a third clock. Otherwise the sender reports give it. Implausible times (more than 1 s in the future or 30 s in
+  /// the past) are ignored; the last resort is the arrival time.
   private func captureTime(
     _ extensions: HeaderExtensions, timestamp: UInt32, arrived: Tick, _ remote: ClockMap
   ) -> Tick {

@@ -28,7 +28,7 @@ struct RTPSendStream {
   private(set) var anchor: (captured: Tick, timestamp: UInt32)?
   /// Whether a sender report has gone out: the first one is urgent, sound and pictures are in step only after it.
   private(set) var hasReported = false
-  /// Packets of each kind that still say whose they are.
+  /// How many further packets of each kind name their stream by header extensions.
   private var unnamed = (original: Self.namedPackets, retransmission: Self.namedPackets)
 
   private static let namedPackets = 16
@@ -195,7 +195,7 @@ struct RTPSendStream {
     reportedJitter = Double(block.jitter) * 1_000 / Double(parameters.codec.clockRate)
     guard block.lastSenderReport != 0 else { return nil }
     let units = LocalClock.ntp(of: now).compact &- block.lastSenderReport &- block.delaySinceLastReport
-    // Clocks of 15 µs grain may meet from behind; and nobody's round trip takes a minute.
+    // Clocks with a resolution of 15 µs can give a negative result; and no round trip takes a minute.
     let sample: Duration =
       units < 0x8000_0000 ? .nanoseconds(Int64(min(units, 60 << 16)) * 1_000_000_000 / 65_536) : .zero
     roundTrip = sample

@@ -1,6 +1,6 @@
 import KoineBase
 
-/// What is not sent to a receiver for the moment, because it does not answer.
+/// Media that is held back from a receiver because it does not answer.
 package enum MediaHold: Sendable, Hashable { case none, video, all }
 
 /// When the other end was last heard, and whether it answers while media is being sent to it.

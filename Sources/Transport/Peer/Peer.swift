@@ -27,12 +27,12 @@ package final class Peer {
   private let trace: PlaintextTrace
   private var nextID = 1
   private var dropped = 0
-  /// Under which Koine's own peers take audio that repeats earlier payloads (RFC 2198).
+  /// The payload type under which Koine's own peers receive redundant audio (RFC 2198).
   private static let redPayloadType: UInt8 = 113
-  /// The same of the other end, if it takes any and is described by signalling rather than SDP.
+  /// The payload type under which the other end receives redundant audio; nil if it receives none, or is described by SDP.
   package private(set) var remoteRedPayloadType: UInt8?
   private var localAddresses: [TransportAddress] = []
-  /// What came before the keys: the other end may have them a little earlier.
+  /// Media that arrived before the keys: the other end may have the keys a little earlier.
   private var earlyMedia: [Bytes] = []
   private var isClosing = false
   private var isOver = false
@@ -108,23 +108,23 @@ package final class Peer {
 
   package var isConnected: Bool { srtp != nil && !isOver && !isClosing }
 
-  /// What is sent now leaves: there are keys, and a path.
+  /// Whether media can be sent now: the peer has keys and a selected path.
   private var isOpen: Bool { isConnected && ice.selected != nil }
 
   /// Whether the other end has shown, by a check with the right password, that it is there too.
   package func isReached(from source: TransportAddress) -> Bool { path?.remote == source || ice.isProven(source) }
 
-  /// Whether the other end has shown that it receives at `source` what is sent there; a check alone can bear a forged source.
+  /// Whether the other end has shown that it receives datagrams at `source`. A check alone can bear a forged source.
   package func isValidated(_ source: TransportAddress) -> Bool { ice.isValidated(source) }
 
   /// Transaction ids of this peer's unanswered checks to `source`. An answer with integrity validates the address.
   package func questions(to source: TransportAddress) -> [STUNMessage.TransactionID] { ice.questions(to: source) }
 
-  /// For how long nothing has come that only the other end can have sent.
+  /// How long the peer has received no authenticated datagram of the other end.
   package func silence(at now: Tick) -> Duration { now - activity.lastReceived }
 
-  /// The other end has asked for something by signalling: what is held back for its silence goes on.
-  /// - Returns: whether something was held back.
+  /// Resumes media that is held back because the other end is silent. Call it when the other end has sent a request by signalling.
+  /// - Returns: whether media was held back.
   package func expectAnswer() -> Bool { activity.restart() }
 
   private func heard(at now: Tick) { if activity.received(at: now) { events.append(.mediaHold(.none)) } }
@@ -221,7 +221,8 @@ package final class Peer {
     return sent.count
   }
 
-  /// Nobody may be sent a handshake that somebody else began: where the path is not validated, it waits for more to come.
+  /// A forged source address must not make us send a handshake to a victim. On a path that is not validated, a flight waits until
+  /// enough bytes have arrived from there.
   private func pollDTLS(into out: UnsafeMutableRawBufferPointer) -> Int? {
     guard let next = dtls.nextSize, ice.admits(next), let count = dtls.poll(into: out) else { return nil }
     ice.sent(count)
@@ -281,7 +282,7 @@ package final class Peer {
 
   func begin(with session: SRTPSession, at now: Tick) {
     srtp = session
-    ice.validateSelected()  // the handshake depends on what was sent there
+    ice.validateSelected()  // the completed handshake proves that the other end receives on this path
     control.begin(at: now)
     events.append(.connected)
     sender.requestMissedFrames()
@@ -361,8 +362,8 @@ package final class Peer {
 
   package func removeReceiver(_ id: ReceiverID) { receiver.remove(id) }
 
-  /// Asks the sender for a key frame: with the next `poll`, or as soon as `KeyFrameRequester` allows another request. A layer
-  /// whose source is not known yet cannot be asked.
+  /// Asks the sender for a key frame: with the next `poll`, or as soon as `KeyFrameRequester` allows another request. Has no effect
+  /// on a layer while its SSRC is unknown.
   package func requestKeyFrame(of id: ReceiverID, layer: Int = 0, at now: Tick) {
     receiver.requestKeyFrame(of: id, layer: layer)
     if isOpen { receiver.collectFeedback(at: now) }

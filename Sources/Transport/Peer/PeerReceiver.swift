@@ -39,7 +39,7 @@ final class PeerReceiver {
     for stream in streams.indices { route(to: stream) }
   }
 
-  /// Asks for a key frame with the next feedback. A layer whose source is not known yet cannot be asked.
+  /// Asks for a key frame with the next feedback. Has no effect on a layer while its SSRC is unknown.
   func requestKeyFrame(of id: ReceiverID, layer: Int) {
     for index in streams.indices where streams[index].receiver == id && streams[index].layer == layer {
       streams[index].wantKeyFrame()

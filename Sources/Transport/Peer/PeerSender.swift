@@ -81,7 +81,7 @@ final class PeerSender {
   /// A frame could not be sent, because there is no path yet.
   func missedFrame(of id: SenderID) { streams[id.value]?.missedFrames = true }
 
-  /// Asks for key frames of the streams whose frames were missed.
+  /// Asks for key frames of the video streams that could not send a frame.
   func requestMissedFrames() {
     for id in streams.keys.sorted() {
       guard let stream = streams[id], stream.missedFrames, !stream.isAudio else { continue }
@@ -365,8 +365,8 @@ final class PeerSender {
 
   func want(_ bitrate: Int) { rate.want(bitrate) }
 
-  /// Probes the path if nothing goes out by whose reports it would be measured.
-  /// - Returns: whether there is something to be polled.
+  /// Probes the path if no transport-wide feedback arrives, so that the path is still measured while no media goes out.
+  /// - Returns: whether a probe is under way, and `poll` has packets to send.
   func probeQuietPath(at now: Tick) -> Bool {
     guard !rate.isProbing, rate.isQuiet(at: now) else { return false }
     considerProbe(at: now)

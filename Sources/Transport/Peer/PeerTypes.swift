@@ -45,12 +45,11 @@ package enum PeerEvent: Sendable {
   case closed
   case frame(ReceiverID, EncodedFrame)
   case packet(ReceiverID, SharedPacket)
-  /// A sender report of the publisher, for those who pass its stream on.
+  /// A sender report of the publisher, for a router that forwards its stream.
   case senderReport(ReceiverID, layer: Int, SenderReport)
   case keyFrameRequested(SenderID, layer: Int)
   /// In bit/s and 0...1.
   case estimate(bitrate: Int, loss: Double)
-  /// The other end has stopped answering what it is sent, or answers again (servers only). Whoever sends holds media back
-  /// accordingly.
+  /// The other end has stopped answering media, or answers again (servers only). The router holds media back accordingly.
   case mediaHold(MediaHold)
 }

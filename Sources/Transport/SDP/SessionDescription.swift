@@ -3,7 +3,7 @@ import KoineBase
 /// A session description (RFC 8866) as browsers write it (RFC 8829): the parts that calls need as values, everything else
 /// kept as it came.
 ///
-/// Parsing is total: what is not understood stays among the attributes, what is wrong throws, nothing traps.
+/// Parsing is total: unknown attributes are kept among the attributes, malformed input throws, nothing traps.
 package struct SessionDescription: Hashable, Sendable {
   /// `name` or `name:value`, without `a=`.
   package struct Attribute: Hashable, Sendable {

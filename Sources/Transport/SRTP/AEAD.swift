@@ -44,7 +44,7 @@ package struct AEAD: ~Copyable {
     try sealer.seal(plaintext, nonce: nonce, additionalData: additionalData, into: out)
   }
 
-  /// Opens in place: `message` is ciphertext and tag. On failure what is left in it means nothing.
+  /// Decrypts in place: `message` is ciphertext and tag. After a failure its content is undefined.
   /// - Returns: the length of the plaintext, at the start of `message`.
   package func open(
     _ message: UnsafeMutableRawBufferPointer, nonce: Nonce, additionalData: UnsafeRawBufferPointer

@@ -48,7 +48,7 @@ package final class SRTPSession {
     }
   }
 
-  /// Opens a packet in place. When it throws, what is left in `packet` means nothing.
+  /// Decrypts an RTP packet in place. After an error the content of `packet` is undefined.
   /// - Returns: the length of the plain packet, header included.
   package func unprotectRTP(_ packet: UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int {
     switch maker {
@@ -67,7 +67,7 @@ package final class SRTPSession {
     }
   }
 
-  /// Opens a compound RTCP packet in place. When it throws, what is left in `packet` means nothing.
+  /// Decrypts a compound RTCP packet in place. After an error the content of `packet` is undefined.
   /// - Returns: the length of the plain packet.
   package func unprotectRTCP(_ packet: UnsafeMutableRawBufferPointer) throws(SRTPError) -> Int {
     switch maker {

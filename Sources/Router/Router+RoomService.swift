@@ -2,7 +2,7 @@ package import KoineBase
 package import KoineSignaling
 
 extension Router {
-  /// Whoever writes to one of its names from now on is heard by it.
+  /// Sets the co-located service of all rooms. From now on it receives the messages that participants send to its names.
   package func setAttendant(_ attendant: RoomService?) {
     setAttendantOfNewRooms(attendant)
     for room in rooms.all {
@@ -11,7 +11,7 @@ extension Router {
     }
   }
 
-  /// The attendant says something.
+  /// Delivers a message of the service to its room; without effect if there is no such room.
   package func say(_ answer: RoomService.Answer, at now: Tick) {
     guard let room = rooms[answer.room] else { return }
     room.say(answer, at: now)
