@@ -230,7 +230,7 @@ private final class ClientWorld {
     let id = Self.tracks[input.number(below: 3)]
     let number = input.byte()
     let media = StreamParameters(
-      mid: "m\(number % 4)", codec: ["VP8", "opus", "VP9", "?"][Int(number) % 4],
+      mid: "m\(number % 4)", codec: [Codec.vp8, .opus, .vp9][Int(number) % 3],
       payloadType: id == "microphone" ? 111 : 96, rtxPayloadType: input.flag() ? 97 : nil,
       encodings: (0..<input.number(below: 3)).map {
         StreamParameters.Encoding(ssrc: UInt32(number) + UInt32($0), rtxSSRC: nil)

@@ -199,9 +199,7 @@ private final class RoomWorld {
     var random = SeededRandom(seed: UInt64(number))
     let credentials = ICECredentials.random(using: &random)
     return PeerDescription(
-      PeerDescription(
-        ice: credentials, candidates: [], fingerprint: Fingerprint(sha256: Array(0..<32)),
-        isLite: false, setup: .active))
+      ice: credentials, fingerprint: Fingerprint(sha256: Array(0..<32)), isLite: false, setup: .active)
   }
 
   private func publish(_ input: inout Input) -> Publish {
@@ -223,7 +221,7 @@ private final class RoomWorld {
 
   /// A good connectivity check, as only a member can send it.
   private func check(_ input: inout Input) {
-    let members = router.rooms.values.sorted { $0.number < $1.number }.flatMap(\.members)
+    let members = router.rooms.all.sorted { $0.number < $1.number }.flatMap(\.members)
     guard !members.isEmpty else { return }
     let peer = members[input.number(below: members.count)].slot.peer
     var request = STUNMessage(.request, .init(high: 7, low: UInt64(input.byte())))
