@@ -134,6 +134,7 @@ extension KeyedDecodingContainer {
     guard seconds.isFinite, abs(seconds) < 1e15 else {
       throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no time span")
     }
-    return .seconds(seconds)
+    // To the nanosecond, which is what is written again; beyond 285 years it is that.
+    return .nanoseconds(Int64((min(max(seconds, -9e9), 9e9) * 1e9).rounded()))
   }
 }

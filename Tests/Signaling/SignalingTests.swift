@@ -278,4 +278,12 @@ struct SignalingTests {
       }
     }
   }
+
+  @Test(arguments: ["1.4", "0.1", "1e-9", "8999999999", "1e14"])
+  func lifetimeIsTheSameWhenItIsWrittenAndReadAgain(_ seconds: String) throws {
+    let json = #"{"type":"data","topic":"t","payload":"AQI=","lifetimeSeconds":\#(seconds),"id":"1","echo":true}"#
+    let message = try Array(json.utf8).withUnsafeBytes { try ClientMessage(json: $0) }
+    let again = try message.json().withUnsafeBytes { try ClientMessage(json: $0) }
+    #expect(again == message)
+  }
 }
