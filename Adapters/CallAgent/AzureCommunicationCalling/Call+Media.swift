@@ -92,7 +92,7 @@ extension Call {
     if wasTold { tell(removed: stream as? LocalVideoStream) }
   }
 
-  /// The only code for a camera that does not start, whatever the reason.
+  /// The error of a camera that fails to start. The vendor has one code for all reasons.
   private func cameraError(_ text: String) -> NSError { CallingCommunicationErrors.noVideoPermission.error(text) }
 
   /// On the delivery queue.
@@ -217,7 +217,7 @@ extension Call {
 
   // MARK: Loudspeaker
 
-  /// Nobody is heard until `unmuteIncomingAudio`; the room stops sending what would not be played.
+  /// Stops playback of all remote audio until `unmuteIncomingAudio`. Meanwhile the room does not send audio to this client.
   public func muteIncomingAudio(completionHandler: @escaping ((any Error)?) -> Void) {
     setDeaf(true, completionHandler)
   }
@@ -291,7 +291,7 @@ extension Call {
     }
   }
 
-  /// Tells the room something of oneself.
+  /// Sets an attribute of the local participant in the room; nil removes it.
   func setAttribute(_ name: String, to value: String?) {
     let attributes = current.withLock { current in
       current.attributes[name] = value
@@ -300,7 +300,7 @@ extension Call {
     session.setAttributes(attributes)
   }
 
-  /// On the delivery queue: somebody has, or has no longer, put the call on hold.
+  /// On the delivery queue: a remote participant has put the call on hold or resumed it.
   func held(_ participant: Participant) {
     guard !participant.isLocal, let remote = remote(participant.id) else { return }
     remote.change(to: participant.attributes[Convention.hold] == nil ? .connected : .hold)

@@ -20,20 +20,20 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var outgoingVideoStreams: [OutgoingVideoStream] = []
     var constraints: OutgoingVideoConstraints?
     var isMuted = false
-    /// Nobody is heard.
+    /// Incoming audio is muted.
     var isDeaf = false
     var isHeld = false
-    /// Others' pictures come frame by frame.
+    /// Remote video arrives as raw frames.
     var wantsRawVideo = false
-    /// What the room has been told of oneself; `session`'s own copy follows on the delivery queue.
+    /// The local participant's attributes in the room. `session`'s own copy follows on the delivery queue.
     var attributes: [String: String] = [:]
     var features: [ObjectIdentifier: CallFeature] = [:]
     var startTime = Date()
     /// Has not been connected yet.
     var isFresh = true
-    /// Whom each of them rings.
+    /// The callees of each invitation that rings.
     var invitations: [Ring.ID: [Participant.ID]] = [:]
-    /// Between two: it is over when the other one goes.
+    /// The call has two participants and ends when the remote participant leaves.
     var isOneToOne = false
     var nextStream: Int32 = 1
     /// Remote participants in the call, as far as the app has been told.
@@ -51,7 +51,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   /// The session behind the call; for figures that the style has no word for.
   package let session: Session
   let endpoint: Endpoint
-  /// Holds its calls: whoever lets go of the agent and of the call has left.
+  /// The agent holds its calls. When the app releases both the agent and the call, the local participant leaves.
   private weak let agent: CallAgent?
   let current = Lock(State())
   let gate: SubscriptionGate
@@ -78,7 +78,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   public var state: CallState { current.withLock { $0.state } }
   public var remoteParticipants: [RemoteParticipant] { current.withLock { $0.remotes } }
-  /// Oneself included.
+  /// Number of participants in the call, the local participant included.
   public var totalParticipantCount: Int32 { Int32(clamping: current.withLock { $0.present.count } + 1) }
   /// Meaningful once the call is disconnected.
   public var callEndReason: CallEndReason { current.withLock { $0.endReason ?? .normal } }
@@ -186,7 +186,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   // MARK: Participants
 
-  /// Rings somebody into the call.
+  /// Rings a callee to add it to the call.
   @discardableResult
   public func add(participant: any CommunicationIdentifier) throws -> RemoteParticipant? {
     guard state == .connected else {
@@ -210,7 +210,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     return remote
   }
 
-  /// Rings whoever has signed in under the number: no telephone network is reached.
+  /// Rings the client that is signed in under the number. Koine does not reach the telephone network.
   @discardableResult
   public func add(
     participant: PhoneNumberIdentifier, options: AddPhoneNumberOptions?

@@ -155,7 +155,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     try await given { startCall(participants, options, isAwaited: true, $0) }
   }
 
-  /// Enters a group call or a room; nobody is rung.
+  /// Joins a group call or a room without ringing its participants.
   public func join(
     with meetingLocator: JoinMeetingLocator, joinCallOptions: JoinCallOptions?,
     completionHandler: @escaping (Call?, (any Error)?) -> Void
@@ -232,7 +232,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     }
   }
 
-  /// Whatever can fail has not: only now somebody who rings is answered.
+  /// Accepts the caller's ring, if any, and starts the call. Permissions and token are checked before, so that the agent does not
+  /// accept a ring for a call that cannot start.
   private func begin(
     room: String, _ direction: CallDirection, _ callees: [any CommunicationIdentifier], _ options: CallOptions?,
     from invitation: Ring?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
@@ -254,7 +255,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     call.begin(ringing: callees, options: options)
   }
 
-  /// What the machine's owner has said no to. Where they were not asked yet, they are when the device starts.
+  /// The error for a device that the user has denied; nil if none is denied. If the user has not been asked yet, the prompt appears
+  /// when the device starts.
   private func missingPermission(_ options: CallOptions?) -> NSError? {
     let hears = world.machine.permission(.microphone) != .denied
     let sees =

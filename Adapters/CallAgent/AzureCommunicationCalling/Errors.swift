@@ -107,7 +107,7 @@ extension NSError {
   }
 }
 
-/// Completion handlers are called once, on the delivery queue; until then nobody else touches them.
+/// A completion handler. It is called once, on the delivery queue, and has no other use until then.
 struct Handler<each Result>: @unchecked Sendable {
   private let call: (repeat each Result) -> Void
   init(_ call: @escaping (repeat each Result) -> Void) { self.call = call }

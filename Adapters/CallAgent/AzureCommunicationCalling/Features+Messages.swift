@@ -21,7 +21,7 @@ public final class DataChannelSenderOptions: NSObject {
   public var bitrateInKbps: Int32 = 0 { didSet { NoEffect.channelOptions.log() } }
   public var priority = DataChannelPriority.normal { didSet { NoEffect.channelOptions.log() } }
   public var reliability = DataChannelReliability.lossy { didSet { NoEffect.channelOptions.log() } }
-  /// Nobody named: everybody.
+  /// The receivers of the channel's messages; empty for all participants.
   public var participants: [any CommunicationIdentifier] = []
 }
 
@@ -241,7 +241,7 @@ extension RealTimeTextCallFeatureDelegate {
 }
 
 public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
-  /// In UTF-8 bytes; the vendor's is not published.
+  /// Largest text, in UTF-8 bytes. The vendor publishes no limit.
   private static let limit = 10_000
   private let listener = Listener<any RealTimeTextCallFeatureDelegate>()
   private let sequence = Lock<Int32>(1)
@@ -253,7 +253,7 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
 
   public func send(text: String) throws { try send(text: text, finalized: true) }
 
-  /// Sends the whole text so far; it is told to oneself, too.
+  /// Sends the whole text so far. The delegate is called for it on the sending client, too.
   public func send(text: String, finalized: Bool) throws {
     guard text.utf8.count <= Self.limit else {
       throw CallingCommunicationErrors.realTimeTextContentTooLong.error("at most \(Self.limit) bytes")

@@ -41,7 +41,7 @@ extension RaiseHandCallFeatureDelegate {
   ) {}
 }
 
-/// Who wants to say something.
+/// Raised hands: the participants that ask to speak.
 public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RaiseHandCallFeatureDelegate>()
   private let hands = Lock(Marked(Convention.hand))
@@ -124,7 +124,7 @@ extension SpotlightCallFeatureDelegate {
   ) {}
 }
 
-/// Whom everybody should look at.
+/// Spotlight: the participants that are highlighted for the whole call.
 public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any SpotlightCallFeatureDelegate>()
   private let lit = Lock(Marked(Convention.spotlight))
@@ -187,7 +187,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
 
 // MARK: What both lean on
 
-/// Who of the call bears a mark, oneself included.
+/// The participants of a call that have a certain attribute, the local participant included.
 struct Marked {
   private(set) var values: [Koine.Participant.ID: Int] = [:]
   private let name: String
@@ -201,7 +201,7 @@ struct Marked {
     }
   }
 
-  /// - Returns: who has come to it and who no longer has it, in the order of ids.
+  /// - Returns: the participants that have gained the attribute and the participants that have lost it, each sorted by id.
   mutating func read(_ session: Session) -> (added: [Koine.Participant.ID], removed: [Koine.Participant.ID]) {
     let people = session.state.isEnded ? [] : [session.localParticipant] + session.participants
     let new = people.reduce(into: [:]) { $0[$1.id] = $1.attributes[name].flatMap { Int($0) } }
@@ -231,7 +231,7 @@ extension CallFeature {
 }
 
 extension Call {
-  /// Asks others to do something to themselves; oneself, too, if named.
+  /// Sends a request that each of the participants carries out itself. If the local participant is among them, it obeys at once.
   func ask(_ ids: [Koine.Participant.ID], _ topic: String, _ text: String = "") throws {
     let own = session.localParticipant.id
     if ids.contains(own) { obey(topic, text) }
@@ -257,7 +257,7 @@ extension Call {
     }
   }
 
-  /// On the delivery queue: the room says that somebody has muted the microphone.
+  /// On the delivery queue: the room reports that another participant has muted the local microphone.
   func mutedByRoom() {
     let hasChanged = current.withLock { current in
       guard current.microphone?.isMutedByOther == true, !current.isMuted else { return false }
@@ -269,7 +269,7 @@ extension Call {
     tellMutedByOthers()
   }
 
-  /// Mutes everybody else.
+  /// Mutes all connected remote participants.
   public func muteAllRemoteParticipants(completionHandler: @escaping ((any Error)?) -> Void) {
     mute(remoteParticipants.filter { $0.state == .connected }.map(\.id), completionHandler)
   }
@@ -284,7 +284,7 @@ extension Call {
         throw CallingCommunicationErrors.muteOthersNotFound.error("the call is not connected")
       }
       try ask(ids, Convention.mute)
-      // And the room does it, whatever their programs do.
+      // The room mutes the streams as well, even if a participant's app ignores the request.
       for participant in session.participants where ids.contains(participant.id) {
         for stream in participant.tracks where stream.kind == .microphone { session.mute(stream.id) }
       }

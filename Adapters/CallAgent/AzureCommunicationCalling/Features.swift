@@ -3,7 +3,7 @@ public import Foundation
 import Koine
 
 /// What a call can do beside talking; one of each kind per call, made when first asked for.
-public class CallFeature: NSObject, @unchecked Sendable {  // what is mutable in a feature is locked there
+public class CallFeature: NSObject, @unchecked Sendable {  // subclasses lock their mutable state
   public let name: String
   weak let call: Call?
   let delivery: Delivery
@@ -16,7 +16,7 @@ public class CallFeature: NSObject, @unchecked Sendable {  // what is mutable in
     begin()
   }
 
-  /// Reads what is so already.
+  /// Reads the initial state, before the first event.
   func begin() {}
 
   /// On the delivery queue, until the call is over.
@@ -76,7 +76,7 @@ extension RecordingCallFeatureDelegate {
   ) {}
 }
 
-/// Whether anybody in the call says that they record it, in whatever style.
+/// Whether a participant or a recorder reports that it records the call, in any vendor's style.
 public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RecordingCallFeatureDelegate>()
   private let active = Lock(false)
@@ -123,12 +123,12 @@ extension TranscriptionCallFeatureDelegate {
   ) {}
 }
 
-/// Nothing turns speech into text here: what an app reads is that nobody does.
+/// Koine has no speech recognition: `isTranscriptionActive` is always false.
 public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // a lock
   private let listener = Listener<any TranscriptionCallFeatureDelegate>()
 
   public var isTranscriptionActive: Bool { false }
-  /// Kept; there is nothing to tell.
+  /// Kept, but never called.
   public weak var delegate: (any TranscriptionCallFeatureDelegate)? {
     get { listener.it }
     set {
@@ -154,7 +154,7 @@ extension DominantSpeakersCallFeatureDelegate {
 }
 
 public final class DominantSpeakersInfo: NSObject, Sendable {
-  /// Who leads the conversation first, then who spoke before.
+  /// Remote participants in the order in which they last were the dominant speaker, the latest first; at most five.
   public var speakers: [any CommunicationIdentifier] { ids.map(ParticipantIdentifiers.identifier) }
   public let lastUpdated: Date
   fileprivate let ids: [Koine.Participant.ID]
@@ -164,11 +164,11 @@ public final class DominantSpeakersInfo: NSObject, Sendable {
   }
 }
 
-/// Who of the others leads the conversation, as the room measures it.
+/// The dominant speakers among the remote participants, as the room measures them.
 public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any DominantSpeakersCallFeatureDelegate>()
   private let info = Lock(DominantSpeakersInfo([], Date()))
-  /// As many as anybody would show.
+  /// Most speakers in the list; apps do not show more.
   private static let limit = 5
 
   public var dominantSpeakersInfo: DominantSpeakersInfo { info.withLock { $0 } }

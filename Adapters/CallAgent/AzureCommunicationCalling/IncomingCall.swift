@@ -10,7 +10,7 @@ extension IncomingCallDelegate {
   public func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {}
 }
 
-/// Somebody rings. It becomes a `Call` by being accepted.
+/// A call that rings. Accepting it creates a `Call`.
 public final class IncomingCall: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     weak var delegate: (any IncomingCallDelegate)?

@@ -1,7 +1,7 @@
 import Foundation
 import Koine
 
-/// The keys of a telephone beside a microphone: what is pressed is heard with what is said (ITU-T Q.23).
+/// A telephone keypad: adds the two tones of each pressed key (ITU-T Q.23) to the microphone's audio.
 final class Keypad: AudioSource, Sendable {
   private struct Pressed {
     let low, high: Double

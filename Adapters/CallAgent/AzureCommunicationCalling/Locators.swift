@@ -29,7 +29,7 @@ public final class RoomCallLocator: JoinMeetingLocator {
 
 open class JoinTeamsMeetingLocator: JoinMeetingLocator {}
 
-/// The link of a meeting. Those who have the same link meet; Teams itself is not reached.
+/// The link of a Teams meeting. Participants with the same link meet in one call. Koine does not reach Teams itself.
 public final class TeamsMeetingLinkLocator: JoinTeamsMeetingLocator {
   public let meetingLink: String
 

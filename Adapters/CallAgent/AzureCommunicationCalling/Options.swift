@@ -15,7 +15,7 @@ public final class OutgoingVideoOptions: NSObject {
   public var constraints: OutgoingVideoConstraints?
 }
 
-/// What is sent at most; nought asks for nothing. In pixels, frames a second and bit/s.
+/// Limits on the sent video, in pixels, frames per second and bit/s; 0 sets no limit.
 public final class OutgoingVideoConstraints: NSObject {
   public var maxWidth: Int32 = 0
   public var maxHeight: Int32 = 0
@@ -33,7 +33,7 @@ public final class OutgoingAudioOptions: NSObject {
 }
 
 public final class IncomingAudioOptions: NSObject {
-  /// The loudspeaker's: nobody is heard.
+  /// Whether remote audio is muted on this client.
   public var muted = false
 }
 
@@ -89,7 +89,7 @@ public final class CallDiagnosticsOptions: NSObject {
   public var tags: [String] = []
 }
 
-/// Kept and readable; nothing here reports to anybody.
+/// Kept and readable, without effect: Koine reports no diagnostics.
 public final class CallClientOptions: NSObject {
   public var diagnostics: CallDiagnosticsOptions? {
     didSet { if diagnostics != nil { NoEffect.diagnostics.log() } }

@@ -48,7 +48,7 @@ extension CallAgent {
     answer(completionHandler)
   }
 
-  /// A call that is pushed rings here by itself; what is left to say is whether the payload was one.
+  /// Reports whether the payload is a valid push notification. The call itself rings without it.
   public func handlePush(notification: PushNotificationInfo, completionHandler: @escaping ((any Error)?) -> Void) {
     NoEffect.push.log()
     answer(

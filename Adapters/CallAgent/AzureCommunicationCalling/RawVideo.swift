@@ -19,8 +19,8 @@ public enum VideoStreamResolution: Int, Sendable {
   case fullHd, hd, vga, qvga
 }
 
-/// What a stream of raw frames is like.
-public final class VideoStreamFormat: NSObject, @unchecked Sendable {  // as the vendor's: of whoever made it
+/// Format of a stream of raw frames.
+public final class VideoStreamFormat: NSObject, @unchecked Sendable {  // as the vendor's: the app guards it
   public var width: Int32 = 1280
   public var height: Int32 = 720
   public var stride1: Int32 = 0

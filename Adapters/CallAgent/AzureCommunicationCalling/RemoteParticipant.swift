@@ -33,7 +33,7 @@ extension RemoteParticipantDelegate {
   ) {}
 }
 
-/// Somebody else in a call, from being rung to being gone. Changes on the delivery queue.
+/// A remote participant of a call, from the ring until it leaves. Changes on the delivery queue.
 public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
   private struct State {
     weak var delegate: (any RemoteParticipantDelegate)?

@@ -52,7 +52,7 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
 
   private func takePlace() throws {
     guard !place.take() else { return }
-    state.withLock { $0.isDisposed = true }  // the place is somebody else's: it is not given back
+    state.withLock { $0.isDisposed = true }  // another renderer holds the place: it is not given back
     throw CallingCommunicationErrors.multipleRenderersNotSupported.error("the stream has a renderer already")
   }
 

@@ -117,7 +117,7 @@ public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable { 
 
 // MARK: Others'
 
-/// A picture that somebody else sends.
+/// Video that a remote participant sends.
 open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
   /// The sender, by raw id.
   public let participantSourceId: String
@@ -137,10 +137,10 @@ open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // const
   /// False once it has been withdrawn.
   public var isAvailable: Bool { state != .notAvailable }
 
-  /// On the delivery queue: somebody looks at it.
+  /// On the delivery queue: a renderer shows the stream.
   func begin() { if state == .available { change(to: .started) } }
 
-  /// On the delivery queue: nothing more comes of it.
+  /// On the delivery queue: the stream has ended.
   func withdraw() {
     change(to: .stopping)
     change(to: .stopped)

@@ -37,16 +37,16 @@ public final class CommunicationTokenRefreshOptions: NSObject {
   }
 }
 
-/// What lets a user in: a fixed token, or one that the app's refresher renews.
+/// A user's credential: a fixed token, or a token that the app's refresher renews.
 ///
-/// A fixed token's handler is called at once, on the caller's thread, as the vendor does; a refresher is called on a
-/// background queue, once for all who wait. Signatures are not looked at: that is for the server.
+/// For a fixed token the handler is called at once, on the caller's thread, as in the vendor's SDK. A refresher is called on a
+/// background queue, once for all waiting handlers. Signatures are not checked here: the server checks them.
 public final class CommunicationTokenCredential: NSObject, CommunicationTokenCredentialProviding, @unchecked Sendable {
   // everything mutable sits in `state`, under `lock`
   private struct State {
     var token: CommunicationAccessToken?
     var isCancelled = false
-    /// Those for whom the refresher was asked; nil while it is not.
+    /// The handlers that wait for the refresher; nil while no refresh runs.
     var waiting: [CommunicationTokenCompletionHandler]?
     /// Counts plans: only the newest one's timer renews.
     var plan = 0
@@ -109,7 +109,7 @@ public final class CommunicationTokenCredential: NSObject, CommunicationTokenCre
     for handler in waiting { handler(nil, Self.cancelled) }
   }
 
-  /// The last token, whatever its age; nil before a refresher has given one.
+  /// The last token, even if it has expired; nil before a refresher has returned one, and after `cancel()`.
   package var current: CommunicationAccessToken? { lock.withLock { state.token } }
 
   // MARK: Renewing
@@ -210,7 +210,7 @@ package enum AccessTokenParser {
       token: token, expiresOn: Date(timeIntervalSince1970: try claims(of: token).expires.seconds))
   }
 
-  /// Whom the token was given to, as a raw id; nil when it does not say.
+  /// The raw id of the user that the token was issued to; nil if the token has none or cannot be parsed.
   package static func identity(of token: String) -> String? { try? claims(of: token).identity }
 
   private static func claims(of token: String) throws -> CommunicationUserToken {

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Somebody who can be called, whatever kind of somebody.
+/// An identity that can be called, of any kind.
 public protocol CommunicationIdentifier: NSObjectProtocol {
-  /// Unique over all kinds; two identifiers are the same person when these are equal.
+  /// Unique over all kinds. Two identifiers with equal raw ids stand for the same identity.
   var rawId: String { get }
   var kind: IdentifierKind { get }
 }
@@ -124,7 +124,7 @@ public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifie
   public override var hash: Int { rawId.hashValue }
 }
 
-/// A user of a resource who is reached through Teams.
+/// A resource's user, reached through Teams.
 public final class TeamsExtensionUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let userId: String
   public let tenantId: String
@@ -147,7 +147,7 @@ public final class TeamsExtensionUserIdentifier: NSObject, CommunicationIdentifi
   public override var hash: Int { rawId.hashValue }
 }
 
-/// The identifier that a raw id stands for; what is of no known kind is an `UnknownIdentifier`.
+/// The identifier that a raw id stands for. A raw id of no known kind gives an `UnknownIdentifier`.
 public func createCommunicationIdentifier(fromRawId rawId: String) -> any CommunicationIdentifier {
   if rawId.hasPrefix("4:") { return PhoneNumberIdentifier(phoneNumber: String(rawId.dropFirst(2)), rawId: rawId) }
   let parts = rawId.split(separator: ":")

@@ -3,7 +3,7 @@ import Koine
 // What `getAudioStats` and its like tell: taken once a second while in the meeting.
 
 extension Meeting {
-  /// What has been counted of a stream so far.
+  /// Bytes and packets counted for a stream so far.
   private struct Count {
     var bytes = 0, packets = 0
   }

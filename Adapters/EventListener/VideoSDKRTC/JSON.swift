@@ -1,6 +1,6 @@
 public import Foundation
 
-// Conveniences that the vendor's module leaves public, and apps lean on. What is no JSON is empty.
+// Conveniences that the vendor's module leaves public and apps use. Invalid JSON gives an empty value.
 
 extension Data {
   public func toJSONString() -> String { String(decoding: self, as: UTF8.self) }

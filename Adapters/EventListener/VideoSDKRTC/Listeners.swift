@@ -10,15 +10,15 @@ public protocol MeetingEventListener: AnyObject {
   func onError(error: VideoSDKError)
   /// Another microphone is in use, by choice or because one was plugged in or out.
   func onMicChanged(selectedDevice: String)
-  /// As later versions have it, told besides `onMeetingLeft()`.
+  /// Called in addition to `onMeetingLeft()`, as in later versions of the vendor's SDK.
   func onMeetingLeft(reason: LeaveReason)
   func onParticipantLeft(_ participant: Participant, reason: LeaveReason)
-  /// Somebody asks to unmute; nothing happens before `accept` is called.
+  /// Another participant asks the local one to unmute. The microphone stays muted unless the app calls `accept`.
   func onMicRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
   func onWebcamRequested(participantId: String?, accept: @escaping () -> Void, reject: @escaping () -> Void)
-  /// Somebody shows a screen, or nobody any more.
+  /// The participant that shares its screen has changed; nil: no screen is shared any more.
   func onPresenterChanged(activePresenterId: String?)
-  /// By whomever in the room; as the next ones.
+  /// A recording has started, by any participant. The next callbacks also report the outputs of all participants.
   func onRecordingStarted()
   /// As the vendor spelt it up to 2.5.
   func onRecordingStoppped()
@@ -30,14 +30,16 @@ public protocol MeetingEventListener: AnyObject {
   func onHlsStateChanged(state: HLSState, hlsUrl: HLSUrl?)
   func onPinStateChanged(participantId: String, pinType: PinType)
   func onParticipantModeChanged(participantId: String, mode: Mode)
-  /// One's own path carries too little (`detected`), or enough again (`resolved`); `type` is `congestion`, `timestamp` in
-  /// milliseconds since 1970.
+  /// The local participant's available bitrate is too low (`detected`), or sufficient again (`resolved`). `type` is `congestion`,
+  /// `timestamp` is in milliseconds since 1970.
   func onQualityLimitation(type: String, state: String, timestamp: Int)
-  /// Somebody's microphone (`audio`) or camera (`video`) has been turned on or off.
+  /// A participant's microphone (`audio`) or camera (`video`) has been turned on or off.
   func onMediaStatusChanged(peerId: String, kind: String, newStatus: Bool)
-  /// Somebody waits to be let in, for those whose token lets them decide. Nothing happens before either is called.
+  /// A participant waits for admission. Called on clients with a token that permits the decision. The participant keeps waiting
+  /// until the app calls `allow` or `deny`.
   func onEntryRequested(id: String, name: String, allow: @escaping () -> Void, deny: @escaping () -> Void)
-  /// `decision` is `allowed` or `denied`; told to whoever had to ask and to those who may decide.
+  /// A participant's admission has been decided: `decision` is `allowed` or `denied`. Called on the client of that participant
+  /// and on clients that may decide.
   func onEntryResponded(id: String, decision: String)
 }
 
@@ -83,7 +85,7 @@ extension ParticipantEventListener {
   public func onStreamDisabled(_ stream: MediaStream, forParticipant participant: Participant) {}
 }
 
-/// Who listens. Classes are held weakly and once; a value cannot be told apart from another, so it is held for good and
+/// Event listeners. Classes are held weakly and once. A value cannot be told apart from another, so it is held for good, and
 /// removing it does nothing.
 struct Listeners<Listener> {
   private struct Entry {

@@ -28,7 +28,7 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
     }
   }
 
-  /// Stops receiving this remote stream; nobody else notices.
+  /// Stops receiving this remote stream. Other participants are not affected.
   public func pause() { session?.unsubscribe(from: source) }
 
   /// Receives it again.

@@ -19,9 +19,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var isOver = false
     /// Keeps the meeting from `leave()` to its end: an app that releases it at once is still told of the end.
     var untilItsEnd: Alarm?
-    /// Somebody in the room has to let us in, and nobody has decided yet.
+    /// The local participant waits for admission, and no participant has decided yet.
     var hasToAsk = false
-    /// One's own path carries too little.
+    /// The local participant's available bitrate is too low.
     var isLimited = false
     var microphone: LocalStream?
     var camera: LocalStream?
@@ -35,16 +35,16 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     var isMultiStream: Bool
     var session: Session?
     var machineObservation: Observation?
-    /// The microphone for those besides the room who listen to it.
+    /// The microphone's audio for uses besides the room, such as a composition.
     var sharedMicrophone: SharedMicrophone?
     var gate: MicrophoneGate?
     var screen: LocalStream?
     var presenters: [String] = []
     var mode: Mode
-    /// What the room has been told of oneself.
+    /// The local participant's attributes in the room.
     var attributes: [String: String]
     var outputs: [Output.Kind: Output] = [:]
-    /// What of each kind is known to go on, and who does it.
+    /// The last report on each kind of output, with the participant or recorder that makes it.
     var stages: [Output.Kind: Output.Report] = [:]
   }
 

@@ -3,7 +3,7 @@ import Foundation
 import Koine
 import KoineTokens
 
-// What one participant asks of another.
+// Requests of one participant to another.
 
 extension Meeting {
   /// Whether the token, if it is one of this style, lets its bearer decide about others.
@@ -14,7 +14,7 @@ extension Meeting {
     return claims.permissions.contains(.moderate)
   }
 
-  /// Ends the meeting for everybody.
+  /// Ends the meeting for all participants.
   public func end() {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     session.closeRoom()
@@ -30,7 +30,8 @@ extension Meeting {
     }
   }
 
-  /// The room does it, whatever their program does; and they hear of it in the style's own word.
+  /// Needs the right to moderate. Notifies the participant's app with a message on `topic`. The room also mutes the streams of
+  /// this kind, even if that app ignores the message.
   func mute(_ participant: Participant, _ kind: Track.Kind, _ topic: String) {
     ask(participant, topic)
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }), mayModerate else { return }
@@ -50,7 +51,7 @@ extension Meeting {
     delivery.deliver { [weak self] in self?.tell { $0.onError(error: error) } }
   }
 
-  /// On the delivery queue: what another asks of oneself.
+  /// On the delivery queue: handles a message from another participant or a recorder.
   func asked(_ message: ReceivedMessage, in session: Session) {
     let sender = message.sender
     switch message.topic {
@@ -75,7 +76,7 @@ extension Meeting {
   }
 }
 
-// Letting in those who have to ask. On the delivery queue.
+// Admission of waiting participants. On the delivery queue.
 extension Meeting {
   func entryRequested(by guest: Koine.Participant, in session: Session) {
     tell { listener in
@@ -89,7 +90,7 @@ extension Meeting {
     tell { $0.onEntryResponded(id: id, decision: admitted ? "allowed" : "denied") }
   }
 
-  /// About oneself.
+  /// The local participant's own admission has been decided.
   func entryDecided(_ admitted: Bool) {
     let hadToAsk = state.withLock { state in
       defer { state.hasToAsk = false }
@@ -100,12 +101,12 @@ extension Meeting {
 }
 
 extension Participant {
-  /// The local one unmutes; another is asked whether they would.
+  /// Unmutes the local participant's microphone. A remote participant's app is asked to unmute.
   public func enableMic() {
     if isLocal { meeting?.unmuteMic() } else { meeting?.ask(self, Convention.askMicrophone) }
   }
 
-  /// Another's is muted without being asked.
+  /// Mutes the participant's microphone. A remote participant is muted without its consent.
   public func disableMic() {
     if isLocal { meeting?.muteMic() } else { meeting?.mute(self, .microphone, Convention.mute) }
   }
@@ -118,12 +119,13 @@ extension Participant {
     if isLocal { meeting?.disableWebcam() } else { meeting?.mute(self, .camera, Convention.stopCamera) }
   }
 
-  /// Puts them out of the meeting; oneself leaves.
+  /// Removes a remote participant from the meeting. For the local participant, leaves the meeting.
   public func remove() {
     if isLocal { meeting?.leave() } else { meeting?.putOut(self) }
   }
 
-  /// How large this participant's pictures shall come. Own ones are sent in all sizes whatever is said here.
+  /// Sets the size in which this participant's video is received. For the local participant it changes `videoQuality` only:
+  /// local video is sent in all sizes.
   public func setQuality(_ quality: VideoQuality) {
     note(quality)
     guard !isLocal, let session = meeting?.session else { return }

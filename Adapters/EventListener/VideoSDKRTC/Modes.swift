@@ -1,9 +1,9 @@
 import CrossVendorConventions
 import Koine
 
-// Ways of taking part, and who is pinned.
+// Participant modes and pins.
 
-/// Who takes part in which way. The first two are the older names.
+/// How a participant takes part in the meeting. The first two cases are the older names.
 public enum Mode: String, Sendable {
   case CONFERENCE, VIEWER, SEND_AND_RECV, SIGNALLING_ONLY, RECV_ONLY
 
@@ -21,7 +21,7 @@ public struct ParticipantPinState: Codable, Sendable, Hashable {
 }
 
 extension Meeting {
-  /// Sends and receives as the mode says from now on; everybody is told.
+  /// Changes the local participant's mode: sends and receives accordingly from now on. All participants are notified.
   public func changeMode(_ mode: Mode) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     let (old, streams) = state.withLock { state in
@@ -40,7 +40,7 @@ extension Meeting {
 
   public var meetingMode: Mode? { state.withLock { $0.mode } }
 
-  /// On the delivery queue: what others send comes again, or no longer.
+  /// On the delivery queue: receives the remote participants' streams again, or stops receiving them.
   private func receive(_ isReceiving: Bool) {
     guard let session else { return }
     for owner in session.participants {
@@ -59,7 +59,7 @@ extension Meeting {
     tell { $0.onParticipantModeChanged(participantId: owner.id, mode: mode) }
   }
 
-  /// What is said of oneself to the room, besides what is said already.
+  /// Sets one attribute of the local participant in the room and keeps the other attributes. Nil removes it.
   func setAttribute(_ name: String, to value: String?) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     let attributes = state.withLock { state in
@@ -79,7 +79,7 @@ extension Meeting {
     }
   }
 
-  /// Tells everybody, those who come later too.
+  /// Notifies all participants of a pin, and for one hour also late joiners.
   func pin(_ participant: Participant, _ type: PinType, _ isOn: Bool) {
     guard let session = state.withLock({ $0.isOver ? nil : $0.session }) else { return }
     let text = "\(isOn ? "1" : "0") \(type.rawValue) \(participant.id)"
@@ -103,7 +103,7 @@ extension Meeting {
 }
 
 extension Participant {
-  /// - Parameter peerId: whom to pin; without one, this participant.
+  /// - Parameter peerId: id of the participant to pin; empty: this participant.
   public func pin(_ peerId: String = "", _ pinType: PinType = .SHARE_AND_CAM) {
     guard let meeting else { return }
     guard let who = peerId.isEmpty || peerId == id ? self : meeting.participant(peerId) else {

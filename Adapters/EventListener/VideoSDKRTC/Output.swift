@@ -35,10 +35,10 @@ final class Output: Sendable {
     }
   }
 
-  /// `playable`: what has been written can be opened; told of playlists.
+  /// `playable`, for playlists only: players can open the written part.
   enum Stage: String { case starting, started, playable, stopping, stopped }
 
-  /// How far one is, where it goes and whose it is.
+  /// An output's stage, its destination, and the id of the participant or recorder that makes it.
   struct Report {
     var stage = Stage.stopped
     var place = ""

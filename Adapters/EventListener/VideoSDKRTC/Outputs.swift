@@ -3,9 +3,9 @@ import Foundation
 import Koine
 import KoineComposition
 
-// Recording, live streams and playlists are made beside the router, by a recorder nobody sees. Where a room's router can
-// have none, and for live streams where its server sends none, the participant who starts one composes the room. Everybody
-// is told.
+// A co-located recorder, hidden from the participants, makes recordings, live streams and playlists. If a room's router cannot
+// have a recorder, or for live streams if its server sends none, the client that starts the output composes the room. All
+// participants are notified.
 
 public enum RecordingState: String, Sendable {
   case RECORDING_STARTED, RECORDING_STARTING, RECORDING_STOPPED, RECORDING_STOPPING
@@ -29,9 +29,9 @@ extension Meeting {
   /// Records the room into `<awsDirPath>/<meeting>-<time>.webm`. Files are written once `MediaFiles.register()` has been
   /// called; else the error is `START_RECORDING_FAILED`.
   /// - Parameters:
-  ///   - webhookUrl: kept; nobody is called.
-  ///   - awsDirPath: a folder of this machine; without one `KOINE_RECORDINGS`, else the temporary folder. A server records
-  ///     into a folder of its own, whatever is said here.
+  ///   - webhookUrl: without effect; no webhook is called.
+  ///   - awsDirPath: a folder of this machine; nil: the folder in `KOINE_RECORDINGS`, else the temporary folder. A server
+  ///     ignores it and records into a folder of its own.
   public func startRecording(webhookUrl: String, awsDirPath: String? = nil, config: RecordingConfig? = nil) {
     if config != nil { NoEffect.recordingLook.log() }
     if !webhookUrl.isEmpty { NoEffect.webhook.log() }
@@ -41,7 +41,7 @@ extension Meeting {
 
   public func stopRecording() { stop(.recording) }
 
-  /// Sends the room on to each output, `url` and `streamKey` joined by a stroke.
+  /// Sends a live stream of the room to each output, at `url` and `streamKey` joined by a slash.
   public func startLivestream(outputs: [LivestreamOutput]) {
     let places = outputs.compactMap { output in
       output.url.isEmpty ? nil : URL(string: output.url + (output.streamKey.isEmpty ? "" : "/" + output.streamKey))
@@ -103,7 +103,7 @@ extension Meeting {
     return named.map { URL(fileURLWithPath: $0, isDirectory: true) } ?? FileManager.default.temporaryDirectory
   }
 
-  /// Of the recording that goes on, wherever it is made.
+  /// Location of the current recording, made by this client or elsewhere.
   package var recordingPlace: URL? { URL(string: report(of: .recording).place) }
 
   // MARK: Starting and stopping
@@ -115,7 +115,7 @@ extension Meeting {
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
     if session.services.contains(kind.rawValue) { return ask(kind, session, places, people) }
-    // Nothing of the room is sent on but by whoever is asked to: that server could do it, and does not.
+    // A server that could record but does not offer it is not replaced by this client. A live stream is composed here.
     guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
       return report(kind.startFailure)
     }
@@ -155,7 +155,7 @@ extension Meeting {
     }
   }
 
-  /// On the delivery queue: one's own can be opened by others; a live stream's server has answered.
+  /// On the delivery queue: players can open this client's playlist, or the live stream's server has answered.
   private func opened(_ kind: Output.Kind, _ place: String) {
     guard state.withLock({ $0.outputs[kind] != nil }) else { return }
     switch (kind, report(of: kind).stage) {
@@ -165,7 +165,7 @@ extension Meeting {
     }
   }
 
-  /// There is somebody beside the router who does it: it goes on without us.
+  /// Asks the co-located recorder for the output, which continues after the local participant leaves.
   private func ask(_ kind: Output.Kind, _ session: Session, _ places: [URL], _ people: Int) {
     let isHere = RecordingService.isInProcess(session.world)
     if isHere { places.forEach(BroadcastOutputs.reserve) }
@@ -179,7 +179,7 @@ extension Meeting {
     }
   }
 
-  /// On the delivery queue: how far what the recorder was asked for is.
+  /// On the delivery queue: the recorder's report on an output.
   func recorderSaid(_ kind: Output.Kind, _ words: RecorderStatus, as name: String) {
     switch words.stage {
     case .failed: tell { $0.onError(error: kind.startFailure) }
@@ -206,7 +206,7 @@ extension Meeting {
     do throws(Failure) { try session.send(stop) } catch { self.report(kind.stopFailure) }
   }
 
-  /// One's own.
+  /// Stops an output that this client makes.
   func stopOutput(named name: String) {
     guard let kind = Output.Kind(rawValue: name),
       let output = state.withLock({ $0.outputs.removeValue(forKey: kind) })
@@ -216,7 +216,7 @@ extension Meeting {
     say(kind, .stopped, "")
   }
 
-  /// On the delivery queue: one's own takes no more.
+  /// On the delivery queue: an output that this client makes has failed.
   private func broke(_ kind: Output.Kind) {
     guard let output = state.withLock({ $0.outputs.removeValue(forKey: kind) }) else { return }
     try? output.stop()  // fails for the reason that is told
@@ -224,7 +224,7 @@ extension Meeting {
     say(kind, .stopped, "")
   }
 
-  /// The meeting is over: what is being written is finished, and nobody is told.
+  /// The meeting is over: finishes this client's outputs without notifying listeners.
   func endOutputs() {
     let outputs = state.withLock { state in
       defer { (state.outputs, state.stages) = ([:], [:]) }
@@ -235,7 +235,7 @@ extension Meeting {
 
   // MARK: Telling
 
-  /// Tells the room of one's own.
+  /// Announces the stage of this client's output to the room.
   private func say(_ kind: Output.Kind, _ stage: Output.Stage, _ place: String) {
     guard let session = state.withLock({ $0.session }) else { return }
     setAttribute(kind.rawValue, to: stage == .stopped ? nil : "\(stage.rawValue) \(place)")
@@ -245,7 +245,7 @@ extension Meeting {
     }
   }
 
-  /// On the delivery queue: what others say of theirs.
+  /// On the delivery queue: a remote participant's announcements of its outputs have changed.
   func outputsChanged(_ participant: Koine.Participant, isGone: Bool = false) {
     guard !participant.isLocal else { return }
     for kind in Output.Kind.allCases {

@@ -2,11 +2,11 @@ import CrossVendorConventions
 import Koine
 import WebRTC
 
-/// Somebody in the meeting. The same object from joining to leaving.
+/// A participant of the meeting. It is the same object from joining to leaving.
 public class Participant: Equatable, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     var streams: [String: MediaStream] = [:]
-    /// Which stream of the room stands behind which enabled stream.
+    /// Enabled streams by the id of their track in the room.
     var enabled: [Track.ID: MediaStream] = [:]
     var listeners = Listeners<any ParticipantEventListener>()
     var enabledSoFar = 0
@@ -20,7 +20,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   public let displayName: String
   public let isLocal: Bool
   private let state: Lock<State>
-  /// Set once, before anybody else sees the participant.
+  /// Set once, before other code gets the participant.
   weak var meeting: Meeting?
 
   init(_ participant: Koine.Participant, mode: Mode) {
@@ -30,12 +30,13 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     isLocal = participant.isLocal
   }
 
-  /// Keyed by stream id; only what is enabled right now.
+  /// The streams that are enabled at this moment, by stream id.
   public var streams: [String: MediaStream] { state.withLock { $0.streams } }
 
   public var videoQuality: VideoQuality { state.withLock { $0.quality } }
   public var pinState: ParticipantPinState { state.withLock { $0.pin } }
-  /// Setting one's own is `Meeting.changeMode`; of another, who alone can change it, it is what is shown here until they do.
+  /// Setting the local participant's mode calls `Meeting.changeMode`. Setting a remote participant's mode changes only the value on
+  /// this client, until that participant changes its mode.
   public var mode: Mode {
     get { state.withLock { $0.mode } }
     set { if isLocal, let meeting { meeting.changeMode(newValue) } else { _ = note(newValue) } }
@@ -133,7 +134,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
     meeting?.tell { $0.onMediaStatusChanged(peerId: id, kind: kind.rawValue, newStatus: isOn) }
   }
 
-  /// The meeting is over: nothing is enabled any more, and nobody is told of each stream.
+  /// The meeting is over: no stream is enabled any more. Listeners are not notified of each stream.
   func close() {
     let old = state.withLock { state in
       defer {

@@ -8,17 +8,17 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
     /// What `getMessagesForTopic` gives, of all topics in the order of arrival: what the room kept, and what came while one
     /// was there.
     var messages: [PubSubMessage] = []
-    /// Of `messages`.
+    /// Approximate size of `messages`, in bytes.
     var bytes = 0
-    /// Of those who are there.
+    /// Names of the participants in the meeting, by id.
     var names: [String: String] = [:]
     var sent = 0
     weak var session: Session?
   }
 
-  /// Of one topic, as many as a room keeps.
+  /// Most messages returned for one topic: as many as a room keeps.
   private static let kept = 16_384
-  /// Of all topics, whoever sends them, in bytes; then the oldest go.
+  /// Limit on the messages of all topics and senders, in bytes. Above it, the oldest are dropped.
   private static let limit = 32 << 20
   private let state = Lock(State())
   private let fail: @Sendable (VideoSDKError) -> Void
@@ -26,8 +26,8 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
   init(fail: @escaping @Sendable (VideoSDKError) -> Void) { self.fail = fail }
 
   /// - Parameters:
-  ///   - options: `"persist"`: a Bool, whether those who come later get it; `"sendOnly"`: ids of the only participants
-  ///     who get it.
+  ///   - options: `"persist"`: a Bool, whether late joiners receive the message. `"sendOnly"`: the ids of its receivers; without
+  ///     it, all participants receive the message.
   public func publish(topic: String, message: String, options: [String: Any] = [:]) {
     do { try send(topic, message, options, nil) } catch { fail(VideoSDKError(error)) }
   }
@@ -122,13 +122,13 @@ public class PubSubMessage: NSObject, @unchecked Sendable {
   public var message: String
   public var senderId: String
   public var senderName: String
-  /// What was sent with the text; nil for nothing.
+  /// The payload sent with the text; nil if there is none.
   public var payload: [String: Any]?
   /// ISO 8601, in UTC.
   public var timestamp: String
-  /// As it came: an app may write into the others.
+  /// The topic as received: an app may change `topic`.
   let keptTopic: String
-  /// What keeping it takes, in bytes, about.
+  /// Approximate memory of the message, in bytes.
   let cost: Int
 
   init(
@@ -142,8 +142,8 @@ public class PubSubMessage: NSObject, @unchecked Sendable {
   }
 }
 
-/// What is sent: the text, and what comes with it after the byte 0xFF, which is nowhere in UTF-8. Earlier versions had a
-/// zero there, which is a sign of text, too.
+/// The bytes of a message: the text, then the byte 0xFF and the payload, if any. 0xFF never occurs in UTF-8. Earlier versions
+/// separated the two by a zero byte, which text may contain.
 struct PubSubPayload {
   var text: String
   var addition: Data?
@@ -163,10 +163,10 @@ struct PubSubPayload {
   }
 }
 
-/// What was to go with a message is nothing that JSON can write.
+/// The payload of a message cannot be written as JSON.
 public struct PayloadError: Error, Hashable, Sendable {}
 
-/// Hears of one topic's messages, own ones too, on the delivery queue. Classes are held weakly.
+/// Receives the messages of one topic on the delivery queue, including the local participant's. Classes are held weakly.
 public protocol PubSubMessageListener {
   func onMessageReceived(_ message: PubSubMessage)
 }

@@ -3,7 +3,7 @@ import Koine
 import KoineAVFoundation
 import KoineBackends
 
-// One's own microphone and camera, on and off, and what becomes of what is published.
+// The local microphone and camera: turning them on and off, and the results of publishing.
 
 extension Meeting {
   /// Those that are wanted, as far as the mode sends anything.
@@ -21,7 +21,8 @@ extension Meeting {
     if let microphone, !microphone.isOver { microphone.setMuted(false) } else { startMicrophone() }
   }
 
-  /// What `isEnabled` of one's own track says: the microphone stays on, and nobody is told.
+  /// Applies `isEnabled` of the local audio track. A closed gate sends silence; the microphone stays on, and listeners are not
+  /// notified.
   func letThrough(_ isOpen: Bool) { state.withLock { $0.gate }?.isOpen.withLock { $0 = isOpen } }
 
   public func muteMic() {

@@ -1,6 +1,6 @@
 import Koine
 
-// The screen, and who shows one.
+// Screen sharing.
 
 extension Meeting {
   /// Shows the machine's screen: what the world's devices name as such (`KOINE_SCREEN`).
@@ -12,7 +12,7 @@ extension Meeting {
     }?.unpublish()
   }
 
-  /// Who shows a screen, the newest of them.
+  /// Id of the participant that shares its screen, the latest if there are several; nil if no screen is shared.
   public var activePresenterId: String? { state.withLock { $0.presenters.last } }
 
   private func startScreen() {

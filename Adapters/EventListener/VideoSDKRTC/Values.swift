@@ -4,7 +4,7 @@ public import Mediasoup
 /// How far a meeting's own connection is (the vendor's set up to 2.2.1, and the newer names).
 public enum MeetingState: String, Sendable {
   case CONNECTING, CONNECTED, CLOSING, CLOSED, CANCELLED, RECONNECTING
-  /// Newer names, which apps may switch over; what is told are the older ones.
+  /// Newer names, for `switch` statements of apps. Koine reports the older names.
   case DISCONNECTED, FAILED
 }
 
@@ -119,7 +119,7 @@ extension VideoSDKError {
   }
 }
 
-/// Why somebody is no longer in the meeting.
+/// Why a participant is no longer in the meeting.
 public enum LeaveReason: Int, Sendable {
   case websocketDisconnected = 1001
   case removePeer = 1002

@@ -2,7 +2,7 @@ public import Foundation
 import Koine
 public import KoineUIKit
 
-/// Shows the frames of the tracks it is added to. Headless: `snapshot()` and `writePNG(to:)` tell what is to be seen.
+/// Shows the frames of the tracks it is added to. Headless: read the shown frame with `snapshot()` or `writePNG(to:)`.
 @preconcurrency @MainActor
 public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
   private struct Settings {
@@ -27,8 +27,8 @@ public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
     set { settings.withLock { $0.isEnabled = newValue } }
   }
 
-  /// An `NSNumber` with an `RTCVideoRotation`'s raw value: pictures are shown turned so, whatever they say themselves. Nil:
-  /// as they say.
+  /// An `NSNumber` with the raw value of an `RTCVideoRotation`. The view shows all frames with this rotation instead of their own.
+  /// Nil: each frame keeps its own rotation.
   nonisolated public var rotationOverride: NSValue? {
     get { settings.withLock { $0.rotation } }
     set { settings.withLock { $0.rotation = newValue as? NSNumber } }

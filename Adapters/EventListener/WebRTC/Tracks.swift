@@ -46,11 +46,11 @@ public class RTCMediaSource: NSObject, @unchecked Sendable {  // constant; the t
 public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {}
 public final class RTCVideoSource: RTCMediaSource, @unchecked Sendable {}
 
-/// A participant's sound. It plays whether or not anybody holds the track.
+/// A participant's audio. It plays even if the app does not hold the track.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   private let hear: @Sendable (Bool) -> Void
 
-  /// - Parameter hear: called when the sound is to be heard, or no longer.
+  /// - Parameter hear: called with whether the audio is enabled, on each change.
   package init(trackId: String, hear: @escaping @Sendable (Bool) -> Void) {
     self.hear = hear
     super.init(kind: "audio", trackId: trackId)
@@ -58,7 +58,7 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
 
   override func enabledChanged(_ isEnabled: Bool) { hear(isEnabled) }
 
-  /// What is muted and unmuted again gets a new track, which is enabled.
+  /// Ends the track and enables the stream's audio again. If the stream is muted and unmuted, it gets a new, enabled track.
   package override func end() {
     super.end()
     if !isEnabled { hear(true) }
@@ -91,7 +91,7 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
     detachAll()
   }
 
-  /// The stream behind the track may outlive it: what is muted and unmuted again gets a new track.
+  /// The stream may outlive this track: when it is muted and unmuted again, it gets a new track.
   private func detachAll() {
     let sinks = renderers.withLock { renderers in
       defer { renderers = [:] }

@@ -2,12 +2,13 @@ import Koine
 
 /// Decides how active a speaker is.
 public protocol ActiveSpeakerPolicy: AnyObject {
-  /// - Returns: 0 for somebody who is not active; the more active, the higher.
+  /// - Returns: the attendee's score: 0 if it is not active, otherwise higher for a more active attendee.
   func calculateScore(attendeeInfo: AttendeeInfo, volume: VolumeLevel) -> Double
   func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool
 }
 
-/// Whoever speaks gains with each update, whoever is silent loses, and a speaker takes from all others.
+/// With each update the score of a speaking attendee rises and the score of a silent attendee falls. A speaking attendee also
+/// lowers the scores of all others.
 public final class DefaultActiveSpeakerPolicy: ActiveSpeakerPolicy {
   public static let defaultSpeakerWeight = 0.9
   public static let defaultCutoffThreshold = 0.01
@@ -41,11 +42,11 @@ public final class DefaultActiveSpeakerPolicy: ActiveSpeakerPolicy {
   public func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool { true }
 }
 
-/// Finds who speaks from changes of volume, for each observer by its own policy.
+/// Detects active speakers from volume changes, for each observer by its own policy.
 ///
-/// Every 200 ms whoever has not changed for a second is scored again at the volume that still holds. (The vendor's scores
-/// them as silent, so that a steady talker disappears; and it shares scores between observers, so that only one hears of
-/// a speaker's end.)
+/// Every 200 ms, attendees with a volume unchanged for more than a second are scored again at that volume. The vendor's SDK
+/// scores them as silent, so that a steady talker disappears. It also shares scores between observers, so that only one
+/// observer is notified when a speaker stops.
 final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `state`
   private final class Watch {
     let policy: any ActiveSpeakerPolicy
@@ -113,7 +114,7 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
     }
   }
 
-  /// The meeting is over; nobody is told.
+  /// The meeting is over: drops all scores without notifying observers.
   func clear() {
     state.withLock { state in
       state.last = [:]
@@ -139,7 +140,7 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
     for watch in watches { set(watch.policy.calculateScore(attendeeInfo: info, volume: volume), of: info, in: watch) }
   }
 
-  /// The list is told while it is empty, and when somebody enters or leaves it.
+  /// The observer is notified when the score changes while the list is empty, and when an attendee enters or leaves the list.
   private func set(_ score: Double, of info: AttendeeInfo, in watch: Watch) {
     let needsUpdate = state.withLock { _ in
       let old = watch.scores.updateValue(score, forKey: info)

@@ -29,7 +29,8 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   // MARK: Which there are
 
-  /// The speaker is always the second, as with the vendor's; the order of the others is nobody's promise.
+  /// The speaker is the second entry, as in the vendor's SDK, or the first if the machine has no input. The order of the other
+  /// entries is undefined.
   func list() -> [MediaDevice] {
     var devices = place.delivery.inAnyOrder(
       place.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? [])

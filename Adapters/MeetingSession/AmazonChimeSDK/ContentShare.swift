@@ -1,7 +1,7 @@
 import Koine
 
-/// What is shared besides the camera: a stream of the meeting's own session while there is one, else of a connection of
-/// its own, because a share needs no meeting to be started and outlives its stop.
+/// The content share, a stream besides the camera. While the meeting runs, the meeting's session carries it. Otherwise it has
+/// a connection of its own, because a share can start without a running meeting and continues after the meeting stops.
 final class ContentShare: @unchecked Sendable {  // everything mutable is in `state`
   private struct Sharing {
     /// One for each publication: the end of one must not stop the next.

@@ -1,9 +1,9 @@
 import Foundation
 import Koine
 
-/// Data messages: what may be sent, and who hears what.
+/// Data messages: checks and limits for sending, and delivery to the observers of each topic.
 final class DataMessages: @unchecked Sendable {  // everything mutable is in `state`
-  /// An attendee may send so many at once, and so many each second; the vendor publishes no figures.
+  /// An attendee may send `burst` messages at once and `perSecond` messages each second. The vendor publishes no limits.
   static let burst = 100.0
   static let perSecond = 50.0
   static let largest = 2_048
@@ -64,7 +64,7 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
     }
   }
 
-  /// Whether one more may be sent now.
+  /// Whether one more message may be sent now; counts it if so.
   func takeCredit() -> Bool {
     let now = place.now
     return state.withLock { state in
@@ -77,7 +77,7 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
     }
   }
 
-  /// Tells the topic's observers; `age` is how long the room has kept it.
+  /// Delivers a message to the topic's observers. `age` is how long the room has kept it.
   func receive(topic: String, payload: [UInt8], from sender: AttendeeInfo, age: Duration, throttled: Bool = false) {
     let now = place.timestampMs
     let (observers, timestamp) = state.withLock { state in

@@ -1,6 +1,6 @@
 import Koine
 
-// What the room tells, on the delivery queue, taken apart for those who keep it.
+// Distributes the room's events, on the delivery queue, to the objects that keep its state.
 
 extension DefaultAudioVideoFacade {
   func handle(_ event: SessionEvent, of session: Session) {

@@ -2,10 +2,10 @@ import Foundation
 import Koine
 import KoineAVFoundation
 
-/// The meeting itself: each `start` makes a session of the room, whose events become the observers' calls.
+/// The meeting: each `start` joins the room in a new session. The session's events become calls to the observers.
 ///
-/// Calls may come from any thread. Unlike the vendor's, whose audio is one for the process, each session starts and stops
-/// for itself.
+/// Calls may come from any thread. The vendor's audio is one per process. Here each session starts and stops its own
+/// audio.
 public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendable {  // everything mutable is in `state`
   enum Phase {
     case idle

@@ -5,7 +5,7 @@ public import KoineUIKit
 /// Shows the pictures of the tile it is bound to.
 public protocol VideoRenderView: VideoSink {}
 
-/// Headless: `snapshot()` and `writePNG(to:)` tell what is to be seen.
+/// Shows a tile's video. Headless: read the shown frame with `snapshot()` or `writePNG(to:)`.
 @preconcurrency @MainActor
 public final class DefaultVideoRenderView: VideoView, VideoRenderView {
   nonisolated private let isMirrored = Lock(false)

@@ -43,7 +43,7 @@ public protocol RealtimeControllerFacade: AnyObject {
   func removeRealtimeDataMessageObserverFromTopic(topic: String)
   /// - Parameters:
   ///   - data: text, bytes, or an array or dictionary that can be JSON; at most 2048 bytes.
-  ///   - lifetimeMs: how long those who come later get it, up to five minutes.
+  ///   - lifetimeMs: how long late joiners still receive the message, in milliseconds, at most five minutes.
   /// - Throws: `SendDataMessageError`. Before the start nothing is thrown, and nothing sent.
   func realtimeSendDataMessage(topic: String, data: Any, lifetimeMs: Int32) throws
   func realtimeSetVoiceFocusEnabled(enabled: Bool) -> Bool

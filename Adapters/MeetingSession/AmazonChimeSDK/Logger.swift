@@ -13,7 +13,7 @@ public protocol Logger: AnyObject {
   func getLogLevel() -> LogLevel
 }
 
-/// How important a message is; a logger writes what is as high as its own level, or higher. Faults rank below errors.
+/// Severity of a message. A logger writes messages at its own level or higher. Faults rank below errors.
 public enum LogLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
   case DEFAULT, DEBUG, INFO, FAULT, ERROR, OFF
 

@@ -4,7 +4,7 @@ public enum URLRewriterUtils {
   nonisolated(unsafe) public static let defaultUrlRewriter: URLRewriter = { $0 }  // keeps nothing
 }
 
-/// Who meets where: made from the two answers of the app's server. The meeting id is the room's name.
+/// The meeting and the local attendee, from the two responses of the app's server. The meeting id is the room's name.
 public final class MeetingSessionConfiguration {
   public let meetingId: String
   public let externalMeetingId: String?

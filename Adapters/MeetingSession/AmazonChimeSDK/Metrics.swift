@@ -1,7 +1,7 @@
 import Foundation
 import Koine
 
-/// Once a second, what the session measured since the last time.
+/// Reports once a second the session's measurements since the last report.
 final class Metrics: @unchecked Sendable {  // `last` is guarded
   let observers: Observers<any MetricsObserver>
   private let place: Place
@@ -40,8 +40,8 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     }
   }
 
-  /// What is not known has no entry. What arrives is the whole of the way in: there is no estimate of what more it could
-  /// carry, so `videoAvailableReceiveBandwidth` never comes.
+  /// An unknown value has no entry. The receive direction has measurements only and no bandwidth estimate, so
+  /// `videoAvailableReceiveBandwidth` never appears.
   static func metrics(_ now: SessionStatistics, since before: SessionStatistics, seconds: Double)
     -> [ObservableMetric: Double]
   {

@@ -23,7 +23,7 @@ extension AudioVideoObserver {
   public func cameraSendAvailabilityDidChange(available: Bool) {}
 }
 
-/// Hears of attendees. Each call names only those whose value has changed.
+/// Notified of changes of attendees. Each call names only the attendees with a changed value.
 public protocol RealtimeObserver: AnyObject {
   func volumeDidChange(volumeUpdates: [VolumeUpdate])
   func signalStrengthDidChange(signalUpdates: [SignalUpdate])
@@ -61,11 +61,11 @@ public protocol ContentShareObserver: AnyObject {
 }
 
 public protocol ActiveSpeakerObserver: AnyObject {
-  /// Who observes: an observer with the same id takes the place of the earlier one.
+  /// Identifies the observer. An observer with the same id replaces the earlier one.
   var observerId: String { get }
-  /// How often scores are told, in milliseconds; 0, the default: never.
+  /// Interval of `activeSpeakerScoreDidChange`, in milliseconds; 0, the default: never.
   var scoresCallbackIntervalMs: Int { get }
-  /// - Parameter attendeeInfo: whoever speaks, the most active first.
+  /// - Parameter attendeeInfo: the active speakers, the most active first.
   func activeSpeakerDidDetect(attendeeInfo: [AttendeeInfo])
   func activeSpeakerScoreDidChange(scores: [AttendeeInfo: Double])
 }

@@ -37,8 +37,8 @@ final class Place: Sendable {
   }
 }
 
-/// Who observes something: each object once, held strongly. What is told reaches those who are in the set when it is
-/// their turn, on the delivery queue, never from inside a call.
+/// A set of observers: each object once, held strongly. A notification runs on the delivery queue, never from inside a call. It
+/// reaches each observer that is still in the set when its turn comes.
 final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded; observers are called on one queue
   let delivery: Delivery
   private let entries = Lock<[Observer]>([])

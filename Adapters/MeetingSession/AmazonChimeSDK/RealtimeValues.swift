@@ -1,7 +1,7 @@
 public import Foundation
 import Koine
 
-/// Somebody in the meeting. Whoever has the same attendee id is the same.
+/// An attendee of the meeting. Two values with the same attendee id are equal.
 public final class AttendeeInfo: Hashable, Comparable, CustomStringConvertible, Sendable {
   public let attendeeId: String
   public let externalUserId: String
@@ -65,9 +65,10 @@ public final class SignalUpdate: Sendable {
   }
 }
 
-/// What another attendee sent on a topic, or, throttled, what one sent oneself and the room did not take.
+/// A message that another attendee sent on a topic. If `throttled`, a message of the local attendee that exceeded the rate
+/// limit and was not sent.
 public final class DataMessage: Sendable {
-  /// When the room took it in, in milliseconds since 1970; never falls from message to message.
+  /// When the room received the message, in milliseconds since 1970; never decreases from message to message.
   public let timestampMs: Int64
   public let topic: String
   public let data: Data
@@ -93,7 +94,7 @@ public final class DataMessage: Sendable {
   public func fromJSON() -> Any? { try? JSONSerialization.jsonObject(with: data) }
 }
 
-/// What is measured, once a second.
+/// Values that are measured once a second.
 public enum ObservableMetric: Int, CustomStringConvertible, Sendable {
   case audioReceivePacketLossPercent, audioSendPacketLossPercent
   /// In bit/s, as are all of bit rate and bandwidth.
@@ -117,7 +118,7 @@ public enum ObservableMetric: Int, CustomStringConvertible, Sendable {
 
 // MARK: Content share
 
-/// What is shared: the app starts and stops the source itself.
+/// The source of a content share. The app starts and stops the video source itself.
 public final class ContentShareSource {
   public var videoSource: (any VideoSource)?
   public init() {}

@@ -25,7 +25,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     var videos: [Video] = []
     var sources: [String: RemoteVideoSource] = [:]
     var toldSources: [String: RemoteVideoSource] = [:]
-    /// Nil: nobody has said yet.
+    /// The app's subscriptions by attendee id; nil until the app makes the first.
     var wanted: [String: VideoSubscriptionConfiguration]?
   }
 

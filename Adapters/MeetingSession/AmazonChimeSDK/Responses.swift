@@ -137,7 +137,7 @@ public final class MeetingFeatures: Decodable, Sendable {
     self.init(videoMaxResolution: .videoResolutionHD, contentMaxResolution: .videoResolutionFHD)
   }
 
-  /// Of the service's words; what is none of them is the largest.
+  /// Takes the service's words `none`, `hd` and `fhd`; any other word gives the largest. Nil: `hd` for video, `fhd` for content.
   public convenience init(video: String?, content: String?) {
     self.init(
       videoMaxResolution: Self.resolution(video ?? "hd"), contentMaxResolution: Self.resolution(content ?? "fhd"))

@@ -1,24 +1,24 @@
 import Koine
 
-/// Who is in the meeting, how loud and how well connected. Shares are attendees of their own, `<id>#content`.
+/// The attendees of the meeting with their volume and signal strength. A share is an attendee of its own, `<id>#content`.
 ///
-/// Joining and leaving is told at once; volume, mute and signal are compared with what was told last, five times a second,
-/// and only differences are told. All on the delivery queue.
-final class Roster: @unchecked Sendable {  // `attendees` is guarded, because any thread may look somebody up
+/// Observers are notified at once when an attendee joins or leaves. Volume, mute and signal are compared five times a second
+/// with the last reported values, and only changes are reported. All on the delivery queue.
+final class Roster: @unchecked Sendable {  // `attendees` is guarded: any thread may look up an attendee
   private struct Entry {
     let info: AttendeeInfo
     var isMuted = true
     /// In dBov.
     var level = -127
     var volume: VolumeLevel?
-    /// The room speaks only of those whose path is not good.
+    /// The room reports only attendees with a connection that is not good.
     var signal = SignalStrength.high
     var toldSignal: SignalStrength?
   }
 
   static let interval = Duration.milliseconds(200)
   let observers: Observers<any RealtimeObserver>
-  /// Who speaks is found from the same differences.
+  /// Detects active speakers from the same volume changes.
   let speakers: ActiveSpeakers
   private let attendees = Lock<[String: Entry]>([:])
 
@@ -53,7 +53,7 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded, because an
     speakers.left(info)
   }
 
-  /// The meeting is over for us; nobody is told of each attendee.
+  /// The local attendee's meeting is over: forgets all attendees without notifying observers of each.
   func clear() {
     attendees.withLock { $0 = [:] }
     speakers.clear()
@@ -74,7 +74,7 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded, because an
     attendees.withLock { attendees in for (id, signal) in signals { attendees[id]?.signal = signal } }
   }
 
-  /// Tells what has changed since the last time: mute, unmute, volume, signal, in this order.
+  /// Notifies observers of the changes since the last call: mute, unmute, volume, signal, in this order.
   func report() {
     var muted: [AttendeeInfo] = []
     var unmuted: [AttendeeInfo] = []

@@ -119,7 +119,7 @@ public final class DefaultModality: Sendable {
 
   public func isOfType(type: ModalityType) -> Bool { modality == type.description }
 
-  /// The id under which somebody's share is an attendee; a share's own id stays.
+  /// The attendee id of an attendee's content share. The id of a share is returned unchanged.
   static func content(of id: String) -> String {
     DefaultModality(id: id).isOfType(type: .content) ? id : "\(id)\(separator)\(ModalityType.content)"
   }

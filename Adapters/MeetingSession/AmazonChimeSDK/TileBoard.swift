@@ -1,6 +1,6 @@
 import Koine
 
-/// A tile id with somebody's video and, perhaps, a view; mutated in place: every call about a tile has the same object.
+/// A tile id with an attendee's video and an optional view. Mutated in place: all callbacks about a tile pass the same object.
 public final class VideoTileState: Sendable {
   public let tileId: Int
   public let attendeeId: String

@@ -71,7 +71,7 @@ final class EngineSource: Koine.VideoSource, VideoSink, @unchecked Sendable {  /
     if runs { source.addVideoSink(sink: self) }
   }
 
-  /// From whatever thread the source uses. Its own time is kept if it is of the engine's clock, as after a processor.
+  /// Called on the source's thread. A frame's timestamp is kept if it is of the engine's clock, as after a video processor.
   func onVideoFrameReceived(frame: VideoFrame) {
     guard let (lane, deliver) = state.withLock({ state in state.lane.flatMap { l in state.deliver.map { (l, $0) } } })
     else { return }

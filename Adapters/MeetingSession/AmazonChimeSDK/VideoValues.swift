@@ -2,7 +2,7 @@ import Koine
 public import KoineCoreMedia
 public import KoineCoreVideo
 
-/// Takes pictures, from whatever thread they come on; a tile's come on the delivery queue.
+/// Receives video frames on the thread of their source. The frames of a tile arrive on the delivery queue.
 public protocol VideoSink: AnyObject {
   func onVideoFrameReceived(frame: VideoFrame)
 }
@@ -79,7 +79,7 @@ public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
   case none, motion, detail, text
   public var description: String { ["none", "motion", "detail", "text"][rawValue] }
 
-  /// None: what is usual, which is motion.
+  /// The engine's content type; `none` gives the default, motion.
   var content: VideoContent {
     switch self {
     case .none, .motion: .motion
@@ -92,7 +92,8 @@ public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
 public final class LocalVideoConfiguration {
   /// In kbit/s; 0 leaves it to the engine.
   public var maxBitRateKbps: UInt32
-  /// Also sends a smaller picture, for those who show it small or have little room; ignored for content.
+  /// Whether to send also a smaller layer, for receivers that show the video small or have little available bitrate. Ignored
+  /// for content.
   public var simulcastEnabled: Bool
 
   public init(maxBitRateKbps: UInt32 = 0, simulcastEnabled: Bool = true) {
@@ -103,7 +104,7 @@ public final class LocalVideoConfiguration {
 
 // MARK: Subscriptions
 
-/// Somebody's video that can be received; the instance stands for it as long as it is available.
+/// An attendee's video that can be received. One instance represents it as long as it is available.
 public final class RemoteVideoSource: Hashable {
   public var attendeeId = ""
   public init() {}

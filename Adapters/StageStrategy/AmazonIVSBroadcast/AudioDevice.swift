@@ -1,16 +1,16 @@
 import Foundation
 import Koine
 
-/// A device that can be published as sound.
+/// A device that can be published as audio.
 protocol PublishableSound: AnyObject {
   func makeAudioSource() -> any AudioSource
-  /// What is done to the sound of publications that begin now.
+  /// Audio processing for publications that start from now on.
   var processing: AudioProcessing? { get }
-  /// Its sound goes out as `stream`, for as long as anybody holds that.
+  /// The device's audio has been published as `stream`, until that object is released.
   func wasPublished(as stream: LocalStream)
 }
 
-/// A device that gives sound to whoever attaches to it.
+/// A device that delivers audio to attached sinks.
 public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  // `meter` and `level` are locks
   private let meter = Lock<AudioMeter?>(nil)
   private let level: Lock<Float>
@@ -22,9 +22,9 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
 
   func attach(_ sink: any AudioSink) {}
   func detach(_ sink: any AudioSink) {}
-  /// Whose sound this is; nil: the machine's own, or the app's.
+  /// Id of the participant that sends this audio; nil: the machine's own audio, or the app's.
   var participant: String? { nil }
-  /// What is attached gets the sound with the device's gain done.
+  /// Whether attached sinks receive audio with the device's gain applied.
   var isAmplifiedAlready: Bool { false }
 
   public func gain() -> Float { level.withLock { $0 } }

@@ -3,9 +3,9 @@ import Koine
 import KoineAVFoundation
 import KoineCoreMedia
 
-/// Sound that the app hands in; what is not there in time is silence.
+/// Audio that the app hands in. Silence fills the gaps if it arrives late.
 final class CustomAudioSource: AudioDevice, IVSCustomAudioSource, PublishableSound, @unchecked Sendable {  // locked
-  /// The vendor's: 5.5 MB.
+  /// Largest buffer, in bytes: the vendor's limit of 5.5 MB.
   private static let largest = 5_500_000
   private let source = HandedSound()
   private let microphone: SharedMicrophone
@@ -59,7 +59,7 @@ private final class InOneChannel: AudioSource, Sendable {
   func stop() { source.stop() }
 }
 
-/// A microphone that is given its sound, whenever that comes and however much at a time.
+/// A microphone with audio from the app, which arrives at any time and in any amount.
 private final class HandedSound: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
   private struct State {
     /// At 48 kHz, left and right in turns.
@@ -68,7 +68,7 @@ private final class HandedSound: AudioSource, @unchecked Sendable {  // `device`
     var last: [Int16] = [0, 0]
     var run = 0
   }
-  /// Half a second; what is older goes.
+  /// Most samples that wait: half a second of both channels. Older samples are dropped.
   private static let most = AudioBlock.sampleRate / 2 * 2
   private let state = Lock(State())
   weak var device: CustomAudioSource?

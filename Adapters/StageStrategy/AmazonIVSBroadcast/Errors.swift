@@ -1,13 +1,13 @@
 import Foundation
 import Koine
 
-/// Whatever can report errors by itself: a stage, a device.
+/// An object that reports errors asynchronously: a stage, its audio manager or a device.
 public protocol IVSErrorSource: NSObjectProtocol {
   /// Held weakly.
   var errorDelegate: (any IVSErrorDelegate)? { get set }
 }
 
-/// Hears of errors that nobody's call can throw.
+/// Notified of errors that no call of the app can throw.
 public protocol IVSErrorDelegate: NSObjectProtocol {
   /// On the delivery queue (main unless the app chose otherwise).
   func source(_ source: any IVSErrorSource, didEmitError error: any Error)
@@ -17,7 +17,7 @@ public protocol IVSErrorDelegate: NSObjectProtocol {
 public let IVSBroadcastErrorDomain = "com.amazonaws.ivs.broadcast"
 /// In every error's `userInfo`: a Bool in an NSNumber.
 public let IVSBroadcastErrorIsFatalKey = "IVSBroadcastErrorIsFatalKey"
-/// In every error's `userInfo`: who says so.
+/// In every error's `userInfo`: the source of the error.
 public let IVSBroadcastSourceDescriptionErrorKey = "IVSBroadcastSourceDescription"
 /// In every error's `userInfo`: the name of the code.
 public let IVSBroadcastResultDescriptionErrorKey = "IVSBroadcastResultDescription"

@@ -29,8 +29,8 @@ public class IVSBroadcastConfiguration: NSObject {
   }
 }
 
-/// Whether a broadcast to a server that has gone is tried again: five times, after one second, two, three and so on, from a
-/// session's `start` until its `stop`. What has been written to a file stays as it is.
+/// Whether a session reconnects to a server that has gone: five times, after one second, two, three and so on, from its `start`
+/// until its `stop`. A file that has been written stays unchanged.
 public class IVSAutoReconnectConfiguration: NSObject {
   public var enabled = false
 }

@@ -108,11 +108,11 @@ public protocol IVSCustomImageSource: IVSImageDevice {
 public protocol IVSCustomAudioSource: IVSAudioDevice {
   /// Sample buffers hold pictures here: `pcmUnsupportedSample` is reported, once.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
-  /// Sound to follow what was handed in before, at any pace; half a second of it is kept. From any thread.
+  /// Appends audio to the audio handed in before, at any pace. The latest half second is kept. Callable from any thread.
   func onPCMBuffer(_ pcmBuffer: AVAudioPCMBuffer, at audioTime: AVAudioTime)
 }
 
-/// What is known of a device.
+/// The properties of a device.
 public class IVSDeviceDescriptor: NSObject, @unchecked Sendable {  // constant
   /// Different for every device and input source.
   public let urn: String

@@ -2,7 +2,7 @@ public import Foundation
 import Koine
 import KoineBackends
 
-/// Finds the machine's devices: one camera and one microphone, always the same objects for as long as anybody has them.
+/// Finds the machine's devices: one camera and one microphone. Each stays the same object as long as it is referenced.
 ///
 /// Which sources stand behind them is the world's choice (`KOINE_CAMERA`, `KOINE_MICROPHONE`). A world without one leaves
 /// it out.

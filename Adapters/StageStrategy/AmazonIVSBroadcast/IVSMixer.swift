@@ -122,7 +122,7 @@ public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
     return name
   }
 
-  /// The urns of what is bound to a slot; nil if there is no such slot.
+  /// The URNs of the devices bound to a slot; nil if there is no such slot.
   public func devicesBoundToSlot(withName slotName: String) -> [String]? {
     state.withLock { state in
       guard state.slots.contains(where: { $0.name == slotName }) else { return nil }

@@ -1,7 +1,7 @@
 public import Foundation
 import Koine
 
-/// Somebody on the stage: the same object from joining to leaving.
+/// A participant of the stage. It is the same object from joining to leaving.
 public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is a lock, the rest is constant
   private struct State {
     var userId: String

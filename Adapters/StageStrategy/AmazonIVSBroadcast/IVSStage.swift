@@ -2,11 +2,11 @@ public import Foundation
 package import Koine
 import KoineBackends
 
-/// A stage: join it, say through the strategy what is wanted of it, and hear through renderers what is so.
+/// A stage. The app's strategy decides on publishing and subscribing. Renderers are notified of the stage's state.
 ///
-/// Calls may come from any thread and return at once. The strategy is asked and renderers are told on the world's delivery
-/// queue (main unless the app chose otherwise). Strategy, renderers and delegate are held weakly. A stage that nobody
-/// holds any more has left, and tells nothing.
+/// Calls may come from any thread and return at once. Strategy and renderers are called on the world's delivery queue (main
+/// unless the app chose otherwise). Strategy, renderers and delegate are held weakly. When the app releases the stage, the
+/// participant leaves, and no more callbacks arrive.
 public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock, `board` guards itself
   private struct State {
     weak var strategy: (any IVSStageStrategy)?
@@ -67,7 +67,7 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     }
   }
 
-  /// Asks the strategy again; what has changed is done, and nothing else. Harmless while not connected.
+  /// Asks the strategy again and applies the differences from its last answers. Harmless while not connected.
   public func refreshStrategy() {
     world.delivery.deliver { [weak self] in self?.run?.refresh() }
   }

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Hears what is so on a stage, on the delivery queue (main unless the app chose otherwise), one event at a time, each to
-/// all renderers before the next. Implement what you need.
+/// Notified of a stage's state on the delivery queue (main unless the app chose otherwise). Each event reaches all renderers
+/// before the next event. All methods are optional.
 ///
-/// About one participant, `participantDidJoin` comes first and `participantDidLeave` last. Only those who publish are
-/// told of.
+/// For one participant, `participantDidJoin` is the first call and `participantDidLeave` the last. Renderers are notified only
+/// of publishing participants.
 public protocol IVSStageRenderer: NSObjectProtocol {
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo)
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo)
@@ -41,7 +41,7 @@ extension IVSStageRenderer {
   public func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {}
 }
 
-/// Who renders, held weakly and each once; and who has still to hear of what.
+/// The renderers of a stage, each held weakly and once, and the events that they have not received yet.
 ///
 /// `drain` may be entered again from inside a callback (an app that leaves while it is told of something): the inner call
 /// first finishes what the outer one had begun, so that every renderer hears everything in the same order.

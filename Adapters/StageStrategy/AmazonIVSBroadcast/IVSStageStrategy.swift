@@ -1,10 +1,10 @@
 public import Foundation
 import Koine
 
-/// What the app wants of a stage. Asked on the delivery queue (main unless the app chose otherwise), once the stage is
-/// connected and again on each `refreshStrategy()`; the stage then does what is needed to get there.
+/// The app's decisions for a stage. Asked on the delivery queue (main unless the app chose otherwise), once the stage is
+/// connected and again on each `refreshStrategy()`. The stage then makes the necessary changes.
 ///
-/// Answers are not to depend on what the renderer was told: say what is wanted, the stage finds the time for it.
+/// Answers must not depend on calls to the renderer: they state the desired result, and the stage finds the time for it.
 public protocol IVSStageStrategy: AnyObject {
   /// Asked for the local participant when `shouldPublishParticipant` said yes. The first device of each kind is published.
   func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo)

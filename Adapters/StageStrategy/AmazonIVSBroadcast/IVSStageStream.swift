@@ -17,7 +17,7 @@ public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a l
     shared.withLock { $0.isMuted = isMuted }
   }
 
-  /// Muted for everybody on the stage.
+  /// Whether the stream is muted for all participants of the stage.
   public var isMuted: Bool { shared.withLock { $0.isMuted } }
   func note(muted: Bool) { shared.withLock { $0.isMuted = muted } }
 
@@ -59,7 +59,7 @@ extension IVSStageStreamDelegate {
   public func stream(_ stream: IVSStageStream, didGenerateRTCStats stats: [String: [String: String]]) {}
 }
 
-/// Somebody else's stream, for as long as it is subscribed to.
+/// A remote participant's stream, for as long as the client subscribes to it.
 public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `session` is a lock
   let id: Track.ID
   private struct Weak { weak var session: Session? }

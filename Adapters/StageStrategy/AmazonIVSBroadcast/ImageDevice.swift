@@ -39,7 +39,7 @@ protocol PublishableImages: AnyObject {
   func makeVideoSource() -> any VideoSource
 }
 
-/// A device that gives pictures to whoever attaches to it.
+/// A device that delivers video frames to attached sinks.
 public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  // `frames` and `rotation` are locks
   private let frames = Lock<LatestFrameSink?>(nil)
   private let rotation = Lock<UInt8>(0)
@@ -47,7 +47,7 @@ public class ImageDevice: StageDevice, IVSImageDevice, @unchecked Sendable {  //
   func attach(_ sink: any VideoSink) {}
   func detach(_ sink: any VideoSink) {}
 
-  /// Whose pictures these are; nil: the machine's own, or the app's.
+  /// Id of the participant that sends this video; nil: the machine's own video, or the app's.
   var participant: String? { nil }
   /// The usual way to show such pictures.
   var isMirroredInPreviews: Bool { false }

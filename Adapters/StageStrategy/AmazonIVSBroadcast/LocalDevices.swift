@@ -37,7 +37,7 @@ extension IVSDevicePosition {
   }
 }
 
-/// The machine's camera, `IVSCamera`. Front, back and whatever is plugged in are input sources of one device.
+/// The machine's camera, `IVSCamera`. Front, back and plugged-in cameras are input sources of one device.
 public final class CameraDevice: ImageDevice, IVSMultiSourceDevice, PublishableImages,
   @unchecked Sendable  // `chosen` is a lock
 {
@@ -111,7 +111,7 @@ public final class CameraDevice: ImageDevice, IVSMultiSourceDevice, PublishableI
   }
 }
 
-/// A camera whose pictures say how the machine is held.
+/// A camera source that adds the device's rotation to that of each frame.
 private final class TurnedSource: VideoSource, @unchecked Sendable {  // `device` is set once, before it is used
   private let source: any VideoSource
   weak var device: CameraDevice?
@@ -218,7 +218,7 @@ public final class MicrophoneDevice: AudioDevice, IVSMultiSourceDevice, Publisha
   }
 }
 
-/// A microphone whose sound is made louder or softer by the device's gain.
+/// A microphone source with the device's gain applied.
 private final class AmplifiedSource: AudioSource, @unchecked Sendable {  // `device` is set once, before it is used
   private let source: any AudioSource
   weak var device: MicrophoneDevice?

@@ -33,7 +33,7 @@ struct Publication {
 }
 
 extension StageRun {
-  /// Asks whether and what to publish, and does what is different from before.
+  /// Asks the strategy whether and what to publish, and applies the differences from before.
   func refreshPublication() {
     guard token.mayPublish else { return }
     guard ask({ $1.stage($0, shouldPublishParticipant: local) }) == true else { return endPublication() }

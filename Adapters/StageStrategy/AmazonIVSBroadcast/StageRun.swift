@@ -108,7 +108,7 @@ final class StageRun: @unchecked Sendable {
 
   private static func error(for reason: EndReason) -> NSError? {
     switch reason {
-    case .left, .duplicate: nil  // whoever comes second with a token quietly takes the first one's place
+    case .left, .duplicate: nil  // a second client with the same token replaces the first without an error
     case .refused(let error): .ivs(StageFault(error), error.message, fatal: true)
     case .lost: .ivs(.networkError, "the connection to the stage was lost")
     case .removed: .ivs(.invalidToken, "put out of the stage")
@@ -119,10 +119,11 @@ final class StageRun: @unchecked Sendable {
 
   // MARK: What the strategy wants
 
-  /// Asks everything again: oneself first, then the others in the order in which they came.
+  /// Asks the strategy again: first about the local participant, then about the announced remote participants in the order of
+  /// joining, unless `Delivery` shuffles the order.
   func refresh() {
     guard !isOver, connection == .connected else { return }
-    // Nil is oneself. In what order a strategy is asked, the vendor does not say.
+    // Nil stands for the local participant. The vendor does not document the order in which a strategy is asked.
     let everybody: [RemoteParticipant?] = [nil] + remotes
     for remote in session.world.delivery.inAnyOrder(everybody) {
       guard let remote else {
@@ -172,7 +173,7 @@ final class StageRun: @unchecked Sendable {
     subscribe(remote)
   }
 
-  /// Asks the room for what is wanted, and lets go of what is not.
+  /// Subscribes in the room to the wanted streams and unsubscribes from all others of the participant.
   private func subscribe(_ remote: RemoteParticipant) {
     guard !isOver else { return }
     let wanted = Set(remote.wantedStreams.map(\.id))
@@ -194,7 +195,7 @@ final class StageRun: @unchecked Sendable {
     }
   }
 
-  /// Tells what has become of a participant since the last time.
+  /// Notifies renderers of a participant's changes since the last call.
   private func settle(_ remote: RemoteParticipant) {
     guard !isOver, remote.isAnnounced else { return }
     let wanted = remote.wantedStreams
@@ -227,7 +228,7 @@ final class StageRun: @unchecked Sendable {
     tell { $1.stage($0, participant: remote.info, didChange: state) }
   }
 
-  /// A participant who publishes nothing any more is no longer to be seen.
+  /// A participant that no longer publishes is reported as having left the stage.
   private func withdraw(_ remote: RemoteParticipant) {
     remote.isAnnounced = false
     remote.wanted = .none
@@ -262,11 +263,11 @@ final class StageRun: @unchecked Sendable {
   }
 }
 
-/// Somebody else in the room, from coming to going.
+/// A remote participant of the room, from joining to leaving.
 final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery queue only
   let id: Koine.Participant.ID
   let info: IVSParticipantInfo
-  /// What is published now, in the order of publishing.
+  /// The participant's published streams, in the order of publishing.
   var present: [Track] = []
   /// `participantDidJoin` was told, `participantDidLeave` not.
   var isAnnounced = false
@@ -282,7 +283,7 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
   init(_ participant: Koine.Participant, _ capabilities: IVSParticipantCapability) {
     id = participant.id
     info = IVSParticipantInfo(
-      // Whoever has no name is called by the id: that is no user's.
+      // A participant without a name has its id as name, which is no user id.
       id: participant.id,
       userId: participant.externalUserID ?? (participant.name == participant.id ? "" : participant.name),
       attributes: StageRun.own(participant.attributes), isLocal: false,

@@ -93,8 +93,8 @@ extension IVSLocalStageStreamVideoConfiguration.DegradationPreference {
   }
 }
 
-/// Whether a smaller encoding goes out beside the main one: up to 320×180, 100 kbit/s, 15 frames per second, for pictures
-/// whose longer side has over 480 pixels.
+/// Whether a second, smaller encoding is sent: up to 320×180, 100 kbit/s, 15 frames per second. Only for video with a longer
+/// side of over 480 pixels.
 public class IVSSimulcastConfiguration: NSObject {
   public var enabled = true
 }
