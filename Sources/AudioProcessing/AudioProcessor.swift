@@ -1,11 +1,11 @@
 internal import CKoineAudioProcessing
 package import KoineMedia
 
-/// Takes echo and noise out of one microphone's sound and evens its level: 48 kHz, 10 ms at a time, over WebRTC's own
-/// audio processing module. One per outgoing stream, one owner.
+/// Removes echo and noise from one microphone's audio and evens its level: 48 kHz, 10 ms at a time, with WebRTC's own audio
+/// processing module. One per outgoing stream, one owner.
 ///
-/// Whoever cancels echo hands over each rendered block before the captured block that may hold its echo, one for one.
-/// Nothing is allocated per block.
+/// For echo cancellation the owner passes each rendered block before the captured block that may contain its echo, one for one.
+/// No memory is allocated per block.
 package struct AudioProcessor: ~Copyable {
   /// Samples per channel in a block.
   package static let blockLength = 480

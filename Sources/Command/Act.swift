@@ -30,7 +30,7 @@ enum Act: String, CaseIterable, Sendable {
     }
   }
 
-  /// Plays some, one after another, each in a world of its own whose clock is virtual: a minute takes a moment.
+  /// Plays acts, one after another, each in a world of its own with a virtual clock: a minute takes a moment.
   static func play(_ acts: [Act], network: String?, recordingTo folder: String?) async throws {
     MediaFiles.register()
     for act in acts {
@@ -75,7 +75,7 @@ struct Stage: Sendable {
     return session
   }
 
-  /// Somebody's stream of a kind, as another sees it.
+  /// A participant's stream of a kind, as another participant's session lists it.
   func stream(_ kind: Track.Kind, of name: String, seenBy session: Session) throws -> Track.ID {
     let streams = session.participants.first { $0.id == name }?.tracks
     guard let stream = streams?.first(where: { $0.kind == kind }) else {
@@ -87,7 +87,7 @@ struct Stage: Sendable {
   func figures(_ session: Session) async -> SessionStatistics { await world.run { await session.statistics() } }
 }
 
-/// Counts what is shown, and how loud it is.
+/// Counts received video frames, and measures the loudness of received audio.
 final class Viewer: VideoSink, AudioSink, Sendable {
   private struct Seen {
     var pictures = 0

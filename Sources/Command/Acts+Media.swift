@@ -5,7 +5,7 @@ import KoineEmbeddedBackend
 import KoineSampleSupport
 import KoineSimulatedNetwork
 
-// What is seen and heard.
+// Video and audio.
 
 extension Acts {
   static func share(_ stage: Stage) async throws {
@@ -178,7 +178,7 @@ extension Acts {
       try session.publish(microphone: Devices.microphone("tone:\(200 + name.utf8.count * 100)"))
       people.append(session)
     }
-    defer { withExtendedLifetime(people) {} }  // who is let go has left
+    defer { withExtendedLifetime(people) {} }  // a released session leaves the room
     let folder = stage.folder ?? FileManager.default.temporaryDirectory.path
     let file = URL(fileURLWithPath: folder).appendingPathComponent("koine-room.webm")
     var request = RecordingRequest(room: "demo")

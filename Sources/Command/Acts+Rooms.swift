@@ -3,7 +3,7 @@ import KoineEmbeddedBackend
 import KoineSampleSupport
 import KoineTokens
 
-// Who comes, who may what, and what is said.
+// Joins, permissions and messages.
 
 extension Acts {
   static func ring(_ stage: Stage) async throws {

@@ -104,12 +104,12 @@ struct Conformance: AsyncParsableCommand {
     try tell(report)
   }
 
-  /// Joins once: where nobody answers, hundreds of scenarios need not find out one by one.
+  /// Joins once, so that hundreds of scenarios need not find out one by one that no server answers.
   private func reach(_ address: String) async throws {
     let world = try MediaOptions.parse([]).makeWorld(backend: address)
     let session = Session(JoinRequest(room: "conformance-\(UUID().uuidString.lowercased())", name: "Nobody"), in: world)
     do throws(Failure) { try await session.join() } catch {
-      // Whoever answers, even with no, is there: the scenarios bring papers of their own.
+      // A server that answers, even with a refusal, is reachable: the scenarios bring credentials of their own.
       if error.code == .unreachable { throw SampleExit(code: 69, error.message) }
     }
     await session.leave()
@@ -180,7 +180,7 @@ struct Conformance: AsyncParsableCommand {
     return Report(outcomes: suite.cases.compactMap { outcomes[$0.name] }, seed: seed)
   }
 
-  // MARK: What is told
+  // MARK: Report
 
   private func tell(_ result: Report) throws {
     print("\n" + result.matrix(), to: .standardError)

@@ -124,7 +124,7 @@ struct Demo: AsyncParsableCommand {
     }
   }
 
-  /// What the second person's screen shows, everybody included.
+  /// The second person's screen, with the tiles of all participants.
   @MainActor
   private func picture(of people: [any KoineDriver]) -> TileGrid {
     let viewer = people[1]
@@ -138,7 +138,7 @@ struct Demo: AsyncParsableCommand {
   private func say(_ line: String) { KoineSampleSupport.print(line, to: .standardError) }
 }
 
-/// Whether somebody at the terminal has said that it is enough; who says it twice means at once.
+/// Whether the process has received SIGINT, SIGTERM or SIGHUP. A second signal exits at once.
 private final class Enough: Sendable {
   private let said = Lock(false)
   private let watch: Task<Void, Never>

@@ -139,7 +139,7 @@ struct Record: AsyncParsableCommand {
 
   private static func tell(_ line: String) { KoineSampleSupport.print("koine record: \(line)", to: .standardError) }
 
-  /// Until it is over, time is up, or somebody says so.
+  /// Waits until the recording ends, its time is up, or SIGTERM or SIGINT arrives.
   private func wait(for recording: any RoomRecording) async {
     let (seconds, patience) = (seconds, patience)
     await withTaskGroup(of: Void.self) { group in

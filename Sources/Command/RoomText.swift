@@ -42,7 +42,7 @@ enum RoomText {
   }
 
   private static func duration(_ seconds: Double) -> String {
-    // A server's number: what is no time counts as none.
+    // The server sends this number: an invalid or negative duration counts as 0.
     let whole = seconds.isFinite && seconds > 0 ? Int(min(seconds, 1e9)) : 0
     func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
     return "\(whole / 3_600):\(two(whole / 60 % 60)):\(two(whole % 60))"

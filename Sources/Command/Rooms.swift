@@ -67,7 +67,7 @@ struct ControlOptions: ParsableArguments {
   }
 }
 
-/// One command to a server. What is wrong with its answer is told by itself: the command line was right.
+/// One command to a server. An error in its answer is printed without the usage text, because the command line was correct.
 protocol RoomsCommand: ParsableCommand {
   var options: ControlOptions { get }
   var command: RoomCommand { get throws }

@@ -19,7 +19,7 @@ private func refuseEmpty(_ option: String, _ value: String?) throws {
   if value?.isEmpty == true { throw ValidationError("--\(option) is empty") }
 }
 
-/// One that makes something of keys. What is wrong with them is told by itself: the command line was right.
+/// A command that uses keys. An error in the keys is printed without the usage text, because the command line was correct.
 protocol TokenCommand: ParsableCommand {
   func carryOut() throws
 }

@@ -3,7 +3,8 @@ public import Koine
 import KoineMediaEngine
 import KoineTokens
 
-/// Records rooms by taking part in them unseen: decodes everybody, lays out, mixes, encodes, hands on.
+/// Records rooms as a hidden participant: decodes the tracks of the other participants, lays out video, mixes audio, encodes both and
+/// passes the result to outputs.
 ///
 ///     RoomRecorders.use(ComposingRecorder())
 ///     let recording = try await RoomRecorders.record(RecordingRequest(room: "tea"), to: file, in: world)
@@ -31,7 +32,7 @@ public struct ComposingRecorder: RoomRecorder {
     return room
   }
 
-  /// Rooms that believe anybody's word believe ours, too; elsewhere the request brings a credential.
+  /// A room pass signed with a fresh key. Rooms that trust any signature accept it; for other rooms the request brings a credential.
   static func pass(for room: String) throws -> String {
     let now = NumericDate.ofSystemClock()
     return try RoomPass(
@@ -41,7 +42,7 @@ public struct ComposingRecorder: RoomRecorder {
   }
 }
 
-/// A room as an unseen participant composes it. What is seen follows on the delivery queue.
+/// A room as a hidden participant composes it. The layout is updated on the delivery queue.
 final class ComposedRoom: RoomRecording, Sendable {
   private struct State {
     /// In the order in which they came.
@@ -70,7 +71,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   private let patience: Duration
   private let lane: Lane
   private let state = Lock(State())
-  /// Entered by who ends it, until what is written has been finished.
+  /// Entered by the thread that ends the recording, until the outputs are finished.
   private let unfinished = DispatchGroup()
   /// Called once, on a lane, when nothing more can be written.
   private let onFailure: @Sendable () -> Void
@@ -98,7 +99,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     if session.state == .reconnecting { interrupted() }
   }
 
-  /// Unseen, and heard by nobody.
+  /// The session of a hidden participant with a loudspeaker that plays nothing.
   static func session(_ request: RecordingRequest, credential: String, in world: World) -> Session {
     Session(
       JoinRequest(room: request.room, credential: credential, name: "recorder"), in: world,
@@ -138,17 +139,17 @@ final class ComposedRoom: RoomRecording, Sendable {
     try outcome.get()
   }
 
-  /// Finishes what is written, and stays in the room; waits where another thread is about it.
-  /// - Throws: when it could not be finished, or had broken before.
+  /// Finishes the outputs and stays in the room. Waits if another thread is finishing them.
+  /// - Throws: if an output could not be finished, or had failed before.
   func finish() throws {
     end()
     unfinished.wait()
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
 
-  /// Once, whoever says so first: the app, the room, or a disk that is full. What failed is told by `stop()`.
-  /// - Parameter isDue: asked in the same step that ends it.
-  /// - Returns: what `isDue` has said.
+  /// Ends the recording once. The first cause counts: the app, the room, or a full disk. `stop()` throws the failure.
+  /// - Parameter isDue: evaluated under the lock that also marks the recording as over.
+  /// - Returns: the result of `isDue`.
   @discardableResult private func end(if isDue: (State) -> Bool = { _ in true }, for reason: (any Error)? = nil) -> Bool
   {
     let ending: (isFirst: Bool, broadcasts: [Broadcast])? = state.withLock { state in
@@ -262,7 +263,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     layOut()
   }
 
-  /// Those who are not shown are not decoded either.
+  /// Lays out the shown streams. Streams that are not shown are not decoded either.
   private func layOut() {
     let (pictures, leader, shown) = state.withLock { ($0.pictures, $0.leader, $0.shown) }
     let large =
@@ -293,7 +294,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   }
 }
 
-/// A loudspeaker in a room where nobody is: the recorder hears everybody one by one.
+/// A loudspeaker that plays nothing: the recorder receives each participant's audio separately.
 private final class Unheard: IntermittentSink, Sendable {
   let isListening = false
   func play(_ block: AudioBlock) {}

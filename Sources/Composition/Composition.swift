@@ -92,8 +92,8 @@ public final class Composition: Sendable {
     }
   }
 
-  /// Changes a slot, at once or gradually; whoever feeds it goes on doing so.
-  /// - Returns: false if there is none of this name.
+  /// Changes a slot, at once or gradually. The sources that feed the slot stay attached.
+  /// - Returns: false if there is no slot of this name.
   @discardableResult
   public func change(_ id: Slot.ID, to new: Slot, over duration: Duration = .zero) -> Bool {
     let now = world.backend.scheduler.now
@@ -132,8 +132,8 @@ public final class Composition: Sendable {
   /// What sound can hold pictures up by.
   private static let longestWait = Duration.milliseconds(500)
 
-  /// Each slot shows what was taken when the sound was that bears the same time in what comes out: sound was buffered on its
-  /// way here, differently with each source, and pictures follow it.
+  /// Each slot shows the frame that was captured at the same time as the audio that is mixed with it. Each source's audio is
+  /// buffered for a different time on its way here, and the frames are delayed to match.
   func compose(at now: Tick) -> VideoFrame {
     let placed = layout.withLock { $0.slots }
     let moment = now - Self.pictureReserve

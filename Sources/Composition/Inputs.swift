@@ -1,17 +1,17 @@
 public import Koine
 
-/// Where one slot's pictures go in.
+/// The video input of one slot.
 public protocol PictureInlet: VideoSink {
-  /// Whose pictures these are: they are kept in step with the sound of the same source, in whichever slot that is. Nil: with
-  /// their own slot's.
+  /// The name of the source of these frames. They are kept in step with the audio of the same source, in any slot. nil: with the
+  /// audio of their own slot.
   var source: String? { get set }
   /// Shows nothing until the next picture.
   func clear()
 }
 
-/// Where one slot's sound goes in.
+/// The audio input of one slot.
 public protocol SoundInlet: AudioSink {
-  /// Whose sound this is; nil: its slot's.
+  /// The name of the source of this audio; nil: the slot's id.
   var source: String? { get set }
   /// Forgets what waits.
   func clear()

@@ -114,7 +114,7 @@ struct Painter {
   }
 }
 
-/// A rectangle of whole pixels whose corner is even.
+/// A rectangle of whole pixels with a top left corner at even coordinates.
 struct Area: Equatable {
   var x, y, width, height: Int
 

@@ -4,7 +4,7 @@ import Koine
 import KoineBase
 import struct KoineSignaling.RoomService
 
-/// One recording that somebody has asked for, from its beginning to its end.
+/// One recording that a participant has requested, from its beginning to its end.
 ///
 ///     starting ─→ started ─→ (playable) ─→ stopping ─→ stopped        failed or broken ─→ stopped
 ///
@@ -107,7 +107,8 @@ final class RecordingJob: Sendable {
     }
     state.withLock { $0.hasBegun = true }
     if kind != Convention.livestream { started() }
-    // Who is there is told after one has come in: an empty room is one that is still empty a while later.
+    // The room reports its participants only after the recorder has joined. So the room counts as empty only if it is still empty
+    // after `patience`.
     lane.post(at: world.backend.scheduler.now + Self.patience) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.endIfAlone() }
@@ -128,7 +129,7 @@ final class RecordingJob: Sendable {
     }
   }
 
-  /// Others can open what is written.
+  /// The recording's output can be opened by other processes.
   private func opened() {
     if kind == Convention.livestream, stage == .starting { started() }
     if kind == Convention.playlist, stage == .started { say(.playable) }
@@ -139,7 +140,8 @@ final class RecordingJob: Sendable {
     log("records \(LogText(request.room)) to \(names)")
   }
 
-  /// Whoever asked may have gone before the recorder came.
+  /// How long the recorder waits for participants after it begins. The participant that requested the recording may have left before
+  /// the recorder joined.
   private static let patience = Duration.seconds(3)
 
   private func endIfAlone() {
@@ -190,7 +192,7 @@ final class RecordingJob: Sendable {
   private func handle(_ event: SessionEvent) {
     switch event {
     case .participantLeft: endIfAlone()
-    case .stateChanged(.ended): if hasBegun { end(for: nil) }  // else whoever waits for it hears why
+    case .stateChanged(.ended): if hasBegun { end(for: nil) }  // otherwise the pending join reports the reason
     case .stateChanged(.connected):  // perhaps again, and the room may have forgotten
       if hasBegun { say(stage) }
     default: break

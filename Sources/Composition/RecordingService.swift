@@ -5,12 +5,12 @@ public import Koine
 import KoineBase
 @_exported public import struct KoineSignaling.RoomService
 
-/// Records rooms for those in them who ask, beside the router: a recording goes on when who began it leaves, and ends with
-/// the last participant, or when somebody stops it.
+/// A service co-located with the router that records rooms when a participant requests it. A recording continues when the participant
+/// that started it leaves. It ends when the last participant leaves, or when a participant stops it.
 ///
-/// A `RoomService` of its names hands on what is asked; that, and what becomes of it, are messages of the room. With a folder
-/// of its own recordings lie there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`; else where those
-/// who ask say, who are in this process then.
+/// A `RoomService` with one of `names` forwards the requests. Requests and the recordings' states are messages of the room. With a
+/// folder in `Rules`, recordings are written there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`. Without
+/// one, each request names the destination; the requesting app then runs in this process.
 public final class RecordingService: Sendable {
   /// As rooms know it.
   public static var names: [String] { Convention.recordingServices }
@@ -18,9 +18,9 @@ public final class RecordingService: Sendable {
   public static var namesOfFiles: [String] { Convention.recordingServices.filter { $0 != Convention.livestream } }
 
   public struct Rules: Sendable {
-    /// Where all files go; nil: where those say who ask.
+    /// The folder of all recordings; nil: each request names its destination.
     public var folder: URL?
-    /// Whether rooms are sent on to servers that those name who ask (RTMP).
+    /// Whether a request may name a server to which its room is streamed live (RTMP).
     public var sendsOn: Bool
     /// The servers that rooms may be sent on to; nil: any.
     public var hosts: LivestreamHosts?
@@ -286,11 +286,13 @@ extension RecordingService {
   /// participants cannot lead out of a folder, and two names may become one.
   public static func fileName(for name: String) -> String { name.asFileName }
 
-  /// Starts the recording service of a world whose router is in this process, unless there is one: it lives as long as the backend.
+  /// Starts the recording service of a world with a router in this process, unless it has started before. The service lives as long as
+  /// the backend.
   /// Without effect where the backend's router is elsewhere.
   public static func serve(_ world: World) {
     guard let backend = world.backend as? any AttendedBackend else { return }
-    // In virtual time somebody must wait for what is delivered; in real time no app's queue holds a recording up.
+    // In virtual time the world's run must wait for delivered events, so they use the world's queue. In real time a queue of the
+    // service's own keeps a slow app from delaying a recording.
     let delivery =
       backend.scheduler.kind == .virtual ? world.delivery : Delivery(queue: DispatchQueue(label: "recordings"))
     let (stamps, effort) = (world.stamps, world.effort)

@@ -1,9 +1,9 @@
 import Koine
 
-/// An unseen participant of a room, for all that is made of it there: what is recorded, listed and sent on at a time is
-/// received and decoded once.
+/// A hidden participant that all recordings, playlists and live streams of a room share, so that each track is received and decoded
+/// once.
 ///
-/// In the room from the first that enters to the last that leaves.
+/// It joins the room for the first of them and leaves with the last.
 final class SharedRecorderSession: Sendable {
   private struct State {
     var users = 1
@@ -46,7 +46,7 @@ final class SharedRecorderSession: Sendable {
       return (state.outcome, !state.isAsked)
     }
     if let outcome {
-      // It may have ended since it was shared, and who comes now would not hear of it.
+      // The session may have ended since it was shared, and a new user would not receive that event.
       guard case .success = outcome, session.state.isEnded else { return completion(outcome) }
       return completion(.failure(Failure(.ended, "the room has ended")))
     }

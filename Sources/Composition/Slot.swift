@@ -1,4 +1,4 @@
-/// A place on the canvas with its sound: what is shown there and how.
+/// An area of the canvas with its audio: its position, and how frames are drawn in it.
 public struct Slot: Sendable, Hashable, Identifiable {
   /// How a picture fills a place of another shape.
   public enum Aspect: Sendable, Hashable {

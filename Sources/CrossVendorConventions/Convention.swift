@@ -3,8 +3,8 @@ import KoineSignaling
 /// Names of attributes and topics of messages by which apps of different vendors' styles understand each other where a room has no
 /// feature of its own: a call on hold, a raised hand, a request to mute. For authors of styles.
 ///
-/// Adapters do not depend on each other. A participant that one adapter mutes, or whose hand it lowers, is muted, or has its hand
-/// lowered, in every style that follows these conventions.
+/// Adapters do not depend on each other. When one adapter mutes a participant or lowers its hand, the participant is muted, or its
+/// hand is lowered, in every style that follows these conventions.
 public enum Convention {
   /// The prefix of all these names. An app's own attributes and topics do not begin with it.
   public static let prefix = "koine."

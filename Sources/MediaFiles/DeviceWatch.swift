@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 public import Koine
 
-/// Tells a machine of the real devices that come and go, for as long as it lives: PulseAudio's microphones and
-/// loudspeakers, and the cameras of Video4Linux. Whatever the sound server calls its default is in use. When the server, or
-/// this object, goes, its devices are unplugged; those of a server that comes, or comes back, are plugged in within a
+/// Notifies a machine of the real devices that are plugged in and out, as long as this object lives: PulseAudio's microphones and
+/// loudspeakers, and the cameras of Video4Linux. The sound server's default devices are in use. When the server stops, or this
+/// object is released, its devices are unplugged. The devices of a server that starts, or starts again, are plugged in within a
 /// second or two.
 ///
 ///     MediaFiles.register()
@@ -62,12 +62,12 @@ final class CameraWatch: @unchecked Sendable {
   private let roster: DeviceRoster
   private let source: any DispatchSourceRead
 
-  /// - Parameter describe: the name of the camera at a path; nil: what is there gives no pictures.
+  /// - Parameter describe: the name of the camera at a path; nil: the device at the path is not a camera.
   /// - Returns: nil when the folder cannot be watched.
   init?(_ machine: Machine, folder: String, describe: @escaping @Sendable (String) -> String?) {
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else { return nil }
-    // Attributes too: a device's node is there before its user may open it. And what is renamed into place.
+    // Attributes too: a device's node exists before its user may open it. Moves too: a node may be renamed into place.
     let changes = IN_CREATE | IN_DELETE | IN_ATTRIB | IN_MOVED_TO | IN_MOVED_FROM
     guard inotify_add_watch(descriptor, folder, UInt32(changes)) >= 0 else {
       close(descriptor)

@@ -5,9 +5,9 @@ public import Koine
 /// A broadcast in formats that calls do not have: H.264 and AAC into a fragmented `.mp4`, HLS (`.m3u8` with its segments
 /// beside it; `PlaylistRecorder` makes one of a call's own formats), or to an RTMP server.
 ///
-/// Codes and writes on a thread of its own. What comes faster than that is done is left out, and counted. An `.mp4` has the
-/// ending `.part` while it is written, and keeps it if it fails; what a killed process leaves plays up to its last
-/// fragment, too. HLS is there to be read while it is written, so what has been written stays.
+/// Encodes and writes on a thread of its own. Frames and audio that arrive faster than that are dropped, and counted. An `.mp4` has
+/// the ending `.part` while it is written, and keeps it if it fails. The `.part` file of a killed process can be played up to its
+/// last fragment, too. An HLS playlist can be read while it is written, so its written segments stay after a failure.
 public final class EncodingOutput: RawBroadcastOutput {
   /// Twenty pictures of 1280×720.
   private static let capacity = 28 << 20
@@ -32,8 +32,8 @@ public final class EncodingOutput: RawBroadcastOutput {
     place = try CodedPlace(url, encoders, interruption, authorities: authorities, mayConnect)
   }
 
-  /// What pictures and sound are coded with, by FFmpeg's names. What is here depends on how FFmpeg was built, and most are
-  /// under the GPL or need a device (Docs/legal.md).
+  /// The encoders of video and audio, by FFmpeg's names. The available encoders depend on how FFmpeg was built. Most are under the
+  /// GPL or need a device (Docs/legal.md).
   public struct Encoders: Sendable, Hashable {
     /// `libx264`, `h264_nvenc`, `h264_v4l2m2m`, …
     public var video: String
@@ -72,14 +72,14 @@ public final class EncodingOutput: RawBroadcastOutput {
     _ = queue.add(0) { [place] in place.onFailure = handler }
   }
 
-  /// Waits until what has come is written; for a server that does not take it, five seconds at most.
+  /// Waits until all received frames and audio are written. For a server that does not accept them, it waits five seconds at most.
   public func close() throws(RecordingError) {
     if place.kind == .rtmp { interruption.interrupt(after: .seconds(5)) }
     try queue.finish { place.close() }.get()
   }
 }
 
-/// Ends what FFmpeg waits for when nobody wants it any more. Asked by it again and again, on the thread that waits.
+/// Aborts FFmpeg's blocking calls when their result is no longer needed. FFmpeg polls it repeatedly, on the blocked thread.
 final class Interruption: Sendable {
   private let end = Lock<ContinuousClock.Instant?>(nil)
 
@@ -134,7 +134,7 @@ private final class CodedPlace: @unchecked Sendable {
     file = kind == .mp4 ? FilePlace(url.path) : nil
   }
 
-  /// Without the key, which is nobody's business.
+  /// The URL for messages, without the stream key, which is secret.
   private static func text(of url: URL) -> String {
     url.isFileURL ? url.path : url.deletingLastPathComponent().absoluteString + "…"
   }
@@ -281,7 +281,7 @@ private final class CodedPlace: @unchecked Sendable {
 
   func close() -> Result<Void, RecordingError> {
     guard !isClosed else { return .success(()) }
-    (onFailure, readableHandler) = (nil, nil)  // whoever closes is told by this
+    (onFailure, readableHandler) = (nil, nil)  // `close` returns the failure to its caller
     if isOpen, problem == nil, let context {
       attempt { () throws(TrackError) in
         try pictures?.finish(into: context)
@@ -296,7 +296,7 @@ private final class CodedPlace: @unchecked Sendable {
     return problem.map { .failure($0) } ?? .success(())
   }
 
-  /// - Returns: whether what was still to be written is.
+  /// - Returns: FFmpeg's status of writing the remaining bytes: negative if they could not be written.
   @discardableResult
   private func release() -> Int32 {
     (pictures, sound) = (nil, nil)

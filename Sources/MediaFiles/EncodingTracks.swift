@@ -61,7 +61,7 @@ private final class Track {
       try TrackError.check(status)
       av_packet_rescale_ts(packet, codec.pointee.time_base, stream.pointee.time_base)
       packet.pointee.stream_index = stream.pointee.index
-      try TrackError.check(av_interleaved_write_frame(context, packet))  // takes what is in the packet
+      try TrackError.check(av_interleaved_write_frame(context, packet))  // takes over the packet's data
     }
   }
 }
@@ -161,9 +161,9 @@ final class SoundTrack {
   private let channels: Int
   /// Whether the encoder takes each channel by itself.
   private let isPlanar: Bool
-  /// Of −1...1, interleaved, what has come and does not fill a frame of the encoder's.
+  /// Received samples, −1...1, interleaved, that do not fill a frame of the encoder yet.
   private var waiting: [Float] = []
-  /// In samples since the beginning, of what has come.
+  /// The position of the received audio, in samples since the beginning.
   private var position = 0
   private var hasBegun = false
   private var sent = 0

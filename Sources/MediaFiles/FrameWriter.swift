@@ -12,7 +12,7 @@ final class FrameWriter: Sendable {
 
   init(_ file: MuxedFile) { self.file = file }
 
-  /// A recording that nobody closed is none.
+  /// Abandons a recording that the app has not closed, and deletes its `.part` file.
   deinit { queue.forget { file.abandon() } }
 
   var dropped: Int { queue.dropped + file.unseen.withLock { $0 } }

@@ -41,7 +41,7 @@ final class MediaReader {
   private var framesThisTurn = 0
   /// How often it has begun again.
   private(set) var turns = 0
-  /// In seconds: a step between two frames beyond this is a leap of the file's clock, which nobody waits for.
+  /// In seconds. A larger step between two frames counts as a jump of the file's clock; playback continues without waiting for it.
   private static let longestStep = 60.0
 
   init(path: String, kind: Kind) throws(DeviceError) {

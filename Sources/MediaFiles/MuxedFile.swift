@@ -40,7 +40,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   /// Called once, when nothing more can be written.
   var onFailure: (@Sendable (any Error) -> Void)?
 
-  /// Called once, when what has been written so far can be opened.
+  /// Called once, when the data written so far can be opened.
   private var tellReadable: (@Sendable () -> Void)?
   private var isReadable = false
 
@@ -91,7 +91,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     start = timeline?.start ?? (key ?? waiting.first).map(time(of:))
     var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
     guard status >= 0, let context else { return fail(status) }
-    isReserved = key == nil && hasPictures && container == .webM  // somebody may turn a camera on later
+    isReserved = key == nil && hasPictures && container == .webM  // a participant may turn a camera on later
     pictures = key.map(Self.pictures)
     largest = pictures
     if key != nil || isReserved { pictureTrack = addPictures(context) }
@@ -111,7 +111,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     }
   }
 
-  /// What is written to.
+  /// The path of the file that is written: the `.part` file where there is one.
   private var file: String { place?.part ?? path }
 
   private var settings: [(String, String)] {
@@ -236,7 +236,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     place?.abandon()
   }
 
-  /// - Returns: whether what was still to be written is.
+  /// - Returns: FFmpeg's status of writing the remaining bytes: negative if they could not be written.
   private func free(_ context: UnsafeMutablePointer<AVFormatContext>) -> Int32 {
     let status = container == .webM ? avio_closep(&context.pointee.pb) : 0  // else its pieces' are the muxer's own
     avformat_free_context(context)
@@ -246,7 +246,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
 
   func close() -> Result<Void, RecordingError> {
     guard !isClosed else { return .success(()) }
-    onFailure = nil  // whoever closes is told by this
+    onFailure = nil  // `close` returns the failure to its caller
     if context == nil, problem == nil, hasSound { beginAndWriteWaiting(nil) }  // shorter than a second
     isClosed = true
     if let context {

@@ -1,7 +1,8 @@
 public import Koine
 
-/// Writes VP9 and Opus as an HTTP live stream (RFC 8216): pieces of a second in fragmented MP4 beside a playlist that names
-/// each once it is whole, so that whoever opens it meanwhile, or after the process was killed, has all but the last piece.
+/// Writes VP9 and Opus as an HTTP live stream (RFC 8216): segments of one second in fragmented MP4, and a playlist that lists each
+/// segment once it is complete. So a player that opens the playlist during the recording, or after the process was killed, gets all
+/// segments but the last.
 ///
 /// By FFmpeg's muxers. MP4 has no place for VP8. `path` is the playlist's, as in `live/index.m3u8`; the pieces lie beside it.
 /// They are written on a thread of its own; frames that come faster than the disk takes them are left out.

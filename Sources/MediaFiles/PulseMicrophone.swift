@@ -10,7 +10,8 @@ final class PulseMicrophone: AudioSource, Sendable {
   private let place: PulsePlace
   private let run = Lock<Run?>(nil)
 
-  /// - Throws: when it cannot be opened now. It is not kept open: nobody shall be recorded before somebody listens.
+  /// - Throws: if the microphone cannot be opened now. It is closed again until `start`, so that no audio is recorded before a
+  ///   receiver needs it.
   init(_ argument: String?) throws(DeviceError) {
     place = PulsePlace(argument)
     _ = try PulseStream(place, .record)
@@ -69,7 +70,8 @@ final class PulseMicrophone: AudioSource, Sendable {
   }
 }
 
-/// Even times for blocks whose measured times jitter: a device's samples are evenly spaced, whatever the threads do.
+/// Evenly spaced capture times for blocks with jittering measured times. A device's samples are evenly spaced, independent of thread
+/// scheduling.
 ///
 /// A clock that has drifted away by more than 40 ms is set right by whole packets of 20 ms, so that RTP timestamps keep
 /// their grid.

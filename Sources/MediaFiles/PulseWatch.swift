@@ -61,7 +61,7 @@ final class PulseWatch: @unchecked Sendable {
     let me = Unmanaged.passUnretained(self).toOpaque()
     pa_context_set_state_callback(context, { _, me in PulseWatch.from(me)?.stateChanged() }, me)
     pa_context_set_subscribe_callback(context, { _, _, _, me in PulseWatch.from(me)?.look() }, me)
-    // Where it fails at once the state says so, too, but nobody need have been told.
+    // After an immediate failure the context's state says so, too, but the state callback need not have been called.
     if pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) < 0 { connectLater() }
   }
 

@@ -114,8 +114,8 @@ public final class RecordingTimeline: Sendable {
   func position(of captured: Tick) -> Duration { max(.zero, min(captured, now()) - start) }
 }
 
-/// Where a file comes to be. Until it is whole it is called `.part`. What breaks keeps that name where it can be played, which
-/// is told, and else is gone; so is what nobody closes.
+/// The location of a file that is being written. Until the file is complete its name ends in `.part`. A broken recording keeps that
+/// name if it can be played, and the error names the file. Otherwise it is deleted, and so is a recording that is not closed.
 struct FilePlace {
   let path: String
   var part: String { path + ".part" }
@@ -125,7 +125,7 @@ struct FilePlace {
   /// What the system says.
   func error() -> RecordingError { RecordingError(path: path, reason: String(cString: strerror(errno))) }
 
-  /// Of what has broken, whatever becomes of it.
+  /// The error of a broken recording. If the written part can be played, the error also names its file.
   func told(_ problem: RecordingError, isPlayable: Bool) -> RecordingError {
     isPlayable
       ? RecordingError(path: path, reason: "\(problem.reason); what was written until then is '\(part)'") : problem
@@ -147,7 +147,8 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
   public let reason: String
   public var description: String { "cannot write '\(path)': \(reason)" }
 
-  /// Makes room for what is to be written, and finds out beforehand what would be noticed only at the end.
+  /// Creates the folder of a new file. Throws if a folder has the file's name, an error that would otherwise be noticed only at the
+  /// end.
   static func check(_ path: String) throws(RecordingError) {
     try? FileManager.default.createDirectory(
       atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)

@@ -1,8 +1,8 @@
 import Foundation
 import Koine
 
-/// The head of a WebM file (EBML, RFC 8794; Matroska, RFC 9559), as FFmpeg writes it: sets right what was not known yet when
-/// the track of pictures was announced.
+/// The head of a WebM file (EBML, RFC 8794; Matroska, RFC 9559), as FFmpeg writes it. Corrects the codec and size of the video track,
+/// which were not known when the head was written.
 struct WebMHead {
   struct Pictures: Hashable {
     var codec: Codec
@@ -20,7 +20,7 @@ struct WebMHead {
   /// - Parameter bytes: the file's first, up to the end of its tracks at least.
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// - Parameter pictures: what has come; nil: none, and there is no such track then.
+  /// - Parameter pictures: the codec and size of the recorded video; nil: no video has come, and the video track is removed.
   static func settle(_ path: String, _ pictures: Pictures?) throws {
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     defer { try? file.close() }

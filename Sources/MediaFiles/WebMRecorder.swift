@@ -25,7 +25,7 @@ public final class WebMRecorder: BroadcastOutput {
         .webM, path: path, hasSound: hasSound, hasPictures: hasPictures, patience: patience, timeline: timeline))
   }
 
-  /// Of what is composed here, pictures are sure to come.
+  /// The `patience` for recordings that are composed in this process: their video is certain to arrive.
   static let composed = Duration.seconds(30)
 
   /// How often the disk was too slow for a frame. Pictures that needed one of those are not counted.

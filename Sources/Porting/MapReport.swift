@@ -1,9 +1,9 @@
 public import KoineBase
 import KoineJSONCodec
 
-/// What `koine map` answers.
+/// The answer of `koine map`.
 public struct MapReport: Sendable {
-  /// What is in the way of an answer, in a line.
+  /// Why `koine map` has no answer, in one line.
   public struct Failure: Error, Hashable, CustomStringConvertible {
     public let description: String
   }

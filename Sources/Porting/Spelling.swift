@@ -1,6 +1,6 @@
-/// What somebody may have meant.
+/// Suggestions for misspelt names.
 public enum Spelling {
-  /// At most three, the nearest first; none if all are far.
+  /// At most three known names, the nearest first; none if all differ too much from `text`.
   public static func nearest(to text: String, among known: some Sequence<String>) -> [String] {
     let wanted = Array(text.lowercased())
     let limit = max(3, wanted.count / 4)

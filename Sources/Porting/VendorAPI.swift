@@ -1,7 +1,7 @@
 public import KoineBase
 import KoineJSONCodec
 
-/// What a vendor's API has, how each entry stands here (Docs/styles/<style>.coverage.json), and what is declared for it.
+/// A vendor's API: its symbols, the status of each in Koine (Docs/styles/<style>.coverage.json), and the declarations in the sources.
 public struct VendorAPI: Sendable {
   public enum Status: String, Sendable, Codable, CaseIterable {
     /// As the vendor's.
@@ -17,7 +17,7 @@ public struct VendorAPI: Sendable {
   public struct Entry: Sendable, Decodable {
     public let symbol: String
     public let status: Status
-    /// Why it is not as the vendor's, or what is to be known.
+    /// Why the symbol differs from the vendor's, or a note about its use.
     public let why: String?
   }
 

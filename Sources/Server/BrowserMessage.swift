@@ -76,7 +76,8 @@ struct BrowserOffer: Decodable, Sendable {
     var mid: String
     var participant: String
     var track: String
-    /// It begins with `resume`: for who cannot tell packets apart before the answer is set.
+    /// Whether the subscription starts paused and begins with `resume`, for clients that cannot distinguish packets before the
+    /// answer is set.
     var paused: Bool?
 
     var reference: Track.ID { Track.ID(participant: participant, track: track) }

@@ -123,7 +123,7 @@ final class BrowserTranslator: MessageTranslator {
     let now = Dictionary(tracks.filter { media[$0.mid]?.direction.sends == true }.map { ($0.mid, $0) }) { first, _ in
       first
     }
-    // A track whose payload type the offer no longer has is published again, with one that it has.
+    // If the offer no longer contains a track's payload type, the track is published again with a payload type of the offer.
     let gone = sent.filter { mid, track in
       now[mid]?.id != track.id || media[mid].map { !track.media.isIn($0) } ?? true
     }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Reads no more from a connection than its own budget of bytes and its network's allow. Nothing is lost: what is not read waits
-/// at the sender.
+/// Reads no more from a connection than its own budget of bytes and its network's allow. No bytes are lost: unread bytes wait at the
+/// sender.
 final class ByteThrottle: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer

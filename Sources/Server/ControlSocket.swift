@@ -118,7 +118,7 @@ struct UnixSocketFile: Sendable {
   static func listen(at path: String) throws(ServerError) -> (UnixSocketFile, Int32) {
     try clear(path)
     let descriptor = try UnixAddress.makeSocket()
-    // The file gets the permissions that its socket has before, so that it is never anybody else's.
+    // The socket's permissions are set before `bind`. The file is created with them, so no other user can ever open it.
     guard fchmod(descriptor, 0o600) == 0,
       try UnixAddress(path).call({ bind(descriptor, $0, $1) }) == 0, chmod(path, 0o600) == 0,
       Glibc.listen(descriptor, 16) == 0

@@ -2,13 +2,13 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Answers plain HTTP requests: GET only, one short answer each. Who does not finish one in time goes, however slowly they
-/// go on, and who does not finish the handshake of TLS before.
+/// Answers plain HTTP requests: GET only, one short answer each. Closes a connection if its client does not finish a request within
+/// `patience`, even if bytes still arrive, or does not finish the TLS handshake before.
 final class HTTPHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// For a request, and for taking its answer.
+  /// The time for a request, and for reading its answer.
   private static let patience = TimeAmount.seconds(20)
 
   typealias Answering = @Sendable (HTTPRequestHead, any EventLoop) -> EventLoopFuture<HTTPRoutes.Answer>

@@ -1,7 +1,7 @@
 import KoineRouter
 import NIOHTTP1
 
-/// What is answered to plain HTTP requests.
+/// The answers to plain HTTP requests.
 final class HTTPRoutes: Sendable {
   struct Answer: Sendable {
     var status = HTTPResponseStatus.ok

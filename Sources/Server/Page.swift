@@ -13,7 +13,7 @@ enum Page {
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  /// Nothing but its own files may run in the page, and nobody may put it into a frame.
+  /// The page may run only its own files, and no other page may embed it in a frame.
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src data:; "
     + "media-src 'self' blob: mediastream:; connect-src 'self'; base-uri 'none'; form-action 'none'; "

@@ -4,7 +4,7 @@ import KoineSignaling
 import KoineSignalingHost
 import KoineTransport
 
-// Browsers, whose messages a translator turns into those of the room protocol.
+// Browsers: a translator turns their messages into those of the room protocol.
 
 extension RouterHost {
   /// From any thread.

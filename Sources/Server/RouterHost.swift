@@ -16,15 +16,15 @@ protocol MessageSink: AnyObject, Sendable {
   func close()
 }
 
-/// A router on its sockets, and the connections of those who speak with it.
+/// A router on its sockets, and the connections of its clients.
 ///
-/// `@unchecked Sendable`: touched on the network loop only, but for what is marked.
+/// `@unchecked Sendable`: used on the network loop only, except for members that are marked.
 final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private let place = LoopPlace()
   private let configuration: ServerConfiguration
   let logger: Logger
   private let currentAuthorization: Lock<Authorization>
-  /// Lets the server's own services in, whoever else is.
+  /// Signs the passes of the server's own services, which are admitted in addition to the clients of `Access`.
   private let ownKey: SigningKey?
   private(set) var signaling: SignalingHost?
   var lines: [ConnectionID: ClientLine] = [:]
@@ -44,7 +44,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var boundAddresses: [TransportAddress: SocketAddress] = [:]
   private var announcedAddresses: [SocketAddress: TransportAddress] = [:]
 
-  /// - Parameter resumeGrace: how long a client whose connection is lost may return.
+  /// - Parameter resumeGrace: how long after a connection loss its client may resume.
   init(_ configuration: ServerConfiguration, resumeGrace: Duration = RouterLimits().resumeGrace) {
     self.configuration = configuration
     self.resumeGrace = resumeGrace
@@ -154,7 +154,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     return InterfaceAddresses.all().map { .init(announced: $0) }
   }
 
-  /// From any thread. Tells everybody that the rooms close, and closes the sockets.
+  /// Notifies all participants that the rooms close, then closes the sockets. May be called from any thread.
   func stop() async {
     await withCheckedContinuation { done in
       post { [self] in
@@ -351,7 +351,7 @@ private final class BatchSender: @unchecked Sendable {
 
   init(_ senders: [(source: TransportAddress, sender: UDPSender?)]) { self.senders = senders }
 
-  /// Whatever leaves for one peer leaves together.
+  /// Sends all datagrams that a peer has ready, one after the other.
   func send(_ departure: PeerOutput) {
     while let transmit = departure.poll(into: datagram.writable) {
       sender(from: transmit.source)?.send(

@@ -9,7 +9,7 @@ import NIOPosix
 
 /// A router on real sockets: HTTP, signalling over WebSocket, and one UDP port for all media.
 ///
-///     start ─→ serving ─→ stop: everybody is told that the rooms close, then the sockets close
+///     start ─→ serving ─→ stop: all participants are notified that the rooms close, then the sockets close
 public final class Server: Sendable {
   /// Where the room protocol is spoken.
   public static let signalingPath = "/signaling"
@@ -112,7 +112,7 @@ public final class Server: Sendable {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }
 
-  /// Tells everybody in a room that it closes, and ends.
+  /// Notifies all participants that their rooms close, then stops the server.
   public func stop() async {
     logger.info("stopping")
     await control?.close()
@@ -129,7 +129,7 @@ public final class Server: Sendable {
     await host.execute(request)
   }
 
-  /// Lets in others from now on; whoever is here stays.
+  /// Applies new access rules to later joins. Participants in a room stay.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
 
   /// Lets a service of the server's own into a room, unseen, to receive. Good while the server runs.

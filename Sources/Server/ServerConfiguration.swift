@@ -4,13 +4,13 @@ package import KoineRouter
 public import KoineTokens
 public import Logging
 
-/// What a server is made with.
+/// The configuration that a server is created with.
 public struct ServerConfiguration: Sendable {
-  /// Who may enter.
+  /// Which clients the server admits.
   public enum Access: Sendable {
-    /// Whoever bears a token that one of these keys has signed.
+    /// The server admits clients with a token that is signed by one of these keys.
     case keys([VerificationKey])
-    /// Everybody; tokens are believed whoever has signed them.
+    /// The server admits every client: it does not check the signatures of tokens.
     case open
   }
 

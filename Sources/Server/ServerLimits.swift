@@ -3,13 +3,13 @@ import KoineSignaling
 /// What keeps one client, or all of one address, or one room, from using up the server.
 public struct ServerLimits: Hashable, Sendable {
   public var rooms = 1_000
-  /// Of one room.
+  /// Participants in one room.
   public var participants = 1_000
-  /// Who wait to be let into one room.
+  /// Participants that wait in the lobby of one room.
   public var lobby = 64
-  /// Published by one participant.
+  /// Tracks that one participant publishes.
   public var tracks = 16
-  /// Tracks that one participant gets.
+  /// Tracks that one participant receives.
   public var subscriptions = 256
   /// Of a room, where more speak; the rest are not forwarded until they are louder.
   public var voices = 5

@@ -2,12 +2,12 @@ import KoineBase
 import KoineJSONCodec
 public import Logging
 
-/// What a server is told by words: options first, then the environment, then a file of JSON. Whatever is said in two of
-/// them, the first counts; limits count one by one.
+/// A server's settings from options, the environment and a JSON file, in this order of precedence. Where two of them set the same
+/// value, the first counts. Each limit is a value of its own.
 ///
 ///     {"listen": "0.0.0.0:8080", "udp": 50000, "keys": "keys.json", "limits": {"participants": 50}}
 ///
-/// What nobody knows is an error that names it and where it stands: a limit with a slip of the pen protects nothing.
+/// An unknown setting is an error that names the setting and its origin, because a misspelt limit would protect nothing.
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
@@ -23,7 +23,7 @@ public struct ServerSettings: Hashable, Sendable {
 
   public enum Admission: Hashable, Sendable {
     case open
-    /// Whoever bears a token that a key of this file has signed.
+    /// The server admits clients with a token that is signed by a key of this file.
     case keys(file: String)
   }
 
@@ -42,7 +42,7 @@ public struct ServerSettings: Hashable, Sendable {
   public var limits = ServerLimits()
   /// nil: as many as the machine has use for.
   public var loops: Int?
-  /// Where rooms are recorded, for those in them who ask; nil: nowhere.
+  /// The folder for recordings that participants request; nil: rooms are not recorded.
   public var recordings: String?
   /// Whether rooms that may be recorded are sent on to servers that people in them name, too.
   public var livestreams = false
@@ -60,7 +60,7 @@ public struct ServerSettings: Hashable, Sendable {
   }
 
   /// - Parameters:
-  ///   - options: what was given, each as often as it was.
+  ///   - options: all values of each option that was given.
   ///   - environment: all of the process's; only `KOINE_SERVE_…` is looked at.
   ///   - file: its name, and what it holds.
   public init(
@@ -137,7 +137,8 @@ public struct ServerSettings: Hashable, Sendable {
     }
   }
 
-  /// The first who says anything of it says all of it.
+  /// The first source (options, environment, file) with keys or an open server decides admission completely. A source that only says
+  /// "not open" keeps later sources from opening the server.
   private static func admission(_ layers: [Layer]) throws(ServerError) -> Admission {
     var mayBeOpen = true
     for layer in layers {
@@ -312,7 +313,7 @@ private struct JSONWord: Decodable {
 }
 
 extension DecodingError {
-  /// Which value, and what is wrong with it.
+  /// The path of the value, and the decoder's description of the error.
   var place: String {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),

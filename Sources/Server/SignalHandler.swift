@@ -66,7 +66,7 @@ final class SignalHandler: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let frame = unwrapInboundIn(data)
     guard !outlet.isClosing else { return }
-    // RFC 6455, 5.1 and 5.2: clients mask, and nobody has asked for an extension.
+    // RFC 6455, 5.1 and 5.2: clients mask, and no extension has been negotiated.
     guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else { return outlet.close(.protocolError) }
     lastHeard = outlet.now
     guard budget.take(at: lastHeard.tick), admission.takeMessage(at: lastHeard) else {

@@ -1,10 +1,12 @@
 import KoineBase
 import KoineRouter
 
-/// Whether strangers send so much that the kernel has to sort it out: who is in a call shall not lose what is theirs because
-/// the socket's queue is full of what is nobody's. From then on it is told whenever somebody comes or goes.
+/// Decides whether the kernel must filter datagrams by source address. Datagrams from addresses that are not in a call must not fill
+/// the socket's queue and so cause packet loss for calls. Once filtering is on, it stays on, and the kernel's list is updated whenever
+/// the addresses of the peers change.
 struct SourceAddressFilter {
-  /// In a second: what a busy machine looks at in a hundredth of that, and nobody sends by mistake.
+  /// Stray datagrams per second that turn the filter on. A busy machine handles so many in 10 ms, and no client sends so many by
+  /// mistake.
   private static let limit = 1_000
   private var isOn = false
   private var since = Tick(nanoseconds: 0)

@@ -75,7 +75,7 @@ final class WebSocketWriter: MessageSink {
     close(.messageTooLarge)
   }
 
-  /// On the channel's thread. Every frame counts, whoever wanted it.
+  /// Writes a frame, on the channel's thread. Every frame counts against `limit`, also those that this side did not initiate.
   func write(_ data: ByteBuffer, as opcode: WebSocketOpcode, then: (@Sendable () -> Void)? = nil) {
     let count = data.readableBytes + Self.frameOverhead
     let (isClosing, isTooMuch) = state.withLock { state in

@@ -3,7 +3,7 @@ package import NIOCore
 
 /// Turns a channel's bytes into TLS and back, over two memory BIOs: the first handler of its pipeline.
 ///
-///     handshaking ── what is written waits ──→ open ──→ closed: by either side, or by an error
+///     handshaking ── writes wait ──→ open ──→ closed: by either side, or by an error
 package final class TLSHandler: ChannelDuplexHandler {
   package typealias InboundIn = ByteBuffer
   package typealias InboundOut = ByteBuffer
@@ -137,7 +137,7 @@ package final class TLSHandler: ChannelDuplexHandler {
       || bytes.withUnsafeReadableBytes { SSL_write(session, $0.baseAddress, Int32(clamping: $0.count)) } > 0
   }
 
-  /// Hands on what is ready to leave.
+  /// Writes the encrypted bytes that OpenSSL has ready to the channel.
   private func send(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>?) {
     var bytes = context.channel.allocator.buffer(capacity: 0)
     while case let count = BIO_read(outgoing, &scratch, Int32(scratch.count)), count > 0 {

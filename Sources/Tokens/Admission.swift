@@ -1,8 +1,8 @@
 /// What a token grants its bearer, in words common to all styles.
 public struct Admission: Hashable, Sendable {
-  /// Who it is, across calls; nil if the token leaves that to the app.
+  /// The user's identity across calls; nil if the token leaves that to the app.
   public var identity: String?
-  /// The id it must bear in the room; nil if the token leaves it open.
+  /// The id that the participant must have in the room; nil if the token leaves it open.
   public var participantID: String?
   /// The vendor's name for the person behind the participant; nil if the token leaves it open, empty if there is none.
   public var externalID: String?
@@ -25,11 +25,11 @@ public struct Admission: Hashable, Sendable {
   public var canModerate: Bool
   /// Whether it may have the room recorded where a server does that.
   public var canRecord: Bool
-  /// Whether it must wait until somebody in the room lets it in.
+  /// Whether the participant must wait in the lobby until a participant in the room admits it.
   public var mustAsk: Bool
-  /// Whether it may let those in who must ask. Where the vendor says nothing else, whoever need not ask.
+  /// Whether the participant may admit others from the lobby. Default: true unless `mustAsk`.
   public var canAdmit: Bool
-  /// Shown to everybody in the room.
+  /// The participant's attributes, which all participants in the room receive.
   public var attributes: [String: String]
   /// Nil if the token never ends.
   public var expiry: NumericDate?
@@ -48,11 +48,11 @@ public struct Admission: Hashable, Sendable {
   }
 }
 
-/// Whose tokens are believed.
+/// The signers of tokens that are trusted.
 public enum Trust: Sendable {
-  /// Anybody's: well-formed and not expired is enough. For rooms inside the process, where there is nobody to keep out.
+  /// Any signer: a token must only be well-formed and not expired. For rooms inside the process, where all clients are trusted.
   case anybody
-  /// What one of these keys has signed.
+  /// One of these keys must have signed the token.
   case keys([VerificationKey])
 }
 
@@ -60,11 +60,11 @@ public enum Trust: Sendable {
 public protocol AccessToken: Codable, Hashable, Sendable {
   var admission: Admission { get }
 
-  /// What the vendor's service would refuse although it is well-formed.
+  /// Checks for claims that the vendor's service would refuse although the token is well-formed.
   /// - Throws: `.missingClaim`, `.invalidClaim`.
   func check() throws(TokenError)
 
-  /// Whether a client may be given a text of which only the payload is as it should be, while anybody is trusted.
+  /// Whether, with `Trust.anybody`, a client accepts a token text with a valid payload only, and ignores its header and signature.
   static var isReadByPayloadAlone: Bool { get }
 }
 

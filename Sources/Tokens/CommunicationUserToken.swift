@@ -12,7 +12,7 @@ public struct CommunicationUserToken: AccessToken {
     case chatJoinLimited = "chat.join.limited"
   }
 
-  /// `8:acs:<resource>_<user>`, the raw id of a `CommunicationUserIdentifier`; nil in a token that names nobody.
+  /// `8:acs:<resource>_<user>`, the raw id of a `CommunicationUserIdentifier`; nil in a token that names no user.
   public var identity: String?
   public var resourceID: String?
   /// Nil if the token does not say, which grants everything.
@@ -33,7 +33,7 @@ public struct CommunicationUserToken: AccessToken {
 
   public static var isReadByPayloadAlone: Bool { true }
 
-  /// The claims of any text whose second part holds `exp`, expired or not: what makes a credential.
+  /// The claims of any text with an `exp` in its second part, expired or not. An app can make a credential of such a text.
   public static func reading(_ text: String) throws(TokenError) -> CommunicationUserToken {
     try JSONWebToken.uncheckedClaims(CommunicationUserToken.self, in: text)
   }
@@ -74,7 +74,7 @@ public struct CommunicationUserToken: AccessToken {
       $0.hasPrefix("acs:") ? Self.kind + $0 : $0
     }
     resourceID = try claims.decodeIfPresent(String.self, forKey: .resourceId)
-    // Scopes that nobody here knows grant nothing.
+    // Scopes that are not in `Scope` grant nothing.
     scopes = try claims.decodeIfPresent(String.self, forKey: .acsScope).map {
       Set($0.split(separator: ",").compactMap { Scope(rawValue: String($0)) })
     }

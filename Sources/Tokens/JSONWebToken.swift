@@ -56,8 +56,8 @@ public struct JSONWebToken: Sendable {
       signed: Array(text.utf8.prefix(signedCount)), signature: signature)
   }
 
-  /// The claims of a text whose second part is a payload, whatever is around it: what a client looks at that cannot
-  /// check a signature, and need not. The payload may be padded.
+  /// The claims of a text with a payload as its second part; the other parts are ignored. For clients, which cannot check a signature
+  /// and need not. The payload may be padded.
   /// - Throws: `.tooLarge`, `.malformed`, `.missingClaim`, `.invalidClaim`.
   public static func uncheckedClaims<Claims: Decodable>(
     _ type: Claims.Type, in text: String

@@ -104,10 +104,10 @@ extension MeetingPass {
     return MeetingPass(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)
   }
 
-  /// What the pair lets its bearer do. A `#content` attendee, who bears the same token with the same ending, is let in
-  /// as its base is.
-  /// - Throws: `.invalidClaim` if the join token lets somebody else in, and what `AccessToken.parse` does. Where anybody is
-  ///   trusted, a join token that is no JSON Web Token of ours is taken as it is.
+  /// The admission that the meeting and attendee grant. A `#content` attendee has its base attendee's token, with or without the same
+  /// ending, and gets the base attendee's admission.
+  /// - Throws: `.invalidClaim` if the join token belongs to another attendee, and the errors of `AccessToken.parse`. With
+  ///   `Trust.anybody`, a join token that is not a JSON Web Token is accepted without reading it.
   public func admission(
     trusting trust: Trust, at now: NumericDate, leeway: Double = 60
   ) throws(TokenError) -> Admission {

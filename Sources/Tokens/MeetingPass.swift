@@ -1,9 +1,9 @@
 import KoineJSONCodec
 
-/// What lets an app into an Amazon Chime meeting: the answers of CreateMeeting and CreateAttendee, as JSON.
+/// The credentials of an Amazon Chime attendee: the answers of CreateMeeting and CreateAttendee, as JSON.
 ///
-/// The attendee's `JoinToken` is opaque to apps. Those made here are JSON Web Tokens that repeat whom and what they let
-/// in, so that a server can check them; the vendor's are taken as they are where anybody is trusted.
+/// The attendee's `JoinToken` is opaque to apps. Koine's join tokens are JSON Web Tokens that repeat the meeting, the attendee and its
+/// capabilities, so that a server can check them. With `Trust.anybody`, the vendor's join tokens are accepted without reading them.
 public struct MeetingPass: Hashable, Sendable {
   public var meeting: Meeting
   public var attendee: Attendee

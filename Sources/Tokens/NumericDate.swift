@@ -1,11 +1,11 @@
 import Glibc
 
-/// Seconds since 1970-01-01 UTC (RFC 7519 section 2). Whoever checks a token hands in what the time is.
+/// Seconds since 1970-01-01 UTC (RFC 7519 section 2). The caller of a token check passes the current time.
 public struct NumericDate: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
   /// Finite, within ±2^53.
   public let seconds: Double
 
-  /// - Parameter seconds: what lies beyond ±2^53 becomes the nearest bound, and what is not a number the lower one.
+  /// - Parameter seconds: a value beyond ±2^53 becomes the nearest bound, and NaN becomes the lower bound.
   public init(_ seconds: Double) {
     let bound = 9_007_199_254_740_992.0
     self.seconds = seconds.isNaN ? -bound : min(max(seconds, -bound), bound)

@@ -1,4 +1,4 @@
-/// What lets somebody into a room without a vendor's words: an app of the common layer, a browser.
+/// A token for a room without a vendor's format, for apps of the common layer and browsers.
 public struct RoomPass: AccessToken {
   public enum Right: String, Hashable, Sendable, CaseIterable {
     /// Everything; or only one kind of it.
@@ -9,9 +9,9 @@ public struct RoomPass: AccessToken {
     case subscribe
     /// Data messages.
     case send
-    /// Putting others out, closing the room, and letting those in who have to ask.
+    /// Removing participants, closing the room, and admitting participants from the lobby.
     case moderate
-    /// No right, but a duty: to wait until somebody lets it in.
+    /// Not a right but a restriction: the participant waits in the lobby until another participant admits it.
     case ask
     /// Unseen by the others, and publishing nothing.
     case hidden
@@ -63,7 +63,7 @@ public struct RoomPass: AccessToken {
 
   private enum Claim: String, CodingKey { case typ, room, sub, name, rights, iat, exp }
 
-  /// Tells it from tokens of other kinds, whose claims are partly the same.
+  /// The `typ` claim. It distinguishes a room pass from tokens of other kinds, which share some of its claims.
   static let kind = "koine-room"
 
   public init(from decoder: any Decoder) throws {

@@ -1,11 +1,11 @@
 /// The token of a VideoSDK meeting: HS256 by the secret that belongs to `apikey`.
 public struct RoomToken: AccessToken {
   public enum Permission: String, Hashable, Sendable, CaseIterable {
-    /// Enters directly, and decides about those who ask.
+    /// Enters directly, and admits or refuses participants in the lobby.
     case join = "allow_join"
     /// Controls others' media.
     case moderate = "allow_mod"
-    /// Waits until somebody lets it in.
+    /// Waits in the lobby until a participant in the meeting admits it.
     case ask = "ask_join"
   }
 

@@ -14,7 +14,7 @@ public struct StageToken: AccessToken {
       case canSubscribe = "allow_subscribe"
     }
 
-    /// What is not granted is refused.
+    /// A permission that the token does not contain is not granted.
     public init(from decoder: any Decoder) throws {
       let fields = try decoder.container(keyedBy: CodingKeys.self)
       canPublish = try fields.decodeIfPresent(Bool.self, forKey: .canPublish) ?? false
@@ -76,8 +76,8 @@ public struct StageToken: AccessToken {
     }
   }
 
-  /// Whether a participant with this token may go on with `other` (stage-strategy catalogue, token exchange): who and
-  /// where stay, what it may and how it is shown can change.
+  /// Whether a participant with this token may continue with `other` (stage-strategy catalogue, token exchange). The participant id,
+  /// topic, resource and URLs must be the same. Permissions and attributes may differ.
   public func canBeExchanged(for other: StageToken) -> Bool {
     (participantID, topic, resource, whipURL, eventsURL)
       == (other.participantID, other.topic, other.resource, other.whipURL, other.eventsURL)

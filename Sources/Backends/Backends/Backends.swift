@@ -23,9 +23,9 @@ public enum Backends {
     Machine.useForProcess(world?.machine)
   }
 
-  /// The world for an entry object made here and now: `World.current`, else what was configured, else what
-  /// `KOINE_BACKEND` says, else an embedded room server shared by the process.
-  /// - Throws: when `KOINE_BACKEND` names nothing that can be reached.
+  /// The world for an entry object that is created now: `World.current`, else the configured world, else the world of `KOINE_BACKEND`,
+  /// else an embedded room server shared by the process.
+  /// - Throws: if `KOINE_BACKEND` does not name a backend that can be reached.
   public static func world() throws(BackendAddressError) -> World {
     if let world = World.current ?? configured.withLock({ $0 }) { return world }
     World.noteMissingContext()

@@ -4,8 +4,8 @@ public import KoineSimulatedNetwork
 
 /// Trouble on purpose, for tests: what networks and servers do to calls.
 extension EmbeddedBackend {
-  /// Takes the network from a client for a time, both ways: nothing it sends arrives, nothing reaches it.
-  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's.
+  /// Cuts a client's network for a time, in both directions: none of its datagrams arrive, and none reach it.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: all clients.
   public func cutNetwork(of name: String? = nil, for duration: Duration) { host.cutNetwork(of: name, for: duration) }
 
   /// Gives a client another address, as when a telephone goes from one network to another. It is told, as the system would
@@ -17,7 +17,7 @@ extension EmbeddedBackend {
   public func restartRouter() { host.restartRouter() }
 
   /// What links do to datagrams becomes another thing; the times in `spec` begin now.
-  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: everybody's, and of those who come.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: all clients, present and future.
   public func setNetwork(_ spec: NetworkSpec, of name: String? = nil) { host.setNetwork(spec, of: name) }
 
   /// What the router itself has counted; `completion` is called on the network loop.

@@ -68,8 +68,8 @@ public final class EmbeddedBackend: Backend {
     clients.transports = host
   }
 
-  /// Nobody is left who could advance a virtual clock: what waits for it, and what is connected, goes with it. In real time
-  /// those who are let go of leave by themselves. Completions that wait in a virtual world are then never called.
+  /// After the backend no code can advance its virtual clock, so pending work and connections end with the backend. Completions that
+  /// wait in a virtual world are then never called. In real time, released sessions leave by themselves.
   deinit {
     guard scheduler.kind == .virtual else { return }
     scheduler.end()

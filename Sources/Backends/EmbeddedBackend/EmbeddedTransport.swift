@@ -33,7 +33,7 @@ final class SimulatedLinkEnd {
     conditioner?.push(copy, tag: route, at: now)
   }
 
-  /// Sends the datagrams whose time has come.
+  /// Sends the datagrams that are due.
   func release(over loop: any NetworkLoop, at now: Tick) {
     while let (datagram, route) = conditioner?.pop(at: now) {
       loop.send(datagram.readable, from: route.source, to: route.destination)

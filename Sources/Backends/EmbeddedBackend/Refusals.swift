@@ -3,11 +3,11 @@ import KoineBase
 import KoineRouter
 import KoineSignaling
 
-/// Who is not let in, although nothing else speaks against it.
+/// Participants and identities that a test has the router refuse, although they would otherwise be admitted.
 final class Refusals: Sendable {
   private let refused = Lock<[String?: Failure]>([:])
 
-  /// - Parameter name: nil: everybody.
+  /// - Parameter name: a participant's id or name, or an endpoint's identity; nil: all clients.
   func set(_ failure: Failure?, for name: String?) { refused.withLock { $0[name] = failure } }
 
   var policy: AdmissionPolicy {
@@ -27,7 +27,7 @@ final class Refusals: Sendable {
 }
 
 extension EmbeddedBackend {
-  /// Why somebody is not let in, as the room tells them.
+  /// Why the router refuses a client, as the client is notified.
   public enum Refusal: Sendable, Hashable {
     /// The credential is wrong or has expired.
     case credential
@@ -38,10 +38,10 @@ extension EmbeddedBackend {
     case failure
   }
 
-  /// Refuses to let somebody in from now on.
+  /// Refuses a client's joins and registrations from now on.
   /// - Parameters:
-  ///   - name: a participant's id or name, or an endpoint's identity; nil: everybody.
-  ///   - refusal: nil: lets them in again.
+  ///   - name: a participant's id or name, or an endpoint's identity; nil: all clients.
+  ///   - refusal: the reason; nil: admits the client again.
   public func refuse(_ name: String?, _ refusal: Refusal?) {
     host.refuse(
       name,
@@ -55,12 +55,12 @@ extension EmbeddedBackend {
       })
   }
 
-  /// No room holds more than so many from now on; who is in stays.
-  /// - Parameter limit: nil: the usual one.
+  /// Limits the participants of each room from now on. Participants that are in a room stay.
+  /// - Parameter limit: the number of participants; nil: the default of `RouterLimits`.
   public func limitParticipants(to limit: Int?) { host.limitParticipants(limit) }
 
-  /// Puts somebody out of a room.
+  /// Removes a participant from a room.
   public func remove(_ participant: Koine.Participant.ID, from room: String) { host.remove(participant, from: room) }
-  /// Ends a room for everybody.
+  /// Ends a room for all its participants.
   public func close(room: String) { host.close(room: room) }
 }

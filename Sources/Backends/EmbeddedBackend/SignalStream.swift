@@ -81,7 +81,7 @@ package final class SignalStream {
 
   // MARK: Datagrams in
 
-  /// Takes a datagram; what is not of this stream, damaged or seen before is dropped.
+  /// Receives a datagram. Datagrams of other streams, damaged datagrams and duplicates are dropped.
   package func handle(_ datagram: UnsafeRawBufferPointer, at now: Tick) {
     self.now = now
     guard let segment = open(datagram) else { return }

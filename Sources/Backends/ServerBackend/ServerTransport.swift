@@ -11,7 +11,7 @@ final class ServerTransport: ClientTransport {
   weak var client: (any RoomClient)?
   let addresses: [TransportAddress]
   private let sockets: SocketLoop
-  /// Makes a connection whose events come with that number.
+  /// Makes a connection that reports its events with that number.
   private let makeSocket: (_ attempt: Int) -> WebSocketClient
   private var socket: WebSocketClient?
   private var attempt = 0

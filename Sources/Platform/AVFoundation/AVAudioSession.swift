@@ -67,7 +67,7 @@ public final class AVAudioSession: NSObject, Sendable {
   /// Nil once the machine is gone; then there are no devices.
   private var machine: Machine? { place.withLock { $0.machine } }
 
-  // MARK: What is allowed
+  // MARK: Permissions
 
   public var recordPermission: RecordPermission {
     switch machine?.permission(.microphone) ?? .denied {
@@ -84,7 +84,7 @@ public final class AVAudioSession: NSObject, Sendable {
     machine.requestPermission(.microphone) { response($0) }
   }
 
-  // MARK: What is there
+  // MARK: Inputs and outputs
 
   public var availableInputs: [AVAudioSessionPortDescription]? {
     machine?.devices(.microphone).map(AVAudioSessionPortDescription.init)

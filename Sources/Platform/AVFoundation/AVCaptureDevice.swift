@@ -66,7 +66,7 @@ public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
     self.init(device, of: machine)
   }
 
-  /// What is there at the moment of asking.
+  /// Finds the devices that are plugged in when `devices` is read.
   public class DiscoverySession: NSObject, @unchecked Sendable {  // constant
     private let machine = AVCaptureDevice.watched()
     private let deviceTypes: [DeviceType]
@@ -88,17 +88,18 @@ public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
     }
   }
 
-  /// The machine of code that runs here, whose cameras and microphones are announced from now on.
+  /// The machine of the running code. Its cameras and microphones are announced from now on.
   private static func watched() -> Machine {
     let machine = Machine.current
     announce(machine)
     return machine
   }
 
-  /// What is plugged in and out at this machine is posted from now on, also before anybody asks for devices (not Apple's).
+  /// Posts notifications from now on when devices are plugged in and out at this machine, also before an app reads its devices (not
+  /// Apple's).
   public class func announce(_ machine: Machine) { _ = machine.sharedObject { CaptureAnnouncer(machine) } }
 
-  // MARK: What is allowed
+  // MARK: Permissions
 
   public class func authorizationStatus(for mediaType: AVMediaType) -> AVAuthorizationStatus {
     guard let kind = mediaType.kind else { return .denied }
@@ -122,7 +123,7 @@ public class AVCaptureDevice: NSObject, @unchecked Sendable {  // constant
   }
 }
 
-/// Posts what is plugged in and out, on the delivery queue.
+/// Posts notifications of devices that are plugged in and out, on the delivery queue.
 private final class CaptureAnnouncer: Sendable {
   init(_ machine: Machine) {
     machine.observe { [weak machine] event in

@@ -7,7 +7,7 @@ public typealias CVImageBuffer = CVPixelBuffer
 /// An image with real pixels behind Apple's name: either a frame of the engine, which is shared and never written, or
 /// memory of its own in one of three formats.
 ///
-/// `@unchecked Sendable`: as with Apple's, whoever writes holds the lock and hands the buffer on afterwards.
+/// `@unchecked Sendable`: as with Apple's, a writer holds the lock and passes the buffer on afterwards.
 public final class CVPixelBuffer: @unchecked Sendable {
   private enum Storage {
     case frame(VideoFrame)
@@ -17,7 +17,7 @@ public final class CVPixelBuffer: @unchecked Sendable {
   private var storage: Storage
   public let width, height: Int
 
-  /// Wraps a frame of the engine; nothing is copied until somebody wants to write.
+  /// Wraps a frame of the engine; the pixels are copied only before the first write.
   public init(_ frame: VideoFrame) {
     storage = .frame(frame)
     (width, height) = (frame.width, frame.height)
@@ -45,7 +45,7 @@ public final class CVPixelBuffer: @unchecked Sendable {
     if case .planes(let planes) = storage { planes.format } else { kCVPixelFormatType_420YpCbCr8Planar }
   }
 
-  /// A frame is shared with the engine: whoever wants to write gets a copy.
+  /// Replaces a frame, which is shared with the engine, by a copy that can be written.
   func prepareForWriting() {
     if case .frame(let frame) = storage { storage = .planes(PixelPlanes(copying: frame)) }
   }

@@ -3,8 +3,8 @@ public import Koine
 
 /// The app that runs on `Machine`, in Apple's words: whether it is in front.
 ///
-/// There is one for each machine. What happens is posted to `NotificationCenter.default` on the delivery queue, with the
-/// machine's application as its object: whoever hears notifications of any object hears those of all rooms of the process.
+/// There is one application for each machine. Its notifications are posted to `NotificationCenter.default` on the delivery queue, with
+/// the machine's application as their object. An observer without an object receives the notifications of all machines of the process.
 @preconcurrency @MainActor
 public final class UIApplication: UIResponder {
   public enum State: Int, Sendable { case active, inactive, background }
@@ -20,7 +20,7 @@ public final class UIApplication: UIResponder {
 
   nonisolated private let state: Lock<State>
 
-  /// The application of the machine of code that runs here: `World.current`'s, or the one whose news is being told.
+  /// The application of the running code's machine: `World.current`'s, or that of the notification being delivered.
   public class var shared: UIApplication { of(Machine.current) }
 
   /// The application of a machine (not Apple's).
@@ -56,7 +56,7 @@ public final class UIApplication: UIResponder {
     }
   }
 
-  /// - Parameter before: what is about to happen is told while it is not yet so.
+  /// - Parameter before: whether the notification is posted before the state changes.
   nonisolated private func post(_ name: Notification.Name, _ new: State, before: Bool = false) {
     if !before { state.withLock { $0 = new } }
     NotificationCenter.default.post(name: name, object: self)

@@ -20,7 +20,7 @@ open class UIView: UIResponder {
   public var tag = 0
   public private(set) var subviews: [UIView] = []
   public private(set) weak var superview: UIView?
-  /// The participant whose app made the view, where a test has entered a room.
+  /// The id of the participant in `World.current` when the view was made, for tests; nil without one.
   nonisolated package let appID: String?
 
   nonisolated public init(frame: CGRect) {

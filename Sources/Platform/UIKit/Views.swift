@@ -1,7 +1,7 @@
 public import Foundation
 public import Koine
 
-/// Shows the newest frame it was given. Frames may come from any thread; what is drawn is the last one.
+/// Shows the newest frame it was given. Frames may come from any thread; the view draws the last one.
 @preconcurrency @MainActor
 open class VideoView: UIView, VideoSink {
   private struct Shown {
@@ -52,7 +52,7 @@ public final class TileGrid: UIView {
   private static let tile = CGSize(width: 640, height: 360)
   private static let gap: CGFloat = 12
 
-  /// - Parameter tiles: names, and what is to be seen; nil where nothing is.
+  /// - Parameter tiles: names and frames; nil for a tile without a frame.
   public init(_ tiles: [(name: String, frame: VideoFrame?)]) {
     let columns = max(1, Int(Double(tiles.count).squareRoot().rounded(.up)))
     let rows = max(1, (tiles.count + columns - 1) / columns)
