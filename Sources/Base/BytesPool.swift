@@ -24,7 +24,8 @@ public struct BytesPool {
     return Bytes(capacity: capacity)
   }
 
-  /// Takes the block back if this was the last reference to it; otherwise whoever holds it last gives it back or drops it.
+  /// Returns the block to the pool if the caller's reference is the only one. Otherwise the pool drops its reference, and the
+  /// last holder of the block returns or releases it.
   public mutating func give(_ block: consuming Bytes) {
     guard block.capacity == capacity, free.count < limit, isKnownUniquelyReferenced(&block) else { return }
     free.append(block)

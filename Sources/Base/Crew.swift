@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Threads that lend a hand with work that falls into pieces: whoever is free takes the next piece, the one who asked
-/// among them, and none is begun before it asks or after it goes on.
+/// A pool of worker threads for work that consists of independent pieces. Each free worker takes the next piece, and so does
+/// the calling thread. No piece begins before the caller calls `share` or after `share` has returned.
 ///
 ///     crew.share(receivers.count) { index, hand in … }      hand 0 is the caller's own
 ///
-/// No piece waits for a thread that does not get a core: the caller then does it all, and waits only for what has been
-/// begun. Between two calls nobody but the caller touches anything, so that pieces need no locks as long as they have
-/// nothing in common with each other.
+/// No piece waits for a worker that does not get a core: the caller then does all pieces, and waits only for pieces that a
+/// worker has begun. Between two calls only the calling thread touches the data, so pieces need no locks as long as they
+/// share no data with each other.
 ///
 /// `@unchecked Sendable`: `next` is atomic, the rest is touched with the mutex held. One caller at a time.
 public final class Crew: @unchecked Sendable {
@@ -118,7 +118,7 @@ public final class Crew: @unchecked Sendable {
 
   /// Returns once all pieces are done. Nothing may be thrown, and no piece may share work itself.
   public func share(_ count: Int, _ piece: (_ index: Int, _ hand: Int) -> Void) {
-    // Waking somebody costs more than a few pieces.
+    // Waking a worker costs more than a few pieces.
     guard hands > 1, count >= Self.worthSharing else {
       for index in 0..<count { piece(index, 0) }
       return
@@ -133,7 +133,7 @@ public final class Crew: @unchecked Sendable {
       pthread_mutex_unlock(post.mutex)
       post.take(work, by: 0)
       pthread_mutex_lock(post.mutex)
-      post.work = nil  // who wakes only now goes on sleeping
+      post.work = nil  // a worker that wakes only now goes back to sleep
       while post.busy > 0 { pthread_cond_wait(post.isDone, post.mutex) }
       pthread_mutex_unlock(post.mutex)
     }

@@ -1,2 +1,2 @@
-// Every module that uses what is here uses the clock, too.
+// Every module that imports `KoineBase` also uses the clock of `KoineMedia`.
 @_exported public import KoineMedia

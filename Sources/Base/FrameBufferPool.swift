@@ -1,5 +1,5 @@
-/// Blocks for coded frames, of any size. Each is used again once nobody above holds its frame any more, so that nobody has
-/// to give anything back and a steady flow allocates nothing. Not thread-safe: one owner, one thread.
+/// Memory blocks for encoded frames of any size. The pool reuses a block once no other object holds a reference to it, so
+/// callers need not return blocks, and a steady flow allocates nothing. Not thread-safe: one owner, one thread.
 package struct FrameBufferPool {
   private static let limit = 64
   /// Larger frames, which are rare, get a block of their own.

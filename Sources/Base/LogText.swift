@@ -20,9 +20,9 @@ package struct LogText: CustomStringConvertible {
     description = result + (text.unicodeScalars.count > Self.limit ? "…\"" : "\"")
   }
 
-  /// A line for a person's terminal that has such text in it: whatever would move the cursor, change colours or begin
-  /// another line is written out; the rest is as it was.
-  /// - Parameter limit: in scalars; what is longer is cut.
+  /// A line for a terminal that contains untrusted text. Characters that would move the cursor, change colours or begin
+  /// another line are written as escapes (`\u{…}`). All other characters stay.
+  /// - Parameter limit: the longest line, in Unicode scalars. A longer line is cut and ends in `…`.
   package static func line(_ text: String, limit: Int = .max) -> String {
     let scalars = text.unicodeScalars
     if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
@@ -44,7 +44,8 @@ package struct LogText: CustomStringConvertible {
     }
   }
 
-  /// Neither a control nor a format character (which reorder what is read), nor a space or an end of line.
+  /// Whether the scalar is shown as it is: no control character, no format character (which could reorder the text), no space
+  /// and no line end.
   private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .spaceSeparator, .surrogate, .privateUse, .unassigned:

@@ -1,5 +1,5 @@
-/// Which of many numbered parts have to be polled: those that something has happened to since the last turn, and those whose
-/// deadline has come. A turn costs in proportion to these, whatever the number of parts.
+/// Tracks which of many numbered parts must be polled: the parts touched since the last turn, and the parts with an expired
+/// deadline. The cost of a turn is proportional to the number of these parts, not to the number of all parts.
 ///
 ///     touch, or takeDue ─→ takeTouched: poll each ─→ setDeadline ─→ wake at `deadline()`
 package struct PollSchedule: Sendable {
@@ -36,7 +36,7 @@ package struct PollSchedule: Sendable {
     parts[number] = nil
   }
 
-  /// Parts whose deadline has come, in the order of their numbers. They count as touched.
+  /// Returns the parts with an expired deadline, in the order of their numbers, and marks them as touched.
   package mutating func takeDue(at now: Tick) -> [Int] {
     var due: Set<Int> = []
     while let entry = heap.popDue(at: now) {

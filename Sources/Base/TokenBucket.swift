@@ -18,12 +18,12 @@ package struct TokenBucket: Sendable {
     return true
   }
 
-  /// Gives back what was taken for something that does not count after all.
+  /// Returns tokens that were taken for an operation that does not count after all.
   package mutating func giveBack(_ amount: Double = 1) { left = min(burst, left + amount) }
 
   package func holds(_ amount: Double = 1, at now: Tick) -> Bool { filling(at: now) >= amount }
 
-  /// Whether nothing of what was taken before counts any more.
+  /// Whether the bucket is full again, so that earlier operations no longer have an effect.
   package func isFull(at now: Tick) -> Bool { filling(at: now) >= burst }
 
   private func filling(at now: Tick) -> Double { min(burst, left + perSecond * max((now - filled).inSeconds, 0)) }

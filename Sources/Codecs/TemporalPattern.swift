@@ -1,9 +1,9 @@
 internal import CKoineVPX
 
-/// Which temporal layer each picture belongs to, and for VP8 which of its buffers the picture may read and write.
+/// The temporal layer of each frame, and for VP8 the reference buffers that the frame may read and write.
 ///
-/// Pictures of an upper layer read from their own and lower layers only, and nobody reads the highest, so that a router
-/// may leave the upper ones out:
+/// Frames of an upper layer refer to frames of their own and of lower layers only. No frame refers to the highest layer. A
+/// router may therefore drop the upper layers:
 /// ```
 /// 1 layer    every picture as the encoder likes it
 /// 2 layers   0 1 0 1        layer 0 → LAST; layer 1 reads LAST, writes nothing

@@ -26,7 +26,7 @@ package enum VP9Header {
       guard bits.readSync(), bits.skipColors(profile, isKey: false), bits.skip(8) else { return nil }
       return bits.readSize()
     }
-    // Which frames it refreshes, three that it refers to; then whose size it has.
+    // Skips the refresh flags and the three references. Then a flag per reference says whether the frame has its size.
     guard bits.skip(8 + 3 * 4) else { return nil }
     for _ in 0..<3 {
       guard let isFound = bits.read(1) else { return nil }

@@ -51,14 +51,14 @@ final class VPXDecoder {
     var info = vpx_codec_stream_info_t()
     info.sz = UInt32(MemoryLayout<vpx_codec_stream_info_t>.size)
     let status = vpx_codec_peek_stream_info(kind.decoder, bytes.baseAddress, UInt32(bytes.count), &info)
-    // What is wrong with others, the decoder says.
+    // The decoder itself reports errors in all other frames.
     if status == VPX_CODEC_OK, info.is_kf != 0 { try check(Int(info.w), Int(info.h)) }
     return Self.decode(data, raw)
   }
 
-  /// The same for VP9, where every frame can begin another size, and one picture can be several frames. Without an index
-  /// the library would go on to decode what follows the first, which nobody has looked at: it gets one that names the first
-  /// alone.
+  /// Refuses VP9 frames of senseless size before the decoder allocates for them. In VP9 every frame can change the size, and
+  /// a superframe holds several frames. Without an index libvpx would also decode data behind the first frame, and the header
+  /// of that data has not been checked. Such data therefore gets an index with one entry for the first frame.
   private func decodeVP9(_ data: UnsafeRawBufferPointer) throws(CodecError) -> vpx_codec_err_t {
     guard let (ranges, hasIndex) = VP9Header.frames(of: data) else {
       throw CodecError(.corruptInput, "an index of frames that are not there")

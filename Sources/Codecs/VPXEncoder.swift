@@ -171,7 +171,7 @@ extension VPXEncoder {
     _ = koine_vpx_set(codec, Int32(VP8E_SET_MAX_INTRA_BITRATE_PCT.rawValue), Int32(percent))
   }
 
-  /// What has no place in the configuration. Every value is one libvpx takes, so there is nothing to report.
+  /// Sets the options that `vpx_codec_enc_cfg_t` has no field for. libvpx accepts each of these values, so errors are ignored.
   private func tune(_ settings: VideoEncoderSettings) {
     func set(_ control: vp8e_enc_control_id, _ value: Int) {
       _ = koine_vpx_set(codec, Int32(control.rawValue), Int32(value))

@@ -2,7 +2,7 @@ package import KoineBase
 
 /// One coded picture, a whole frame as a decoder takes it.
 package struct CodedPicture: Sendable {
-  /// Immutable; the encoder uses the block again once nobody else holds it.
+  /// Immutable. The encoder reuses the block once no other object holds a reference to it.
   package var data: Bytes
   package var isKey: Bool
   package var temporalLayer: Int

@@ -25,10 +25,10 @@ public struct AppInformation: Sendable {
   /// Named as `Bundle`'s.
   public func object(forInfoDictionaryKey key: String) -> Any? { values[key] }
 
-  /// The same without some keys.
+  /// Returns the app information without the given keys.
   public func without(_ keys: String...) -> AppInformation { AppInformation(values.filter { !keys.contains($0.key) }) }
 
-  /// Without which nobody lets an app use cameras, or microphones.
+  /// The key without which an app is denied access to devices of that kind; nil for loudspeakers.
   public static func usageKey(for kind: Machine.Kind) -> String? {
     switch kind {
     case .camera: "NSCameraUsageDescription"

@@ -1,6 +1,6 @@
 package import struct KoineSignaling.RoomService
 
-/// A backend whose router is in this process, so that services of the process can stand beside it.
+/// A backend with its router in this process, so that services of the process can be co-located with the router.
 package protocol AttendedBackend: Backend {
   /// The first that is made stays; where there is one already, none is made.
   func attend(_ make: () -> RoomService)

@@ -1,7 +1,7 @@
 /// A way to reach rooms: the plug-in point below the common layer.
 ///
-/// A backend owns sockets, signalling and its peers, and gives a session a `Link`. It also hands in the clock: whatever
-/// the session does in time, it does on the backend's scheduler.
+/// A backend owns sockets, signalling and its peers, and gives a session a `Link`. It also provides the clock: all timers of
+/// a session run on the backend's scheduler.
 public protocol Backend: AnyObject, Sendable {
   var scheduler: Scheduler { get }
   var capabilities: BackendCapabilities { get }
@@ -20,11 +20,11 @@ public struct BackendCapabilities: OptionSet, Sendable {
   public static let attributes = BackendCapabilities(rawValue: 1 << 1)
   public static let activeSpeaker = BackendCapabilities(rawValue: 1 << 2)
   public static let ringing = BackendCapabilities(rawValue: 1 << 3)
-  /// Rooms are recorded beside the router, where whoever runs it lets that be done.
+  /// A service co-located with the router records rooms, if the server's operator enables recording.
   public static let recording = BackendCapabilities(rawValue: 1 << 4)
 }
 
-/// What somebody says of themselves on entering a room.
+/// A client's request to join a room: the room, the credential, and the participant as it wants to appear.
 public struct JoinRequest: Sendable {
   public var room: String
   /// The vendor's token, passed on as it is; the embedded backend takes none too.
@@ -66,13 +66,13 @@ public protocol Link: AnyObject, Sendable {
 
   func send(_ message: DataMessage)
   func setAttributes(_ attributes: [String: String])
-  /// Mutes somebody's stream, for everybody.
+  /// Mutes a participant's stream for all receivers.
   func mute(_ stream: Track.ID)
-  /// Puts somebody out of the room.
+  /// Removes a participant from the room.
   func remove(_ participant: Participant.ID)
-  /// Lets somebody in who waits, or does not.
+  /// Admits or denies a participant that waits for admission.
   func answerKnock(of participant: Participant.ID, admitting: Bool)
-  /// Ends the room for everybody.
+  /// Ends the room for all participants.
   func closeRoom()
   /// Takes another credential in the place of the one that let us in; of use on coming back, too.
   func renew(credential: String)
@@ -90,46 +90,46 @@ public protocol LinkReceiver: AnyObject, Sendable {
 
 /// What happens on a link, in the order in which it happened in the room.
 public enum LinkEvent: Sendable {
-  /// Let in, as the room knows us: the credential may have given another id, name or attributes than were asked for. With
-  /// everybody who is there already, and their streams.
+  /// The room has admitted the local participant. The credential may have given it another id, name or attributes than the
+  /// request. `others` are the participants already in the room, with their streams.
   case joined(as: Participant, others: [Participant])
-  /// Let in again after the room had forgotten us, or had given us up: everything published and subscribed on this link is
-  /// gone. Ends a `reconnecting`.
+  /// The room has admitted the local participant again, after it had lost or dropped the participant. All publications and
+  /// subscriptions of this link are gone. Ends a `reconnecting`.
   case rejoined(as: Participant, others: [Participant])
-  /// Names that may be written to although nobody of that name is in the room; comes before `joined`.
+  /// Names of services that receive messages without being participants in the room. Comes before `joined`.
   case attendants([String])
-  /// Somebody in the room has to let us in.
+  /// The local participant waits until a participant in the room admits it.
   case waiting
-  /// Somebody waits to be let in by us.
+  /// A participant waits for admission, and the local participant may decide.
   case knock(Participant)
-  /// `admitted` is nil where nobody decided.
+  /// A participant no longer waits for admission. `admitted` is nil if the wait ended without a decision.
   case knockEnded(Participant.ID, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant.ID, DepartureReason)
   case streamAdded(Track)
   case streamRemoved(Track.ID)
-  /// Own ones too: somebody who may has muted it.
+  /// A stream was muted or unmuted. For a local stream: a moderator has muted it.
   case streamMuted(Track.ID, Bool)
-  /// The room has taken what was published; comes again when it is published anew after `rejoined`.
+  /// The room has accepted a published stream. Comes again when the stream is published again after `rejoined`.
   case published(Track.ID)
-  /// The room has not taken it: on this link it is published no longer.
+  /// The room has refused a published stream. The stream is no longer published on this link.
   case publishFailed(Track.ID, Failure)
   /// A subscribed stream does not come for now, because our path does not even carry its least; or does again.
   case streamStarved(Track.ID, Bool)
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)
-  /// Of those whose path has become better or worse.
+  /// The connection quality of participants, for each participant with a changed quality.
   case quality([Participant.ID: ConnectionQuality])
-  /// The media path stands, for the first time or again: what is sent from now on arrives.
+  /// The media path is connected, for the first time or again. Media sent from now on arrive.
   case mediaConnected
-  /// The room or its media cannot be reached for now; whatever is asked for meanwhile is done later.
+  /// The room or its media path cannot be reached for now. The link carries out requests made in the meantime later.
   case reconnecting
   /// Back, and nothing is missing.
   case reconnected
   /// A receiver needs a key frame of a published stream.
   case keyFrameWanted(Track.ID, layer: Int)
-  /// Which layers of a published stream anybody wants, 0 the smallest; until this is told, all.
+  /// The layers of a published stream that at least one receiver wants; 0 is the smallest. Before this event: all layers.
   case layersWanted(Track.ID, [Int])
   /// What the path carries now, all published streams together, in bit/s; and the fraction of packets being lost.
   case estimate(bitrate: Int, loss: Double)

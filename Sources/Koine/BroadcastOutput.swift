@@ -5,17 +5,17 @@ public import Foundation
 public protocol BroadcastOutput: EncodedFrameSink {
   /// Called once, before anything comes.
   func begin(_ plan: BroadcastPlan)
-  /// Finishes what was begun; nothing is taken any more.
-  /// - Throws: when what was to be written could not be.
+  /// Finishes the output. It accepts no more frames.
+  /// - Throws: if frames could not be written.
   func close() throws
-  /// `handler` is called once, from any thread, when it can take no more although nobody has closed it: the disk is full,
-  /// the server has hung up. Set before the first frame comes. It must not close the output before it has returned: that waits
-  /// for what is being written.
+  /// Sets a handler that is called once, from any thread, when the output fails before `close`: the disk is full, or the server
+  /// has disconnected. Set before the first frame. The handler must not close the output before it has returned, because
+  /// `close` waits for pending writes.
   func onFailure(_ handler: @escaping @Sendable (any Error) -> Void)
-  /// `handler` is called once, from any thread, as soon as others can open what has been written so far: a playlist has its
-  /// first piece, a server has answered. Set before the first frame comes.
+  /// Sets a handler that is called once, from any thread, as soon as players can open the output: a playlist has its first
+  /// segment, or a server has answered. Set before the first frame.
   func onReadable(_ handler: @escaping @Sendable () -> Void)
-  /// What pictures are to be coded as; else VP8.
+  /// The codec for video frames; VP8 by default.
   var pictureCodec: Codec { get }
   /// How often at least a picture is to stand by itself; nil: the first.
   var keyFrameInterval: Duration? { get }
@@ -35,7 +35,8 @@ extension BroadcastOutput {
 /// An output that codes by itself, because its place takes none of a call's formats: H.264 and AAC for RTMP, say. It is given
 /// pictures and sound as they are, on engine lanes, and no coded frames.
 public protocol RawBroadcastOutput: BroadcastOutput, VideoSink, AudioSink {
-  /// Returns once what has come is written: in virtual time nothing is in a hurry, and nothing need be left out.
+  /// Returns once all frames received so far are written. In virtual time the composition waits for this, so that no frame is
+  /// dropped.
   func flush()
 }
 
@@ -87,7 +88,7 @@ public enum BroadcastOutputs {
     reserved.withLock { $0[url] = own }
   }
 
-  /// - Throws: `BroadcastOutputError` where nobody writes there; else what the output throws.
+  /// - Throws: `BroadcastOutputError` if no output is registered for such a URL; otherwise the output's own errors.
   public static func make(for url: URL) throws -> any BroadcastOutput {
     let name = url.isFileURL ? url.pathExtension : (url.scheme ?? "") + ":"
     let own = reserved.withLock { $0.removeValue(forKey: url) } ?? own
@@ -97,7 +98,7 @@ public enum BroadcastOutputs {
   }
 }
 
-/// Nobody writes to such a place.
+/// No output is registered for such a URL. `known` holds the registered file endings and URL schemes.
 public struct BroadcastOutputError: Error, Hashable, Sendable, CustomStringConvertible {
   public let url: URL
   public let known: [String]

@@ -1,6 +1,7 @@
 import KoineSignaling
 
-// What the room can read. A message that it could not would be answered by nobody, and kept to be said again for good.
+// Limits of messages that a room can read. The room would never acknowledge a message beyond these limits, and the client
+// would retransmit it forever.
 
 extension DataMessage {
   func check() throws(Failure) {

@@ -7,7 +7,7 @@ public struct DefaultDevices: Sendable, Hashable {
   public var backCamera: String
   /// Where sessions without a loudspeaker of their own play what they hear.
   public var loudspeaker: String
-  /// What is shown where an app shares its screen, in the words of cameras.
+  /// The video source of a screen share, in the syntax of camera names (`Devices.camera`).
   public var screen: String
 
   /// - Parameter backCamera: nil: the same as `camera`.
@@ -22,8 +22,9 @@ public struct DefaultDevices: Sendable, Hashable {
     self.screen = screen
   }
 
-  /// What `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA`, `KOINE_LOUDSPEAKER` and `KOINE_SCREEN` say, else a
-  /// moving pattern, a tone, nobody who listens, and a moving pattern of a screen's size.
+  /// The devices named by the environment variables `KOINE_CAMERA`, `KOINE_MICROPHONE`, `KOINE_BACK_CAMERA`,
+  /// `KOINE_LOUDSPEAKER` and `KOINE_SCREEN`. Defaults: a moving pattern as camera, a tone as microphone, the camera also as
+  /// back camera, no loudspeaker, and a moving pattern of 1280×720 at 15 frames/s as screen.
   public static var environment: DefaultDevices {
     let variables = ProcessInfo.processInfo.environment
     let builtIn = DefaultDevices()
@@ -56,8 +57,8 @@ extension Machine {
   private static let configured = Lock<Machine?>(nil)
   private static let environment = Machine(.environment)
 
-  /// The machine of code that names no world: that of `World.current`, else the one whose news the code is being told,
-  /// else of the world that the process was given, else one as the environment says.
+  /// The machine for code that names no world. It is the machine of `World.current`; else the machine that is calling its
+  /// observers; else the machine configured for the process; else a machine made from the environment variables.
   public static var current: Machine {
     if let machine = World.current?.machine ?? telling ?? configured.withLock({ $0 }) { return machine }
     World.noteMissingContext()

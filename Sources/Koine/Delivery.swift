@@ -13,7 +13,7 @@ public final class Delivery: Sendable {
   private let count: Count
   private let mark: Mark
   private let dice: Lock<SeededRandom>
-  /// The world in whose context delivered closures run; nil: none. Objects that an app makes in a callback then live in
+  /// The world that is current while delivered closures run; nil: none. Objects that an app makes in a callback then belong to
   /// the world that called back.
   private let owner: Owner?
 
@@ -24,11 +24,11 @@ public final class Delivery: Sendable {
     func set(_ world: World) { reference.withLock { $0.world = world } }
   }
 
-  /// The order of callbacks whose order the vendor does not document.
+  /// The order of callbacks for which the vendor documents no order.
   public enum Order: Sendable, Hashable {
-    /// Always in the same.
+    /// Always the same order.
     case usual
-    /// In any, so that an app that relies on luck is found out; in virtual time the same seed gives the same order.
+    /// A random order, which reveals apps that rely on a certain order. In virtual time the same seed gives the same order.
     case shuffled(seed: UInt64)
   }
 
@@ -50,9 +50,9 @@ public final class Delivery: Sendable {
 
   func setOwner(_ world: World) { owner?.set(world) }
 
-  /// For authors of styles: elements whose order the vendor leaves open, such as two callbacks of one instant or the elements of an
-  /// array that was made from a set.
-  /// - Returns: the elements as they are, or shuffled where the delivery's order is (`TestRoom(order:)`).
+  /// Shuffles elements if the delivery's order is `shuffled` (`TestRoom(order:)`). For authors of styles: call it where the
+  /// vendor documents no order, such as for two callbacks of one instant, or for the elements of an array made from a set.
+  /// - Returns: the elements in the given order, or shuffled.
   public func inAnyOrder<Element>(_ elements: [Element]) -> [Element] {
     guard order != .usual, elements.count > 1 else { return elements }
     return dice.withLock { dice in elements.indices.shuffled(using: &dice) }.map { elements[$0] }

@@ -1,12 +1,12 @@
-/// Which device's source is open, for whoever wants its output.
+/// Keeps the source of a device open while a consumer wants its output, and switches sources when the machine changes.
 ///
-/// A source that has been opened and not started is kept for the first start. `life` is held for moments only: sources open,
-/// start and stop outside of it, in one order, as `adjuster` has it. If nobody wants a device any more when it has been
-/// opened, it is stopped again.
+/// A source that has been opened and not started is kept for the first start. `life` is locked only briefly: sources open,
+/// start and stop outside of the lock, one after another, in the order of `adjuster`. If the consumer has gone by the time a
+/// device has opened, the device is stopped again.
 final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
   typealias Deliver = @Sendable (Output) -> Void
 
-  /// What somebody wants; the next wish has the next number.
+  /// A consumer's request for the output. Requests are numbered in order.
   private struct Wish {
     let lane: Lane
     let deliver: Deliver
@@ -23,9 +23,9 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
     var wishes = 0
     /// Of `device`.
     var failure: (any Error)?
-    /// `device` is not tried again until somebody else wants it, or something has changed.
+    /// `device` is not tried again until another consumer wants it, or the machine has changed.
     var hasFailed = false
-    /// How often somebody else wanted it, or something changed.
+    /// The number of new consumers and of changes of the machine so far.
     var changes = 0
 
     mutating func change() { (failure, hasFailed, changes) = (nil, false, changes + 1) }
@@ -122,7 +122,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
       try startSource(source, wish.lane, wish.deliver)
       life.withLock { $0.running = (source, wish.number) }
     } catch {
-      // What has changed meanwhile may have been the reason.
+      // A change in the meantime may have caused the failure. The device is then tried again.
       life.withLock { ($0.failure, $0.hasFailed) = (error, $0.changes == changes) }
     }
   }

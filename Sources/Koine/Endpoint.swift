@@ -28,7 +28,7 @@ public final class Endpoint: Sendable {
   /// Those under way, own ones and others', in the order in which they began.
   public var invitations: [Ring] { core.visible.withLock { $0.invitations } }
 
-  /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
+  /// Calls `handler` on the delivery queue for each event from now on, until the observation is cancelled.
   @discardableResult
   public func observe(_ handler: @escaping @Sendable (EndpointEvent) -> Void) -> Observation { core.observe(handler) }
 
@@ -61,10 +61,10 @@ public final class Endpoint: Sendable {
   public func unregister() async { await withCheckedContinuation { done in core.unregister { done.resume() } } }
   public func unregister(completion: @escaping @Sendable () -> Void) { core.unregister(completion) }
 
-  /// Rings others. How they answer comes as `answered` events; a callee who is nowhere registered is `unreachable`.
+  /// Rings callees. Their answers arrive as `answered` events. A callee without a registered endpoint is `unreachable`.
   /// - Parameters:
-  ///   - room: where to meet; nil: a new one.
-  ///   - patience: nobody is rung for longer.
+  ///   - room: the room of the call; nil: a new room.
+  ///   - patience: the longest time for which callees are rung.
   public func invite(
     _ identities: [String], to room: String? = nil, hasVideo: Bool = false, patience: Duration = .seconds(85)
   ) -> Ring {
@@ -75,10 +75,10 @@ public final class Endpoint: Sendable {
     return invitation
   }
 
-  /// Gives up an own call, for those who have not answered.
+  /// Cancels an outgoing call for the callees that have not answered.
   public func cancel(_ invitation: Ring.ID) { core.cancel(invitation) }
 
-  /// Answers somebody's call. Nothing happens if it is over.
+  /// Answers an incoming call. The method does nothing if the call is over.
   public func reply(_ reply: RingReply, to invitation: Ring.ID) { core.reply(reply, to: invitation) }
 }
 

@@ -1,4 +1,4 @@
-/// Who wants to be reached.
+/// A request to register an endpoint, so that callers can reach its identity.
 public struct EndpointRequest: Sendable {
   public var identity: String
   public var name: String

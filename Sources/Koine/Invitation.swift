@@ -1,8 +1,8 @@
-/// What somebody says who answers a call.
+/// A callee's answer to a call.
 public enum RingReply: Sendable, Hashable {
   case accept
   case decline
-  /// As `decline`, because of another call.
+  /// The callee declines because of another call.
   case busy
 }
 
@@ -17,9 +17,9 @@ public enum EndpointState: Sendable, Hashable {
 /// What an endpoint tells, in order.
 public enum EndpointEvent: Sendable {
   case stateChanged(EndpointState)
-  /// Somebody rings.
+  /// A caller rings this endpoint.
   case invited(Ring)
-  /// One's own call has got on with this callee, or somebody else's is over for this endpoint.
+  /// The state of an outgoing call has changed for this callee, or an incoming call is over for this endpoint.
   case answered(Ring, callee: String, Ring.State)
   case failed(Failure)
 }

@@ -1,4 +1,5 @@
-/// The other participants of a session's room, with their streams. Each change returns what is to be told, if anything has changed.
+/// The remote participants of a session's room, with their streams. Each mutating method returns the event to report, if the
+/// state has changed.
 struct KnownParticipants {
   private var participants: [Participant.ID: Participant] = [:]
 

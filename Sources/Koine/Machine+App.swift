@@ -21,11 +21,13 @@ extension Machine {
     }
   }
 
-  /// What the app's bundle says; nil (as it begins): nobody has said, and nothing is kept from it for that.
+  /// The information in the app's bundle. Nil (the default): the information is unknown, and the machine denies nothing
+  /// because of it.
   public var information: AppInformation? { state.withLock { $0.information } }
 
-  /// An app that does not say what it wants cameras or microphones for is not given them: they count as denied, whatever
-  /// the owner says. (On a telephone the system ends such an app; here `missingKeys` says what it lacks.)
+  /// Sets the information in the app's bundle. An app without a usage description for cameras or microphones does not get
+  /// them: access counts as denied, regardless of the owner's answer. (On iOS the system terminates such an app. Here
+  /// `missingKeys` lists the missing keys.)
   public func setInformation(_ information: AppInformation?) {
     change { state in
       let before = [Kind.camera, .microphone].map { ($0, state.permission($0)) }

@@ -1,4 +1,4 @@
-// Cameras, microphones and loudspeakers that follow what is plugged in, chosen and allowed.
+// Cameras, microphones and loudspeakers that follow the plugged in devices, the choice of devices and the permissions.
 
 extension Machine {
   /// - Parameter id: nil: the camera in use, also when that becomes another. Pictures stop while there is none.
@@ -88,7 +88,7 @@ private final class RoutedMicrophone: AudioSource {
   }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
-    // Another microphone may have another number of channels; who listens was promised one.
+    // Another microphone may have another number of channels. The consumer expects the number of the first microphone.
     let channels = channels
     try route.begin(on: lane) { block in deliver(block.channels == channels ? block : block.with(channels: channels)) }
   }
@@ -104,7 +104,7 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   }
 
   private let machine: Machine
-  /// Held for moments only, as by those who play: devices are opened outside of it, as `adjuster` has it.
+  /// Locked only briefly, also by the thread that plays. Devices are opened outside of the lock, in the order of `adjuster`.
   private let open = Lock(Open())
   private let adjuster = SerialReconciler()
 

@@ -1,12 +1,12 @@
-/// The machine that somebody calls from: which devices are plugged in, which of them are in use, what its owner allows,
-/// and whether something else has the sound just now.
+/// The machine of a local participant: its plugged in devices, the devices in use, the permissions given by its owner, and
+/// whether another app interrupts the audio.
 ///
 ///     world.machine.plugIn(Machine.Device(id: "usb", kind: .microphone, name: "Headset", source: "pulse:usb"))
 ///     world.machine.beginInterruption()
 ///
-/// Nothing here is asked of the operating system: whoever knows tells it, a plug-in that watches devices, or a test that
-/// plays the person at the machine. Sources made by `makeCamera` and `makeMicrophone`, and the loudspeaker, follow at once;
-/// observers hear of it on the delivery queue, in order. Any thread may call any method.
+/// The machine does not query the operating system. A plug-in that watches devices, or a test that plays the person at the
+/// machine, reports each change. Sources made by `makeCamera` and `makeMicrophone`, and the loudspeaker, follow at once.
+/// Observers are notified on the delivery queue, in order. Any thread may call any method.
 public final class Machine: Sendable {
   public enum Kind: String, Sendable, Hashable, CaseIterable { case camera, microphone, loudspeaker }
 
@@ -32,11 +32,11 @@ public final class Machine: Sendable {
   public enum Permission: Sendable, Hashable { case undetermined, denied, granted }
 
   public enum RouteReason: Sendable, Hashable {
-    /// It was plugged in, and sound goes to what is plugged in last.
+    /// The device was plugged in. Audio uses the device that was plugged in last.
     case plugged
-    /// The one in use was unplugged.
+    /// The device in use was unplugged.
     case unplugged
-    /// Somebody chose it.
+    /// The user or the app chose the device.
     case chosen
   }
 
@@ -70,7 +70,7 @@ public final class Machine: Sendable {
     var observers: [(number: Int, handler: @Sendable (Event) -> Void)] = []
     var nextObserver = 0
     var followers: [WeakFollower] = []
-    /// What is known of it elsewhere, as `AVAudioSession`.
+    /// Objects that other modules keep for this machine, such as `AVAudioSession`.
     var sharedObjects: [ObjectIdentifier: any AnyObject & Sendable] = [:]
   }
 
@@ -87,9 +87,9 @@ public final class Machine: Sendable {
     self.state = Lock(state)
   }
 
-  // MARK: What is there
+  // MARK: Devices
 
-  /// In the order in which they were plugged in.
+  /// All devices, in the order in which they were plugged in.
   public var devices: [Device] { state.withLock { $0.devices } }
   public func devices(_ kind: Kind) -> [Device] { devices.filter { $0.kind == kind } }
   public func device(_ id: Device.ID) -> Device? { devices.first { $0.id == id } }
@@ -100,7 +100,7 @@ public final class Machine: Sendable {
 
   // MARK: What a person does
 
-  /// Sound goes to, and comes from, what was plugged in last. A device of the same id is replaced.
+  /// Adds a device. Audio goes to, and comes from, the device that was plugged in last. A device with the same id is replaced.
   public func plugIn(_ device: Device) {
     change { state in
       state.devices.removeAll { $0.id == device.id }
@@ -110,7 +110,7 @@ public final class Machine: Sendable {
     }
   }
 
-  /// What is in use falls back to the one plugged in last of those that remain.
+  /// Removes a device. If it was in use, the machine falls back to the remaining device of its kind that was plugged in last.
   public func unplug(_ id: Device.ID) {
     change { state in
       guard let device = state.devices.first(where: { $0.id == id }) else { return [] }
@@ -185,9 +185,9 @@ public final class Machine: Sendable {
     await withCheckedContinuation { answer in requestPermission(kind) { answer.resume(returning: $0) } }
   }
 
-  // MARK: Who hears of it
+  // MARK: Observers
 
-  /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
+  /// Calls `handler` on the delivery queue for each event from now on, until the observation is cancelled.
   @discardableResult
   public func observe(_ handler: @escaping @Sendable (Event) -> Void) -> Observation {
     let number = state.withLock { state in
@@ -226,7 +226,8 @@ public final class Machine: Sendable {
     }
   }
 
-  /// Sources follow before anybody hears of it.
+  /// Changes the state, posts its events to the delivery queue in the order of the changes, and then lets the followers, such
+  /// as sources, adapt. On the delivery queue the followers have thus adapted before the observers are called.
   func change(_ change: (inout State) -> [Event]) {
     let (events, followers) = state.withLock { state in
       let events = change(&state)
@@ -239,7 +240,7 @@ public final class Machine: Sendable {
     if !events.isEmpty { for follower in followers { follower.machineChanged() } }
   }
 
-  /// Nobody has to follow this.
+  /// Notifies observers of an event to which followers need not adapt.
   func tell(_ event: Event) { state.withLock { _ in deliver(event) } }
 
   private func deliver(_ event: Event) {
@@ -255,7 +256,7 @@ public final class Machine: Sendable {
   private func isObserving(_ number: Int) -> Bool { state.withLock { $0.observers.contains { $0.number == number } } }
 }
 
-/// Somebody whose work depends on what is in use.
+/// An object that depends on the devices in use, such as a source or the loudspeaker.
 protocol MachineFollower: AnyObject, Sendable {
   func machineChanged()
 }

@@ -1,5 +1,5 @@
-/// What the app sees of the room. It advances on the delivery queue, one event at a time: first the state, then the
-/// observers, so that whoever hears of something finds it so.
+/// The room's state as the app sees it. The state advances on the delivery queue, one event at a time. It changes before the
+/// observers are called, so an observer finds the state that its event describes.
 final class ObservableRoomState: Sendable {
   fileprivate struct Room {
     var state = SessionState.idle

@@ -1,18 +1,18 @@
 public import Foundation
 
-/// What is to be recorded, and how.
+/// A request to record a room, with the layout and the format of the recording.
 public struct RecordingRequest: Sendable {
   public enum Layout: String, Sendable, CaseIterable {
-    /// All pictures of one size.
+    /// All videos have the same size.
     case grid
-    /// Whoever leads the conversation is large, the others are in a row below.
+    /// The dominant speaker is large; the other participants are in a row below.
     case speaker
   }
 
   public var room: String
-  /// What lets the recorder in: it only subscribes, and should be hidden. Nil where a room lets in anybody.
+  /// The recorder's credential. The recorder only subscribes, and should be a hidden participant. Nil for an open room.
   public var credential: String?
-  /// A share is large while there is one, whatever the layout.
+  /// The layout of the videos. A screen share is always large.
   public var layout = Layout.grid
   public var width = 1_280
   public var height = 720
@@ -23,8 +23,8 @@ public struct RecordingRequest: Sendable {
   public var people: Int?
   /// Each participant's name is drawn into the lower left corner of their video, in letters of ASCII.
   public var showsNames = false
-  /// For how long it is tried to come back to a room that is out of reach, before the recording ends with an error: up to a
-  /// minute. Meanwhile what was seen last is recorded on.
+  /// How long the recorder tries to return to a room that is out of reach, before the recording ends with an error; at most a
+  /// minute. In the meantime the recording continues with the last video frames.
   public var patience = Duration.seconds(30)
 
   public init(room: String, credential: String? = nil) { (self.room, self.credential) = (room, credential) }
@@ -36,11 +36,12 @@ public protocol RoomRecording: AnyObject, Sendable {
   /// Whether the room is out of reach for now.
   var isInterrupted: Bool { get }
   /// Finishes the file, and leaves the room.
-  /// - Throws: when what was to be written could not be; `Failure` when the connection to the room was lost.
+  /// - Throws: an error of the output if the file could not be written; `Failure` if the connection to the room was lost.
   func stop() async throws
 }
 
-/// Records rooms: the seam between who wants a recording (an adapter, a server) and who can make one. `Composition` can.
+/// A recorder of rooms. Adapters and the server request recordings through this protocol. The `Composition` module implements
+/// it.
 public protocol RoomRecorder: Sendable {
   /// Returns once the room is entered and everything that happens there is recorded.
   func record(_ request: RecordingRequest, to output: any BroadcastOutput, in world: World) async throws
@@ -54,9 +55,9 @@ public enum RoomRecorders {
   public static var current: (any RoomRecorder)? { chosen.withLock { $0 } }
   public static func use(_ recorder: any RoomRecorder) { chosen.withLock { $0 = recorder } }
 
-  /// Records a room into whatever the URL names (`BroadcastOutputs`).
-  /// - Throws: `NoRecorder`; `BroadcastOutputError` where nobody writes there; `Failure` where the room does not let
-  ///   it in.
+  /// Records a room to the output that is registered for the URL (`BroadcastOutputs`).
+  /// - Throws: `NoRecorder`; `BroadcastOutputError` if no output is registered for such a URL; `Failure` if the room does not
+  ///   admit the recorder.
   public static func record(_ request: RecordingRequest, to url: URL, in world: World) async throws
     -> any RoomRecording
   {

@@ -1,11 +1,12 @@
 import Dispatch
 import Glibc
 
-/// Brings something to where it should be by steps that call foreign code and may take long, as opening a device does: one
-/// thread at a time, and no lock held meanwhile.
+/// Brings a resource, such as a device, to its wanted state. The steps call foreign code and may take long, as opening a
+/// device does. One thread at a time runs the steps, and no lock is held during a step.
 ///
-/// Who changes what is wanted calls `run`. If somebody is at it already, that one takes the change into account, too:
-/// another thread can wait for the outcome; the same thread (foreign code that calls back) cannot, and does not.
+/// A caller that changes the wanted state calls `run` afterwards. If another thread already runs the steps, that thread also
+/// handles the change, and the caller can wait for the outcome. Foreign code that calls back on the thread that runs the
+/// steps does not wait.
 final class SerialReconciler: Sendable {
   private struct State {
     var worker: pthread_t?

@@ -1,7 +1,7 @@
 // Streams as sequences.
 
 extension Session {
-  /// A stream's pictures, own ones too, as they come, until it ends or nobody iterates any more.
+  /// The video frames of a stream, local or remote, as they arrive, until the stream ends or the app stops iterating.
   ///
   ///     for await frame in session.frames(of: stream.id) { … frame.bytes(.nv12) … }
   ///
@@ -18,7 +18,7 @@ extension Session {
     }
   }
 
-  /// One talker's sound as it comes, until the stream ends or nobody iterates any more.
+  /// The audio of one talker as it arrives, until the stream ends or the app stops iterating.
   /// - Parameter capacity: how many blocks of 10 ms wait for a slow reader; the oldest gives way.
   public func sound(of stream: Track.ID, capacity: Int = 50) -> AsyncStream<AudioBlock> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { continuation in

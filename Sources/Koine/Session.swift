@@ -1,12 +1,12 @@
-/// Somebody's presence in one room: the entry to the common layer.
+/// A participant's session in one room: the entry point of the common layer.
 ///
 ///     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
 ///     try await session.join()
 ///     try await session.publish(camera: Devices.camera("pattern"))
 ///     for await event in session.events() { … }
 ///
-/// Any thread may call any method. What the app sees (`state`, `participants`, `tiles`) advances on the world's delivery
-/// queue, event by event: when an event is told, they already agree with it.
+/// Any thread may call any method. The visible state (`state`, `participants`, `tiles`) advances on the world's delivery
+/// queue, event by event. When an observer gets an event, the visible state already agrees with it.
 public final class Session: Sendable {
   public let request: JoinRequest
   public let world: World
@@ -22,7 +22,7 @@ public final class Session: Sendable {
 
   deinit { core.abandon() }
 
-  // MARK: What is visible now
+  // MARK: Visible state
 
   public var state: SessionState { visible.state }
   /// Valid before joining and after the end, too; its id is the request's until the room has given one.
@@ -36,7 +36,7 @@ public final class Session: Sendable {
   /// withdraws it.
   public var serviceStatus: [String: [UInt8]] { visible.serviceStatus }
   public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
-  /// How well both ways of somebody's path carry, one's own too.
+  /// The connection quality of a participant, local or remote, in both directions.
   public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }
 
   /// What happens from now on. Ends after the session has ended, at once if that has been.
@@ -52,7 +52,7 @@ public final class Session: Sendable {
     }
   }
 
-  /// Calls `handler` on the delivery queue for whatever happens from now on, until cancelled.
+  /// Calls `handler` on the delivery queue for each event from now on, until the observation is cancelled.
   @discardableResult
   public func observe(_ handler: @escaping @Sendable (SessionEvent) -> Void) -> Observation { visible.observe(handler) }
 
@@ -112,7 +112,8 @@ public final class Session: Sendable {
     core.setPreference(preference, stream)
   }
 
-  /// How loud others' sound is played; what is attached to it gets it as it was sent. Holds as `setPreference` does.
+  /// Sets the volume of a remote stream in the loudspeaker. Sinks attached to the stream get the audio as it was sent. The
+  /// setting lasts as long as one of `setPreference`.
   /// - Parameter gain: 0, silent, to 2, twice as loud; 1 unless said otherwise.
   public func setGain(_ gain: Double, of stream: Track.ID) { core.setGain(Float(gain), stream) }
 
@@ -130,30 +131,32 @@ public final class Session: Sendable {
 
   /// Sends a message to the room. It arrives once, in the order in which this session sent it, also over a reconnection.
   ///
-  /// A room takes 200 messages and 1 MiB a second from each participant, and 400 messages and 4 MiB at once; what is more
-  /// is not passed on, and `.failed` with `.tooMany` is told. For those who come later it keeps the newest 1,024 messages
-  /// (and of persistent ones as many), 2 MiB of either.
+  /// A room takes 200 messages and 1 MiB a second from each participant, and 400 messages and 4 MiB at once. It drops messages
+  /// beyond that, and the session reports `.failed` with `.tooMany`. For participants that join later the room keeps the newest
+  /// 1,024 messages and the newest 1,024 persistent messages, at most 2 MiB of each kind.
   /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
   public func send(_ message: DataMessage) throws(Failure) { try core.send(message) }
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
-  /// Mutes somebody else's stream: nothing of it goes to anybody until its owner unmutes it. Where the room does not let us,
-  /// `.failed` with `.forbidden` is told.
+  /// Mutes a remote participant's stream. The room forwards none of it until the participant unmutes it. If the local
+  /// participant lacks the permission, the session reports `.failed` with `.forbidden`.
   public func mute(_ stream: Track.ID) { core.mute(stream) }
-  /// Puts somebody out. Where the room does not let us, `.failed` with `.forbidden` is told.
+  /// Removes a participant from the room. If the local participant lacks the permission, the session reports `.failed` with
+  /// `.forbidden`.
   public func remove(_ participant: Participant.ID) { core.remove(participant) }
-  /// Those who wait to be let in, where we may decide.
+  /// The participants that wait for admission, if the local participant may decide.
   public var entryRequests: [Participant] { visible.entryRequests }
-  /// Lets somebody in who waits.
+  /// Admits a participant that waits for admission.
   public func admit(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: true) }
-  /// Does not let somebody in who waits.
+  /// Denies admission to a waiting participant.
   public func deny(_ participant: Participant.ID) { core.answerKnock(of: participant, admitting: false) }
-  /// Stays by another credential of the same participant, before the one that let us in ends. What it does not grant any
-  /// more ends: streams are withdrawn from the room. Where the room refuses it, `.failed` is told and the old one holds on.
+  /// Replaces the credential by another one of the same participant, before the current credential expires. The room withdraws
+  /// streams that the new credential does not permit. If the room refuses the new credential, the session reports `.failed`, and
+  /// the current credential stays valid.
   public func renew(credential: String) { core.renew(credential) }
-  /// Ends the room for everybody, if the room lets us.
+  /// Ends the room for all participants, if the local participant has the permission.
   public func closeRoom() { core.closeRoom() }
 
-  /// Figures of this session and of each of its streams, own and received.
+  /// Statistics of this session and of each of its streams, local and remote.
   public func statistics() async -> SessionStatistics {
     await withCheckedContinuation { done in core.statistics { done.resume(returning: $0) } }
   }
@@ -167,8 +170,9 @@ public final class Session: Sendable {
 public struct SessionOptions: Sendable {
   /// Every stream that appears is subscribed to at once.
   public var subscribesToEverything = true
-  /// Where all the others' sound is played, mixed. Nil: where the world's devices say; if that is `none`, it is mixed for
-  /// nobody, and talkers can still be heard one by one. A loudspeaker that cannot be opened is told with `.failed`.
+  /// The loudspeaker that plays the mixed audio of all remote participants. Nil: the loudspeaker of the world's devices. If that
+  /// is `none`, no device plays the mix, and sinks attached to a talker's stream still get its audio. If the loudspeaker cannot
+  /// be opened, the session reports `.failed`.
   public var loudspeaker: (any AudioSink)?
 
   public init(subscribesToEverything: Bool = true, loudspeaker: (any AudioSink)? = nil) {
@@ -194,7 +198,7 @@ public struct VideoPublishOptions: Sendable, Hashable {
   /// In bit/s: as much is sent even where the path seems to carry less.
   public var minimumBitrate: Int
   public var content: VideoContent
-  /// What is given up first where the path carries too little; nil: what suits the content.
+  /// The property that is reduced first, size or frame rate, when the available bitrate is too low. Nil: the default of `content`.
   public var degradation: VideoDegradation?
 
   public init(
@@ -226,9 +230,9 @@ public struct AudioPublishOptions: Sendable, Hashable {
   public var startsMuted = false
   /// In bit/s.
   public var bitrate: Int
-  /// Sends next to nothing while nobody speaks (RFC 7587, 3.1.3).
+  /// Sends almost no packets during silence (discontinuous transmission; RFC 7587, 3.1.3).
   public var usesDTX: Bool
-  /// Takes out echo and noise. Nil does what is usual for the source: nothing to files and tones.
+  /// Removes echo and noise. Nil: the usual processing of the source, which is none for files and tones.
   public var processing: AudioProcessing?
 
   public init(bitrate: Int = 40_000, usesDTX: Bool = false, processing: AudioProcessing? = nil) {
@@ -238,10 +242,10 @@ public struct AudioPublishOptions: Sendable, Hashable {
   }
 }
 
-/// Whether an own stream is muted, and by whom.
+/// Whether a local stream is muted, by the app or by a moderator.
 enum Muting { case off, on, byOther }
 
-/// A stream of one's own, while it is published.
+/// A stream that the local participant publishes.
 public final class LocalStream: Sendable {
   public let id: Track.ID
   public let kind: Track.Kind
@@ -249,7 +253,7 @@ public final class LocalStream: Sendable {
   private let muted: Lock<Muting>
   private let ending: Ending
 
-  /// - Parameter muted: is set by the session, too, when somebody else has muted the stream.
+  /// - Parameter muted: shared with the session, which sets it when a moderator has muted the stream.
   init(id: Track.ID, kind: Track.Kind, muted: Lock<Muting>, ending: Ending, core: SessionCore) {
     self.id = id
     self.kind = kind
@@ -258,9 +262,10 @@ public final class LocalStream: Sendable {
     self.core = core
   }
 
-  /// Muted: nothing is sent; the others are told. Somebody who may moderate can mute it, too (`streamMuted`).
+  /// Whether the stream is muted. A muted stream sends no media, and remote participants are notified. A moderator can mute the
+  /// stream, too (`streamMuted`).
   public var isMuted: Bool { muted.withLock { $0 != .off } }
-  /// Whether it was somebody else who has muted it, and `setMuted` has not been called since.
+  /// Whether a moderator has muted the stream, and the app has not called `setMuted` since.
   public var isMutedByOther: Bool { muted.withLock { $0 == .byOther } }
 
   public func setMuted(_ isMuted: Bool) {
@@ -271,7 +276,7 @@ public final class LocalStream: Sendable {
   /// Withdrawn, refused by the room, never started, or the session is over: nothing brings it back.
   public var isOver: Bool { ending.hasCome }
 
-  /// What is done to its sound from now on; nil for nothing. Pictures know no such thing.
+  /// Sets the processing of the audio from now on; nil: no processing. No effect on video.
   public func setProcessing(_ processing: AudioProcessing?) { core.setProcessing(processing, id.track) }
 
   /// Withdraws the stream and stops its source.

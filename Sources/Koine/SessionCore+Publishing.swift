@@ -141,7 +141,8 @@ extension SessionCore {
     }
   }
 
-  /// Somebody who may has muted an own stream. What the app has set since, and has not reached us yet, comes after it.
+  /// Handles a moderator's muting of a local stream. A call of `setMuted` by the app that has not reached this lane yet takes
+  /// effect afterwards.
   func mutedByOther(_ track: String) {
     guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
     entry.setMuted(true)

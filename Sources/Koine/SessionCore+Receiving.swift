@@ -1,6 +1,6 @@
 import KoineMediaEngine
 
-// What the session takes from the room, and who sees and hears what.
+// Subscriptions of the session, and the sinks that get the received media.
 
 extension SessionCore {
   func subscribe(to id: Track.ID) {

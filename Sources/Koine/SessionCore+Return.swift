@@ -1,24 +1,25 @@
-// Back in a room that had forgotten us, or had given us up: what is known of it is made to agree with what it says now,
-// and what it should know of us is said anew.
+// The return to a room that had lost or dropped the local participant. The session updates its state to the room's current
+// state, and publishes the local streams again.
 
 extension SessionCore {
-  /// For so long those who were there before are waited for: a room that has lost its memory fills again one by one.
+  /// How long the session waits for known participants to rejoin before it reports them as gone. After a router restart the
+  /// participants rejoin one by one.
   private static let patience = Duration.seconds(45)
 
   func reentered(as known: Participant, others present: [Participant]) {
     for entry in own {
-      link?.unpublish(entry.stream.id)  // it may have been said after the link had come back
+      link?.unpublish(entry.stream.id)  // the stream may have been published after the link had come back
       link?.publish(entry.stream, options: entry.options)
       entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     }
     for id in reception.receivedIDs { suspend(id) }
     change(to: .connected)
-    endKnocks()  // who still waits is told of again
+    endKnocks()  // the room reports waiting participants again
     for participant in present { joined(participant) }
     for id in others.ids where !present.contains(where: { $0.id == id }) { waitFor(id) }
   }
 
-  /// The stream is not received any more, but may be again soon; what is attached to it waits.
+  /// Stops receiving a stream that may return soon. Its attached sinks stay attached.
   private func suspend(_ id: Track.ID) {
     reception.stop(id, link)
     awaited.suspend(id)
@@ -39,7 +40,8 @@ extension SessionCore {
     }
   }
 
-  /// Somebody who is known is in the room again, or still: tells only what has changed. Streams may follow in a moment.
+  /// Handles a known participant that is in the room again, or still. Reports only changes. The participant's streams may follow
+  /// later.
   func isBack(_ participant: Participant) {
     awaited.end(participant.id)
     guard let known = others[participant.id] else { return }
@@ -48,7 +50,7 @@ extension SessionCore {
     for stream in participant.tracks { isBack(stream) }
   }
 
-  /// A stream that is known is there again, or a new one has come.
+  /// Handles a known stream that is in the room again, or a new stream.
   func isBack(_ stream: Track) {
     awaited.end(stream.id)
     guard others[stream.id] != nil else { return added(stream) }

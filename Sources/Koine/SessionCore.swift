@@ -5,7 +5,7 @@ import KoineMediaEngine
 ///
 /// `@unchecked Sendable`: mutable state is touched on `lane` only, `routes` is its own lock.
 final class SessionCore: @unchecked Sendable {
-  /// Weak: jobs that wait in a world's clock hold this, and must not keep that world when everybody else has let go of it.
+  /// Weak: waiting jobs of the world's clock hold this object, and must not keep the world alive after its last other owner.
   private weak let world: World?
   let scheduler: Scheduler
   let stamps: StampedMedia?
@@ -169,7 +169,7 @@ final class SessionCore: @unchecked Sendable {
     return "\(kind.rawValue)-\(number)"
   }
 
-  // MARK: What is told of others
+  // MARK: Events of remote participants
 
   func knocked(_ participant: Participant) {
     guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }

@@ -6,23 +6,23 @@ public enum SessionState: Sendable, Hashable {
   public var isEnded: Bool { if case .ended = self { true } else { false } }
 }
 
-/// What a session tells, in order. Whatever an event says, the session's properties already agree with it.
+/// An event of a session. Events arrive in order, and the session's properties already agree with an event when it arrives.
 public enum SessionEvent: Sendable {
   case stateChanged(SessionState)
-  /// Somebody in the room has to let us in; the session stays `connecting` until then.
+  /// The local participant waits until a participant in the room admits it. The session stays `connecting` until then.
   case waitingForAdmission
-  /// Somebody waits to be let in: `admit` or `deny`.
+  /// A participant waits for admission: call `admit` or `deny`.
   case entryRequested(Participant)
-  /// Somebody waits no longer: let in, not let in, or, where `admitted` is nil, gone.
+  /// A participant no longer waits: it was admitted, denied, or, if `admitted` is nil, has left.
   case entryRequestEnded(Participant, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant, DepartureReason)
-  /// Own streams come too, with the local participant.
+  /// A stream was added. Local streams are reported, too, with the local participant.
   case streamAdded(Track, Participant)
   case streamRemoved(Track, Participant)
-  /// Own streams too, by oneself or by somebody who may.
+  /// A stream was muted or unmuted. Local streams are reported, too, also when a moderator has muted them.
   case streamMuted(Track, Participant)
-  /// The room has taken a stream of one's own. Comes once, after `streamAdded`, which comes at once.
+  /// The room has accepted a local stream. Comes once, after `streamAdded`, which comes immediately.
   case streamPublished(Track)
   /// The room has refused a stream of one's own, or what it was to be made of did not start. If it had been told of,
   /// `streamRemoved` follows; publishing again is trying again.
@@ -31,7 +31,8 @@ public enum SessionEvent: Sendable {
   case messageReceived(ReceivedMessage)
   case levelsChanged([Participant.ID: Int])
   case dominantSpeakerChanged(Participant.ID?)
-  /// Whose path has become better or worse, one's own too; the worse of its two ways. `Session.pathQuality(of:)` has both.
+  /// The connection quality of these participants has changed. The level is that of the worse direction;
+  /// `Session.pathQuality(of:)` has both. The local participant is reported, too.
   case qualityChanged([Participant.ID: ConnectionQuality.Level])
   case tileAdded(Tile)
   /// The size of what it shows, or whether it is paused, has changed.

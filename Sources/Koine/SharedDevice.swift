@@ -1,7 +1,8 @@
-/// What a shared camera and a shared microphone have in common: who wants the device's output, and whether it runs.
+/// The common part of a shared camera and a shared microphone: the consumers of the device, and whether it runs.
 ///
-/// Locks are held for moments only: the device starts and stops outside of them, in one order, as `adjuster` has it. Whoever
-/// asks for it while it is being opened shares the outcome; if nobody wants it any more by then, it is stopped again.
+/// Locks are held only briefly. The device starts and stops outside of the locks, in the order of `adjuster`. A consumer that
+/// is added while the device is being opened shares the outcome. If all consumers have gone by the time the device has
+/// opened, the device is stopped again.
 final class SharedDevice<Source: Sendable, Output: Sendable>: Sendable {
   typealias Deliver = @Sendable (Output) -> Void
 
@@ -15,7 +16,7 @@ final class SharedDevice<Source: Sendable, Output: Sendable>: Sendable {
     /// Of the source; another one has the next number.
     var number = 0
     var running: (source: Source, number: Int)?
-    /// Not tried again until somebody else wants it, or another source is there.
+    /// The source has failed. It is not tried again until another consumer is added or the source is replaced.
     var hasFailed = false
     var failure: (any Error)?
   }
@@ -57,7 +58,7 @@ final class SharedDevice<Source: Sendable, Output: Sendable>: Sendable {
     insert(consumer, deliver)
     adjust(waits: true)
     guard let failure = life.withLock({ $0.running == nil ? $0.failure : nil }) else { return }
-    remove(consumer)  // somebody may have put another source in its place meanwhile, which then runs for nobody
+    remove(consumer)  // also stops a source that has replaced this one in the meantime, if it has no other consumer
     throw failure
   }
 

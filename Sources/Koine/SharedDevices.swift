@@ -1,6 +1,6 @@
 /// One camera for several consumers: previews before and during a call, and any number of publications.
 ///
-/// It runs while anybody wants its pictures. Any thread may call any method.
+/// The camera runs while it has at least one consumer. Any thread may call any method.
 public final class SharedCamera: Sendable {
   private let device: SharedDevice<any VideoSource, VideoFrame>
 
@@ -11,7 +11,7 @@ public final class SharedCamera: Sendable {
   }
 
   public var format: VideoFormat { device.source.format }
-  /// Why it does not run although somebody wants it.
+  /// The error that prevents the camera from running although it has consumers; nil: no error.
   public var failure: (any Error)? { device.failure }
 
   /// The camera as something to publish; any number of times.
@@ -50,7 +50,7 @@ public final class SharedMicrophone: Sendable {
   }
 
   public var channels: Int { device.source.channels }
-  /// Why it does not run although somebody wants it.
+  /// The error that prevents the microphone from running although it has consumers; nil: no error.
   public var failure: (any Error)? { device.failure }
 
   /// The microphone as something to publish; any number of times.

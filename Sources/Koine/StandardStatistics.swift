@@ -55,7 +55,7 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   // Pictures
   public var pliCount: Int?
   public var framesSent: Int?
-  /// In the largest layer that anybody wants.
+  /// Frames encoded in the largest layer that a receiver wants.
   public var framesEncoded: Int?
   /// `framesEncoded` of the last second.
   public var framesPerSecond: Double?
@@ -69,7 +69,7 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var qualityLimitationResolutionChanges: Int?
 }
 
-/// What is sent or received is coded so: `codec`.
+/// The codec of a sent or received stream: `codec`.
 public struct CodecStatistics: Sendable, Hashable, Codable {
   /// As `video/VP8`.
   public var mimeType: String

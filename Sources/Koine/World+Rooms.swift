@@ -1,13 +1,13 @@
 // Rooms that are found by their id.
 
 extension World {
-  /// Gives the world of somebody in a room; nil: of nobody in particular.
+  /// Returns the world of a participant in a room. With a nil id it returns a world of the room for no particular participant.
   public typealias Finder = @Sendable (_ participant: Participant.ID?) -> World?
 
   private static let rooms = Lock<[String: Finder]>([:])
 
-  /// From now on a room's id is enough to find the world it is in: entry objects made for it live there, whatever
-  /// `current` says. For ids that nobody else has.
+  /// Registers a room, so that its id suffices to find its world. Entry objects made for this room belong to that world,
+  /// regardless of `current`. Use it only for ids that no other room has.
   public static func register(room id: String, _ finder: @escaping Finder) { rooms.withLock { $0[id] = finder } }
 
   public static func unregister(room id: String) {

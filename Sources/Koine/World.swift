@@ -6,7 +6,7 @@ public final class World: Sendable {
   public let delivery: Delivery
   /// For vendor code that says "the camera" without saying which.
   public let devices: DefaultDevices
-  /// What is plugged in, in use and allowed; it begins with `devices`.
+  /// The plugged in devices, the devices in use and the permissions. It starts with `devices`.
   public let machine: Machine
   /// Nil: media are coded. Otherwise they cross the transport as stamps; the same for all worlds of a backend.
   public let stamps: StampedMedia?

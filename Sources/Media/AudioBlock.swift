@@ -6,7 +6,8 @@ public struct AudioBlock: Sendable {
   public static let duration = Duration.milliseconds(10)
 
   public var channels: Int
-  /// `channels * 480` samples. Whoever fills the same block again and again, and lets nobody keep it, allocates nothing.
+  /// Interleaved samples, `channels * 480` of them. A caller that refills the same block allocates nothing as long as no other
+  /// object keeps a copy of the block.
   public var samples: [Int16]
   /// When the first sample was taken.
   public var captured: Tick
@@ -20,7 +21,7 @@ public struct AudioBlock: Sendable {
 }
 
 extension AudioBlock {
-  /// Whether there are as many samples as the channels ask for; who fills a block can get that wrong.
+  /// Whether the block has 1 or 2 channels and `channels * 480` samples. A source may fill a block incorrectly.
   public var isWhole: Bool { (1...2).contains(channels) && samples.count == channels * Self.length }
 
   /// The same sound in one channel (the mean of both) or in two (the same in each). Of a block that is not whole:

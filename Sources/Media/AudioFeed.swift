@@ -4,9 +4,10 @@
 ///     try session.publish(microphone: feed)
 ///     await feed.pushAll(spoken)
 ///
-/// Sound leaves at the pace of the call, 10 ms at a time, whatever the pace at which it is pushed; between them stands as
-/// much as `capacity` says. `push` takes what there is room for and tells how much that was; `pushAll` waits. Where nothing
-/// is pushed in time there is silence. Any thread may push; one at a time, or their sound mingles.
+/// The feed delivers audio at the pace of the call, 10 ms at a time, regardless of the pace of `push`. It buffers up to
+/// `capacity`. `push` takes the samples that fit into the buffer and returns their number. `pushAll` waits until the feed has
+/// taken all samples. If the app does not push in time, the feed delivers silence. Any thread may push, but only one at a
+/// time: otherwise the samples of the threads interleave.
 public final class AudioFeed: AudioSource, Sendable {
   public struct Statistics: Sendable, Hashable {
     /// Blocks of 10 ms.
@@ -33,8 +34,8 @@ public final class AudioFeed: AudioSource, Sendable {
   private let state: Lock<State>
 
   /// - Parameters:
-  ///   - channels: 1 or 2, of what is pushed and sent.
-  ///   - sampleRate: of what is pushed, in Hz, 8,000...192,000.
+  ///   - channels: the number of channels of the pushed and of the sent audio, 1 or 2.
+  ///   - sampleRate: the sample rate of the pushed audio in Hz, 8,000...192,000.
   ///   - capacity: at least 40 ms.
   public init(channels: Int = 1, sampleRate: Int = 48_000, capacity: Duration = .milliseconds(200)) {
     self.channels = min(max(channels, 1), 2)
@@ -64,7 +65,7 @@ public final class AudioFeed: AudioSource, Sendable {
   @discardableResult
   public func push(_ samples: [Int16]) -> Int { samples.withUnsafeBufferPointer { push($0) } }
 
-  /// - Parameter samples: interleaved, −1...1; what is louder is cut off.
+  /// - Parameter samples: interleaved, −1...1. Samples outside of this range are clipped.
   @discardableResult
   public func push(_ samples: [Float]) -> Int {
     push(samples.map { $0.isNaN ? 0 : Int16(min(max($0, -1), 1) * 32_767) })
@@ -133,7 +134,7 @@ public final class AudioFeed: AudioSource, Sendable {
     let needed = AudioBlock.length * channels
     state.statistics.delivered += 1
     if state.waiting.count < needed * (state.isGathering ? 2 : 1) {
-      // What is left of less than a block waits for the rest of it.
+      // An incomplete block stays in the buffer until its remaining samples have been pushed.
       state.isGathering = true
       state.statistics.starved += 1
       return

@@ -1,4 +1,4 @@
-/// What is done to a microphone's sound before it is sent.
+/// The processing of a microphone's audio before it is encoded and sent.
 public struct AudioProcessing: Hashable, Sendable {
   /// How much of a steady noise is taken away; more of it harms the voice more.
   public enum NoiseSuppression: Int, Hashable, Sendable, CaseIterable {
@@ -11,7 +11,7 @@ public struct AudioProcessing: Hashable, Sendable {
   public var noiseSuppression: NoiseSuppression?
   /// Brings the voice to an even level, digitally.
   public var controlsGain: Bool
-  /// Takes away direct current and what is below the voice.
+  /// Removes direct current and frequencies below the voice (high-pass filter).
   public var removesLowFrequencies: Bool
 
   public init(

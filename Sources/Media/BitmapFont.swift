@@ -2,7 +2,7 @@
 package enum BitmapFont {
   package static let lineHeight = 8
 
-  /// A question mark stands for what is not there.
+  /// The columns of a character, or of a question mark if the font does not have the character.
   package static func columns(of character: Character) -> ArraySlice<UInt8> {
     let code = character.asciiValue.map(Int.init) ?? 63
     let index = (32...126).contains(code) ? code - 32 : 31

@@ -43,7 +43,7 @@ enum BuiltInDevices {
   ]
 }
 
-/// A loudspeaker that nobody hears.
+/// A loudspeaker that discards its audio.
 private final class Nowhere: AudioSink {
   func play(_ block: AudioBlock) {}
 }

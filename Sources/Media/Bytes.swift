@@ -1,7 +1,7 @@
 /// A counted block of raw bytes that returns to its pool: a datagram, an encoded frame.
 ///
-/// One owner writes it; once shared it is immutable. `@unchecked Sendable` for that reason: a block is handed on only
-/// after its last write, and `BytesPool` reuses it only when nobody else holds it.
+/// One owner writes the block. Once shared, the block is immutable. `@unchecked Sendable` for that reason: an owner passes a
+/// block on only after its last write, and `BytesPool` reuses the block only when no other object holds a reference to it.
 public final class Bytes: @unchecked Sendable {
   public let capacity: Int
   /// How many of the bytes from the start are in use.

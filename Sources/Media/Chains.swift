@@ -60,11 +60,12 @@ public final class VideoChain: Sendable {
     return current
   }
 
-  /// The source with the effects done, on a lane of their own: slow effects see fewer pictures, the newest, and hold
-  /// nobody up.
+  /// Returns a source that applies the effects to the frames of `source`. The effects run on a lane of their own. Slow effects
+  /// skip frames and continue with the newest frame, and do not delay other work.
   public func applied(to source: any VideoSource) -> any VideoSource { ProcessedSource(source, self) }
 
-  /// A sink that shows pictures with the effects done, on the lane of whoever renders. Attach this one, and detach it.
+  /// Returns a sink that applies the effects and passes the frames to `sink`. The effects run on the lane that calls `render`.
+  /// Attach and detach the returned sink instead of `sink`.
   public func applied(before sink: any VideoSink) -> any VideoSink { ProcessedSink(sink, self) }
 
   fileprivate func missedOne() { counts.withLock { $0.missed += 1 } }

@@ -1,4 +1,4 @@
-/// A camera, or whatever stands for one.
+/// A source of video frames, such as a camera, a file or a test pattern.
 public protocol VideoSource: AnyObject, Sendable {
   /// What the source means to deliver; frames may differ and say so themselves.
   var format: VideoFormat { get }
@@ -8,10 +8,11 @@ public protocol VideoSource: AnyObject, Sendable {
   func stop()
 }
 
-/// A microphone, or whatever stands for one: a block each 10 ms.
+/// A source of audio, such as a microphone, a file or a tone. It delivers a block every 10 ms.
 public protocol AudioSource: AnyObject, Sendable {
   var channels: Int { get }
-  /// What is done to its sound where nobody says otherwise: echo and noise of a real room, nothing of a file or a tone.
+  /// The processing of the source's audio unless the app sets another: removal of echo and noise for a real microphone, nil (no
+  /// processing) for a file or a tone.
   var usualProcessing: AudioProcessing? { get }
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws
   func stop()
@@ -21,12 +22,12 @@ extension AudioSource {
   public var usualProcessing: AudioProcessing? { nil }
 }
 
-/// A screen, or whatever stands for one. Called on an engine lane, one frame at a time; must not block.
+/// A consumer of video frames, such as a view. Called on an engine lane, one frame at a time; must not block.
 public protocol VideoSink: AnyObject, Sendable {
   func render(_ frame: VideoFrame)
 }
 
-/// A loudspeaker, or whatever listens instead: a block each 10 ms, on an engine lane; must not block.
+/// A consumer of audio, such as a loudspeaker. It gets a block every 10 ms on an engine lane, and must not block.
 public protocol AudioSink: AnyObject, Sendable {
   func play(_ block: AudioBlock)
   /// From `play` until the block is heard: where an echo canceller begins to look. Nought unless the device knows it.

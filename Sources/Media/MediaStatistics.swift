@@ -22,7 +22,7 @@ public struct OutgoingStatistics: Sendable, Hashable, Codable {
   public var retransmitted = 0
   public var keyFrames = 0
   public var keyFramesRequested = 0
-  /// Packets whose retransmission was requested.
+  /// Packets for which the remote side has requested a retransmission (NACK).
   public var nacks = 0
   /// Fraction lost as the other side last reported it, of the layer that loses most, 0...1.
   public var reportedLoss = 0.0
@@ -48,7 +48,7 @@ public struct IncomingStatistics: Sendable, Hashable, Codable {
   public var fractionLost = 0.0
   /// Packets that arrived only by retransmission, or as a copy in a later packet (RFC 2198).
   public var recovered = 0
-  /// Packets whose retransmission was requested, each time counted.
+  /// Packets for which this side has requested a retransmission (NACK). Each request counts.
   public var nacks = 0
   public var keyFrames = 0
   public var keyFramesRequested = 0

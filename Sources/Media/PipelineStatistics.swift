@@ -6,7 +6,7 @@ public enum VideoLimitation: String, Sendable, Hashable, Codable, CaseIterable, 
 /// What became of a camera's pictures, since publishing began.
 public struct VideoSendStatistics: Sendable, Hashable, Codable {
   public var captured = 0
-  /// In the largest layer that anybody wants.
+  /// Frames encoded in the largest layer that a receiver wants.
   public var encoded = 0
   /// Of that layer, in the last second.
   public var framesPerSecond = 0.0
@@ -34,8 +34,8 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var received = 0
   public var decoded = 0
   public var decodedKeyFrames = 0
-  /// From giving the decoder a frame until it has given the picture, all frames together, in seconds of the clock on the wall,
-  /// as the W3C has it: it grows with whatever else the machine is busy with.
+  /// The sum over all frames of the time from passing a frame to the decoder until the decoder returns it, in seconds of
+  /// wall-clock time, as the W3C defines `totalDecodeTime`. It also grows with other load of the machine.
   public var decodeTime = 0.0
   /// What the processor did in that time for the decoder, in seconds.
   public var decodeCPU = 0.0
@@ -67,7 +67,8 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
   public var packets = 0
   /// Came after their turn.
   public var late = 0
-  /// Samples per channel handed out, silence before the first packet and while nobody sends left aside.
+  /// Samples per channel handed out for playback. Silence before the first packet and during pauses of the sender does not
+  /// count.
   public var samples = 0
   /// Of those, made up because nothing was there.
   public var concealed = 0

@@ -5,7 +5,7 @@ struct WorkerPool {
   static let cores = max(2, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
   /// More are not started, however many lanes are held up.
   static let limit = cores + 64
-  /// A worker whose job takes longer is held up.
+  /// A worker is considered blocked when its job takes longer than this.
   static let patience = Duration.milliseconds(100)
 
   var workers = 0
@@ -18,9 +18,9 @@ struct WorkerPool {
   var isWatching = false
 }
 
-/// Lanes run what apps give them: effects, sources, sinks. One that blocks must not hold up everybody else's, so a watcher
-/// sees to it that there are always as many workers as cores that are not held up. Those too many end when they have
-/// nothing to do.
+/// Lanes run code of apps: effects, sources, sinks. App code that blocks must not delay other lanes. A watcher thread
+/// therefore keeps as many unblocked workers as there are cores, up to `WorkerPool.limit` workers. Surplus workers end when
+/// they are idle.
 extension Scheduler {
   /// Called with the mutex held.
   func startWorkers() {
@@ -119,7 +119,7 @@ extension Scheduler {
 }
 
 extension UnsafeMutablePointer<pthread_cond_t> {
-  /// A condition whose waits are measured on the clock that is never set.
+  /// Creates a condition variable that measures timeouts on `CLOCK_MONOTONIC`, which is never set.
   static func monotonic() -> Self {
     let condition = Self.allocate(capacity: 1)
     condition.initialize(to: pthread_cond_t())

@@ -3,8 +3,8 @@ import Glibc
 /// The one clock of a world of calls, and the threads its work runs on.
 ///
 /// Work runs on *lanes*: jobs of one lane run one at a time, in order of time, then of posting. A real scheduler runs
-/// lanes on one pool of as many threads as there are cores, and a few more while some are held up; a virtual one runs
-/// everything inline on whoever advances it, and time stands still while it does.
+/// lanes on one pool of as many threads as there are cores, and a few more while some are blocked. A virtual scheduler runs
+/// all jobs inline on the thread that advances it. Virtual time stands still while a job runs.
 public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
   public enum Kind: Sendable { case real, virtual }
 
@@ -57,7 +57,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     while step(until: deadline, fence: fence) {}
   }
 
-  /// Virtual time only: runs what is due now, or else moves to the next deadline not after `limit`.
+  /// Virtual time only: runs a job that is due now. Without such a job, moves time to the next deadline not after `limit`.
   /// - Returns: false once time stands at `limit` and nothing is left to run.
   public func step(until limit: Tick, fence: () -> Void = {}) -> Bool {
     precondition(kind == .virtual, "a real clock advances by itself")
@@ -74,8 +74,8 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     }
   }
 
-  /// Virtual time only: nobody will move the clock any more. Jobs that wait are let go of with all that they hold, which
-  /// may well hold this clock; later ones are not taken.
+  /// Virtual time only: ends the clock, which must not advance afterwards. The scheduler releases all waiting jobs and the
+  /// objects that they hold, which may hold this scheduler. It ignores jobs that are posted later.
   package func end() {
     precondition(kind == .virtual, "a real clock does not end")
     let dropped = locked {

@@ -23,7 +23,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
     isOfSystem = true
   }
 
-  /// The system's generator, for real calls: whoever sees numbers of it can tell neither the next nor the last.
+  /// The system's generator, for real calls. An observer of its numbers can predict neither the next nor the previous number.
   public static func system() -> SeededRandom { SeededRandom() }
 
   public mutating func next() -> UInt64 {

@@ -89,7 +89,8 @@ public enum StampReader {
   }
 }
 
-/// Pictures that say who made them, which they are and when: blocks that survive coding at 100 kbit/s.
+/// Video frames that show their sender, their number and their capture time as a pattern of blocks. The pattern survives
+/// encoding at 100 kbit/s.
 final class StampSource: VideoSource, @unchecked Sendable {  // constant; frames are drawn on the lane
   let format: VideoFormat
   private let name: String

@@ -1,9 +1,9 @@
-/// Media that cross the whole transport without a codec: what is sent is a ticket, and whoever receives the ticket is
-/// given the very picture or sound that it was drawn for.
+/// Media that cross the whole transport without a codec. The sender sends a ticket. The receiver exchanges the ticket for
+/// the original video frame or audio block.
 ///
-/// For tests of what goes on around media, where coding would take nearly all of the time. One for all worlds of a
-/// backend inside the process. A ticket that comes later than `keeping` allows finds nothing, as a frame that cannot be
-/// decoded. Safe from any thread.
+/// For tests of signalling and transport, where encoding would take nearly all of the time. All worlds of a backend inside
+/// the process share one instance. A ticket that arrives later than `keeping` may find no frame, as if decoding had failed.
+/// Safe from any thread.
 public final class StampedMedia: Sendable {
   private struct Shelf<Item: Sendable>: Sendable {
     var first: UInt64 = 1
@@ -35,7 +35,7 @@ public final class StampedMedia: Sendable {
 
   // MARK: Pictures
 
-  /// Looks like VP8 to whoever only reads a frame's first bytes (RFC 6386, 9.1), as peers and routers do.
+  /// Returns a ticket for the frame. Its first bytes are a VP8 frame header (RFC 6386, 9.1), which peers and routers read.
   package func stamp(_ frame: VideoFrame, isKey: Bool) -> Bytes {
     let ticket = pictures.withLock { $0.put(frame, at: frame.captured) }
     let tag = UInt32(MemoryLayout<UInt64>.size) << 5 | 1 << 4 | (isKey ? 0 : 1)

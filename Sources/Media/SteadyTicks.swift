@@ -1,5 +1,5 @@
-/// Calls again and again at steady times on a lane, without drift; after a standstill it goes on from now, without a
-/// burst. What has been stopped does not call again.
+/// Calls a closure on a lane at a fixed interval, without drift. After a standstill it continues from the current time,
+/// without a burst. After `stop`, no further call begins.
 final class SteadyTicks: Sendable {
   private let running = Lock(0)
 

@@ -1,4 +1,4 @@
-/// Shows pictures to whoever looks, when they look: for an app that draws at its own pace.
+/// Buffers the newest video frames, one by default, until the app takes them. For an app that draws at its own pace.
 ///
 ///     session.attach(tap, to: stream.id)
 ///     if let frame = tap.take() { draw(frame.bytes(.bgra)) }
@@ -6,7 +6,7 @@ public final class VideoTap: VideoSink, Sendable {
   public struct Statistics: Sendable, Hashable {
     public var rendered = 0
     public var taken = 0
-    /// Gave way to newer ones before anybody looked.
+    /// Frames replaced by a newer frame before the app took them.
     public var missed = 0
   }
 
@@ -43,14 +43,15 @@ public final class VideoTap: VideoSink, Sendable {
   public var statistics: Statistics { state.withLock { $0.statistics } }
 }
 
-/// Hands sound to whoever reads, when they read, at their rate: for an audio device's callback, a recogniser, a file.
+/// Buffers audio until the app reads it, at the app's sample rate. For an audio device's callback, a speech recogniser or a
+/// file.
 public final class AudioTap: AudioSink, Sendable {
   public struct Statistics: Sendable, Hashable {
     /// Samples of each channel, at the reader's rate.
     public var read = 0
     /// Made up as silence because there was no more.
     public var missing = 0
-    /// Lost because nobody read for longer than the capacity.
+    /// Samples of each channel lost because the app did not read for longer than the capacity.
     public var lost = 0
   }
 
@@ -99,7 +100,7 @@ public final class AudioTap: AudioSink, Sendable {
   /// Samples of each channel that can be read now.
   public var available: Int { state.withLock { $0.waiting.count } / channels }
 
-  /// Fills all of `samples`, interleaved; what is missing is silence.
+  /// Fills all of `samples`, interleaved. Missing samples become silence.
   /// - Returns: how many samples are not made up.
   @discardableResult
   public func read(into samples: UnsafeMutableBufferPointer<Int16>) -> Int {

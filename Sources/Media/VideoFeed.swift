@@ -4,14 +4,14 @@
 ///     try session.publish(camera: feed, as: .screen)
 ///     feed.push(bytes, .bgra, width: 640, height: 360)
 ///
-/// Any thread may push. Between the pusher and the call stand as many pictures as `capacity` says; when there is no room,
-/// the oldest gives way, and `push` says so. Whoever would rather wait calls `room` first.
+/// Any thread may push. The feed buffers up to `capacity` frames. When the buffer is full, `push` replaces the oldest frame
+/// and returns `.replaced`. To wait for a free place instead, call `room` first.
 public final class VideoFeed: VideoSource, Sendable {
   public enum Outcome: Sendable, Hashable {
     case taken
     /// Taken, and an older picture, which the call had not got to, is gone.
     case replaced
-    /// Nobody wants pictures now. The last one is shown first when somebody does.
+    /// No consumer wants frames now. The feed keeps the last frame and delivers it first to the next consumer.
     case unwanted
     /// Not captured later than the one before, or of a size or format that cannot be: ignored.
     case refused
@@ -47,10 +47,10 @@ public final class VideoFeed: VideoSource, Sendable {
   private let state = Lock(State())
 
   /// - Parameters:
-  ///   - format: what will be pushed; pictures may differ and say so themselves.
+  ///   - format: the expected format of the pushed frames. A frame may differ; its own format then applies.
   ///   - capacity: 1...60.
-  ///   - repetition: the last picture is delivered again after so long without a newer one, so that those who come later
-  ///     see it soon; nil: never. For screens and slides.
+  ///   - repetition: the feed delivers the last frame again after this time without a newer frame, so that participants that
+  ///     join later see it soon; at least 5 ms; nil: never. For screens and slides.
   public init(format: VideoFormat = VideoFormat(), capacity: Int = 1, repeatingAfter repetition: Duration? = nil) {
     stated = format
     self.capacity = min(max(capacity, 1), 60)
@@ -110,7 +110,7 @@ public final class VideoFeed: VideoSource, Sendable {
 
   public var isWanted: Bool { state.withLock { $0.output != nil } }
 
-  /// Calls `handler` whenever somebody begins or ceases to want pictures, on whichever thread that happens.
+  /// Sets a handler that is called when a consumer starts or stops the feed, on the thread of that call.
   public func onDemand(_ handler: (@Sendable (_ isWanted: Bool) -> Void)?) { state.withLock { $0.demand = handler } }
 
   /// Returns once a picture can be pushed that is wanted and replaces none; or when the task is cancelled.

@@ -1,7 +1,7 @@
 /// One picture: I420, limited range, BT.601 unless marked otherwise; chroma planes are rounded up.
 ///
 /// Immutable, so it may be shared between threads; its memory returns to its pool when the last holder lets go.
-/// `@unchecked Sendable`: the planes are written only inside `FramePool.make`, before anybody else sees the frame.
+/// `@unchecked Sendable`: the planes are written only inside `FramePool.make`, before any other code sees the frame.
 public final class VideoFrame: @unchecked Sendable {
   public let width: Int
   public let height: Int
@@ -112,7 +112,7 @@ public final class FramePool: Sendable {
     shelves.withLock { for shelf in $0 { for block in shelf.blocks { block.deallocate() } } }
   }
 
-  /// A new frame, whose pixels `fill` must write, every one: the memory holds an older picture.
+  /// Makes a frame. `fill` must write every pixel, because the memory may hold an older frame.
   /// - Parameters: width, height: 1...16_384 each.
   public func make<Failure: Error>(
     width: Int, height: Int, captured: Tick, quarterTurns: UInt8 = 0,

@@ -2,18 +2,19 @@
 public enum EncoderEffort: Sendable, Hashable, CaseIterable {
   /// What suits a call between people: Opus complexity 5 of 10, libvpx speed 6 of 16 for VP8, 7 of 9 for VP9.
   case usual
-  /// As little as the codecs can do: complexity 0, the highest speeds. For tests of a call's logic, where nobody looks at
-  /// how good media are, only at whether they come.
+  /// The lowest effort of the codecs: complexity 0, the highest speeds. For tests of a call's logic, which check that media
+  /// arrive and not their quality.
   case least
 }
 
-/// What pictures are of, as the W3C's content hints call it (mst-content-hint, 3.2).
+/// The kind of content of a video stream, as in the content hints of the W3C (mst-content-hint, 3.2).
 public enum VideoContent: Sendable, Hashable, CaseIterable {
-  /// People and things that move: better small than jerky.
+  /// People and things that move: a low resolution is better than a low frame rate.
   case motion
-  /// What is looked at closely, such as a painting: better jerky than small.
+  /// Content with fine detail, such as a painting: a low frame rate is better than a low resolution.
   case detail
-  /// Lines and letters that mostly stand still, such as a screen: the same, with an encoder that is set to it.
+  /// Lines and letters that mostly stand still, such as a screen. A low frame rate is better than a low resolution, and the
+  /// encoder is set to screen content.
   case text
 
   /// What the hints' authors call the default for each.

@@ -3,9 +3,9 @@ import KoineCodecs
 
 /// The play-out buffer of one talker: packets in as they come, 10 ms out whenever the loudspeaker asks.
 ///
-/// Orders packets, waits as long as their jitter demands, and changes the pace by single pitch periods to get there; what is
-/// left behind by far more is left out.
-/// What is missing at its turn is recovered from the next packet's coarse copy (RFC 7587, 2.1.7), else made up.
+/// Orders packets, and holds them for as long as their jitter demands. To reach that delay, the pipeline lengthens or
+/// shortens the audio by single pitch periods. It drops packets only if the backlog is far larger than that.
+/// A packet that is missing at its turn is recovered from the in-band FEC of the next packet (RFC 7587, 2.1.7), else concealed.
 /// Any thread may push; one mixer pulls. `@unchecked Sendable`: all state sits in `state`.
 package final class AudioReceivePipeline: @unchecked Sendable {
   private let state: Lock<PlayoutBuffer>
@@ -43,7 +43,7 @@ package final class AudioReceivePipeline: @unchecked Sendable {
     }
   }
 
-  /// What the loudspeaker gets is multiplied by; sinks of its own get what was sent. 0...2.
+  /// The factor applied to the audio for the loudspeaker, 0...2. Sinks attached to the stream get the audio as it was sent.
   package var gain: Float {
     get { playout.withLock { $0.gain } }
     set { playout.withLock { $0.gain = min(max(newValue, 0), 2) } }

@@ -69,7 +69,8 @@ package final class AudioSendPipeline: @unchecked Sendable {
   /// Muted: nothing is sent.
   package func setMuted(_ muted: Bool) { shared.withLock { $0.isMuted = muted } }
 
-  /// What is done to the sound from the next block on; nil for nothing. Parts that stay keep what they have learnt.
+  /// Sets the processing of the audio from the next block on; nil: no processing. Processing steps that stay enabled keep
+  /// their adapted state.
   package func setProcessing(_ processing: AudioProcessing?) { shared.withLock { $0.processing = processing } }
 
   /// Decides how much of the rate goes into in-band correction; below `leastExpectedLoss` as much as there.
@@ -194,7 +195,7 @@ private final class OpusEncoderBox {
 
 package struct AudioSendStatistics: Sendable, Hashable {
   package var packets = 0
-  /// Left out because nobody spoke.
+  /// Packets not sent, because the audio was silent (DTX) or could not be encoded.
   package var silent = 0
   /// Blocks of 10 ms that should have been processed and could not be.
   package var unprocessed = 0

@@ -1,7 +1,7 @@
 package import KoineBase
 import KoineCodecs
 
-/// What the loudspeaker was given in the last 640 ms, for whoever takes its echo out of a microphone's sound.
+/// The audio given to the loudspeaker in the last 640 ms: the reference for echo cancellers of microphones.
 ///
 /// The mixer writes, any number of send pipelines read, each on its own lane. Blocks are found by their time, so that
 /// neither side's jitter moves the echo against its reference. Nothing is allocated per block.
@@ -23,7 +23,7 @@ package final class EchoReference: Sendable {
   /// later than capture; two where the device's delay leaves room for that.
   private var lag: Duration { playoutDelay >= AudioBlock.duration * 2 ? AudioBlock.duration * 2 : AudioBlock.duration }
 
-  /// What is left of the echo's delay between a block that `read` gives and the sound captured at the time asked for.
+  /// The part of the echo's delay that remains between a block from `read` and the audio captured at the requested time.
   package var remainingDelay: Duration { max(playoutDelay - lag, .zero) }
 
   /// - Parameters:

@@ -51,7 +51,7 @@ struct EncodingPlan {
     return size(for: frame, scale: fit * Double(steps[current].quarters) / 4)
   }
 
-  /// What the settings allow, whatever the bitrate.
+  /// The largest size that the settings allow for the frame, regardless of the bitrate.
   func fullSize(for frame: VideoFrame) -> (width: Int, height: Int) { size(for: frame, scale: fit(frame)) }
 
   private func fit(_ frame: VideoFrame) -> Double {

@@ -11,7 +11,8 @@ struct PlayoutBuffer {
 
   private static let packetLength = 960
   private static let resyncLimit: Int64 = 48_000 * 2
-  /// By how much more than it should may wait: what is beyond is left out, for a pitch period at a time it would take minutes.
+  /// The limit by which packets may wait longer than the target before packets are dropped. Removing single pitch periods
+  /// would take minutes to catch up.
   private static let patience = Duration.milliseconds(500)
   /// Five seconds.
   private static let capacity = 250
@@ -73,7 +74,7 @@ struct PlayoutBuffer {
     let index = frames.lastIndex { $0.sequence <= frame.sequence }.map { $0 + 1 } ?? 0
     if index > 0, frames[index - 1].sequence == frame.sequence { return }
     frames.insert(frame, at: index)
-    // Nobody has asked for sound for long: the newest is what they will want.
+    // The loudspeaker has not asked for audio for a long time. It will need the newest packets.
     if frames.count > Self.capacity { frames.removeFirst() }
   }
 
@@ -84,7 +85,7 @@ struct PlayoutBuffer {
 
   private var lastPlayed: EncodedFrame?
 
-  /// Counts a packet that is played without being buffered; nil: one whose sound is no longer there.
+  /// Counts a stamped packet, which is played without being buffered; nil: a packet that came after its audio was discarded.
   mutating func noteStamped(_ frame: EncodedFrame?) {
     statistics.packets += 1
     guard let frame else { return statistics.late += 1 }
@@ -168,14 +169,16 @@ struct PlayoutBuffer {
     }
   }
 
-  /// More waits than the target asks for by far, as the machine has stood still, or does not keep up, or much came at once:
-  /// goes on with what is due now. A way that has only become longer brings nothing that could be left out.
+  /// Continues with the packet that is due now if far more packets wait than the target demands. This happens after the
+  /// machine has stood still, while it is overloaded, or after a burst of packets. If only the path's delay has grown, no
+  /// packets can be dropped.
   private mutating func catchUp(hold: Duration, at now: Tick) {
     guard let first = frames.first, let last = frames.last else { return }
     let goal = delay.target + hold
-    // On the sender's clock, rests included: where there is one in between, nobody has asked for sound meanwhile.
+    // Measured on the sender's clock, which includes the sender's pauses. A pause between queued packets means that the
+    // loudspeaker has not asked for audio in the meantime.
     guard waited(first, at: now) - waited(last, at: now) > goal + Self.patience else { return }
-    // The last that is due: after a rest of the sender what follows has its own time to wait.
+    // The last packet that is due. Packets after a pause of the sender have their own time to wait.
     let due = frames.lastIndex { waited($0, at: now) >= waited(last, at: now) + goal } ?? 0
     guard due > 0 else { return }
     statistics.accelerated += due * Self.packetLength
@@ -232,7 +235,7 @@ struct PlayoutBuffer {
     }
   }
 
-  /// The packet whose turn it is is missing, but a later one is there.
+  /// Replaces the packet that is due now and missing, while a later packet is in the buffer.
   private mutating func fill(before next: EncodedFrame) {
     guard let expected = nextSequence else { return }
     let gap = next.sequence - expected

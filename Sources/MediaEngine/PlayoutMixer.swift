@@ -1,8 +1,8 @@
 package import KoineBase
 import KoineCodecs
 
-/// Plays all talkers: every 10 ms it pulls each one's sound, hands it to that talker's own sinks, and gives the mix to the
-/// loudspeaker. One lane and one tick however many talk; nothing ticks while nobody is there.
+/// Plays all talkers. Every 10 ms the mixer pulls each talker's audio, hands it to the talker's own sinks, and gives the mix
+/// to the loudspeaker. It uses one lane and one tick for any number of talkers, and does not tick without talkers.
 package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, the blocks are touched on the lane only
   private struct Shared {
     var talkers: [AudioReceivePipeline] = []
@@ -12,7 +12,7 @@ package final class PlayoutMixer: @unchecked Sendable {  // `shared` is a lock, 
 
   private let lane: Lane
   private let sink: (any AudioSink)?
-  /// What the loudspeaker is given, for those who take its echo away; nil without a loudspeaker.
+  /// The audio given to the loudspeaker, as reference for echo cancellers; nil without a loudspeaker.
   package let echoReference: EchoReference?
   private let shared = Lock(Shared())
   private var voice: AudioBlock

@@ -20,7 +20,7 @@ package final class VideoReceivePipeline: @unchecked Sendable {
   /// Frames that may wait for the decoder: more, and the decoder is too slow to ever catch up one by one.
   private static let queueLimit = 60
 
-  /// Of a picture: 4K in any of its shapes. Somebody's word about a size is not worth more memory than that.
+  /// The largest video frame, in pixels: 4K in either orientation. Larger frames are rejected before the decoder allocates.
   package static let pixelLimit = 4_096 * 2_304
   /// Of pictures that are decoded and wait for their time; more are not shown.
   private static let waitingPixelLimit = 64_000_000

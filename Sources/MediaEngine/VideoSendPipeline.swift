@@ -14,7 +14,7 @@ package final class VideoSendPipeline: @unchecked Sendable {
     var isStopped = true
     /// By layer.
     var keysWanted: [Bool]
-    /// By layer: whether anybody gets it.
+    /// By layer: whether at least one receiver gets it.
     var wanted: [Bool]
     var target: Int
     var statistics = VideoSendStatistics()

@@ -134,7 +134,7 @@ extension KeyedDecodingContainer {
     guard seconds.isFinite, abs(seconds) < 1e15 else {
       throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no time span")
     }
-    // To the nanosecond, which is what is written again; beyond 285 years it is that.
+    // Rounded to the nanosecond, the precision in which durations are written. Values beyond ±9e9 s (285 years) are clamped.
     return .nanoseconds(Int64((min(max(seconds, -9e9), 9e9) * 1e9).rounded()))
   }
 }
