@@ -14,18 +14,18 @@ public struct AppCheck: Sendable {
     public let status: VendorAPI.Status
     public let why: String?
     public internal(set) var places: [Place]
-    /// Whether the type of what it is asked of was seen, and not only the name.
+    /// Whether the receiver's type is known; false where the symbol was found by name alone.
     public internal(set) var isCertain: Bool
   }
 
   public let path: String
   public let fileCount: Int
-  /// Those whose modules are imported; in a text without imports, that whose types it names.
+  /// Styles with an imported module. In source without such imports: the style with the most symbols in it.
   public let styles: [Style]
   public let symbols: [Symbol]
-  /// What cannot work, in the order of the places.
+  /// Problems that keep the app from working, in source order.
   public let problems: [Problem]
-  /// What compiles, and is to be known.
+  /// Remarks about code that compiles.
   public let remarks: [Problem]
 
   public var canWork: Bool { problems.isEmpty }
@@ -119,7 +119,7 @@ public struct AppCheck: Sendable {
       VendorAPI.all[style]?.modules.contains { index.modules.contains($0) } ?? false
     }
     guard imported.isEmpty else { return imported }
-    // A piece of code: the style most of whose types it names.
+    // Source without a vendor's import: the style with the most symbols in it.
     let counts = Style.vendors.map { style -> (style: Style, count: Int) in
       let knowledge = Knowledge(styles: [style])
       var named: Set<String> = []

@@ -84,7 +84,7 @@ struct AppIndex {
     return nil
   }
 
-  /// Those that are no type of the app's, of the type and what is above it.
+  /// Parents of the type and of its ancestors that the app itself does not declare.
   func foreignParents(of name: String) -> [String] {
     line(of: name).flatMap { types[$0]?.parents ?? [] }.filter { !declares($0) }
   }

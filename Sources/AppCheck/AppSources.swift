@@ -29,7 +29,7 @@ public struct AppSources {
 
   let files: [File]
 
-  /// One source, for what is not in a file.
+  /// One source text that is not in a file.
   public init(source: String, path: String = "app.swift") { files = [File(path: path, source: source)] }
 
   public init(sources: [(path: String, source: String)]) {

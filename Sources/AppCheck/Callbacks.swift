@@ -1,7 +1,9 @@
 import KoinePorting
 
-/// Callbacks that an app has written and nobody would call. A vendor's protocols are Objective-C's there, which are asked by
-/// name when something happens; here they are Swift's, whose requirements are filled when a type conforms.
+/// Callbacks that an app declares but Koine never calls.
+///
+/// A vendor's SDK looks up the methods of its Objective-C protocols by name when an event occurs. Koine's protocols are Swift
+/// protocols: the compiler matches a type's methods with the requirements where the type declares its conformance.
 struct Callbacks {
   let index: AppIndex
   let knowledge: Knowledge

@@ -66,7 +66,7 @@ struct Conditions {
   }
 }
 
-/// A visitor that leaves out what is not compiled on Linux.
+/// A visitor that skips code that is not compiled on Linux.
 class LinuxVisitor: SyntaxVisitor {
   private let conditions: Conditions
 

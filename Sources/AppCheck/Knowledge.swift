@@ -1,15 +1,15 @@
 import KoineBase
 import KoinePorting
 
-/// What is declared here for the styles that an app uses, and how the vendors' entries stand.
+/// Koine's declarations for the styles that an app uses, and the status of the vendors' API entries.
 struct Knowledge {
   let styles: [Style]
   private let apis: [VendorAPI]
-  /// By style and type: the members that are declared or listed, by their names without labels.
+  /// Declared or listed members by style, type and name without labels.
   private let members: [Style?: [String: [String: [String]]]]
-  /// Listed members of whatever type, by their names without labels.
+  /// Listed members of all types, by name without labels.
   private let listed: [String: [(api: VendorAPI, entry: VendorAPI.Entry, name: SymbolName)]]
-  /// What every type has, so that its absence in the sources says nothing.
+  /// Members that any type may have. Their absence from the declarations is not a problem.
   static let everywhere: Set<String> = [
     "self", "init", "hash", "hashValue", "isEqual", "description", "debugDescription", "localizedDescription",
     "rawValue",
@@ -124,7 +124,7 @@ struct Knowledge {
         let symbol = ancestor.name.isEmpty ? candidate : ancestor.name + "." + candidate
         let entry = ancestor.api.entries[symbol]
         guard let fit = Self.fit(candidate, labels, closures) else { continue }
-        // An async twin of what is listed is the same entry.
+        // The async variant of a listed member has the same entry.
         let isHere = entry.map { $0.status == .works || $0.status == .recorded }
         var rank = fit * 100 + depth * 10 + (isHere == nil ? 1_000 : isHere == false && fit > 0 ? 2_000 : 0)
         if labels == nil, entry?.status == .recorded { rank += 1 }  // which of several is meant is not said
@@ -169,7 +169,7 @@ struct Knowledge {
     return abs(all.count - labels.count - closures)
   }
 
-  /// All members of a name, of whatever type: for a receiver that nothing is known of.
+  /// All members with this name, of any type. Used where the receiver's type is unknown.
   func members(named name: String, labels: [String]?) -> [Member] {
     var found: [Member] = []
     for (api, entry, spelt) in listed[name] ?? [] {
@@ -188,7 +188,7 @@ struct Knowledge {
     "kCV",
     "kCM",
   ]
-  /// What Foundation has of it on Linux.
+  /// Types with one of these prefixes that Foundation has on Linux.
   private static let foundations: Set<String> = ["CGFloat", "CGPoint", "CGSize", "CGRect", "CGRectEdge"]
 
   /// Names of Apple's that begin so are looked for among those that are declared here.

@@ -3,13 +3,13 @@ public import KoineBase
 /// Something of an app that cannot work here.
 public struct Problem: Hashable, Sendable {
   public enum Kind: String, Sendable, Hashable {
-    /// A vendor's symbol that is not to be had.
+    /// A vendor's symbol that Koine does not offer.
     case unavailable
     /// A member that is neither declared nor listed.
     case missing
-    /// What cannot be compiled on Linux.
+    /// Code that cannot be compiled on Linux.
     case linux
-    /// A callback that nobody calls.
+    /// A callback that Koine never calls.
     case callback
   }
 

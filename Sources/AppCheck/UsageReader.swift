@@ -6,14 +6,14 @@ final class UsageReader: ScopeReader {
   struct Usage {
     let member: Knowledge.Member
     let place: Place
-    /// Told by the receiver's type; else by the name alone.
+    /// True where the receiver's type identifies the symbol, false where only the name does.
     let isCertain: Bool
   }
 
   private let file: AppSources.File
   private(set) var usages: [Usage] = []
   private(set) var problems: [Problem] = []
-  /// Whether other modules are imported, whose types might be what an entry calls absent.
+  /// Whether the file imports modules that AppCheck does not know. A type of theirs may have the name of an absent entry.
   private let hasOtherModules: Bool
 
   init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: Knowledge, _ conditions: Conditions) {

@@ -1,6 +1,6 @@
 import KoinePorting
 
-/// What is known of a value's type: enough to find its members. Optionals are what they hold.
+/// The known part of a value's type: enough to find its members. An optional has the type of its wrapped value.
 indirect enum ValueType: Hashable {
   case named(String)
   /// The type itself, as a value.
@@ -13,7 +13,7 @@ indirect enum ValueType: Hashable {
 
   var name: String? { if case .named(let name) = self { name } else { nil } }
 
-  /// What a loop over it gives.
+  /// The type of the elements in a loop over the value.
   var element: ValueType {
     switch self {
     case .array(let element): element
@@ -70,7 +70,7 @@ indirect enum ValueType: Hashable {
     return String(start.reversed().drop { $0.isWhitespace }.reversed())
   }
 
-  /// What is between brackets that open at the beginning and close at the end.
+  /// The text between an opening bracket at the beginning and its closing bracket at the end; nil where there is no such pair.
   private static func inside(_ text: String, _ open: Character, _ close: Character) -> String? {
     guard text.first == open, text.last == close else { return nil }
     var depth = 0

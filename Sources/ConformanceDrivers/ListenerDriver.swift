@@ -78,7 +78,7 @@ final class ListenerDriver: KoineDriver {
     }
   }
 
-  /// What the room had kept is asked for, what is said is told.
+  /// Messages kept by the room, which the driver queries, followed by live messages, which the listener receives.
   var heard: [Heard] {
     let kept = meeting?.pubsub.getMessagesForTopic(Self.topic).filter { message in
       message.senderId != id && !told.contains { $0.id == message.id }
@@ -225,7 +225,7 @@ extension ListenerDriver: @preconcurrency ParticipantEventListener {
 extension ListenerDriver: @preconcurrency PubSubMessageListener {
   func onMessageReceived(_ message: PubSubMessage) {
     recorder.callback("onMessageReceived")
-    guard message.senderId != id else { return }  // one hears oneself in this style
+    guard message.senderId != id else { return }  // this style also delivers the local participant's messages
     let agrees = meeting?.pubsub.getMessagesForTopic(Self.topic).contains { $0.id == message.id }
     recorder.told(.message, of: message.senderId, message.message, agrees: agrees)
     told.append(message)

@@ -242,7 +242,7 @@ extension MeetingDriver: @preconcurrency RealtimeObserver {
   }
   func signalStrengthDidChange(signalUpdates: [SignalUpdate]) {}
 
-  /// Attendees but oneself; a share is no attendee of its own here.
+  /// The remote attendees, without the attendees that stand for a content share.
   private func people(_ attendees: [AttendeeInfo]) -> [AttendeeInfo] {
     attendees.filter { $0.attendeeId != id && !$0.attendeeId.hasSuffix("#content") }
   }

@@ -24,7 +24,7 @@ final class NativeDriver: KoineDriver {
   private(set) var isOver = false
   // Calls.
   private var endpoint: Endpoint?
-  /// Somebody's that rings here, and one's own.
+  /// The incoming call that is ringing, and the call that this participant has begun.
   private var incoming, outgoing: Ring?
 
   init(_ casting: Casting) throws {

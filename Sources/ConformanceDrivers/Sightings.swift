@@ -2,8 +2,9 @@ import Koine
 import KoineConformanceKit
 import KoineUIKit
 
-/// Whom an app knows of, as its callbacks told it; every change is a line of the trace, the last thing that happens: apps
-/// act when they are told.
+/// The remote participants that an app knows from its callbacks.
+///
+/// Each change adds a line to the trace. The line is added last, because an app may act as soon as it is notified.
 @MainActor
 final class Sightings {
   private struct Sighting {
@@ -57,13 +58,13 @@ final class Sightings {
     recorder.told(.left, of: id, agrees: agrees)
   }
 
-  /// Everybody is gone because the app itself is out.
+  /// Forgets all remote participants, because the app itself has left the room.
   func clear() {
     order = []
     people = [:]
   }
 
-  /// - Parameter view: where it is drawn; nil: where it was before.
+  /// - Parameter view: the view that draws the camera; nil: the same view as before.
   func pictureOn(_ id: String, in view: VideoView?, agrees: Bool? = nil) {
     people[id]?.hasPicture = true
     if let view, people[id]?.views.last !== view { people[id]?.views.append(view) }

@@ -27,7 +27,7 @@ final class StageDriver: NSObject, KoineDriver {
   private var streams: [IVSLocalStageStream] = []
   private var isPublishingPicture = true
   private var interests: [String: Interest] = [:]
-  /// Each participant's camera: whatever other pictures there are beside it, are a screen.
+  /// The URN of each participant's camera, by participant id. Any further video stream of the participant is a screen share.
   private var cameras: [String: String] = [:]
   private var participants: [IVSParticipantInfo] = []
   private var remoteStreams: [IVSStageStream] = []
@@ -189,7 +189,7 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
     callback("didAdd", of: streams)
     guard !participant.isLocal else { return }
     let id = participant.participantId
-    for stream in streams where !isOver {  // what is told of the first may have been the moment to leave
+    for stream in streams where !isOver {  // the app may have left when notified of an earlier stream
       if let image = stream.device as? any IVSImageDevice {
         if cameras[id] != nil {
           sightings.shareOn(id, in: image.previewView())

@@ -24,18 +24,18 @@ extension Style {
   }
 }
 
-/// A driver whose person can also be watched from beneath.
+/// A driver that also gives access to the session below the style's API.
 @MainActor
 public protocol KoineDriver: Driver {
-  /// The session beneath, for figures.
+  /// The session below the style's API, for statistics.
   var session: Session? { get }
   /// A view that shows the person's own camera, where the style has one.
   var mirror: VideoView? { get }
-  /// Where somebody's camera is drawn; kept when the picture is gone.
+  /// The view that draws a participant's camera. It stays available after the video has been removed.
   func view(of id: String) -> VideoView?
 }
 
-/// Who is played, and where.
+/// The participant that a driver plays, and its test environment.
 @MainActor
 struct Casting {
   let name, room: String

@@ -72,7 +72,7 @@ struct UnknownStyle: Error, CustomStringConvertible {
 }
 
 extension Ground {
-  /// Whatever a backend's address leads to, in real time.
+  /// The environment of the backend at an address, in real time.
   public static func at(_ address: String) -> Ground {
     Ground(name: address, isVirtual: false) { _, order in
       let suffix = "-" + UUID().uuidString.lowercased()
@@ -80,7 +80,7 @@ extension Ground {
     }
   }
 
-  /// Small pictures, and little work on them: what is proven hangs neither on their size nor on how good they are.
+  /// Uses small video frames and the least encoding effort. The scenarios do not depend on frame size or video quality.
   private static func world(_ backend: any Backend, _ order: Order) -> World {
     World(backend: backend, delivery: delivery(order), devices: devices, effort: .least)
   }

@@ -107,7 +107,7 @@ final class DefectiveDriver: Driver {
     return heard
   }
 
-  /// Whatever has been told since it was last asked for, spoiled.
+  /// The recorder of the faulty driver. Each read first copies the entries since the last read, with the defect applied.
   var recorder: Recorder {
     let entries = driver.recorder.entries[read...]
     read = driver.recorder.entries.count

@@ -1,19 +1,19 @@
 import Foundation
 
-/// One person in a room whose app is written in one style.
+/// Controls one participant in a room, with an app of one style.
 ///
-/// What the person does is said here in canonical terms and done in the style's own; what the person sees is read from
-/// the style's own objects, callbacks and views, never from what lies beneath. A style is added to the suite by one of
-/// these. Everything happens on the main actor.
+/// A scenario calls these methods in canonical terms, and the driver calls the style's own API. The driver reads the app's
+/// state from the style's own objects, callbacks and views, never from the layers below. A new style joins the suite with a
+/// driver of its own. Everything happens on the main actor.
 @MainActor
 public protocol Driver: AnyObject {
   var style: String { get }
-  /// As the room knows the person.
+  /// The participant's id in the room.
   var id: String { get }
   var name: String { get }
-  /// Writes down what the app is told, as it is told.
+  /// Records each notification that the app receives, when the app receives it.
   var recorder: Recorder { get }
-  /// What the style has no words for, each with the reason. Scenarios that need it are not played.
+  /// Abilities that the style's API cannot express, each with the reason. The suite skips scenarios that need one of them.
   var inexpressible: [Ability: String] { get }
 
   /// Enters the room with microphone and camera on, and with `Roster.attributes(of:)` where the style has attributes.
@@ -28,13 +28,13 @@ public protocol Driver: AnyObject {
   /// Needs `.share`.
   func setSharing(_ isOn: Bool)
   /// Needs `.messages`. Throws where the style says at once that it cannot be.
-  /// - Parameter lifetime: how long those who come later still get it, in milliseconds; nil: not at all.
+  /// - Parameter lifetime: how long the room keeps the message for later joiners, in milliseconds; nil: later joiners do not get it.
   func say(_ text: String, lifetime: Int?) throws
   /// Needs `.interest`, and `.refusal` for nothing.
   func want(_ interest: Interest, from id: String)
   /// Needs `.pausing`.
   func setPicturePaused(_ isPaused: Bool, of id: String)
-  /// Asks for somebody's picture at no more than so many rows; nil: as large as it comes. Needs `.layers`.
+  /// Limits the height of a participant's camera video, in rows; nil: no limit. Needs `.layers`.
   func want(rows: Int?, of id: String)
   /// `setMicrophoneMuted`, said on another thread than the main one; returns once that is done.
   func muteFromAnotherThread(_ isMuted: Bool) async
@@ -67,38 +67,38 @@ public protocol Driver: AnyObject {
   var isOver: Bool { get }
   /// Signed in.
   var isReachable: Bool { get }
-  /// Somebody's call rings here now.
+  /// An incoming call is ringing at this participant now.
   var isRung: Bool { get }
-  /// Those whom the app knows of now, in the order in which it came to know of them.
+  /// The remote participants that the app knows now, in the order in which the app learned of them.
   var others: [Seen] { get }
-  /// What others have said, in the order in which it came.
+  /// Messages from remote participants, in the order in which they arrived.
   var heard: [Heard] { get }
   /// How many bytes of text one message takes. Needs `.messages`.
   var largestMessage: Int { get }
 }
 
-/// What the suite's people are known by in the room besides their names.
+/// Attributes that the suite's participants have in the room, in addition to their names.
 public enum Roster {
   public static func attributes(of name: String) -> [String: String] { ["seat": "by the window, " + name] }
 }
 
-/// What not every style can say.
+/// An ability that some styles' APIs cannot express.
 public enum Ability: String, CaseIterable, Codable, Sendable {
   /// Messages to the room.
   case messages
-  /// Messages that wait for those who come later.
+  /// Messages that the room keeps for later joiners.
   case history
   /// A screen beside the camera.
   case share
-  /// To take only somebody's sound.
+  /// Subscribing to a participant's audio without the video.
   case interest
-  /// To take nothing of somebody.
+  /// Unsubscribing from all streams of a participant.
   case refusal
-  /// To say how large somebody's picture is wanted.
+  /// Limiting the size of a participant's video.
   case layers
   /// To be in the room with words of the app's own.
   case attributes
-  /// To let somebody's picture rest without giving it up.
+  /// Pausing a participant's video without unsubscribing from it.
   case pausing
   /// Calls between identities.
   case ringing
@@ -126,21 +126,21 @@ public enum CallEnd: String, Codable, Sendable {
   case connectionLost
 }
 
-/// What one wants of somebody else.
+/// The streams of a remote participant that an app subscribes to.
 public enum Interest: String, Codable, Sendable {
   case everything, sound, nothing
 }
 
-/// Somebody else, as an app sees them.
+/// A remote participant, as an app sees it.
 public struct Seen: Sendable, Hashable {
   public var id: String
   public var name: String
   /// Nil where the style does not tell.
   public var isMicrophoneMuted: Bool?
   public var hasPicture: Bool
-  /// Pictures drawn of this person's camera so far, in whatever view.
+  /// Number of camera frames of this participant that have been drawn so far, in any view.
   public var pictures: Int
-  /// Of the newest picture, in pixels; zero before the first.
+  /// Size of the newest camera frame, in pixels; zero before the first frame.
   public var width, height: Int
   public var isSharing: Bool
   /// Pictures drawn of the screen that is shared, so far.
@@ -166,7 +166,7 @@ public struct Seen: Sendable, Hashable {
   }
 }
 
-/// What somebody has said.
+/// A message that a participant has sent.
 public struct Heard: Sendable, Hashable {
   public var sender: String
   public var text: String

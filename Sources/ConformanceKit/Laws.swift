@@ -1,4 +1,4 @@
-/// The promises that hold in every style, whatever the scenario (Docs/conformance.md): looked for in every trace.
+/// The promises that hold in every style and every scenario (Docs/conformance.md). The suite checks them in every trace.
 public enum Law: Int, Codable, Sendable, CaseIterable {
   /// When a callback says something, everything an app can read already agrees.
   case trueWhenTold = 1
@@ -6,13 +6,13 @@ public enum Law: Int, Codable, Sendable, CaseIterable {
   case inOrder
   /// A completion handler is called exactly once; those still open are answered before the end is told.
   case once
-  /// Somebody is announced before their streams, and their streams are withdrawn before them.
+  /// An app is notified of a participant before the participant's streams, and of the streams' removal before the participant's.
   case announceThenWithdraw
   /// After the end has been told, nothing more comes.
   case silenceAfterTheEnd
   /// Bad input is an error of the style's, and harms nothing.
   case askDoNotTrap
-  /// All who are in a room are told the same facts of it.
+  /// All participants in a room are notified of the same facts about it.
   case sameFacts
 }
 
@@ -23,7 +23,7 @@ public struct Violation: Codable, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Law {
-  /// What is wrong with the trace of one app.
+  /// Finds the violations in the trace of one app.
   /// - Parameter isComplete: the scenario has come to its end, and nothing more is awaited.
   public static func violations(in entries: [TraceEntry], isComplete: Bool) -> [Violation] {
     var reader = Reader()

@@ -5,22 +5,22 @@ public protocol Place: AnyObject {
   var now: Int { get }
   /// Lets time go by.
   func run(milliseconds: Int) async
-  /// Somebody of a style, who has not joined yet, on the way to the room called `room`.
+  /// Makes the driver of a participant with an app of the given style. The participant is set up for `room` but has not joined.
   func makeDriver(style: String, name: String, room: String, papers: Papers) throws -> any Driver
   /// Why this trouble cannot be made here; nil: it can.
   func obstacle(to trouble: Trouble) -> String?
   func cause(_ trouble: Trouble)
   /// From now on cameras give 640×360; false: there is no way to have that here.
   func useLargeCameras() -> Bool
-  /// Ends whatever belongs to the place.
+  /// Ends everything that belongs to the environment.
   func close() async
 }
 
-/// What somebody is let in with.
+/// State of the credential that a participant joins with.
 public enum Papers: String, Codable, Sendable {
   case valid
   case expired
-  /// For another room.
+  /// The credential is for another room.
   case elsewhere
   /// Not a token at all.
   case mangled
@@ -28,7 +28,7 @@ public enum Papers: String, Codable, Sendable {
 
 /// What may happen to a room's connections.
 public enum Trouble: Sendable, Hashable {
-  /// Nothing of this person's, known by its id, goes through for so many milliseconds.
+  /// No packet from or to the participant with this id gets through for this many milliseconds.
   case gap(of: String, milliseconds: Int)
   /// From a new address.
   case addressChange(of: String)
@@ -36,7 +36,7 @@ public enum Trouble: Sendable, Hashable {
   case routerRestart
   /// No room takes more people than so many.
   case limit(people: Int)
-  /// This person's path carries so many kbit/s from now on; nil: whatever comes.
+  /// The participant's network path carries this many kbit/s from now on; nil: no limit.
   case narrowPath(of: String, kilobits: Int?)
 }
 
@@ -44,7 +44,7 @@ extension Place {
   public func useLargeCameras() -> Bool { false }
 }
 
-/// In which order apps hear of what their vendors promise no order of.
+/// The order of callbacks between which the vendor documents no order.
 public enum Order: Codable, Sendable, Hashable, CustomStringConvertible {
   case usual
   /// Permuted: an app, or a driver, that relies on luck is found out. The same seed gives the same order.

@@ -6,13 +6,13 @@ public struct Scenario: Sendable, Identifiable {
   public let title: String
   /// The law that it proves, or the catalogues' words.
   public let proves: String
-  /// What Ana's style must have words for.
+  /// Abilities that Ana's style must have.
   public let first: Set<Ability>
-  /// What Ben's style must have words for.
+  /// Abilities that Ben's style must have.
   public let second: Set<Ability>
-  /// Nobody but Ana plays a part that depends on style.
+  /// Only Ana's part depends on a style, so the suite does not vary Ben's style.
   public let isAlone: Bool
-  /// Takes more time than anybody waits for in real time.
+  /// The scenario is too long for real time. The suite plays it only in virtual time.
   public let isLong: Bool
   /// Cameras give 640×360: layers are too small to tell otherwise.
   public let hasLargeCameras: Bool

@@ -1,7 +1,7 @@
-/// A scenario's words: who is there, what is awaited, what must be so.
+/// The operations of a scenario: it creates participants, waits for conditions and checks them.
 @MainActor
 public final class Story {
-  /// What was awaited and did not come, or was not so.
+  /// A condition did not become true in time, or a check failed.
   public struct Broken: Error, CustomStringConvertible {
     public let description: String
   }
@@ -9,7 +9,7 @@ public final class Story {
   public let place: any Place
   private let styles: (first: String, second: String)
   private(set) var people: [any Driver] = []
-  /// Of everybody who ever came, in the order of coming.
+  /// The recorders of all participants that the scenario has created, in order of creation.
   var recorders: [Recorder] { everybody.map { $0() } }
   private var everybody: [@MainActor () -> Recorder] = []
   private let meddle: @MainActor (any Driver) -> any Driver
@@ -28,7 +28,10 @@ public final class Story {
 
   // MARK: People
 
-  /// Ana and whoever comes third, fifth … have an app of the first style; Ben and the others one of the second.
+  /// Creates a participant that has not joined yet.
+  ///
+  /// The first, third, fifth … participant has an app of the first style, the others have one of the second. `style` overrides
+  /// that.
   public func person(
     _ name: String, room: String = "tea", papers: Papers = .valid, style: String? = nil
   ) throws -> any Driver {
@@ -39,7 +42,7 @@ public final class Story {
     return driver
   }
 
-  /// Somebody who is in the room.
+  /// Creates a participant and returns once it is in the room.
   public func joined(_ name: String, style: String? = nil) async throws -> any Driver {
     let driver = try person(name, style: style)
     try driver.join()
@@ -47,7 +50,7 @@ public final class Story {
     return driver
   }
 
-  /// Ana and Ben in one room, who see each other.
+  /// Ana and Ben in one room. Returns once each sees the other's video.
   public func two() async throws -> (any Driver, any Driver) {
     let ana = try await joined("Ana")
     let ben = try await joined("Ben")
@@ -57,7 +60,7 @@ public final class Story {
     return (ana, ben)
   }
 
-  /// Without a word the objects go; what they were told stays.
+  /// Releases a driver's SDK objects without leaving the call. The driver's recorded trace is kept.
   public func drop(_ driver: any Driver) {
     driver.forget()
     people.removeAll { $0 === driver }
@@ -67,7 +70,7 @@ public final class Story {
 
   public func run(milliseconds: Int) async { await place.run(milliseconds: milliseconds) }
 
-  /// Waits for something, at most so long.
+  /// Waits until `condition` holds, at most `milliseconds` times the patience factor. Throws `Broken` after that.
   public func until(_ what: String, within milliseconds: Int = 8_000, _ condition: () -> Bool) async throws {
     let end = place.now + milliseconds * patience
     while !condition() {
@@ -80,7 +83,7 @@ public final class Story {
     if !condition { throw Broken(description: "not so: \(what)") }
   }
 
-  /// Holds all the time.
+  /// Checks that `condition` holds for all of `milliseconds`. Throws `Broken` as soon as it does not.
   public func always(_ what: String, for milliseconds: Int, _ condition: () -> Bool) async throws {
     let end = place.now + milliseconds
     while place.now < end {
@@ -89,7 +92,7 @@ public final class Story {
     }
   }
 
-  /// The same facts for all who are in the room: everybody knows of everybody else, by the right name, once.
+  /// Checks that each connected participant knows every other one, under the right name, exactly once.
   public func allAgree() async throws {
     let present = people.filter(\.isConnected)
     for viewer in present {
@@ -103,12 +106,12 @@ public final class Story {
     }
   }
 
-  /// How often this came to the person.
+  /// Number of callbacks of this kind that the participant's app has received.
   public func count(_ told: Told, to driver: any Driver, of other: (any Driver)? = nil) -> Int {
     driver.recorder.entries.count { $0.told == told && (other == nil || $0.whom == other?.id) }
   }
 
-  /// Everybody goes, so that what the end must bring can be asked for.
+  /// Lets every participant leave, so that the suite can check the callbacks of the end.
   func close() async {
     for driver in people where driver.isConnected { driver.leave() }
     let end = place.now + 2_000 * patience

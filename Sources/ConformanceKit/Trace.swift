@@ -1,10 +1,10 @@
 import Foundation
 
-/// What an app was told, in canonical terms.
+/// The kind of notification that an app received, in canonical terms.
 public enum Told: String, Codable, Sendable {
-  /// The own connection.
+  /// State of the local participant's connection.
   case connected, reconnecting, reconnected, ended
-  /// Somebody else.
+  /// A remote participant.
   case joined, left
   case pictureOn, pictureOff, shareOn, shareOff, muted, unmuted, speaking
   case message
@@ -20,10 +20,10 @@ public enum Told: String, Codable, Sendable {
 public struct TraceEntry: Codable, Sendable, Hashable {
   /// Milliseconds since the scenario began.
   public var at: Int
-  /// Whose app was told.
+  /// Name of the participant with the app that was notified.
   public var who: String
   public var told: Told
-  /// Of whom; of an answer: the error.
+  /// Id of the participant that the entry is about. For `.answered`: the error, if there was one.
   public var whom: String?
   /// A message's text, a question, a reason.
   public var detail: String?
@@ -120,7 +120,7 @@ public final class Recorder {
     entries.append(entry)
   }
 
-  /// The app makes a call into the SDK: what is told before it returns, is told too early.
+  /// Runs a call of the app into the SDK. A callback that arrives before the call returns is too early.
   public func calling<Value>(_ call: () throws -> Value) rethrows -> Value {
     calls += 1
     defer { calls -= 1 }

@@ -13,7 +13,7 @@ struct FailurePlace: Sendable {
 }
 
 extension TestRoom {
-  /// Tells the test framework that runs the test, and saves what the test has looked at.
+  /// Reports the failure to the test framework that runs the test. `situation` saves the screens that the test has looked at.
   @MainActor
   func failNow(_ message: String, at place: FailurePlace) {
     let message = "\(message). \(situation)"
@@ -91,7 +91,7 @@ extension TestRoom {
     return "#\(sighting.number), \(String(format: "%.1f", age)) s old, \(sighting.width)x\(sighting.height)"
   }
 
-  /// - Returns: the paths of what was written.
+  /// - Returns: the paths of the image files.
   @MainActor
   @discardableResult
   func savePictures() -> [String] {
@@ -118,7 +118,7 @@ extension TestRoom {
   }
 }
 
-/// Hears of failed tests, so that what was on the screens is saved.
+/// Observes failing tests, so that the content of the screens is saved.
 enum FailureWatch {
   private struct WeakRoom {
     weak var room: TestRoom?
@@ -134,7 +134,8 @@ enum FailureWatch {
   private static let observer = XCTestWatch()
   private static let observing: Void = XCTestObservationCenter.shared.addTestObserver(observer)
 
-  /// Where pictures go: `KOINE_SCREENS`, else `.build/screens` of the package whose tests run, else a folder of `/tmp`.
+  /// The folder for saved screens: `KOINE_SCREENS`, else `screens` in the `.build` folder of the current directory, else
+  /// `koine-screens` in the temporary directory.
   static var folder: String {
     if let folder = ProcessInfo.processInfo.environment["KOINE_SCREENS"] { return folder }
     let build = FileManager.default.currentDirectoryPath + "/.build"

@@ -1,6 +1,6 @@
 import Koine
 
-/// Who is known by name in a room, with what tells them apart: numbers in the order of their first mention.
+/// The people that a test has named, each with a label and a tone of its own, in the order in which the test first named them.
 final class People: Sendable {
   struct Entry: Sendable {
     let id: String
@@ -14,7 +14,7 @@ final class People: Sendable {
   private struct State {
     var entries: [Entry] = []
     var worlds: [String: World] = [:]
-    /// Sessions of participants who have not left, by participant: tests need not keep a `Person`.
+    /// Sessions of participants that have not left, by participant id, so that a test need not keep a `Person`.
     var stays: [Participant.ID: Stay] = [:]
     var endpoints: [String: Endpoint] = [:]
     /// Ids of persons with an app that a credential admitted, and of persons that the room was entered as.
@@ -45,12 +45,12 @@ final class People: Sendable {
 
   var all: [Entry] { state.withLock { $0.entries } }
 
-  /// A name that nobody here has is its own label.
+  /// The name of the person with this label, or the label itself where no person has it.
   func name(ofLabel label: String) -> String {
     state.withLock { $0.entries.first { $0.label == label } }?.name ?? label
   }
 
-  /// The person whose app is known by this id.
+  /// Name of the person with this id; nil if no person has it.
   func name(ofID id: String) -> String? { state.withLock { $0.entries.first { $0.id == id } }?.name }
 
   func setTone(_ tone: Double, of id: String) {

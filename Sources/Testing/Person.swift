@@ -1,14 +1,15 @@
 public import Koine
 
-/// Somebody else in a test room, whom the test tells what to do.
+/// A remote participant in a test room that the test controls.
 ///
-/// Written against the common layer: an app of any style meets them as it meets anybody. What they are told to do begins
-/// at once; `run` or `until` lets it happen. They stay until they leave, are sent out, or the room is released, whether or not a test keeps them in a variable.
+/// A `Person` uses the common layer, so an app of any style meets it like any other participant. An action begins at once;
+/// `run` or `until` lets time pass, so that it takes effect. The person stays until it leaves, is removed, or the room is
+/// released, even if the test keeps no reference to it.
 public final class Person: Sendable {
   public let name: String
-  /// In the room.
+  /// The participant's id in the room.
   public let id: Participant.ID
-  /// What they can be rung by: a communication user's raw id, which names the room too.
+  /// The identity that a caller rings: a communication user's raw id, which contains the room's id too.
   public let identity: String
   let room: TestRoom
   let camera: TestCamera?
@@ -19,7 +20,7 @@ public final class Person: Sendable {
 
   private struct State {
     var session: Session?
-    /// Where they are, or were last.
+    /// Id of the room that the person is in, or was in last.
     var roomID: String?
     var camera, microphone, share: LocalStream?
     var isCameraOff = false
@@ -48,7 +49,7 @@ public final class Person: Sendable {
 
   // MARK: Coming and going
 
-  /// Their session in the room, for what is not said here.
+  /// The person's session in the room, for features that `Person` does not offer.
   public var session: Session? { state.withLock { $0.session } }
   var roomID: String? { state.withLock { $0.roomID } }
   public var isInRoom: Bool { session?.state == .connected }
@@ -84,7 +85,7 @@ public final class Person: Sendable {
     return outcome
   }
 
-  /// Leaves, as one who hangs up.
+  /// Leaves the room.
   public func leave() {
     let session = state.withLock { state in
       (state.camera, state.microphone, state.share) = (nil, nil, nil)
@@ -94,9 +95,9 @@ public final class Person: Sendable {
     session?.leave {}
   }
 
-  /// Whether they have left, been sent out, or been lost for good.
+  /// Whether the person has left, has been removed, or has lost the connection for good. True before the first join, too.
   public var isOut: Bool { session?.state.isEnded ?? true }
-  /// Why they are out; nil while they are not.
+  /// The reason why the session has ended; nil while it has not.
   public var endReason: EndReason? { if case .ended(let reason)? = session?.state { reason } else { nil } }
 
   // MARK: What they show and say
@@ -142,8 +143,8 @@ public final class Person: Sendable {
     stream?.unpublish()
   }
 
-  /// Sends a message to everybody.
-  /// - Parameter lifetime: how long those who come later still get it.
+  /// Sends a message to all participants in the room.
+  /// - Parameter lifetime: how long the room keeps the message for later joiners; nil: later joiners do not get it.
   public func send(_ text: String, topic: String = "chat", lifetime: Duration? = nil) throws {
     guard let session else { throw Failure(.notConnected, "\(name) is not in the room") }
     try session.send(DataMessage(topic: topic, payload: Array(text.utf8), lifetime: lifetime))
@@ -156,7 +157,8 @@ public final class Person: Sendable {
 
   // MARK: What they see and hear
 
-  /// Whether a camera picture of somebody has reached them, taken after `time`, and within the last second.
+  /// Whether a stamped camera frame of the participant with this name has reached this person.
+  /// - Parameter time: the frame was captured after it; nil: within the last second.
   public func sees(_ name: String, newerThan time: Tick? = nil) -> Bool {
     eyes.sees(name, newerThan: time ?? room.now - .seconds(1))
   }
@@ -167,18 +169,18 @@ public final class Person: Sendable {
     eyes.seesScreen(of: name, newerThan: time ?? room.now - .seconds(1))
   }
 
-  /// The size of the newest picture of somebody that has reached them.
+  /// The size of the newest stamped camera frame of the participant with this name, as it reached this person, in pixels.
   public func size(of name: String) -> (width: Int, height: Int)? { eyes.size(of: name) }
   public func hears(_ name: String) -> Bool {
     ear.hears(room.people.entry(named: name), among: room.people.all, at: room.now)
   }
 
-  /// Those whom they meet in the room, by name, in the order in which they came.
+  /// Names of the remote participants in the room, in the order in which they came.
   public var others: [String] { session?.participants.map(\.name) ?? [] }
   public func participant(_ name: String) -> Participant? { session?.participants.first { $0.name == name } }
-  /// What others have sent, in the order in which it came.
+  /// Messages from remote participants, in the order in which they arrived.
   public var messages: [ReceivedMessage] { state.withLock { $0.messages } }
-  /// The same as text.
+  /// The payloads of `messages`, decoded as UTF-8 text.
   public var texts: [String] { messages.map { String(decoding: $0.payload, as: UTF8.self) } }
 
   // MARK: Calls
@@ -187,7 +189,7 @@ public final class Person: Sendable {
   func setEndpoint(_ endpoint: Endpoint) { state.withLock { $0.endpoint = endpoint } }
 }
 
-/// How something ends that takes time.
+/// The outcome of an asynchronous operation, once it is known.
 final class Outcome: Sendable {
   private let result = Lock<Result<Void, Failure>?>(nil)
 
@@ -196,7 +198,7 @@ final class Outcome: Sendable {
   func get() throws { try result.withLock { $0 }?.get() }
 }
 
-/// Keeps the newest picture of every camera in the room; its stamp is read when somebody asks.
+/// Keeps the newest frame of each remote camera and screen in the room. It reads a camera frame's stamp only on request.
 private final class Eyes: Sendable {
   private let people: People
   private let cameras = Lock<[Track.ID: Camera]>([:])

@@ -35,7 +35,7 @@ struct RoomClock: Clock {
   }
 }
 
-/// Wakes once, whoever comes first.
+/// Resumes its continuation exactly once: at the deadline or on cancellation, whichever is first.
 private final class Sleeper: Sendable {
   private let state = Lock((continuation: CheckedContinuation<Void, Never>?.none, isAwake: false))
 

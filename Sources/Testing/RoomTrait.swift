@@ -1,7 +1,7 @@
 import Koine
 public import Testing
 
-/// Gives each test a room of its own, and lets whatever it makes live there:
+/// Gives each test a room of its own. SDK objects that the test makes belong to that room:
 ///
 ///     @Test(.room(as: "Ana", network: "loss=2%")) @MainActor func anaSeesBea() async throws {
 ///       let room = TestRoom.current
@@ -39,7 +39,7 @@ public struct RoomTrait: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == RoomTrait {
   /// - Parameters:
-  ///   - name: of the person whose app is tested: the camera shows their stamp.
+  ///   - name: the name of the person with the tested app. The camera's frames carry that person's stamp.
   ///   - network: see `TestRoom`.
   public static func room(
     as name: String, clock: TestRoom.Time = .virtual(seed: 1), network: String? = nil, media: TestRoom.Media = .stamps

@@ -3,35 +3,35 @@ public import Koine
 public import KoineUIKit
 public import Testing
 
-/// What is drawn in a view, read from its pixels.
+/// The content of a view, read from its drawn pixels.
 @MainActor
 public struct TestScreen {
-  /// A stamped picture that is to be seen.
+  /// A stamped video frame that is visible in the view.
   public struct Sighting: Sendable, Hashable {
-    /// Whose camera it is from.
+    /// Name of the person that the camera belongs to.
     public let name: String
     public let number: UInt32
-    /// When it was taken, on the room's clock.
+    /// Time of capture, on the room's clock.
     public let captured: Tick
-    /// Of the picture as it arrived, in pixels.
+    /// Size of the frame as it arrived, in pixels.
     public let width, height: Int
-    /// Where it is drawn.
+    /// The area in which the frame is drawn.
     public let area: CGRect
   }
 
   let view: UIView
   let room: TestRoom
 
-  /// Whether a picture of this person's camera is to be seen, taken after `time`.
+  /// Whether a frame of this person's camera is visible that was captured after `time`; nil: at any time.
   public func shows(_ name: String, newerThan time: Tick? = nil) -> Bool {
     sightings.contains { sighting in sighting.name == name && (time.map { sighting.captured > $0 } ?? true) }
   }
 
-  /// Everybody whose pictures are to be seen, from the back to the front; somebody twice if shown twice.
+  /// Names of the people with visible camera frames, from back to front. A person that is shown twice is listed twice.
   public var names: [String] { sightings.map(\.name) }
-  /// How many pictures are to be seen.
+  /// Number of visible frames.
   public var count: Int { sightings.count }
-  /// Of the newest picture of this person, as it arrived; nil if there is none.
+  /// Size of this person's newest visible frame, as it arrived, in pixels; nil if no frame of the person is visible.
   public func size(of name: String) -> CGSize? {
     sightings.filter { $0.name == name }.max { $0.captured < $1.captured }
       .map { CGSize(width: $0.width, height: $0.height) }
@@ -44,7 +44,7 @@ public struct TestScreen {
   /// Pictures of which too little is drawn, and how much that is, 0...1.
   var cut: [(name: String, visible: Double)] { findings.cut }
 
-  /// What is drawn, in words: stamps that can be read, and frames without one.
+  /// A description of the drawn frames for failure messages: readable stamps, cut frames, and frames without a readable stamp.
   var content: String {
     let readable = sightings.map { "\($0.name) (\(room.describe($0)))" }
     let cut = cut.map { "\($0.name)'s picture is there, but cut: only \(Int($0.visible * 100)) % of it is visible" }
@@ -52,7 +52,7 @@ public struct TestScreen {
     return parts.isEmpty ? "no picture" : parts.joined(separator: ", ")
   }
 
-  /// The name of the person whose app made the view, or one in it.
+  /// The name of the person with the app that made the view or one of its subviews.
   var owner: String? {
     func appID(_ view: UIView) -> String? { view.appID ?? view.subviews.lazy.compactMap(appID).first }
     return appID(view).flatMap(room.people.name(ofID:))
@@ -101,7 +101,7 @@ extension TestScreen: @preconcurrency CustomTestStringConvertible {
 }
 
 extension TestRoom {
-  /// What is drawn in a view and all that is in it.
+  /// Reads the drawn content of a view and its subviews.
   @MainActor
   public func screen(_ view: UIView) -> TestScreen {
     screens.note(view)

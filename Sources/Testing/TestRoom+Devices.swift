@@ -1,10 +1,10 @@
 import Koine
 
-// What a person does at their machine, and what others do to it.
+// Devices: plugging, permissions and use by other programs.
 
 extension TestRoom {
-  /// The machine that a person's app runs on: what is plugged in, in use and allowed, and whether a telephone call has the
-  /// sound.
+  /// The machine that a person's app runs on: its devices, the devices in use, the permissions, and whether a telephone call
+  /// has interrupted the audio.
   ///
   ///     room.machine(of: "Ana").setPermission(.denied, .camera)
   ///     room.machine(of: "Ana").unplug("front camera")

@@ -34,8 +34,8 @@ extension TestRoom {
     return person
   }
 
-  /// Lets somebody sign in who can ring and be rung, and returns once they are. They are in no room before they answer
-  /// or are answered.
+  /// Signs in a person that can make and receive calls, and returns once the sign-in is complete. The person is in no room
+  /// until it answers a call or begins one.
   public func signIn(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone
   ) async throws -> Person {
@@ -44,11 +44,11 @@ extension TestRoom {
     return person
   }
 
-  /// What somebody can be rung by, in the form of a communication user's raw id. It names the room, as theirs name the
-  /// vendor's resource.
+  /// The identity that a caller rings to reach this person, in the form of a communication user's raw id. It contains the
+  /// room's id where a vendor's raw id contains the vendor's resource.
   public func identity(of name: String) -> String { "8:acs:\(id)_\(people.entry(named: name).id)" }
 
-  /// The room would throw the first one out.
+  /// Throws if the person is in the room already: a second join would disconnect the first.
   private func refuseSecond(_ name: String, _ id: Participant.ID?) throws(Failure) {
     guard people.isIn(id ?? People.id(of: name)) else { return }
     throw Failure(.alreadyJoined, "\(name) is in the room already; a second join would send the first one out")
@@ -73,7 +73,7 @@ extension TestRoom {
   }
 }
 
-// Calls: what rings, and who answers.
+// Calls: ringing, answering and declining.
 
 extension Person {
   func signIn() async throws {
@@ -94,7 +94,7 @@ extension Person {
   public var incomingCalls: [Ring] { endpoint?.invitations.filter(\.isIncoming) ?? [] }
   public var isRung: Bool { !incomingCalls.isEmpty }
 
-  /// Rings somebody, goes to where they are to meet, and returns once there. Signs in first if need be.
+  /// Calls the person with this name, joins the call's room, and returns once it has joined. Signs in first if necessary.
   /// - Parameter hasVideo: whether pictures are announced.
   public func ring(_ name: String, hasVideo: Bool = false) async throws {
     try await signIn()

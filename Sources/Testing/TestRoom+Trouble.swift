@@ -5,7 +5,7 @@ import KoineSimulatedNetwork
 // What networks, servers and others do to a call. It begins at once; `run` or `until` lets it happen.
 
 extension TestRoom {
-  /// The ids that somebody of this name has in this room, whatever their style.
+  /// The ids that a participant of this name can have in this room. The id depends on the style of the participant's app.
   private func ids(of name: String) -> [String] { [people.entry(named: name).id, identity(of: name)] }
 
   /// For messages about tests that fail.
@@ -13,7 +13,7 @@ extension TestRoom {
 
   // MARK: The network
 
-  /// Everybody's link, or one person's, becomes another: `rate=300k`, `loss=20%;10s:loss=0%`. Times begin now.
+  /// Replaces the link conditions of all participants, or of one: `rate=300k`, `loss=20%;10s:loss=0%`. Times count from now.
   /// - Throws: what makes no sense in it.
   public func setNetwork(_ network: String, of name: String? = nil) throws {
     let spec = try NetworkSpec(network)
@@ -50,21 +50,21 @@ extension TestRoom {
     backend.restartRouter()
   }
 
-  /// Does not let somebody in from now on.
-  /// - Parameter refusal: nil: lets them in again.
+  /// Refuses every further join of the person with this name.
+  /// - Parameter refusal: the reason that the app gets; nil: joins are admitted again.
   public func refuse(_ name: String, _ refusal: EmbeddedBackend.Refusal?) {
     for id in ids(of: name) { backend.refuse(id, refusal) }
   }
 
-  /// Does not let anybody in from now on.
+  /// Refuses every further join; nil: joins are admitted again.
   public func refuseAll(_ refusal: EmbeddedBackend.Refusal?) { backend.refuse(nil, refusal) }
 
-  /// Lets no more than so many in from now on; nil: as many as come.
+  /// Limits the number of participants from now on; nil: no limit.
   public func limitParticipants(to limit: Int?) { backend.limitParticipants(to: limit) }
 
-  /// Sends somebody out.
+  /// Removes the person with this name from the room.
   public func remove(_ name: String) { for id in ids(of: name) { backend.remove(id, from: self.id) } }
-  /// Ends the room for everybody.
+  /// Closes the room. The call ends for all participants.
   public func close() { backend.close(room: id) }
 }
 

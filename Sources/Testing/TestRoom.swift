@@ -13,11 +13,11 @@ import KoineUIKit
 ///     try stage.join()
 ///     await room.until { room.screen(app.view).shows("Bea") && room.speaker.hears("Bea") }
 ///
-/// Nothing of the call is pretended: what the app meets is the router that apps meet elsewhere, over an encrypted
-/// transport. Rooms have nothing to do with each other, so that tests may run side by side. Any thread may call what is
-/// not bound to an actor.
+/// The call is real: the app connects to the same router as in production, over an encrypted transport. Rooms are
+/// independent of each other, so tests may run in parallel. Members that are not bound to an actor may be called from any
+/// thread.
 public final class TestRoom: Sendable {
-  /// What time it is in the room.
+  /// The kind of clock that the room runs on.
   public enum Time: Sendable {
     /// The machine's own time.
     case real
@@ -45,7 +45,7 @@ public final class TestRoom: Sendable {
   let scheduler: Scheduler
   let delivery: Delivery
   let stamps: StampedMedia?
-  /// Nobody's: lets time go on.
+  /// A world that belongs to no person. The room advances virtual time with it.
   let timekeeper: World
   let people: People
   let screens = Screens()
@@ -57,8 +57,8 @@ public final class TestRoom: Sendable {
   /// - Parameters:
   ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
   ///     `loss=2%,delay=40ms;10s:rate=300k`.
-  ///   - order: `.shuffled(seed:)` permutes callbacks whose order the vendor does not document, to find apps that
-  ///     rely on one.
+  ///   - order: `.shuffled(seed:)` permutes callbacks that the vendor documents no order for, to find apps that rely on
+  ///     one.
   ///   - recordsTrace: fills `trace`.
   /// - Throws: what makes no sense in `network`.
   public convenience init(
@@ -198,11 +198,11 @@ public final class TestRoom: Sendable {
     }
   }
 
-  // MARK: What was seen and heard
+  // MARK: Audio and packet trace
 
-  /// What the app's loudspeakers play, all of them.
+  /// The audio that the loudspeakers of all apps in the room play.
   public var speaker: TestSpeaker { TestSpeaker(of: nil, in: self) }
-  /// What the loudspeaker of one person's app plays.
+  /// The audio that the loudspeaker of one person's app plays.
   public func speaker(of name: String) -> TestSpeaker { TestSpeaker(of: people.entry(named: name).id, in: self) }
 
   /// Every packet that was sent or received, before it was protected or after it was opened, in order. Empty unless the
@@ -250,7 +250,7 @@ public struct TestCamera: Sendable, Hashable {
   enum Kind: Hashable { case stamp(width: Int, height: Int), device(String) }
   let kind: Kind
 
-  /// Pictures of 320×180 that say whose they are, which, and when they were taken.
+  /// Frames of 320×180 pixels. Each is stamped with the person's name, the frame's number and the time of capture.
   public static let stamp = stamp(width: 320, height: 180)
   public static func stamp(width: Int, height: Int) -> TestCamera {
     TestCamera(kind: .stamp(width: width, height: height))
@@ -264,9 +264,9 @@ public struct TestMicrophone: Sendable, Hashable {
   enum Kind: Hashable { case tone(Double?), device(String) }
   let kind: Kind
 
-  /// A tone that nobody else in the room has.
+  /// A tone with a frequency that no other person in the room has by default.
   public static let tone = TestMicrophone(kind: .tone(nil))
-  /// - Parameter frequency: in Hz, 100...4000, at least 100 from everybody else's.
+  /// - Parameter frequency: in Hz, 100...4000, at least 100 Hz from the tone of every other person.
   public static func tone(_ frequency: Double) -> TestMicrophone { TestMicrophone(kind: .tone(frequency)) }
   /// In the words of `Devices.microphone`.
   public static func device(_ text: String) -> TestMicrophone { TestMicrophone(kind: .device(text)) }

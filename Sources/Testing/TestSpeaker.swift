@@ -2,7 +2,7 @@ import Foundation
 import Koine
 public import Testing
 
-/// Listens where a loudspeaker plays: whose tones are in the sound that an app has mixed?
+/// Analyses the audio that an app plays, and finds the test tones in it.
 public struct TestSpeaker: Sendable {
   private let person: String?
   private let room: TestRoom
@@ -15,9 +15,9 @@ public struct TestSpeaker: Sendable {
     return Ears.sinks(at: room.id, person).contains { $0.hears(entry, among: room.people.all, at: room.now) }
   }
 
-  /// All whose tones are to be heard now, in the order in which they were first named.
+  /// Names of the people with audible tones now, in the order in which the test first named them.
   public var heard: [String] { room.people.all.map(\.name).filter(hears) }
-  /// Nothing is to be heard.
+  /// Whether the loudspeakers have played no audio within the last 250 ms.
   public var isSilent: Bool { !Ears.sinks(at: room.id, person).contains { $0.isSounding(at: room.now) } }
 }
 
@@ -56,7 +56,7 @@ enum Ears {
     return ear
   }
 
-  /// - Parameter person: nil: everybody's.
+  /// - Parameter person: id of the person; nil: the sinks of all people in the room.
   static func sinks(at room: String, _ person: String?) -> [Ear] {
     state.withLock { state in
       let places = person.map { ["\(room)/\($0)"] } ?? state.ears.keys.filter { $0.hasPrefix(room + "/") }
@@ -65,7 +65,7 @@ enum Ears {
   }
 }
 
-/// Keeps the last 300 ms of what is played.
+/// Keeps the last 30 audio blocks that the loudspeaker has played.
 final class Ear: AudioSink, Sendable {
   private struct Heard: Sendable {
     let samples: [Int16]

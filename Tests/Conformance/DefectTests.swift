@@ -29,7 +29,7 @@ struct DefectTests {
   }
 }
 
-/// What is read out of traces, without any call.
+/// Laws checked in hand-written traces, without a call.
 struct LawTests {
   private func entry(_ told: Told, at: Int = 0, of whom: String? = nil, _ detail: String? = nil) -> TraceEntry {
     TraceEntry(at: at, who: "Ana", told: told, whom: whom, detail: detail)

@@ -16,14 +16,14 @@ import VideoSDKRTC
 struct EightTests {
   nonisolated private static let isLong = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] != nil
 
-  /// What is so of somebody, whoever looks.
+  /// Expected state of one participant, the same for every viewer.
   private struct Fact: Equatable {
     var isMuted = false
     var hasPicture = true
     var isSharing = false
   }
 
-  /// What has been done, and so has to be seen.
+  /// The participants' actions so far, and the state that every app must show because of them.
   @MainActor
   private final class Truth {
     let story: Story
@@ -32,7 +32,7 @@ struct EightTests {
     private(set) var present: [any Driver] = []
     private var facts: [String: Fact] = [:]
     private var said: [Heard] = []
-    /// How much of `said` was said before somebody came.
+    /// By participant id: the number of messages in `said` when the participant joined.
     private var came: [String: Int] = [:]
     private(set) var steps = 0
 
@@ -87,7 +87,7 @@ struct EightTests {
       try await settle("\(driver.name) says \(text)")
     }
 
-    /// All see what is so, and go on seeing it while time goes by.
+    /// Waits until all participants see the expected state, and checks that they still see it for a further 1.6 s.
     private func settle(_ what: String) async throws {
       steps += 1
       var wrong: [String] = []
@@ -134,7 +134,7 @@ struct EightTests {
       }
     }
 
-    /// Pictures so far of each who has a camera on, in each other's view.
+    /// Number of frames drawn so far, for each viewer and each remote participant with the camera on.
     private func drawn() -> [String: Int] {
       var counts: [String: Int] = [:]
       for viewer in present {

@@ -4,7 +4,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Counts what the whole process holds, so it runs alone: `KOINE_ALONE=1 swift test --filter ChurnTests`.
+/// Counts resources of the whole process, so it runs alone: `KOINE_ALONE=1 swift test --filter ChurnTests`.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["KOINE_ALONE"] != nil))
 struct ChurnTests {
   private func count(_ folder: String) -> Int {
@@ -31,8 +31,8 @@ struct ChurnTests {
     await ben.leave()
   }
 
-  /// Somebody stays in another room, so that the loop that serves all sockets goes on, and answers after it has closed
-  /// those of who left before.
+  /// A witness stays in another room, so that the loop that serves all sockets keeps running. The loop answers the witness's
+  /// statistics request after it has closed the sockets of participants that left before.
   @Test func twoHundredRoundsLeaveNothingBehind() async throws {
     let world = World(backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let witness = Session(JoinRequest(room: "elsewhere", name: "Witness"), in: world)
@@ -44,7 +44,7 @@ struct ChurnTests {
     _ = await witness.statistics()
     #expect(pages() - before.0 < 8 * 256, "at most 8 MiB more than after the first 30 rounds")
     #expect(count("/proc/self/fd") <= before.1)
-    // Threads that came for somebody held up go again while others work; those that are left behind do not.
+    // Threads that were added for a blocked task end while further rounds run; leaked threads do not.
     for _ in 0..<100 where count("/proc/self/task") > before.2 + 2 { try await round(world) }
     #expect(count("/proc/self/task") <= before.2 + 2)
     await witness.leave()

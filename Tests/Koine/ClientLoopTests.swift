@@ -6,7 +6,7 @@ import Testing
 @testable import KoinePeer
 @testable import KoineRoomClient
 
-/// Clients on their loop, over a transport whose connections the test opens and breaks.
+/// Clients on their loop, over a transport. The test opens and breaks the transport's connections.
 struct ClientLoopTests {
   /// A network that takes its time: a connection is open once the test says so.
   private final class SlowTransport: ClientTransport {

@@ -8,7 +8,7 @@ import Testing
 struct DataMessageTests {
   private static let messages = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 60 : 500
 
-  /// Somebody who only writes and reads.
+  /// A participant that only sends and receives messages.
   private struct Person {
     let session: Session
     let heard = Lock<[ReceivedMessage]>([])

@@ -1,7 +1,7 @@
 import Koine
 import Testing
 
-/// What is asked for when all is over.
+/// Requests to a session that has ended.
 @Suite struct EndTests {
   @Test func eventsOfASessionThatIsOverEndAtOnce() async throws {
     let world = try virtualWorld()

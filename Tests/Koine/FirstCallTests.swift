@@ -122,7 +122,7 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
     try await ana.join()
     try await ben.join()
     for await event in events { if case .tileChanged(let tile) = event, tile.width > 0 { break } }
-    // The tile hears of the first picture before whoever looks at it.
+    // The tile receives the first frame before the watcher does.
     while benSees.now.stamps.isEmpty { await Task.yield() }
     #expect(benSees.now.stamps.first?.name == "Ana")
     await ana.leave()

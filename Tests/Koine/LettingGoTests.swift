@@ -4,9 +4,9 @@ import Foundation
 @testable import KoineEmbeddedBackend
 import Testing
 
-/// What everybody has let go of is gone, whatever was under way.
+/// Worlds, sessions and sources are deallocated or stopped once the app has released them, even during an operation.
 @Suite struct LettingGoTests {
-  /// Weak references to what must not outlive something.
+  /// Weak references to objects that must have been deallocated by the time of the check.
   private struct Remains {
     private var all: [(name: String, isThere: () -> Bool)] = []
 
@@ -120,7 +120,7 @@ import Testing
     #expect(alone["members"] == 1 && alone["peers"] == 1)
     for round in 0..<rounds {
       let remains = try await visit(round, world, backend)
-      await world.run(for: .milliseconds(1))  // what was let go of may have something to do
+      await world.run(for: .milliseconds(1))  // released objects may have work left
       await fence()
       #expect(remains.names == [], "round \(round)")
     }

@@ -4,7 +4,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// What a person does at a machine, what is told of it, and what the others hear and see of it.
+/// Device changes at a machine, the notifications about them, and their effect on the media that remote participants receive.
 @Suite struct MachineTests {
   private static let delivery = DispatchQueue(label: "delivery")
 

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  /// One device of somebody.
+  /// One device of a caller or callee.
   private final class Device: Sendable {
     let endpoint: Endpoint
     let rung = Lock<[Ring.ID]>([])
@@ -48,7 +48,7 @@ import Testing
 
   private let world: World
   private let callers: [Device]
-  /// By identity: everybody has a telephone and a desk.
+  /// Devices by callee. Each callee has two devices under one identity.
   private let callees: [[Device]]
 
   init() async throws {

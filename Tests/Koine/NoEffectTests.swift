@@ -2,7 +2,7 @@ import Testing
 
 @testable import Koine
 
-/// What has no effect says so, once.
+/// A call without effect is logged once.
 @Suite struct NoEffectTests {
   @Test func eachThingIsLoggedOnce() {
     let lines = Lock<[String]>([])

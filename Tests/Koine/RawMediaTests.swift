@@ -4,7 +4,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Pictures and sound pushed into calls and pulled out of them, and what is done to them on the way.
+/// Raw video and audio that an app pushes into a call, pulls out of it, or processes on the way.
 @Suite struct RawMediaTests {
   private func pair() throws -> (world: World, ana: Session, ben: Session) {
     let world = try virtualWorld()

@@ -3,7 +3,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Ana, whose network is troubled, Ben, and Eva, who only talks in messages.
+/// A call of Ana, Ben and Eva. Ana's network has the fault. Eva publishes no media and only sends messages.
 private final class TroubledCall: Sendable {
   enum Trouble: String, CaseIterable { case shortGap, longGap, newAddress, routerRestart }
 
@@ -79,7 +79,8 @@ private final class TroubledCall: Sendable {
     }
   }
 
-  /// Whether everybody is back, has heard everything, in order and once, and sees everybody again.
+  /// Checks that all participants are connected, have received every message once and in order, and receive all published
+  /// video again.
   func check(_ note: Comment) async throws {
     let before = people.map { $0.watcher.now.stamps.count }
     await world.run(for: .seconds(3))

@@ -4,7 +4,7 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// What crossed the links, when, from whom, before protection.
+/// Log of the packets on the links: time, sender, and bytes before encryption.
 private final class TraceLog: Sendable {
   struct Entry: Hashable, Sendable {
     let time: Tick

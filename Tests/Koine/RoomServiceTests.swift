@@ -5,7 +5,7 @@ import struct KoineSignaling.RoomService
 import KoineTokens
 import Testing
 
-/// A service beside the router: who is heard by it, and what it says to whom.
+/// A co-located service: the participants that it accepts messages from, and the messages that it sends to participants.
 @Suite struct RoomServiceTests {
   private let world: World
   private let backend: EmbeddedBackend

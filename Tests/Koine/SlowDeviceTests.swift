@@ -3,8 +3,8 @@ import Foundation
 import Koine
 import Testing
 
-/// Devices that take their time to open, and who asks for them or for others meanwhile. What would wait where it must not
-/// would wait for ever.
+/// Devices that open slowly, while callers request the same device or another. A call that waits where it must not would wait
+/// forever, so the time limit fails the test.
 @Suite(.timeLimit(.minutes(5))) struct SlowDeviceTests {
   private func lane() -> Lane { Scheduler.real.lane("slow device") }
 
@@ -88,7 +88,7 @@ import Testing
     #expect(slow.calls == ["opening", "opened", "closed"])
   }
 
-  /// The change may have been what was in its way.
+  /// The device change may have removed the cause of the failure.
   @Test func aDeviceThatFailsWhileSomethingChangesIsTriedAgain() async throws {
     let slow = SlowCamera(fails: true)
     Devices.register(camera: "slow failing eye") { _ throws(DeviceError) in slow }
@@ -138,7 +138,7 @@ import Testing
   }
 }
 
-/// Lets nobody pass until it is opened.
+/// Blocks callers of `pass` until `open` is called.
 private final class Gate: Sendable {
   private let news = AsyncStream<Void>.makeStream()
   private let lock = DispatchSemaphore(value: 0)
@@ -150,7 +150,7 @@ private final class Gate: Sendable {
   }
 
   func open() { lock.signal() }
-  /// Returns once somebody is there.
+  /// Returns once a caller waits at the gate.
   func reached() async { for await _ in news.stream { return } }
 }
 

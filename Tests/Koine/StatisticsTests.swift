@@ -4,7 +4,7 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// Figures under the W3C's names say what has really happened.
+/// Statistics under the W3C's names match the media that was actually sent and received.
 struct StatisticsTests {
   private func call(_ network: String?, seconds: Int) async throws -> (ana: SessionStatistics, ben: SessionStatistics) {
     let world = try virtualWorld(network: network)

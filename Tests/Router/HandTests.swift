@@ -4,9 +4,9 @@ import Testing
 
 @testable import KoineRouter
 
-/// Several hands at the router's work.
+/// A router with several workers.
 struct HandTests {
-  /// Many speak at once, so that what comes, what is due and what goes are shared out.
+  /// 24 participants speak at once, so that the workers share incoming packets, due timers and outgoing packets.
   private func outcome(hands: Int?) throws -> [[Int]] {
     let world = try World(seed: 5, hands: hands)
     let clients = try (0..<24).map { number in

@@ -89,7 +89,7 @@ struct HistoryPagingTests {
     ben.join("room", as: "ben")
     let (router, host, now) = (world.router, world.host, world.now)
     let payload = [UInt8](repeating: 7, count: 60_000)
-    // Ben has left before the router sends what was written to him.
+    // Ben leaves before the router sends the messages that are queued for him.
     for number in 0..<80 {
       host.receive(
         .data(SendData(DataMessage(topic: "t", payload: payload), id: "\(number)")), on: ana.connection, at: now)

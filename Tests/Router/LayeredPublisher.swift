@@ -4,15 +4,15 @@ import KoineTransport
 
 @testable import KoineRouter
 
-/// Sends a simulcast of VP8 as an encoder would make it: only layers that somebody wants, key frames when asked for, and
-/// remembers what each picture needs to be decoded.
+/// Sends a VP8 simulcast as an encoder would: only layers that a receiver wants, and key frames on request. It remembers the
+/// frames that each frame needs to be decoded.
 final class LayeredPublisher {
   struct Picture {
     let number: Int
     let size: Int
     let isKey: Bool
     let layer: Int
-    /// Numbers of the pictures of the same layer that it refers to.
+    /// Numbers of the frames of the same layer that the frame refers to.
     let references: [Int]
   }
 
@@ -98,8 +98,8 @@ final class LayeredPublisher {
       at: world.now)
   }
 
-  /// What is wrong with pictures in the order in which somebody got them: not as they were sent, something missing that
-  /// they refer to, or timestamps that do not rise.
+  /// Finds faults in the frames of one receiver, in the order of arrival: a frame differs from the sent one, a frame that it
+  /// refers to is missing, or timestamps do not increase.
   func faults(in frames: [EncodedFrame]) -> [String] {
     var faults: [String] = []
     var known: Set<Int> = []

@@ -100,7 +100,8 @@ struct DataTests {
     #expect(try history(of: "dan") == ["rule"])
   }
 
-  /// 20 publishers to everybody: each hears the others' in their order, once, and all in one order.
+  /// 20 participants send messages to the whole room. Each receives the messages of the others once and in the order of each
+  /// sender, and all receive them in one common order.
   @Test func manyPublishersAreHeardInOrderAndOnce() throws {
     let world = try World()
     let names = (0..<20).map { "p\($0)" }

@@ -162,7 +162,7 @@ struct SkipTests {
     #expect(late?.sequence == start + 1)
     #expect(late?.pictureID == first?.pictureID)
     #expect(later?.sequence == start + 2)
-    // One that is left out, but whose number was kept.
+    // A packet that is dropped after a later one was sent: its number is reserved, so the gap cannot be closed.
     _ = rewriter.rewritten(numbers(4, 0), now: ms(130))
     let isClosed = rewriter.drop(numbers(3, 1))
     #expect(!isClosed)

@@ -266,7 +266,7 @@ struct LifetimeTests {
           Bytes(out.writable[..<transmit.count]), from: clients[0].address, to: transmit.destination, at: world.now)
       }
     }
-    let isGone = slot == nil  // by itself: what is half gone cannot be described
+    let isGone = slot == nil  // outside `#expect`, which cannot describe a half-deallocated object
     #expect(isGone)
   }
 

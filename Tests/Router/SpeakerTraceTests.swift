@@ -6,13 +6,13 @@ import Testing
 
 @testable import KoineRouter
 
-/// Who leads, on scripted traces of levels: 20 ms frames, one list per voice, in dBov.
+/// The dominant speaker in scripted traces of audio levels: one list per voice, one level in dBov per 20 ms frame.
 struct SpeakerTraceTests {
   /// The published method, straight from its formulas, over whole traces.
   private struct Reference {
     var leader: Int?
 
-    /// Of each trace: per frame its sub-bands above the noise.
+    /// For each trace and frame: the number of sub-bands above the noise.
     let bands: [[Int]]
 
     init(_ traces: [[Int8]]) {
@@ -57,7 +57,7 @@ struct SpeakerTraceTests {
 
   private func ms(_ value: Int) -> Tick { Tick(nanoseconds: Int64(value) * 1_000_000) }
 
-  /// - Returns: who leads after each frame.
+  /// - Returns: the index of the dominant voice after each frame; nil where there is none.
   private func run(_ traces: [[Int8]]) -> [Int?] {
     var detector = ActiveSpeakerDetector(limit: 5)
     let voices = traces.map { _ in detector.add("p") }

@@ -83,7 +83,7 @@ struct TokenBucketTests {
     #expect(eve.messages.last?.code == .tooLarge)
   }
 
-  /// A newcomer must be told all in one message, whatever those do who are there.
+  /// The router sends the whole roster to a new participant in one message. Its size is bounded, for any names and attributes in the room.
   @Test func whatANewcomerIsToldIsBounded() throws {
     let world = try World { ($0.limits.rosterBytes, $0.limits.participants) = (100_000, 1_000) }
     let wide = String(repeating: "\u{1}", count: 2_500)

@@ -51,8 +51,8 @@ import Testing
     #expect(meter.bitrate == nil && meter.lastBitrate == 800_000)
   }
 
-  /// A VP8 frame whose header has a size (RFC 6386, 9.1); its fourth byte cannot be the layer then.
-  /// - Parameter heights: of the layers; nil: the layer is not sent.
+  /// Sends VP8 frames. The header of a key frame contains the frame size (RFC 6386, 9.1), so its fourth byte cannot be the layer.
+  /// - Parameter heights: the frame height of each layer, in pixels; nil: the layer is not sent.
   private func send(_ client: Client, in world: World, heights: [Int?], seconds: Double) {
     world.every(.milliseconds(50), times: Int(seconds * 20)) { step in
       guard let sender = client.sender("camera") else { return }

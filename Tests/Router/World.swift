@@ -17,21 +17,21 @@ final class World {
   let router: Router
   let host: SignalingHost
   var clients: [Client] = []
-  /// Of each link, one way.
+  /// Delay of each link, in each direction.
   var delay: Duration = .milliseconds(5)
-  /// 0...1, each way.
+  /// Probability of packet loss in each direction, 0...1.
   var loss = 0.0
   /// Media packets that did not arrive.
   private(set) var lost = 0
   private var random: SeededRandom
-  /// Whatever a client sends comes through here first.
+  /// Receives every datagram that a client sends, before the network does.
   var tap: ((Client, Bytes) -> Void)?
-  /// Where the router sees a client's datagrams come from, where that is not its own address.
+  /// The source address of a client's datagrams at the router; nil: the client's own address.
   var redirect: ((Client) -> TransportAddress)?
-  /// What comes last first.
+  /// Scheduled events, the latest first.
   private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
-  /// Helps the router with what comes, goes and is due at one time; nil: it does all one by one.
+  /// Workers for packets and timers that are due at one time; nil: the router handles them one by one.
   private let crew: Crew?
   private static let address = TransportAddress.loopback(port: 7000)
 
@@ -59,7 +59,7 @@ final class World {
     return client
   }
 
-  /// Clients that have joined one room, under these names, and whose media is connected.
+  /// Makes clients with these names that have joined one room. Returns once the media of each is connected.
   func joined(_ names: String..., room: String = "room") throws -> [Client] {
     let clients = try names.map { name in
       let client = try makeClient()

@@ -1,6 +1,6 @@
 import AzureCommunicationCalling
 
-/// A small app of the call-agent style: signs in, rings and is rung, shows whoever it talks to.
+/// A small app of the call-agent style. It signs in, makes and receives calls, and shows the remote participants' video.
 @MainActor
 final class CallApp: NSObject {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 320, height: 180))
@@ -62,7 +62,7 @@ final class CallApp: NSObject {
     self.call = call
     guard let call else { return }
     states.append(call.state)
-    call.remoteParticipants.forEach(meet)  // those who are there before anybody listens
+    call.remoteParticipants.forEach(meet)  // participants that joined before the delegate was set
   }
 
   private func meet(_ participant: RemoteParticipant) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the documents show is what is compiled and run here.
+/// The code in the documents is the code that is compiled and run in this package.
 @Suite struct DocumentTests {
   private let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()

@@ -1,7 +1,7 @@
 import VideoSDKRTC
 import WebRTC
 
-/// A small app of the event-listener style: shows everybody.
+/// A small app of the event-listener style. It shows the video of all participants.
 @MainActor
 final class ListenerApp {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))

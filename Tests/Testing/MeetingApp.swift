@@ -1,6 +1,6 @@
 import AmazonChimeSDK
 
-/// A small app of the meeting-session style: microphone, camera, a chat, and a tile for everybody.
+/// A small app of the meeting-session style: microphone, camera, a chat, and a video tile for each participant.
 final class MeetingApp: NSObject {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))
   let session: DefaultMeetingSession
@@ -10,7 +10,7 @@ final class MeetingApp: NSObject {
   private var camera: DefaultCameraCaptureSource?
   private var tiles: [Int: DefaultVideoRenderView] = [:]
 
-  /// - Parameters: what the team's own server answers.
+  /// - Parameters: the JSON answers of the team's own server.
   init(createMeeting: Data, createAttendee: Data) throws {
     struct Answer<Value: Decodable>: Decodable { let value: Value }
     let meeting = try JSONDecoder().decode(CreateMeetingAnswer.self, from: createMeeting).Meeting

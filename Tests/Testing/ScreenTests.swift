@@ -4,7 +4,7 @@ import Koine
 import KoineTesting
 import Testing
 
-/// What is drawn is read, and nothing else.
+/// `TestScreen` reads exactly the frames that are visible in a view.
 @MainActor
 @Suite struct ScreenTests {
   private func picture(of name: String, in room: TestRoom) async throws -> VideoView {

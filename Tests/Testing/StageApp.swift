@@ -1,6 +1,6 @@
 import AmazonIVSBroadcast
 
-/// A small app of the stage style: publishes the camera and the microphone, and shows everybody.
+/// A small app of the stage style. It publishes the camera and the microphone, and shows the video of all participants.
 @MainActor
 final class StageApp: NSObject {
   let view = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))

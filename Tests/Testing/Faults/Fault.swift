@@ -61,9 +61,9 @@ enum Fault: CaseIterable, Sendable {
   }
 }
 
-/// What comes of a fault in every style: Ana is the app's user, Bea the test's person.
+/// The effect of a fault in every style. Ana is the app's user, Bea is the test's `Person`.
 @MainActor extension TestRoom {
-  /// They see each other, but for who has no camera.
+  /// Waits until Ana's app shows Bea, and Bea sees Ana unless the fault keeps Ana's camera off.
   func meet(on view: UIView, _ bea: Person, _ fault: Fault, once isIn: @MainActor () -> Bool) async {
     await until("they meet") { isIn() && screen(view).shows("Bea") }
     if ![.cameraBusy, .noCamera, .cameraDenied, .keysMissing].contains(fault) {
@@ -71,7 +71,8 @@ enum Fault: CaseIterable, Sendable {
     }
   }
 
-  /// After trouble with the way: until each sees the other as they look from a second after it on.
+  /// Waits until video flows again after a network fault: each sees a frame that the other captured at least 1 s after the call
+  /// of this method.
   func showPicturesAgain(on view: UIView, and bea: Person) async {
     await run(for: .seconds(1))
     let moment = now
@@ -80,7 +81,7 @@ enum Fault: CaseIterable, Sendable {
     }
   }
 
-  /// Nobody hears anybody while it lasts, and everybody everybody again afterwards.
+  /// Checks that neither participant hears the other during the interruption, ends it, and waits until both hear each other.
   func endInterruption(of machine: Machine, before bea: Person, _ notices: Notices) async {
     await run(for: .seconds(1))
     #expect(speaker.isSilent && !bea.hears("Ana") && notices.all == ["Interruption"])
@@ -89,7 +90,7 @@ enum Fault: CaseIterable, Sendable {
   }
 }
 
-/// What Apple's notification centre posts of one machine, by the names' last words.
+/// Notifications that Apple's notification centre posts about one machine, by the last word of each name.
 final class Notices: Sendable {
   private let names = Lock<[String]>([])
   private let tokens = Lock<[any NSObjectProtocol & Sendable]>([])

@@ -3,11 +3,11 @@ import Foundation
 import KoineTesting
 import Testing
 
-/// What goes wrong, as a meeting app is told: errors that `start` throws, statuses of the audio session, capture errors.
+/// The notifications that a meeting app gets of faults: errors that `start` throws, audio session statuses, capture errors.
 @MainActor
 @Suite struct MeetingFaultTests {
   @Test(arguments: Fault.allCases) func aMeetingAppIsTold(fault: Fault) async throws {
-    // How good a path is nobody can say by the few packets of stamps
+    // The few packets of stamped media do not show how good a path is, so `throttle` needs real media
     let room = try await TestRoom(clock: .virtual(seed: 7), media: fault == .throttle ? .real : .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
