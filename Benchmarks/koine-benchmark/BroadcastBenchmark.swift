@@ -7,9 +7,9 @@ import KoineComposition
 import KoineEmbeddedBackend
 import KoineMediaFiles
 
-/// A call of five, sent on by one of them: four tiles and four voices as one picture of 1280×720 and one sound. The others
-/// replay a clip in which hands are clapped; who broadcasts publishes a camera and a microphone of its own, decodes the four,
-/// composes, encodes and writes, all in this process, beside the router.
+/// A call of five participants. One of them, the host, broadcasts the other four as one video of 1280×720 with one audio track.
+/// The four publishers replay a clip in which hands are clapped. The host publishes a camera and a microphone of its own,
+/// decodes the four publishers, composes, encodes and writes. All participants and the router run in this process.
 struct BroadcastBenchmark {
   let seconds: Int
   private static let people = 4
@@ -84,7 +84,7 @@ struct BroadcastBenchmark {
   }
 }
 
-/// Four quarters of a composition, and whose pictures and sound are in them.
+/// Puts the video of each remote participant into one quarter of a composition, and adds the participant's audio.
 private final class Tiles: Sendable {
   let composition: Composition
   private let attached = Lock(0)
@@ -112,7 +112,7 @@ private final class Tiles: Sendable {
   }
 }
 
-/// What ffprobe and ffmpeg say of a file.
+/// The properties and complaints that ffprobe and ffmpeg report for a file.
 private struct Probe {
   let pictures: Int
   /// In seconds.

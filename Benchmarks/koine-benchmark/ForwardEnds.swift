@@ -15,7 +15,7 @@ struct ForwardClient {
   var frames = 0
 }
 
-/// What one hand needs to be the clients.
+/// The buffers with which one worker acts as the clients.
 final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `Crew` says
   private var inbox = DatagramRing(count: 16_384)
   private let buffer = Bytes(capacity: 1_600)

@@ -14,7 +14,7 @@ struct JanusBenchmark {
   private struct Round {
     /// In µs for each packet that came to a receiver.
     let cost: Double
-    /// Of what was published, how much came to all.
+    /// The fraction of the published packets that reached all receivers, 0 to 1.
     let share: Double
     let packets: Double
     let median: Double
@@ -62,7 +62,8 @@ struct JanusBenchmark {
     return (server.process.resident - before) / Double(receivers)
   }
 
-  /// Estimates begin low, and grow while there is something to send: until everybody has got something for a while.
+  /// Waits until every receiver has got packets in six half seconds in a row, for at most 60 s. Bandwidth estimates begin low,
+  /// and grow while there are packets to send.
   private func settle(_ server: LoadedServer) throws {
     var good = 0
     for _ in 0..<120 where good < 6 {

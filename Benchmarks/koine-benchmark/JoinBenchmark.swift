@@ -5,7 +5,8 @@ import KoineServer
 import KoineServerBackend
 import Logging
 
-/// From `join` to the first picture of somebody who is there already, through a server's sockets on this machine.
+/// Measures the time from `join` to the first video frame of a participant already in the room, through a server's sockets on
+/// this machine.
 struct JoinBenchmark: Sendable {
   let joins: Int
 
@@ -45,7 +46,7 @@ struct JoinBenchmark: Sendable {
       for await _ in picture.news.stream { break }
       times.append((ContinuousClock().now - start).inMilliseconds)
       await guest.leave()
-      // A publisher is asked for a key frame once in so long: whoever comes sooner waits for that, not for the way.
+      // The router limits how often it asks a publisher for a key frame. A guest that joins sooner measures that interval.
       try await Task.sleep(for: .milliseconds(700))
     }
     await host.leave()

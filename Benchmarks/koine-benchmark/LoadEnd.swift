@@ -57,7 +57,7 @@ final class Ledger {
   }
 }
 
-/// One who publishes or receives, in real time: a peer on a socket of its own.
+/// A publisher or a receiver in real time: a peer on a socket of its own.
 final class LoadEnd {
   let peer: Peer
   let address: TransportAddress
@@ -65,9 +65,9 @@ final class LoadEnd {
   private var camera: SenderID?
   private var source: UInt32 = 0
   private var frames = 0
-  /// Of what the peer has been told: time never goes backwards.
+  /// The latest time that the peer has been given. Time never goes backwards.
   private var latest: Tick
-  /// What is to be added to the stream's numbers to get the publisher's.
+  /// The difference between the publisher's sequence numbers and those of the received stream.
   private var shift: Int64?
   private(set) var packets = 0
 
@@ -80,7 +80,7 @@ final class LoadEnd {
     (self.address, latest) = (TransportAddress(udp: address), now)
     var configuration = PeerConfiguration(role: .client, certificate: try Certificate.shared())
     if let extensions { configuration.extensions = extensions }
-    // What is published shall be the same whatever the server's reports say.
+    // The bitrate never falls below 20 Mbit/s, so that the published stream does not depend on the server's reports.
     (configuration.startBitrate, configuration.minimumBitrate) = (20_000_000, 20_000_000)
     configuration.maximumBitrate = 40_000_000
     peer = try Peer(configuration: configuration, random: SeededRandom(seed: UInt64(1_000 + number)), now: now)
@@ -96,7 +96,7 @@ final class LoadEnd {
 
   func receive(_ parameters: StreamParameters) { _ = peer.addReceiver(parameters, mode: .packets) }
 
-  /// A frame of so many packets, whose end says which it is.
+  /// Sends a frame of `packets` packets. The last eight bytes of the frame are its number.
   func send(packets: Int, of size: Int, at now: Tick) {
     guard let camera, peer.isConnected else { return }
     let count = packets * (size - 43)  // header, its extensions, descriptor, tag
@@ -115,7 +115,7 @@ final class LoadEnd {
     frames += 1
   }
 
-  /// Takes what has come, and sends what is due.
+  /// Receives the datagrams that have arrived, and sends the datagrams that are due.
   func turn(_ ledger: Ledger, _ tools: LoadTools, at now: Tick) {
     let wall = bare_now()
     var isTouched = false
@@ -170,7 +170,7 @@ final class LoadEnd {
   }
 }
 
-/// What all ends of a load generator use in turn.
+/// Buffers that all ends of a load generator use in turn.
 final class LoadTools {
   let out = Bytes(capacity: 1_600)
   private(set) var arrivals = [bare_arrival](repeating: bare_arrival(), count: Int(bare_batch))
@@ -179,7 +179,7 @@ final class LoadTools {
   private var pointers: [UnsafeMutableRawPointer?] = []
 
   func receive(_ socket: Int32) -> Int {
-    // What an earlier batch did not fill is as good as new.
+    // Blocks that an earlier batch did not fill are used again.
     while blocks.count < Int(bare_batch) { blocks.append(ring.take()) }
     pointers.removeAll(keepingCapacity: true)
     for block in blocks { pointers.append(block.base) }

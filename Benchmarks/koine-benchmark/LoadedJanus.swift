@@ -27,7 +27,8 @@ final class LoadedJanus: LoadedServer {
     super.init("Janus", at: host, process, receivers: receivers, rate: rate, packetsPerFrame: packetsPerFrame)
   }
 
-  /// One event loop for all is its best setting; what is not needed is not loaded.
+  /// Writes Janus' configuration files. One event loop for all receivers is its best setting. Plug-ins and transports that the
+  /// benchmark does not need are not loaded.
   private static func configure(_ directory: String, port: UInt16) throws {
     func libraries(_ kind: String, but wanted: String) -> String {
       let all = (try? FileManager.default.contentsOfDirectory(atPath: "\(Self.libraries)/\(kind)")) ?? []
@@ -60,7 +61,7 @@ final class LoadedJanus: LoadedServer {
     }
   }
 
-  /// - Parameter body: for the plug-in, whose answer comes as an event after `ack`.
+  /// - Parameter body: the request to the plug-in. The plug-in's answer comes as an event after `ack`.
   private func ask(
     _ what: String, handle: Int? = nil, body: Object? = nil, jsep: Object? = nil, _ others: Object = [:]
   ) throws -> Object {
@@ -110,7 +111,7 @@ final class LoadedJanus: LoadedServer {
     return try SessionDescription(parsing: text)
   }
 
-  // MARK: Who joins
+  // MARK: Publisher and receivers
 
   override func addPublisher() throws {
     try open()
@@ -183,7 +184,7 @@ extension SessionDescription {
       media: [MediaDescription(kind: "video", formats: formats, attributes: medium)])
   }
 
-  /// An answer that takes all of what is offered.
+  /// An answer that accepts everything in the offer.
   fileprivate init(
     of local: PeerDescription, answering offer: MediaDescription, _ mid: String, _ format: MediaDescription.Format
   ) {

@@ -5,7 +5,7 @@ import KoineBase
 import KoineRTP
 import KoineTransport
 
-/// A server in a process of its own, with one publisher and many receivers who are driven from here.
+/// A server in a process of its own. The benchmark's process drives its one publisher and its many receivers.
 class LoadedServer {
   let name: String
   let host: String
@@ -15,7 +15,7 @@ class LoadedServer {
   private let tools = LoadTools()
   private let frame: (packets: Int, nanoseconds: Int64)
   private var nextFrame: Tick?
-  /// The other one, which has its turn later.
+  /// The other server of the comparison, which has its turn later.
   weak var companion: LoadedServer?
   private var nextVisit = Tick(nanoseconds: 0)
   /// Whether frames are published.
@@ -41,7 +41,7 @@ class LoadedServer {
     return end
   }
 
-  /// Who publishes is first.
+  /// Adds the publisher, which is the first of `ends`.
   func addPublisher() throws { fatalError("each kind of server in its own words") }
   func addReceiver() throws { fatalError("each kind of server in its own words") }
   /// Reads what the server says between answers.
@@ -59,7 +59,7 @@ class LoadedServer {
     }
     for end in ends { end.turn(ledger, tools, at: now) }
     try listen()
-    // Who waits for its turn must not be given up meanwhile.
+    // The clients of the waiting server stay active, so that it does not time them out.
     if let companion, now >= companion.nextVisit {
       companion.nextVisit = now + .milliseconds(50)
       for end in companion.ends { end.turn(companion.ledger, companion.tools, at: now) }
@@ -129,7 +129,7 @@ final class ServerProcess {
     return line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? .nan
   }
 
-  /// A TCP port that nobody has now.
+  /// A TCP port of the loopback interface that no process uses now.
   static func freePort() -> UInt16 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -6,9 +6,9 @@ import KoineBase
 import KoineEmbeddedBackend
 
 /// A large meeting as an app of the meeting-session style sees it, in real time: 25 videos of 320×180, all shown, then 9 shown
-/// and 16 paused, then none, in turns, so that all see the same machine whatever its clock does. The others replay clips. What
-/// decoders take is what their threads take while they decode. What the receiver's end costs in all is what the process takes
-/// beyond what it takes with all paused: forwarding to it, receiving, decoding.
+/// and 16 paused, then none shown. The three cases take turns, so that changes of the machine's clock speed affect them alike.
+/// The publishers replay clips. The decoders' CPU is the CPU of their threads while they decode. The receiver's whole cost is
+/// the CPU of the process less its CPU with all videos paused: forwarding to the receiver, receiving, decoding.
 struct PagesBenchmark {
   let seconds: Int
   static let people = 25, page = 9
@@ -73,7 +73,7 @@ struct PagesBenchmark {
         + "\(rounds) rounds", rows: rows)
   }
 
-  /// What was counted in so many seconds.
+  /// Bytes, decoded frames and CPU that were counted in `seconds`.
   private struct Measure {
     var seconds = 0.0, bytes = 0.0, decoded = 0.0, decodeCPU = 0.0, cores = 0.0
 

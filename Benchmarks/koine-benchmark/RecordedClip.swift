@@ -5,8 +5,8 @@ import KoineEmbeddedBackend
 import KoineMediaEngine
 import KoineTransport
 
-/// What an engine sends of a camera and a microphone, coded once, in virtual time, and replayed by whoever publishes it: a
-/// meeting's many others then cost a program that measures one participant little. A key frame each second.
+/// The encoded frames that an engine sends for a camera and a microphone, encoded once, in virtual time, with a key frame each
+/// second. `ClipPublisher` replays them. A program that measures one participant then spends little on the many others.
 struct RecordedClip: Sendable {
   fileprivate struct Sent: Sendable {
     /// Since the beginning.
@@ -59,7 +59,7 @@ struct RecordedClip: Sendable {
   }
 }
 
-/// Somebody who replays a clip over and over, sound and pictures in step.
+/// A participant that replays a clip over and over, with audio and video in sync.
 final class ClipPublisher: LinkReceiver, @unchecked Sendable {  // `link` is touched on the lane only
   private let name: String
   private let clip: RecordedClip

@@ -6,7 +6,8 @@ import KoineBase
 import KoineEmbeddedBackend
 import KoineTokens
 
-/// A stage of twelve who all publish, and one of them asks its strategy again and again, which answers the same each time.
+/// A stage of twelve participants that all publish. One of them asks its strategy again and again, and the strategy gives the
+/// same answers each time.
 struct RefreshBenchmark {
   let rounds: Int
   private static let others = 11

@@ -49,7 +49,7 @@ struct Row: Encodable {
   var name: String
   var value: Double
   var unit: String
-  /// What is aimed at: at most this.
+  /// The goal: `value` is at most this.
   var aim: Double?
 
   init(_ name: String, _ value: Double, _ unit: String, aim: Double? = nil) {
@@ -85,7 +85,7 @@ func median(_ values: [Double]) -> Double {
     ? sorted[sorted.count / 2] : (sorted[sorted.count / 2 - 1] + sorted[sorted.count / 2]) / 2
 }
 
-/// Blocks for datagrams, used again once nobody else holds them.
+/// Blocks for datagrams. A block is used again once the ring holds the only reference to it.
 struct DatagramRing {
   private var blocks: [Bytes]
   private var next = 0

@@ -82,7 +82,7 @@ public struct MediaOptions: ParsableArguments {
   }
 
   /// Opens the sources once, to find out whether they can be, and makes the world of the call.
-  /// - Parameter screen: what is shared, in the words of cameras; nil: as the environment says.
+  /// - Parameter screen: the source of a shared screen, in the notation of `--camera`; nil: as the environment says.
   public func makeWorld(backend address: String? = nil, screen: String? = nil) throws -> World {
     MediaFiles.register()
     var devices = DefaultDevices.environment

@@ -1,7 +1,7 @@
 import Koine
 
-/// Writes a line for what happens in a call, for a person at a terminal: entering, others who come and go, mutes, an
-/// unreachable server and the return.
+/// Writes a line for each event of a call, for a person at a terminal: the local participant enters, remote participants join
+/// and leave, streams are muted, the server is out of reach, the session is connected again.
 final class Narrator: Sendable {
   private let observation = Lock<Observation?>(nil)
   private let wasConnected = Lock(false)

@@ -7,8 +7,8 @@ import KoineBase
 
 /// Why a sample cannot do what it was asked: one line for standard error, and an exit code of sysexits(3).
 public struct SampleExit: Error, CustomStringConvertible {
-  /// 64: the command line makes no sense. 65: an input is not what it should be. 66: one is missing or unreadable.
-  /// 69: the room, or whoever is needed, is not there. 73: an output cannot be written.
+  /// 64: the command line makes no sense. 65: an input has the wrong form. 66: an input is missing or unreadable.
+  /// 69: the room, or a participant that is needed, is not there. 73: an output cannot be written.
   public let code: Int32
   public let description: String
 

@@ -24,7 +24,7 @@ extension SampleScreen {
   public func carryOut(_ command: Command) {}
 }
 
-/// A screen whose user may say something to the others: lines of standard input, or after `t` on a terminal.
+/// A screen with which the user sends messages to the other participants: lines of standard input, or after `t` on a terminal.
 public protocol TalkingScreen: SampleScreen {
   func say(_ text: String)
 }
@@ -54,7 +54,7 @@ public final class SampleRun {
   /// Reads what the options name and makes the world of the call; everything that is wrong is found here.
   /// - Parameters:
   ///   - own: the sample's commands beside the common ones.
-  ///   - screen: what is shared, in the words of cameras; nil: as the environment says.
+  ///   - screen: the source of a shared screen, in the notation of `--camera`; nil: as the environment says.
   ///   - hasToken: whether the sample shows a token, which its peers have not.
   public init(
     _ options: CallOptions, command: String, own: [Command] = [], screen: String? = nil, hasToken: Bool = false
@@ -71,7 +71,7 @@ public final class SampleRun {
     start = world.backend.scheduler.now
     peers = Peers(count: company, room: options.room, world: world)
     Self.running = self
-    signal(SIGUSR1, SIG_IGN)  // who asks for figures before there are any ends nothing
+    signal(SIGUSR1, SIG_IGN)  // a request for figures before there are any must not end the program
   }
 
   /// Begins the common part around a screen that is on its way into the call, and returns when the program shall end:
@@ -107,9 +107,9 @@ public final class SampleRun {
     print(String(format: "%8.3f  ", time) + LogText.line(line), to: .standardError)
   }
 
-  /// The call is over, by our will or not. May be told several times; the first counts. What was said last is still on its
-  /// way to the room: `exit` waits for it (`LeaveOnExit`).
-  /// - Parameter problem: why it went wrong, if it did.
+  /// Ends the program after the call has ended, by the user's request or not. Of several calls the first one counts. The last messages
+  /// are still on their way to the room: `exit` waits for them (`LeaveOnExit`).
+  /// - Parameter problem: the reason if the call failed; nil: it did not fail.
   public func finish(problem: String? = nil) {
     guard Self.running != nil else { return }
     Self.running = nil
@@ -122,7 +122,7 @@ public final class SampleRun {
     }
   }
 
-  /// Tells what went wrong, and goes on: what can still be finished is.
+  /// Prints the problem and keeps the first one for the exit code. The run goes on, and finishes as much as it can.
   private func note(_ problem: SampleExit) {
     problem.tell(command: command)
     self.problem = self.problem ?? problem
@@ -153,7 +153,7 @@ public final class SampleRun {
     return CallReport(seconds: seconds, directions: await witness?.report() ?? [])
   }
 
-  /// Figures and picture first, while everybody is still there.
+  /// Writes the figures and the snapshot first, while the other participants are still in the call, and then leaves.
   private func leave() {
     guard !isLeaving, let screen else { return }
     isLeaving = true

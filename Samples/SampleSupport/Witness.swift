@@ -1,7 +1,8 @@
 public import Koine
 public import KoineMediaFiles
 
-/// Watches one participant's session from outside the app: when pictures came, what was last seen, and recordings.
+/// Watches one participant's session from outside the app: the time of the first video frame and the last frame of each remote
+/// participant, and recordings.
 public final class Witness: Sendable {
   private struct State {
     var firstPictures: [Participant.ID: Tick] = [:]
@@ -14,7 +15,7 @@ public final class Witness: Sendable {
     var sampling: Alarm?
   }
 
-  /// What came of one stream so far.
+  /// The figures of one stream so far.
   private struct StreamFigures {
     let id: Track.ID
     var newest: DirectionReport

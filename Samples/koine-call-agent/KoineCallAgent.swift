@@ -87,7 +87,7 @@ struct KoineCallAgent: AsyncParsableCommand {
   }
 }
 
-/// Somebody of the common layer who can be rung, and can ring.
+/// A user of the common layer that other users can ring, and that can ring others. It accepts every incoming call.
 private final class Telephone: Sendable {
   private let endpoint: Endpoint
   private let session = Lock<Session?>(nil)

@@ -2,13 +2,13 @@ import Foundation
 import KoineUIKit
 import VideoSDKRTC
 
-/// The screen of the sample, written as the vendor's tutorial writes it: listen, and show what is enabled.
+/// The screen of the sample, written as the vendor's tutorial writes it: listen, and show the enabled videos.
 ///
-/// Alone, one sees oneself large; with others, oneself in the corner and the last one to turn a camera on large.
+/// The local video is in the lower right corner. The remote video that was enabled last is large.
 @MainActor
 final class MeetingViewController: UIViewController {
   var meeting: Meeting?
-  /// Everybody, oneself included, in the order of joining.
+  /// All participants, the local one included, in the order of joining.
   var participants: [Participant] = []
   let remoteParticipantVideoContainer = RTCMTLVideoView(frame: CGRect(x: 0, y: 0, width: 960, height: 540))
   let localParticipantViewVideoContainer = RTCMTLVideoView(frame: CGRect(x: 704, y: 388, width: 240, height: 135))
@@ -68,12 +68,12 @@ final class MeetingViewController: UIViewController {
     Task { if shares { await meeting.enableScreenShare() } else { await meeting.disableScreenShare() } }
   }
 
-  /// Those who come later get it, too.
+  /// Sends a chat message. The room keeps it, so that later participants get it, too.
   func say(_ text: String) { meeting?.pubsub.publish(topic: "CHAT", message: text, options: ["persist": true]) }
 
   func raiseHand() { meeting?.pubsub.publish(topic: "RAISE_HAND", message: "Raise Hand by Me") }
 
-  /// They are asked, and decide by themselves.
+  /// Asks all remote participants to turn their microphones on. Each of them accepts or rejects the request.
   func askForMicrophones() { for participant in participants where !participant.isLocal { participant.enableMic() } }
 }
 

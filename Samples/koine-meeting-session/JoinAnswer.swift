@@ -7,7 +7,7 @@ struct JoinAnswer {
   let meeting: CreateMeetingResponse
   let attendee: CreateAttendeeResponse
 
-  /// Where nobody needs to be asked.
+  /// An answer that the app makes itself, where no server of the app is needed.
   init(room: String, name: String) {
     let meeting = Meeting(
       externalMeetingId: room,

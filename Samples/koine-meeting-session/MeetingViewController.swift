@@ -3,7 +3,7 @@ import Foundation
 
 /// The screen of the sample, written as the vendor's guide writes it: observe, start, and bind a view to each tile.
 ///
-/// The last one to turn a camera on is large, everybody else small along the lower edge, oneself mirrored.
+/// The remote tile that was added last is large. The other tiles are small along the lower edge. The local tile is mirrored.
 @MainActor
 final class MeetingViewController: UIViewController {
   private(set) var meetingSession: DefaultMeetingSession?
@@ -101,7 +101,7 @@ final class MeetingViewController: UIViewController {
     showPage()
   }
 
-  /// Asks for those on the page, and for nobody else.
+  /// Subscribes to the videos on the page, and removes the subscriptions to all others.
   private func showPage() {
     guard let pageSize else { return }
     let shown = sources.dropFirst(page * pageSize).prefix(pageSize)

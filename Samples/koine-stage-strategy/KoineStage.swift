@@ -82,7 +82,7 @@ struct KoineStage: AsyncParsableCommand {
     if place.contains("://"), let url = URL(string: place) { url } else { URL(fileURLWithPath: place) }
   }
 
-  /// What an app's server answers, from a key of its own; nobody checks it here.
+  /// The token that an app's server would return, signed with a generated key. The embedded backend does not check the signature.
   private func makeToken() throws -> String {
     try StageToken(
       participantID: UUID().uuidString.lowercased(), stage: stage ?? call.room, userID: user ?? call.name,

@@ -1,10 +1,10 @@
 import AmazonIVSBroadcast
 import Foundation
 
-/// The screen of the sample, written as the vendor's guide writes it: a strategy that says what is wanted, a renderer that
-/// shows what is so.
+/// The screen of the sample, written as the vendor's guide writes it: a strategy gives the wanted state, a renderer shows the
+/// actual state.
 ///
-/// The last one to appear is large, everybody else small along the lower edge.
+/// The video that appeared last is large. The other videos are small along the lower edge.
 @MainActor
 final class StageViewController: UIViewController {
   private(set) var stage: IVSStage?
@@ -13,7 +13,8 @@ final class StageViewController: UIViewController {
   private var microphoneStream: IVSLocalStageStream?
   private var previews: [(stream: IVSStageStream, name: String, view: IVSImagePreviewView, label: UILabel)] = []
   private var broadcastSession: IVSBroadcastSession?
-  /// What is wanted of everybody, and whether to publish; the strategy is asked again when that changes.
+  /// The media to receive from every remote participant. The stage asks the strategy again when `subscribeType` or `publishes`
+  /// changes.
   var subscribeType = IVSStageSubscribeType.audioVideo { didSet { stage?.refreshStrategy() } }
   var publishes = true { didSet { stage?.refreshStrategy() } }
   var trace: (String) -> Void = { _ in }
@@ -112,7 +113,7 @@ final class StageViewController: UIViewController {
     layOutBroadcast()
   }
 
-  /// Everybody's picture side by side.
+  /// Lays out the videos of all participants side by side.
   private func layOutBroadcast() {
     guard let mixer = broadcastSession?.mixer, !previews.isEmpty else { return }
     let width = 1280 / CGFloat(previews.count)
@@ -166,7 +167,7 @@ final class StageViewController: UIViewController {
   }
 }
 
-// MARK: - What is wanted
+// MARK: - Strategy: the wanted state
 
 extension StageViewController: @preconcurrency IVSStageStrategy {
   func stage(_ stage: IVSStage, shouldSubscribeToParticipant participant: IVSParticipantInfo) -> IVSStageSubscribeType {
@@ -182,7 +183,7 @@ extension StageViewController: @preconcurrency IVSStageStrategy {
   }
 }
 
-// MARK: - What is so
+// MARK: - Renderer: the actual state
 
 extension StageViewController: @preconcurrency IVSStageRenderer {
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo) {

@@ -188,7 +188,7 @@ final class CallModel: NSObject, ObservableObject {
 
   private func tell(_ notice: String) { self.notice = notice }
 
-  /// A handler that shows and undoes what has failed.
+  /// A completion handler. If the action fails, it shows the error and calls `undo`.
   private func reporting(_ action: String, undo: ((CallModel) -> Void)? = nil) -> (Error?) -> Void {
     { [weak self] error in
       guard let error, let self else { return }
@@ -250,7 +250,7 @@ final class CallModel: NSObject, ObservableObject {
     guard let call else { return }
     isMuted = call.isOutgoingAudioMuted
     roster = [RosterEntry(name: "\(name) (you)", isMuted: isMuted)] + call.remoteParticipants.map(\.rosterEntry)
-    // The list keeps a speaker who is muted. It is read here, too, as it may change before its delegate is set.
+    // The list keeps muted speakers. It is read here, too, as it may change before its delegate is set.
     let speakers = call.feature(Features.dominantSpeakers).dominantSpeakersInfo.speakers.map(\.rawId)
     let loudest = speakers.lazy.compactMap { id in call.remoteParticipants.first { $0.identifier.rawId == id } }
     activeSpeaker = loudest.first { !$0.isMuted }?.nameForDisplay

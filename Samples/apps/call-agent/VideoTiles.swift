@@ -5,7 +5,7 @@ import Foundation
 /// Owns a renderer for each shown stream: a stream has one renderer at most, and a renderer one view.
 final class VideoTiles: NSObject, ObservableObject, RendererDelegate {
   @Published private(set) var tiles: [Tile] = []
-  /// Called with the tile whose renderer does not start.
+  /// Called with a tile if its renderer does not start.
   var didFail: ((Tile) -> Void)?
   private var renderers: [Int32?: VideoStreamRenderer] = [:]
 

@@ -1,6 +1,6 @@
 import UIKit
 
-/// The list of participants who publish.
+/// The list of publishing participants.
 final class RosterViewController: UIViewController {
   private(set) var lines: [String] = []
 
