@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-// swift run -c release koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]
+// swift run -c release koine-benchmark BENCHMARK [--seconds N] [--json]; `usage` lists the benchmarks.
 
 let usage = """
   usage: koine-benchmark engine-vp8 | engine-opus | forward | scale | shards | janus | meeting | pages | broadcast | refresh | virtual-call | story | join-server | call-connect | all [--seconds N] [--json]

@@ -16,11 +16,12 @@ struct Serve: AsyncParsableCommand {
     abstract: "Serves rooms to other processes, machines and browsers.",
     discussion: """
       HTTP and signalling (WebSocket) on one TCP port, all media on one UDP port. Apps of every style reach it with \
-      KOINE_BACKEND=ws://HOST:PORT. Ends on SIGTERM or SIGINT, after everybody has been told that their room closes.
+      KOINE_BACKEND=ws://HOST:PORT. On SIGTERM or SIGINT it notifies all \
+      participants that their rooms close, and ends.
 
-      Every option can also stand in the environment (--tls-key as KOINE_SERVE_TLS_KEY; several with commas between) and \
-      in a file of JSON ("tls-key": "key.pem"; limits as an object). An option counts before the environment, the \
-      environment before the file.
+      Every option can also be set in the environment (--tls-key as KOINE_SERVE_TLS_KEY; several values separated by \
+      commas) and in a JSON file ("tls-key": "key.pem"; limits as an object). Options take precedence over the \
+      environment, the environment over the file.
       """)
 
   @Option(

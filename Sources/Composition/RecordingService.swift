@@ -55,11 +55,11 @@ public final class RecordingService: Sendable {
     var failures: [String: Tick] = [:]
     /// Refused recordings of all rooms.
     var refusals = LogThrottle(interval: .seconds(60))
-    /// Words that wait for `queue`.
+    /// Messages that wait for `queue`.
     var waiting = 0
   }
 
-  /// Words that wait for the desk at most, when they come by `hearLater`. Beyond it they are dropped.
+  /// Most messages that wait for `queue` after `hearLater`. Further messages are dropped.
   static let waitingLimit = 1_024
   /// After a live stream has failed, the room's next one is refused for so long: failures tell which servers answer.
   static let pauseAfterFailure = Duration.seconds(10)

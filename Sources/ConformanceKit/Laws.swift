@@ -1,16 +1,16 @@
 /// The promises that hold in every style and every scenario (Docs/conformance.md). The suite checks them in every trace.
 public enum Law: Int, Codable, Sendable, CaseIterable {
-  /// When a callback says something, everything an app can read already agrees.
+  /// Every property that an app can read during a callback already agrees with the callback.
   case trueWhenTold = 1
   /// Callbacks come one at a time, in order, never from inside a call that the app is making.
   case inOrder
-  /// A completion handler is called exactly once; those still open are answered before the end is told.
+  /// A completion handler is called exactly once. Pending handlers are called before the end of the session is reported.
   case once
   /// An app is notified of a participant before the participant's streams, and of the streams' removal before the participant's.
   case announceThenWithdraw
-  /// After the end has been told, nothing more comes.
+  /// After the end of the session has been reported, the app receives no more callbacks.
   case silenceAfterTheEnd
-  /// Bad input is an error of the style's, and harms nothing.
+  /// Bad input gives an error of the vendor's API and has no other effect.
   case askDoNotTrap
   /// All participants in a room are notified of the same facts about it.
   case sameFacts
@@ -24,7 +24,7 @@ public struct Violation: Codable, Sendable, Hashable, CustomStringConvertible {
 
 extension Law {
   /// Finds the violations in the trace of one app.
-  /// - Parameter isComplete: the scenario has come to its end, and nothing more is awaited.
+  /// - Parameter isComplete: the scenario has ended, and no more entries are expected.
   public static func violations(in entries: [TraceEntry], isComplete: Bool) -> [Violation] {
     var reader = Reader()
     for entry in entries { reader.read(entry) }

@@ -93,12 +93,12 @@ public final class Machine: Sendable {
   public var devices: [Device] { state.withLock { $0.devices } }
   public func devices(_ kind: Kind) -> [Device] { devices.filter { $0.kind == kind } }
   public func device(_ id: Device.ID) -> Device? { devices.first { $0.id == id } }
-  /// The one in use: what "the microphone" means.
+  /// The device of this kind that is in use; nil if the machine has none.
   public func current(_ kind: Kind) -> Device? { state.withLock { $0.current(kind) } }
   public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
   public func permission(_ kind: Kind) -> Permission { state.withLock { $0.permissionAsked(kind) } }
 
-  // MARK: What a person does
+  // MARK: Acts of the machine's user
 
   /// Adds a device. Audio goes to, and comes from, the device that was plugged in last. A device with the same id is replaced.
   public func plugIn(_ device: Device) {
@@ -214,7 +214,7 @@ public final class Machine: Sendable {
     }
   }
 
-  /// For authors of styles: the machine's one object of a type, such as a vendor's shared instance. It is made when it is first asked for.
+  /// For authors of styles: the machine's one object of a type, such as a vendor's shared instance. It is made on first use.
   public func sharedObject<Object: AnyObject & Sendable>(_ make: () -> Object) -> Object {
     let id = ObjectIdentifier(Object.self)
     if let known = state.withLock({ $0.sharedObjects[id] as? Object }) { return known }
@@ -227,7 +227,7 @@ public final class Machine: Sendable {
   }
 
   /// Changes the state, posts its events to the delivery queue in the order of the changes, and then lets the followers, such
-  /// as sources, adapt. On the delivery queue the followers have thus adapted before the observers are called.
+  /// as sources, adapt. If the change is made on the delivery queue, the followers have adapted before observers are called.
   func change(_ change: (inout State) -> [Event]) {
     let (events, followers) = state.withLock { state in
       let events = change(&state)

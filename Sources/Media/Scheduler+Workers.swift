@@ -13,7 +13,7 @@ struct WorkerPool {
   var idle = 0
   /// The lanes that have a job running, and since when.
   var busyLanes: [ObjectIdentifier: Tick] = [:]
-  /// Wakes the watcher, which there is from the first job on.
+  /// Wakes the watcher thread, which starts with the first job.
   var strain: UnsafeMutablePointer<pthread_cond_t>?
   var isWatching = false
 }

@@ -187,7 +187,7 @@ private final class OpusEncoderBox {
 
   func setExpectedLoss(_ percent: Int) { encoder.setExpectedLoss(percent: percent) }
 
-  /// - Returns: false when there is nothing to send: silence, or sound that cannot be encoded.
+  /// - Returns: false when there is nothing to send: silence, or audio that cannot be encoded.
   func encode(_ pcm: UnsafeBufferPointer<Int16>, into packet: Bytes) -> Bool {
     (try? encoder.encode(pcm, into: packet)) ?? false
   }

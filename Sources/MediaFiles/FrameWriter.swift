@@ -7,7 +7,7 @@ final class FrameWriter: Sendable {
   private static let capacity = 16 << 20
   private let queue = WritingQueue(capacity: capacity)
   private let file: MuxedFile
-  /// Pictures were left out: those that follow refer to them, up to the next key frame.
+  /// Frames were dropped. Frames up to the next key frame refer to them and are dropped, too.
   private let needsKey = Lock(false)
 
   init(_ file: MuxedFile) { self.file = file }

@@ -5,9 +5,9 @@ public import RoomModel
 
 /// The media of one participant over one peer connection: published and received tracks, named by `Track.ID`.
 ///
-/// Knows no room and no signalling: its owner exchanges `localDescription` and the stream parameters, or session descriptions, with the
-/// other end by a protocol of its own. Sans-IO, with a single owner: after each call that takes a time, drain `poll` and `pollEvent()`, and call
-/// `handleTimeout(at:)` no later than `deadline`. `PeerLoop` does this over UDP sockets or in virtual time.
+/// Independent of rooms and signalling: its owner exchanges `localDescription` and the stream parameters, or session descriptions,
+/// with the other end by a protocol of its own. Sans-IO, with a single owner: after each call that takes a time, drain `poll` and
+/// `pollEvent()`, and call `handleTimeout(at:)` no later than `deadline`. `PeerLoop` does this over UDP sockets or in virtual time.
 ///
 ///     publish, setRemote ─→ .connected ─→ send, .frame ─→ .failed ─→ restart, setRemote ─→ .connected ─→ close
 ///

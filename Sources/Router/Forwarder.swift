@@ -5,15 +5,15 @@ import KoineTransport
 
 /// One track on its way to one receiver.
 ///
-///     waiting ── a key frame of the wanted layer (sound: any packet) ──→ forwarding ── paused, muted, a voice among
-///        ↑                                                                  │           too many, another layer
-///        └──────────────────────────────────────────────────────────────────┘
+///     waiting ── a key frame of the wanted layer (audio: any packet) ──→ forwarding
+///        ↑                                                                  │
+///        └── paused, muted, not among the loudest, another layer selected ──┘
 final class Forwarder {
   unowned let track: PublishedTrack
   unowned let receiver: Member
-  /// The receiver's.
+  /// The receiver's peer.
   private(set) var slot: PeerSlot
-  /// How the receiver gets it.
+  /// The parameters under which the receiver gets the track.
   let media: StreamParameters
   private let isAudio: Bool
   private var sender: SenderID

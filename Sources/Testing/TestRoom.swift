@@ -132,8 +132,9 @@ public final class TestRoom: Sendable {
 
   // MARK: Worlds
 
-  /// Where the app of the person of this name lives: with a front camera (320×180), a back camera (320×240) and a screen
-  /// (640×360) that show their stamp, a microphone that gives their tone, and a loudspeaker that `speaker` listens at. Entry objects that are given a credential find it by themselves.
+  /// The world of the named person's app. Its machine has a front camera (320×180), a back camera (320×240) and a screen (640×360)
+  /// that show the person's stamp, a microphone that gives the person's tone, and a loudspeaker that `speaker` reads.
+  /// Entry objects that are given the person's credential find the world by themselves.
   public func world(of name: String) -> World { world(ofParticipant: people.entry(named: name).id) }
 
   private func world(ofParticipant id: String) -> World {

@@ -1,7 +1,7 @@
 import Foundation
 import Koine
 
-/// The vendor's error codes. Several are no single bits, so they are to be read as codes, not as flags.
+/// The vendor's error codes. Several have more than one bit set: compare them as codes, not as flags.
 public struct CallingCommunicationErrors: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }

@@ -26,8 +26,8 @@ public struct LivestreamOutput: Codable, Sendable {
 }
 
 extension Meeting {
-  /// Records the room into `<awsDirPath>/<meeting>-<time>.webm`. Files are written once `MediaFiles.register()` has been
-  /// called; else the error is `START_RECORDING_FAILED`.
+  /// Records the room into `<awsDirPath>/<meeting>-<time>.webm`. Files need a call of `MediaFiles.register()`
+  /// before; without it the error is `START_RECORDING_FAILED`.
   /// - Parameters:
   ///   - webhookUrl: without effect; no webhook is called.
   ///   - awsDirPath: a folder of this machine; nil: the folder in `KOINE_RECORDINGS`, else the temporary folder. A server
@@ -115,7 +115,8 @@ extension Meeting {
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
     if session.services.contains(kind.rawValue) { return ask(kind, session, places, people) }
-    // A server that could record but does not offer it is not replaced by this client. A live stream is composed here.
+    // If the backend can record but does not offer it in this room, the client does not record in its place. It composes live
+    // streams itself.
     guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
       return report(kind.startFailure)
     }

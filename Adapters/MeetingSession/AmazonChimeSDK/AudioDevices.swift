@@ -27,7 +27,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   deinit { state.withLock { $0.observation }?.cancel() }
 
-  // MARK: Which there are
+  // MARK: Available devices
 
   /// The speaker is the second entry, as in the vendor's SDK, or the first if the machine has no input. The order of the other
   /// entries is undefined.

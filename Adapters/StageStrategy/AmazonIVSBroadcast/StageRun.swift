@@ -117,7 +117,7 @@ final class StageRun: @unchecked Sendable {
     }
   }
 
-  // MARK: What the strategy wants
+  // MARK: The strategy's decisions
 
   /// Asks the strategy again: first about the local participant, then about the announced remote participants in the order of
   /// joining, unless `Delivery` shuffles the order.

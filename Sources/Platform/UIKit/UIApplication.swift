@@ -1,7 +1,7 @@
 public import Foundation
 public import Koine
 
-/// The app that runs on `Machine`, in Apple's words: whether it is in front.
+/// The app that runs on `Machine`: whether it is active, inactive or in the background.
 ///
 /// There is one application for each machine. Its notifications are posted to `NotificationCenter.default` on the delivery queue, with
 /// the machine's application as their object. An observer without an object receives the notifications of all machines of the process.
