@@ -56,8 +56,13 @@ final class ControlSocket: Sendable {
             return true
           }
           tasks.addTask {
-            try? await connection.executeThenClose { inbound, outbound in
-              if mayEnter { try await answer(inbound, outbound, execute) }
+            // A client that does not read its answers must not keep the server from stopping.
+            await withTaskCancellationHandler {
+              try? await connection.executeThenClose { inbound, _ in
+                if mayEnter { try await answer(inbound, on: connection.channel, execute) }
+              }
+            } onCancel: {
+              connection.channel.close(promise: nil)
             }
             if mayEnter { open.withLock { $0 -= 1 } }
           }
@@ -67,10 +72,10 @@ final class ControlSocket: Sendable {
     }
   }
 
-  /// One command after the other: while one is carried out, nothing more is read.
+  /// Executes one command after the other. While a command is executed, or its answer is written, nothing more is read. Returns once
+  /// the last answer has been written, because the connection closes then.
   private static func answer(
-    _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, _ outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>,
-    _ execute: Execution
+    _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>, on channel: any Channel, _ execute: Execution
   ) async throws {
     var lines = ControlLines()
     for try await buffer in inbound {
@@ -84,10 +89,10 @@ final class ControlSocket: Sendable {
           } catch {
             result = .failure(error)
           }
-          try await outbound.write(reply(result))
+          try await channel.writeAndFlush(reply(result))
         case .tooLong:
           let error = RoomControlError(.malformed, "a command has at most \(ControlRequest.lineLimit) bytes")
-          try await outbound.write(reply(.failure(error)))
+          try await channel.writeAndFlush(reply(.failure(error)))
           return
         }
       }
@@ -113,38 +118,44 @@ struct UnixSocketFile: Sendable {
   private let device: dev_t
   private let inode: ino_t
 
-  /// Makes the file, in place of one that no server listens at any more.
+  /// Makes the file. Replaces a file that a server has left behind.
   /// - Returns: the file, and a descriptor that listens.
+  /// - Throws: `ServerError` if a server listens there already, if the file is no socket, or if it cannot be made.
   static func listen(at path: String) throws(ServerError) -> (UnixSocketFile, Int32) {
-    try clear(path)
+    let address = try UnixAddress(path)
+    // Between the check of the old file and `listen`, another server must not make its own.
+    let lock = try DirectoryLock(of: path)
+    defer { lock.release() }
+    try clear(path, address)
     let descriptor = try UnixAddress.makeSocket()
     // The socket's permissions are set before `bind`. The file is created with them, so no other user can ever open it.
-    guard fchmod(descriptor, 0o600) == 0,
-      try UnixAddress(path).call({ bind(descriptor, $0, $1) }) == 0, chmod(path, 0o600) == 0,
-      Glibc.listen(descriptor, 16) == 0
-    else {
-      let reason = String(cString: strerror(errno))
-      Glibc.close(descriptor)
-      throw ServerError(description: "cannot listen at '\(path)': \(reason)")
+    guard fchmod(descriptor, 0o600) == 0, address.call({ bind(descriptor, $0, $1) }) == 0 else {
+      throw failure(at: path, closing: descriptor)
     }
     var status = stat()
-    guard lstat(path, &status) == 0 else {
-      Glibc.close(descriptor)
-      throw ServerError(description: "cannot listen at '\(path)': the file is gone")
+    guard chmod(path, 0o600) == 0, Glibc.listen(descriptor, 16) == 0, lstat(path, &status) == 0 else {
+      let error = failure(at: path, closing: descriptor)
+      unlink(path)
+      throw error
     }
     return (UnixSocketFile(path: path, device: status.st_dev, inode: status.st_ino), descriptor)
   }
 
-  private static func clear(_ path: String) throws(ServerError) {
-    let address = try UnixAddress(path)
+  private static func failure(at path: String, closing descriptor: Int32) -> ServerError {
+    let reason = String(cString: strerror(errno))
+    Glibc.close(descriptor)
+    return ServerError(description: "cannot listen at '\(path)': \(reason)")
+  }
+
+  private static func clear(_ path: String, _ address: UnixAddress) throws(ServerError) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFSOCK else {
       throw ServerError(description: "cannot listen at '\(path)': there is something that is no socket")
     }
-    let descriptor = try UnixAddress.makeSocket()
+    let descriptor = try UnixAddress.makeSocket(isBlocking: false)
     defer { Glibc.close(descriptor) }
-    // A server that is busy has no answer yet (EAGAIN); only one that has gone refuses.
+    // A busy server accepts later (EAGAIN). Only a socket that no server listens at refuses the connection.
     guard address.call({ connect(descriptor, $0, $1) }) != 0, errno == ECONNREFUSED else {
       throw ServerError(description: "cannot listen at '\(path)': another server does")
     }
@@ -157,6 +168,33 @@ struct UnixSocketFile: Sendable {
     guard lstat(path, &status) == 0, status.st_dev == device, status.st_ino == inode else { return }
     unlink(path)
   }
+}
+
+/// An exclusive lock on the directory of a file (`flock`). It leaves no file behind.
+private struct DirectoryLock {
+  private let descriptor: Int32
+
+  /// Waits at most two seconds for another holder.
+  init(of path: String) throws(ServerError) {
+    let end = path.lastIndex(of: "/")
+    let directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw ServerError(description: "cannot open '\(directory)': \(String(cString: strerror(errno)))")
+    }
+    var attempts = 200
+    while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+      attempts -= 1
+      guard attempts > 0, errno == EWOULDBLOCK || errno == EINTR else {
+        Glibc.close(descriptor)
+        throw ServerError(description: "cannot listen at '\(path)': another program has locked '\(directory)'")
+      }
+      usleep(10_000)
+    }
+    self.descriptor = descriptor
+  }
+
+  func release() { Glibc.close(descriptor) }
 }
 
 struct UnixAddress {
@@ -178,8 +216,9 @@ struct UnixAddress {
     }
   }
 
-  static func makeSocket() throws(ServerError) -> Int32 {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  static func makeSocket(isBlocking: Bool = true) throws(ServerError) -> Int32 {
+    let flags = Int32(SOCK_CLOEXEC.rawValue) | (isBlocking ? 0 : Int32(SOCK_NONBLOCK.rawValue))
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | flags, 0)
     guard descriptor >= 0 else { throw ServerError(description: "no socket: \(String(cString: strerror(errno)))") }
     return descriptor
   }
