@@ -152,23 +152,34 @@ struct CloseRoom: RoomsCommand {
   var command: RoomCommand { .close(room: room) }
 }
 
-extension Permission: ExpressibleByArgument {}
+private func permission(named name: String) throws -> ParticipantPermission {
+  guard let permission = ParticipantPermission(rawValue: name) else {
+    let known = ParticipantPermission.allCases.map(\.rawValue).joined(separator: ", ")
+    throw ValidationError("there is no permission “\(name)”; the permissions are \(known)")
+  }
+  return permission
+}
 
 struct GrantPermissions: RoomsCommand {
   static let configuration = CommandConfiguration(
     commandName: "grant", abstract: "Changes what a participant may do while it is in the room.",
     discussion: """
-      Permissions: \(Permission.allCases.map(\.rawValue).joined(separator: ", ")). Those that are not named stay as they \
-      are. Tracks that may not be published any more are withdrawn; the participant's app publishes them again once it may. \
-      A renewed credential replaces all of them.
+      Permissions: \(ParticipantPermission.allCases.map(\.rawValue).joined(separator: ", ")). All others stay as \
+      they are. Tracks that the participant may not publish any more are withdrawn; its app publishes them again once it \
+      may. Without “subscribe” the participant receives no media; with it again, the media return. The participant's \
+      app is notified of its permissions. A renewed credential replaces all of them.
       """)
 
   @Argument(help: "The room.") var room: String
   @Argument(help: "The participant's id.") var participant: String
-  @Option(help: ArgumentHelp("Allows it. Several times for several.", valueName: "permission"))
-  var allow: [Permission] = []
-  @Option(help: ArgumentHelp("Forbids it. Several times for several.", valueName: "permission"))
-  var deny: [Permission] = []
+  @Option(
+    help: ArgumentHelp("Grants the permission. May be given several times.", valueName: "permission"),
+    transform: permission(named:))
+  var allow: [ParticipantPermission] = []
+  @Option(
+    help: ArgumentHelp("Withdraws the permission. May be given several times.", valueName: "permission"),
+    transform: permission(named:))
+  var deny: [ParticipantPermission] = []
   @OptionGroup var options: ControlOptions
 
   func validate() throws {

@@ -116,6 +116,10 @@ public enum LinkEvent: Sendable {
   case publishFailed(Track.ID, Failure)
   /// A subscribed stream does not come for now, because our path does not even carry its least; or does again.
   case streamStarved(Track.ID, Bool)
+  /// The room has ended subscriptions, or has refused them. The link is not subscribed to these streams any more.
+  case subscriptionsEnded([Track.ID])
+  /// The local participant's permissions, after the room has changed them.
+  case permissionsChanged(Set<ParticipantPermission>)
   case attributesChanged(Participant.ID, [String: String])
   case message(ReceivedMessage)
   case speakers(Speakers)

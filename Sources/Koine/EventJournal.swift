@@ -57,6 +57,8 @@ extension SessionEvent {
     case .failed(let error): "failed: \(error)"
     case .entryRequested(let guest): "\(guest.name) asks to be let in"
     case .entryRequestEnded(let guest, _): "\(guest.name) no longer asks to be let in"
+    case .permissionsChanged(let permissions):
+      "may now: \(permissions.map(\.rawValue).sorted().joined(separator: ", "))"
     case .streamPublished, .attributesChanged, .levelsChanged, .dominantSpeakerChanged, .qualityChanged, .tileAdded,
       .tileChanged, .tileRemoved:
       nil

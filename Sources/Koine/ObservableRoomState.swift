@@ -131,7 +131,7 @@ extension ObservableRoomState.Room {
       // An empty payload withdraws the status.
       serviceStatus[message.sender] = message.payload.isEmpty ? nil : message.payload
     case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
-      .publishFailed:
+      .publishFailed, .permissionsChanged:
       break
     }
   }

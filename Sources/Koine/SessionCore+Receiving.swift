@@ -6,9 +6,13 @@ extension SessionCore {
   func subscribe(to id: Track.ID) {
     lane.post { [self] in
       guard !state.isEnded, !reception.isReceived(id), let stream = others[id] else { return }
-      if awaited.contains(id) { awaited.suspend(id) } else { receive(stream) }
-      showPause(of: stream)
+      subscribe(to: stream)
     }
+  }
+
+  private func subscribe(to stream: Track) {
+    if awaited.contains(stream.id) { awaited.suspend(stream.id) } else { receive(stream) }
+    showPause(of: stream)
   }
 
   func unsubscribe(from id: Track.ID) {
@@ -16,8 +20,26 @@ extension SessionCore {
       guard !state.isEnded else { return }
       reception.stop(id, link)
       awaited.resume(id)
+      endedByRoom.remove(id)
       changeTile(of: id) { $0.pause = .notSubscribed }
     }
+  }
+
+  /// The room has ended the subscription, or has refused it.
+  func subscriptionEnded(_ id: Track.ID) {
+    guard reception.isReceived(id) else { return }
+    reception.stop(id, link)
+    endedByRoom.insert(id)
+    changeTile(of: id) { $0.pause = .notSubscribed }
+  }
+
+  /// Receives the streams again that the room had stopped, if the local participant may subscribe now.
+  func permissionsChanged(_ permissions: Set<ParticipantPermission>) {
+    if permissions.contains(.subscribe) {
+      let ended = endedByRoom.sorted { $0.description < $1.description }
+      for stream in ended.compactMap({ others[$0] }) { subscribe(to: stream) }
+    }
+    visible.tell(.permissionsChanged(permissions))
   }
 
   func setPaused(_ isPaused: Bool, _ id: Track.ID) {
@@ -44,6 +66,7 @@ extension SessionCore {
   }
 
   func receive(_ stream: Track) {
+    endedByRoom.remove(stream.id)
     if let link { reception.receive(stream, from: link, sizes: sizeWatch(of: stream.id)) }
   }
 

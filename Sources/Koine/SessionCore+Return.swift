@@ -13,6 +13,8 @@ extension SessionCore {
       entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     }
     for id in reception.receivedIDs { suspend(id) }
+    for id in endedByRoom { awaited.suspend(id) }  // the credential may permit it now
+    endedByRoom = []
     change(to: .connected)
     endKnocks()  // the room reports waiting participants again
     for participant in present { joined(participant) }
@@ -55,6 +57,9 @@ extension SessionCore {
     awaited.end(stream.id)
     guard others[stream.id] != nil else { return added(stream) }
     muted(stream.id, stream.isMuted)
-    if awaited.resume(stream.id) { receive(stream) }
+    if awaited.resume(stream.id) {
+      receive(stream)
+      showPause(of: stream)
+    }
   }
 }

@@ -26,6 +26,8 @@ extension SessionCore: LinkReceiver {
     case .publishFailed(let track, let error):
       if let entry = own.first(where: { $0.stream.id == track }) { withdraw(entry, because: error) }
     case .streamStarved(let id, let isStarved): starved(id, isStarved)
+    case .subscriptionsEnded(let ids): for id in ids { subscriptionEnded(id) }
+    case .permissionsChanged(let permissions): permissionsChanged(permissions)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.tell(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
@@ -70,6 +72,7 @@ extension SessionCore: LinkReceiver {
     }
     guard let (stream, owner) = others.remove(id) else { return }
     reception.forget(id, link)
+    endedByRoom.remove(id)
     awaited.end(id)
     awaited.resume(id)
     removeTile(of: id)

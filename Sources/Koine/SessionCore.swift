@@ -22,6 +22,8 @@ final class SessionCore: @unchecked Sendable {
   // Changed by what the link tells (SessionCore+Room, +Return).
   var others = KnownParticipants()
   var awaited = AwaitedReturn()
+  /// Streams that the session would receive, and whose subscription the room has ended or refused.
+  var endedByRoom: Set<Track.ID> = []
   // Changed by what the app publishes and by what the room makes of it (SessionCore+Publishing); in the order of publishing.
   var own: [LocalPublication] = []
   // Changed with streams of both ends.

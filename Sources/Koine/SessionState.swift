@@ -13,7 +13,8 @@ public enum SessionEvent: Sendable {
   case waitingForAdmission
   /// A participant waits for admission: call `admit` or `deny`.
   case entryRequested(Participant)
-  /// A participant no longer waits: it was admitted, denied, or, if `admitted` is nil, has left.
+  /// A participant no longer waits: it was admitted, denied, or, if `admitted` is nil, has left or could not enter. Also reported,
+  /// with nil, if the local participant may not decide any more.
   case entryRequestEnded(Participant, admitted: Bool?)
   case participantJoined(Participant)
   case participantLeft(Participant, DepartureReason)
@@ -38,6 +39,8 @@ public enum SessionEvent: Sendable {
   /// The size of what it shows, or whether it is paused, has changed.
   case tileChanged(Tile)
   case tileRemoved(Tile)
+  /// The room's operator has changed the local participant's permissions. These are all that it has now.
+  case permissionsChanged(Set<ParticipantPermission>)
   /// Something the app asked for could not be done; the session goes on.
   case failed(Failure)
 }

@@ -161,6 +161,14 @@ package final class ParticipantClient: RoomClient {
       subscriptions[track.reference] = .receiving
       media.subscribe(to: track.reference, as: parameters)
     }
+    endSubscriptions(answer.missing.filter { subscriptions[$0] == .requested(answer.request) })
+  }
+
+  /// The room has ended subscriptions, or has refused them.
+  private func endSubscriptions(_ tracks: [Track.ID]) {
+    guard !tracks.isEmpty else { return }
+    for track in tracks where subscriptions.removeValue(forKey: track) == .receiving { media.unsubscribe(from: track) }
+    receiver.linkDidChange(.subscriptionsEnded(tracks))
   }
 
   private func send(_ message: DataMessage) {
@@ -384,6 +392,10 @@ package final class ParticipantClient: RoomClient {
     case .muted(let participant, let track, let muted):
       receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
     case .subscribed(let answer): begin(answer)
+    case .unsubscribed(let tracks):
+      // Subscriptions that this client has not ended itself. A later `subscribe` has another state until it is answered.
+      endSubscriptions(tracks.filter { subscriptions[$0] == .receiving })
+    case .permissions(let permissions): receiver.linkDidChange(.permissionsChanged(permissions))
     case .data(let data): take(data, isHistory: false)
     case .dataReceipt(let receipt):
       memory.acknowledge(receipt, at: now)
@@ -409,9 +421,11 @@ package final class ParticipantClient: RoomClient {
       guard let track = unanswered.removeValue(forKey: request) else { return }
       media.unpublish(track)
       receiver.linkDidChange(.publishFailed(track, failure))
-    case .failed(_, let failure): receiver.linkDidChange(.failed(failure))
+    case .failed(let request, let failure):
+      if let request { endSubscriptions(subscriptions.filter { $0.value == .requested(request) }.map(\.key)) }
+      receiver.linkDidChange(.failed(failure))
     case .ended(let reason): signaling.end(reason)
-    case .unsubscribed, .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
+    case .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
       .heard:
       break
     }

@@ -277,10 +277,11 @@ final class Room {
     outbox.post(.failed(request: nil, Failure(.forbidden, "not allowed to moderate")), to: member.client)
   }
 
-  /// What a renewed credential does not grant any more ends: tracks are withdrawn, subscriptions too.
+  /// Applies a renewed credential. Tracks and subscriptions that it does not permit any more end.
   func renew(_ member: Member, _ grants: Grants, at now: Tick) {
+    let before = member.grants.permissions
     roster.renew(member.id, grants, limit: limits.participants, at: now)
-    endForbidden(of: member, at: now)
+    permissionsChanged(of: member, from: before, at: now)
     needsSettling = true
   }
 

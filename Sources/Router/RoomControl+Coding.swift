@@ -134,11 +134,11 @@ extension KeyedDecodingContainer {
     }
   }
 
-  fileprivate func permissions(_ key: Key) throws -> Set<Permission> {
-    var permissions: Set<Permission> = []
-    try texts(key, limit: Permission.allCases.count) { text in
-      guard let permission = Permission(rawValue: text) else {
-        let known = Permission.allCases.map(\.rawValue).joined(separator: ", ")
+  fileprivate func permissions(_ key: Key) throws -> Set<ParticipantPermission> {
+    var permissions: Set<ParticipantPermission> = []
+    try texts(key, limit: ParticipantPermission.allCases.count) { text in
+      guard let permission = ParticipantPermission(rawValue: text) else {
+        let known = ParticipantPermission.allCases.map(\.rawValue).joined(separator: ", ")
         throw RoomControlError(.malformed, "“\(key.stringValue)” has an entry that is none of \(known)")
       }
       permissions.insert(permission)

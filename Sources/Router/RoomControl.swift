@@ -43,18 +43,19 @@ package struct CommandOrigin: Hashable, Sendable {
 }
 
 package enum RoomCommand: Hashable, Sendable {
-  /// Answered with the rooms in the order of their names.
+  /// Answered with the rooms in the order of their names, including rooms that participants only wait to enter.
   case listRooms
   /// Answered with the room.
   case describe(room: String)
   /// Removes a participant from a room or its lobby. The other participants are notified that it was removed.
   case remove(Participant.ID, room: String, ending: RemovalReason = .removed)
-  /// Ends a room for all participants, and for those that wait to be admitted.
+  /// Ends a room for all participants, and for the participants that wait to be admitted. A moderator's `close` message does the
+  /// same.
   case close(room: String)
   /// Ends all rooms.
   case closeAllRooms
   /// Changes what a participant may do, until its credential is renewed. Tracks that it may not publish any more are withdrawn,
-  /// and its subscriptions end where it may not subscribe any more. The participant is notified.
+  /// and its subscriptions end where it may not subscribe any more. The participant is notified of the permissions that it has now.
   case grant(PermissionChange, Participant.ID, room: String)
   /// Stops forwarding tracks of a participant until it unmutes them, and notifies all participants that they are muted.
   case mute(TrackSelection, Participant.ID, room: String)
@@ -104,26 +105,19 @@ package enum RemovalReason: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// One thing that a participant may do.
-package enum Permission: String, Hashable, Sendable, CaseIterable {
-  /// To publish tracks of these kinds.
-  case microphone, camera, screen, screenSound
-  case subscribe, data, moderate, admit, record
-}
-
 /// Permissions that a participant gets and loses; all others stay as they are.
 package struct PermissionChange: Hashable, Sendable {
-  package var allowed: Set<Permission>
-  package var denied: Set<Permission>
+  package var allowed: Set<ParticipantPermission>
+  package var denied: Set<ParticipantPermission>
 
   /// - Parameter denied: counts where a permission is in both.
-  package init(allowing allowed: Set<Permission> = [], denying denied: Set<Permission> = []) {
+  package init(allowing allowed: Set<ParticipantPermission> = [], denying denied: Set<ParticipantPermission> = []) {
     (self.allowed, self.denied) = (allowed.subtracting(denied), denied)
   }
 
   /// These permissions and no others.
-  package init(exactly permissions: Set<Permission>) {
-    self.init(allowing: permissions, denying: Set(Permission.allCases).subtracting(permissions))
+  package init(exactly permissions: Set<ParticipantPermission>) {
+    self.init(allowing: permissions, denying: Set(ParticipantPermission.allCases).subtracting(permissions))
   }
 }
 
@@ -172,14 +166,15 @@ package enum RoomAnswer: Hashable, Sendable {
 
 package struct RoomSummary: Hashable, Sendable, Codable {
   package var name: String
-  /// Tells the room from one of the same name before or after it.
+  /// Identifies the room among rooms of the same name before and after it. Empty if no participant is in the room and participants
+  /// wait to enter it.
   package var epoch: String
   package var participants: Int
   /// Participants that the others do not see, as recorders.
   package var hidden: Int
   /// Participants that wait to be admitted.
   package var waiting: Int
-  /// How long there has been the room, in seconds.
+  /// Age of the room, in seconds; for a room without participants, how long the first one has waited to enter it.
   package var seconds: Double
 }
 
@@ -190,7 +185,7 @@ package struct RoomDetails: Hashable, Sendable, Codable {
     package var name: String
     package var externalID: String?
     package var attributes: [String: String]
-    /// Names of `Permission`s, in the order of the alphabet.
+    /// Names of `ParticipantPermission`s, in the order of the alphabet.
     package var permissions: [String]
     /// Whether the others do not see it.
     package var isHidden: Bool
@@ -255,7 +250,7 @@ package struct RoomControlError: Error, Hashable, Sendable, Codable, CustomStrin
 }
 
 extension Grants {
-  package var permissions: Set<Permission> {
+  package var permissions: Set<ParticipantPermission> {
     get {
       var permissions = Set(publish.map(\.permission))
       if canSubscribe { permissions.insert(.subscribe) }
@@ -276,7 +271,7 @@ extension Grants {
 
 extension Track.Kind {
   /// To publish a track of this kind.
-  package var permission: Permission {
+  package var permission: ParticipantPermission {
     switch self {
     case .microphone: .microphone
     case .camera: .camera

@@ -226,7 +226,7 @@ struct Roster: Codable, Equatable {
   }
 
   /// The credential's end stays as it is.
-  mutating func setPermissions(_ permissions: Set<Permission>, of id: Participant.ID) {
+  mutating func setPermissions(_ permissions: Set<ParticipantPermission>, of id: Participant.ID) {
     update(id) { $0.grants.permissions = permissions }
   }
 

@@ -59,10 +59,19 @@ extension Router {
     if let member = client.member, member.grants.canAdmit { postKnocks(to: member) }
   }
 
-  /// Sends all knocks of the room to a member that has just been allowed to answer them.
-  func postKnocks(to member: Member) {
+  private func postKnocks(to member: Member) {
     for knock in lobby.knocks(at: member.room.name) {
       outbox.post(.knock(knock.participant, number: knock.number), to: member.client)
+    }
+  }
+
+  /// Sends a member whose permissions may have changed the knocks of its room, if it may answer them now. Ends them for the member
+  /// if it may not answer them any more.
+  func updateKnocks(of member: Member, couldAdmit: Bool) {
+    guard couldAdmit != member.grants.canAdmit else { return }
+    guard couldAdmit else { return postKnocks(to: member) }
+    for knock in lobby.knocks(at: member.room.name) {
+      outbox.post(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), to: member.client)
     }
   }
 
@@ -95,23 +104,35 @@ extension Router {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.client)
     }
-    tellDeciders(.knockEnded(participant: id, admitted: admitted, number: knock.number), in: room)
+    let answer: Result<Grants, Failure> =
+      admitted
+      ? grants(toAdmit: knock, at: now) : .failure(Failure(.denied, "a participant in the room denied admission"))
+    // A participant that was to be admitted and cannot enter has not been admitted.
+    let outcome = if case .success = answer { true } else { admitted ? nil : false }
+    tellDeciders(.knockEnded(participant: id, admitted: outcome, number: knock.number), in: room)
     guard let client = clients[knock.client] else { return }
+    switch answer {
+    case .success(let grants): enter(knock.join, id: id, grants, on: client, at: now)
+    case .failure(let failure):
+      outbox.post(.refused(failure), to: client.id)
+      if admitted { outbox.post(.failed(request: nil, failure), to: member.client) }
+    }
+  }
+
+  /// The grants with which a waiting participant enters, once a participant in the room admits it.
+  private func grants(toAdmit knock: Lobby.Knock, at now: Tick) -> Result<Grants, Failure> {
     var grants = knock.grants
     // A credential also expires while its participant waits.
-    if let rest = grants.validFor.map({ $0 - (now - knock.since) }) {
-      grants.validFor = rest
-      guard rest > .zero else {
-        return outbox.post(.refused(Failure(.unauthorized, "the token has expired while it waited")), to: client.id)
+    grants.validFor = grants.validFor.map { $0 - (now - knock.since) }
+    if let failure = obstacle(grants) { return .failure(failure) }
+    var join = knock.join
+    join.participantID = knock.id  // the participants that may admit it know it by this id
+    return decided(join, grants, .admission).flatMap { grants in
+      if let id = grants.participantID, id != knock.id {
+        return .failure(Failure(.forbidden, "the credential is another participant's"))
       }
-    }
-    if admitted {
-      switch decided(knock.join, grants, .admission) {
-      case .success(let grants): enter(knock.join, id: id, grants, on: client, at: now)
-      case .failure(let failure): outbox.post(.refused(failure), to: client.id)
-      }
-    } else {
-      outbox.post(.refused(Failure(.denied, "somebody in the room decided against it")), to: client.id)
+      if let failure = obstacle(grants) ?? lackOfRoom(for: knock.id, join, grants) { return .failure(failure) }
+      return .success(grants)
     }
   }
 
@@ -126,10 +147,7 @@ extension Router {
     }
     let answer = answer(join, verdict).flatMap { decided(join, $0, .join) }
     guard case .success(let grants) = answer else { return answer }
-    guard grants.canJoin else { return .failure(Failure(.forbidden, "not allowed to enter rooms")) }
-    if let validFor = grants.validFor, validFor <= .zero {
-      return .failure(Failure(.unauthorized, "what lets it in has expired"))
-    }
+    if let failure = obstacle(grants) { return .failure(failure) }
     if let name = grants.participantID ?? join.participantID,
       name.hasPrefix(RoomService.namePrefix) || configuration.attendant?.names.contains(name) == true
     {
@@ -143,6 +161,13 @@ extension Router {
       return .failure(failure)
     }
     return answer
+  }
+
+  /// Why a participant with these grants may not be in any room; nil if it may.
+  private func obstacle(_ grants: Grants) -> Failure? {
+    guard grants.canJoin else { return Failure(.forbidden, "not allowed to enter rooms") }
+    if let validFor = grants.validFor, validFor <= .zero { return Failure(.unauthorized, "the credential has expired") }
+    return nil
   }
 
   /// Two participants that wait under one id look the same to a participant that may admit them. So a second one replaces the first
@@ -205,12 +230,12 @@ extension Router {
       let isSame = grants.participantID ?? member.id == member.id && grants.isHidden == member.grants.isHidden
       if !isSame {
         failure = Failure(.forbidden, "the credential is another participant's")
-      } else if !grants.canJoin {
-        failure = Failure(.forbidden, "not allowed to enter rooms")
-      } else if let validFor = grants.validFor, validFor <= .zero {
-        failure = Failure(.unauthorized, "what lets it in has expired")
+      } else if let obstacle = obstacle(grants) {
+        failure = obstacle
       } else {
-        return member.room.renew(member, grants, at: now)
+        let couldAdmit = member.grants.canAdmit
+        member.room.renew(member, grants, at: now)
+        return updateKnocks(of: member, couldAdmit: couldAdmit)
       }
     }
     outbox.post(.failed(request: nil, failure), to: member.client)

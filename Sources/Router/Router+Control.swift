@@ -19,8 +19,17 @@ extension Router: RoomControl {
   private func carryOut(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
     switch command {
     case .listRooms:
-      return .rooms(rooms.sorted.map { summary(of: $0, at: now) })
-    case .describe(let name): return .room(details(of: try room(named: name), at: now))
+      let unopened = Set(lobby.all.map(\.room)).filter { rooms[$0] == nil }
+      let summaries = rooms.sorted.map { summary(of: $0, at: now) } + unopened.map { summary(ofUnopened: $0, at: now) }
+      return .rooms(summaries.sorted { $0.name < $1.name })
+    case .describe(let name):
+      if rooms[name] == nil, !lobby.knocks(at: name).isEmpty {
+        return .room(
+          RoomDetails(
+            summary: summary(ofUnopened: name, at: now), participants: [], waiting: waiting(at: name, now), services: []
+          ))
+      }
+      return .room(details(of: try room(named: name), at: now))
     case .remove(let id, let name, let ending):
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
         end(knock, ending.endReason)
@@ -41,7 +50,7 @@ extension Router: RoomControl {
       let (room, member) = try member(id, in: name)
       let couldAdmit = member.grants.canAdmit
       room.change(change, of: member, at: now)
-      if !couldAdmit, member.grants.canAdmit { postKnocks(to: member) }
+      updateKnocks(of: member, couldAdmit: couldAdmit)
       settle(room, at: now)
     case .mute(let selection, let id, let name):
       let (room, member) = try member(id, in: name)
@@ -121,16 +130,28 @@ extension Router: RoomControl {
       waiting: lobby.knocks(at: room.name).count, seconds: (now - room.created).inSeconds)
   }
 
+  /// A room that no participant is in, and that participants wait to enter.
+  private func summary(ofUnopened name: String, at now: Tick) -> RoomSummary {
+    let knocks = lobby.knocks(at: name)
+    let first = knocks.map(\.since).min() ?? now
+    return RoomSummary(
+      name: name, epoch: "", participants: 0, hidden: 0, waiting: knocks.count, seconds: (now - first).inSeconds)
+  }
+
+  private func waiting(at room: String, _ now: Tick) -> [RoomDetails.WaitingParticipant] {
+    lobby.knocks(at: room).map { knock in
+      let participant = knock.participant
+      return RoomDetails.WaitingParticipant(
+        id: participant.id, name: participant.name, externalID: participant.externalUserID,
+        seconds: (now - knock.since).inSeconds)
+    }
+  }
+
   private func details(of room: Room, at now: Tick) -> RoomDetails {
     RoomDetails(
       summary: summary(of: room, at: now),
       participants: room.members.map { details(of: $0, at: now) },
-      waiting: lobby.knocks(at: room.name).map { knock in
-        let participant = knock.participant
-        return RoomDetails.WaitingParticipant(
-          id: participant.id, name: participant.name, externalID: participant.externalUserID,
-          seconds: (now - knock.since).inSeconds)
-      },
+      waiting: waiting(at: room.name, now),
       services: (room.attendant?.names ?? []).map { name in
         ServiceState(
           name: name, status: room.data.status(of: name).map { String(decoding: $0, as: UTF8.self) },
@@ -151,14 +172,14 @@ extension Router: RoomControl {
 }
 
 extension Room {
-  /// Changes what a member may do, and tells it what it has lost: `withdrawn` of its own tracks, `unsubscribed`, and `failed` with
-  /// `forbidden` for all of it.
+  /// Changes what a member may do, and notifies it: `withdrawn` of its own tracks, `unsubscribed`, `permissions`, and `failed` with
+  /// `forbidden` for everything that it has lost.
   func change(_ change: PermissionChange, of member: Member, at now: Tick) {
     let before = member.grants.permissions
     let after = before.union(change.allowed).subtracting(change.denied)
     guard after != before else { return }
     roster.setPermissions(after, of: member.id)
-    endForbidden(of: member, at: now)
+    permissionsChanged(of: member, from: before, at: now)
     let lost = before.subtracting(after).map(\.rawValue).sorted()
     if !lost.isEmpty {
       let failure = Failure(.forbidden, "not allowed any more: \(lost.joined(separator: ", "))")
@@ -168,8 +189,8 @@ extension Room {
   }
 
   /// Ends everything that a member may not do any more: withdraws its tracks, of which it is notified too, and ends its
-  /// subscriptions.
-  func endForbidden(of member: Member, at now: Tick) {
+  /// subscriptions. Then sends the member its permissions, if they are not as before.
+  func permissionsChanged(of member: Member, from before: Set<ParticipantPermission>, at now: Tick) {
     let tracks = member.tracks.filter { !member.grants.publish.contains($0.track.kind) }
     withdraw(tracks, of: member, at: now)
     if !tracks.isEmpty {
@@ -179,6 +200,8 @@ extension Room {
       let references = member.subscriptions.map(\.track.id)
       if !references.isEmpty { unsubscribe(references, of: member, at: now) }
     }
+    let after = member.grants.permissions
+    if after != before { outbox.post(.permissions(after), to: member.client) }
   }
 }
 

@@ -36,6 +36,7 @@ final class BrowserTranslator: MessageTranslator {
 
   private var negotiator: SDPNegotiator
   private var local: PeerDescription?
+  private var ownID: Participant.ID?
   private var sent: [String: Sent] = [:]
   private var wanted: [String: Wanted] = [:]
   private var exchange: Exchange?
@@ -174,7 +175,7 @@ final class BrowserTranslator: MessageTranslator {
   func translate(_ message: ServerMessage) -> [TranslatedAction] {
     switch message {
     case .joined(let joined):
-      local = joined.description
+      (local, ownID) = (joined.description, joined.local.id)
       guard let (offer, description) = waiting else { return [.forward] }
       waiting = nil
       return [.forward] + begin(offer, description)
@@ -195,21 +196,32 @@ final class BrowserTranslator: MessageTranslator {
       return answerIfDone()
     case .subscribed(let answer):
       guard let mid = exchange?.open.removeValue(forKey: answer.request) else { return [] }
-      if let track = answer.tracks.first { wanted[mid]?.media = track.media } else { wanted[mid] = nil }
+      guard let track = answer.tracks.first else { return endSubscriptions([mid]) + answerIfDone() }
+      wanted[mid]?.media = track.media
       return answerIfDone()
     case .failed(let request?, let failure):
       guard let mid = exchange?.open.removeValue(forKey: request) else { return [.forward] }
       sent[mid] = nil
-      wanted[mid] = nil
-      return [.send(.failed(request: nil, failure))] + answerIfDone()
+      return [.send(.failed(request: nil, failure))] + endSubscriptions([mid]) + answerIfDone()
     case .withdrawn(let participant, let trackIDs):
       wanted = wanted.filter {
         !($0.value.reference.participant == participant && trackIDs.contains($0.value.reference.track))
       }
+      if participant == ownID { sent = sent.filter { !trackIDs.contains($0.value.id) } }
       return [.forward]
-    case .unsubscribed, .heard: return []
+    case .unsubscribed(let tracks):
+      // Answers to `unsubscribe` name tracks that are not wanted any more, or that are requested again.
+      return endSubscriptions(
+        wanted.filter { $0.value.media != nil && tracks.contains($0.value.reference) }.keys.sorted())
+    case .heard: return []
     default: return [.forward]
     }
+  }
+
+  /// The router has ended or refused the subscriptions of these media: the client is notified.
+  private func endSubscriptions(_ mids: [String]) -> [TranslatedAction] {
+    let ended = mids.compactMap { wanted.removeValue(forKey: $0)?.reference }
+    return ended.isEmpty ? [] : [.send(.unsubscribed(ended))]
   }
 
   private func answerIfDone() -> [TranslatedAction] {

@@ -18,7 +18,8 @@ public enum ServerMessage: Hashable, Sendable {
   /// A participant waits to be admitted. Sent to the participants that may admit it. `number` distinguishes it from all other
   /// participants that wait, or have waited, under the same id.
   case knock(Participant, number: Int? = nil)
-  /// No decision is needed any more. `admitted` is the decision; nil: the participant has gone.
+  /// No decision is needed any more. `admitted` is the decision; nil: the participant has gone or could not enter, or the receiver may
+  /// not decide any more.
   case knockEnded(participant: String, admitted: Bool?, number: Int? = nil)
   case participantJoined(Participant)
   case participantLeft(id: String, reason: DepartureReason)
@@ -32,7 +33,8 @@ public enum ServerMessage: Hashable, Sendable {
   /// room was restored.
   case muted(participant: String, trackID: String, muted: Bool)
   case subscribed(Subscribed)
-  /// The answer to `unsubscribe`: no packets of these tracks follow, save those already under way.
+  /// These subscriptions have ended, by `unsubscribe` or because the client may not subscribe any more. No packets of these tracks
+  /// follow, except those already under way.
   case unsubscribed([Track.ID])
   case data(ReceivedMessage)
   case dataReceipt(DataReceipt)
@@ -46,6 +48,9 @@ public enum ServerMessage: Hashable, Sendable {
   /// The simulcast layers of the client's own track that receivers want, 0 the smallest. The client need not send the others. Before
   /// the first such message all layers are wanted.
   case wanted(trackID: String, layers: [Int])
+  /// The client's own permissions, after a change of them in the room. They replace all earlier ones. Before the first such message
+  /// the credential's permissions apply.
+  case permissions(Set<ParticipantPermission>)
   /// Something asked for was not done. `request` is nil where the message carried no number.
   case failed(request: Int?, Failure)
   /// The last message of a stay.
@@ -71,12 +76,13 @@ extension ServerMessage: Codable {
       accepted, published, withdrawn, muted, subscribed
     case unsubscribed, data, dataReceipt, attributes, speakers, quality, wanted, failed, ended, pong
     case resumable, resumed, heard, mediaRestarted, waiting, knock, knockEnded, starved, attendants, history
+    case permissions
   }
 
   enum CodingKeys: String, CodingKey {
     case type, id, identity, state, failure, participant, reason, request, tracks, track, muted, attributes,
       participants, number, layers, key, graceSeconds, heard, description, sending, receiving, admitted, paused,
-      attendants
+      attendants, permissions
   }
 
   public init(from decoder: any Decoder) throws {
@@ -155,6 +161,10 @@ extension ServerMessage: Codable {
     case .heard: self = .heard(try fields.decode(Int.self, forKey: .heard))
     case .mediaRestarted: self = .mediaRestarted(try fields.sized(.description))
     case .history: self = .history(try HistoryPage(from: decoder))
+    case .permissions:
+      // A permission that this version does not know is no use to it.
+      let names = try fields.names(.permissions, limit: SignalingLimits.permissions)
+      self = .permissions(Set(names.compactMap(ParticipantPermission.init(rawValue:))))
     case .attendants: self = .attendants(try fields.names(.attendants, limit: SignalingLimits.attendants))
     }
   }
@@ -225,6 +235,8 @@ extension ServerMessage: Codable {
     case .mediaRestarted(let description): try fields.encode(description, forKey: .description)
     case .history(let page): try page.encode(to: encoder)
     case .attendants(let names): try fields.encode(names, forKey: .attendants)
+    case .permissions(let permissions):
+      try fields.encode(permissions.map(\.rawValue).sorted(), forKey: .permissions)
     }
   }
 
@@ -275,6 +287,7 @@ extension ServerMessage: Codable {
     case .mediaRestarted: .mediaRestarted
     case .history: .history
     case .attendants: .attendants
+    case .permissions: .permissions
     }
   }
 }
@@ -313,7 +326,7 @@ extension ServerMessage: CountedMessage {
       case .failed(_, let failure), .refused(let failure): kept.text(failure.message)
       case .dataReceipt(let receipt): kept.text(receipt.id) + kept.text(receipt.failure?.message)
       case .registered, .ringEnded, .ringProgress, .waiting, .knockEnded, .participantLeft, .accepted, .muted, .wanted,
-        .ended, .pong, .resumable, .resumed, .heard:
+        .ended, .pong, .resumable, .resumed, .heard, .permissions:
         SignalingLimits.name
       }
     return content + 128

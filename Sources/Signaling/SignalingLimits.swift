@@ -22,6 +22,8 @@ public enum SignalingLimits {
   public static let candidates = 32
   /// Co-located services.
   public static let attendants = 16
+  /// More than this version knows: a later version may have further permissions.
+  public static let permissions = 64
   /// Entries of a participant's attributes.
   public static let attributes = 64
   /// One attribute's value, in UTF-8 bytes.

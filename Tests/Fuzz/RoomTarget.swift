@@ -118,7 +118,7 @@ private final class RoomWorld {
     case 2: return .remove(id, room: room)
     case 3: return input.flag() ? .close(room: room) : .closeAllRooms
     case 4, 5:
-      let permission = Permission.allCases[input.number(below: Permission.allCases.count)]
+      let permission = ParticipantPermission.allCases[input.number(below: ParticipantPermission.allCases.count)]
       let isAllowed = input.flag()
       return .grant(
         PermissionChange(allowing: isAllowed ? [permission] : [], denying: isAllowed ? [] : [permission]), id,

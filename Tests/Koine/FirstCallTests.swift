@@ -63,6 +63,7 @@ final class Watcher: VideoSink, AudioSink, Sendable {
       "\(participant.name) asks no more\(admitted.map { $0 ? ": let in" : ": not let in" } ?? "")"
     case .streamPublished(let stream): "published \(stream.kind)"
     case .publishFailed(let stream, let error): "failed \(stream.kind) \(error)"
+    case .permissionsChanged(let permissions): "permissions \(permissions.map(\.rawValue).sorted())"
     case .failed(let error): "failed \(error)"
     }
   }

@@ -118,6 +118,43 @@ import Testing
     #expect(questions.occasions == [.join, .join, .join, .admission, .admission])
   }
 
+  /// The policy's answers to the admission of a waiting participant that keep it outside, and what it and the room are sent.
+  @Test(arguments: ["over", "other", "expired", "no-join"])
+  func waitingParticipantThatThePolicyKeepsOutHasNotBeenAdmitted(_ name: String) throws {
+    let questions = Questions()
+    let world = try makeWorld { question in
+      guard question.occasion == .admission else {
+        return question.join.name == "ana" ? .admit(question.grants) : .wait(question.grants)
+      }
+      questions.add(question)
+      var grants = question.grants
+      switch name {
+      case "over": return .refuse(Failure(.ended, "the meeting is over"))
+      case "other": grants.participantID = "ana"
+      case "expired": grants.validFor = .zero
+      default: grants.canJoin = false
+      }
+      return .admit(grants)
+    }
+    let ana = try enter("ana", in: world)
+    let eva = try world.makeClient()
+    eva.join("room", as: nil)
+    world.run(.milliseconds(300))
+    let id = try #require(
+      ana.messages.compactMap { if case .knock(let participant, _) = $0 { participant.id } else { nil } }.first)
+    ana.tell(.answerKnock(participant: id, admitted: true))
+    #expect(!isIn(eva))
+    guard case .refused(let failure) = eva.messages.last else {
+      Issue.record("\(eva.messages)")
+      return
+    }
+    #expect(questions.last?.participantID == id, "the id under which the room knows it")
+    #expect(ana.messages.last == .failed(request: nil, failure))
+    #expect(
+      ana.messages.contains { if case .knockEnded(id, admitted: nil, number: _) = $0 { true } else { false } })
+    #expect(world.router.statistics.participants == 1)
+  }
+
   @Test func policyMayAdmitAParticipantWhoseCredentialSaysThatItWaits() throws {
     let world = try makeWorld({ _ in
       var grants = Grants.everything

@@ -61,6 +61,21 @@ import Testing
     #expect(Set(rooms.map(\.epoch)).count == 2)
   }
 
+  @Test func roomThatParticipantsOnlyWaitToEnterIsListedAndDescribed() throws {
+    let world = try makeWorld()
+    _ = try (enter("eva", "guest", room: "empty", in: world), enter("ana", room: "tea", in: world))
+    world.run(.seconds(2))
+    let rooms = try #require(world.execute(.listRooms).rooms)
+    #expect(rooms.map(\.name) == ["empty", "tea"])
+    #expect(rooms.map(\.participants) == [0, 1])
+    #expect(rooms.map(\.waiting) == [1, 0])
+    #expect(rooms[0].epoch.isEmpty && rooms[0].seconds >= 2)
+    let room = try #require(world.execute(.describe(room: "empty")).room)
+    #expect(room.waiting.map(\.id) == ["eva"])
+    #expect(room.participants.isEmpty)
+    #expect(world.execute(.describe(room: "other")).code == .noSuchRoom)
+  }
+
   @Test func roomIsDescribedAsItIs() throws {
     let world = try makeWorld()
     let (ana, _) = (try enter("ana", in: world), try enter("eva", "guest", in: world))
@@ -73,7 +88,7 @@ import Testing
     let member = try #require(room.participants.first)
     #expect(member.tracks.map(\.kind) == ["microphone", "camera"])
     #expect(member.tracks.map(\.isMuted) == [true, false])
-    #expect(member.permissions == Permission.allCases.map(\.rawValue).sorted())
+    #expect(member.permissions == ParticipantPermission.allCases.map(\.rawValue).sorted())
     #expect(member.attributes == ["a": "1"])
     #expect(member.isConnected)
     #expect(member.isReachable)
@@ -166,7 +181,8 @@ import Testing
     #expect(ben.messages == [withdrawn])
     #expect(
       ana.messages == [
-        withdrawn, .failed(request: nil, Failure(.forbidden, "not allowed any more: camera")),
+        withdrawn, .permissions(Set(ParticipantPermission.allCases).subtracting([.camera])),
+        .failed(request: nil, Failure(.forbidden, "not allowed any more: camera")),
       ])
     ana.publish(.camera, id: "camera2")
     #expect(ana.messages.last?.code == .forbidden)
@@ -228,8 +244,27 @@ import Testing
       return
     }
     #expect(participant.id == "eva")
+    world.execute(.grant(PermissionChange(denying: [.admit]), "ana", room: "room"))
+    #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: nil, number: number)))
+    world.execute(.grant(PermissionChange(allowing: [.admit]), "ana", room: "room"))
+    #expect(ana.messages.last == .knock(participant, number: number))
     ana.tell(.answerKnock(participant: "eva", admitted: true, number: number))
     #expect(eva.messages.contains { if case .joined = $0 { true } else { false } })
+  }
+
+  @Test func renewalThatPermitsAdmissionSendsTheKnocksAndItsReverseEndsThem() throws {
+    let world = try makeWorld()
+    let (ana, _) = (try enter("ana", "member", in: world), try enter("eva", "guest", in: world))
+    ana.forgetMessages()
+    ana.tell(.renew(credential: ""))
+    #expect(ana.messages.contains(.permissions(Set(ParticipantPermission.allCases))))
+    guard case .knock(let participant, let number) = ana.messages.last else {
+      Issue.record("\(ana.messages)")
+      return
+    }
+    #expect(participant.id == "eva")
+    ana.tell(.renew(credential: "member"))
+    #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil, number: number))
   }
 
   @Test func changedPermissionsDoNotProlongTheCredential() throws {

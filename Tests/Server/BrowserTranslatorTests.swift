@@ -65,6 +65,42 @@ import Testing
     #expect(!answer.media[1].takesFeedback("nack", on: 120))  // none was offered
   }
 
+  @Test func withdrawnOwnTrackCanBePublishedAgain() throws {
+    let media = [Offers.medium("0", "video", "sendonly")]
+    let send = #"[{"mid":"0","id":"cam","kind":"camera"}]"#
+    _ = end.take(try Offers.message(1, media, send: send))
+    let first = try publication(end.translate(joined))
+    _ = end.translate(.accepted(request: first.request))
+    let withdrawn = ServerMessage.withdrawn(participant: "ana", trackIDs: ["cam"])
+    #expect(end.translate(withdrawn).contains { if case .forward = $0 { true } else { false } })
+    let again = try publication(end.take(try Offers.message(2, media, send: send)))
+    #expect(again.tracks.map(\.id) == ["cam"])
+    #expect(again.request != first.request)
+  }
+
+  @Test(arguments: [true, false])
+  func subscriptionThatTheRoomEndsOrRefusesIsReportedAndMayBeRequestedAgain(_ isRefused: Bool) throws {
+    let media = [Offers.medium("0", "audio", "recvonly")]
+    let receive = #"[{"mid":"0","participant":"ben","track":"mic"}]"#
+    let reference = Track.ID(participant: "ben", track: "mic")
+    _ = end.take(try Offers.message(1, media, receive: receive))
+    let first = try subscription(end.translate(joined))
+    let actions: [TranslatedAction]
+    if isRefused {
+      actions = end.translate(.failed(request: first.request, Failure(.forbidden, "not allowed to subscribe")))
+    } else {
+      let parameters = StreamParameters(
+        mid: "1", codec: .opus, payloadType: 120, encodings: [StreamParameters.Encoding(ssrc: 1)])
+      let track = ForwardedTrack(reference: reference, media: parameters)
+      _ = end.translate(.subscribed(Subscribed(request: first.request, tracks: [track])))
+      actions = end.translate(.unsubscribed([reference]))
+      #expect(end.translate(.unsubscribed([reference])).isEmpty)
+    }
+    let told = actions.compactMap { if case .send(let message) = $0 { message } else { nil } }
+    #expect(told.contains(.unsubscribed([reference])))
+    #expect(try subscription(end.take(try Offers.message(2, media, receive: receive))).tracks == [reference])
+  }
+
   /// As aiortc 1.4 offers it; what is bundled is read by one map.
   @Test func oneNumberIsOneExtensionInAllMedia() throws {
     let (mid, level) = (HeaderExtensionNames.mid, "urn:ietf:params:rtp-hdrext:ssrc-audio-level")

@@ -2,13 +2,15 @@ import Dispatch
 import Foundation
 import Koine
 import KoineJSONCodec
-import KoineRouter
 import KoineSignaling
 import KoineServerBackend
 import KoineTestSupport
 import Logging
+import NIOCore
+import NIOPosix
 import Testing
 
+@testable import KoineRouter
 @testable import KoineServer
 
 /// A server with a control socket, and its command line.
@@ -188,6 +190,36 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
+  @Test func participantThatMaySubscribeAgainSeesAndHearsAgain() async throws {
+    let rooms = try await ControlledRooms(at: path)
+    let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
+    let benEvents = ben.events()
+    let sight = Sight()
+    sight.follow(ben)
+    try ana.publish(microphone: Devices.microphone("tone"))
+    try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
+    try await ben.join()
+    try await ana.join()
+    await sight.untilSeenAndHeard()
+
+    #expect(try await rooms.send(.grant(PermissionChange(denying: [.subscribe]), "ben", room: "tea")).ok)
+    for await event in benEvents { if case .tileChanged(let tile) = event, tile.pause == .notSubscribed { break } }
+    for await event in benEvents {
+      guard case .permissionsChanged(let permissions) = event else { continue }
+      #expect(permissions == Set(ParticipantPermission.allCases).subtracting([.subscribe]))
+      break
+    }
+    ben.subscribe(to: Track.ID(participant: "ana", track: "microphone-1"))
+    #expect(try await rooms.send(.grant(PermissionChange(allowing: [.subscribe]), "ben", room: "tea")).ok)
+    for await event in benEvents { if case .permissionsChanged(Set(ParticipantPermission.allCases)) = event { break } }
+    sight.forget()
+    await sight.untilSeenAndHeard()
+    #expect(ben.tiles.first { !$0.isLocal }?.pause == nil)
+    await ana.leave()
+    await ben.leave()
+    await rooms.server.stop()
+  }
+
   @Test func policyOfTheServerDecidesAboutJoins() async throws {
     let rooms = try await ControlledRooms(at: path) {
       $0.admission = AdmissionPolicy { question in
@@ -344,6 +376,81 @@ private final class CommandLog: LogHandler, Sendable {
     #expect(try await rooms.send(.listRooms).ok)
     await rooms.server.stop()
     #expect(mode(path) == nil)
+  }
+
+  @Test func onlyOneOfSeveralServersThatStartTogetherListens() async throws {
+    for _ in 0..<20 {
+      let path = path
+      let (left, leftDescriptor) = try UnixSocketFile.listen(at: path)
+      close(leftDescriptor)  // as a killed server leaves it
+      let listeners = try await withThrowingTaskGroup(of: (UnixSocketFile, Int32)?.self) { group in
+        for _ in 0..<4 { group.addTask { try? UnixSocketFile.listen(at: path) } }
+        var listeners: [(UnixSocketFile, Int32)] = []
+        for try await next in group { if let next { listeners.append(next) } }
+        return listeners
+      }
+      #expect(listeners.count == 1)
+      for (file, descriptor) in listeners {
+        file.remove()
+        close(descriptor)
+      }
+      left.remove()
+    }
+  }
+
+  @Test func serverThatIsTooBusyToAcceptKeepsItsFile() throws {
+    let address = try UnixAddress(path)
+    let busy = try UnixAddress.makeSocket()
+    defer { close(busy) }
+    #expect(address.call { bind(busy, $0, $1) } == 0 && listen(busy, 0) == 0)
+    var waiting: [Int32] = []
+    defer { for descriptor in waiting { close(descriptor) } }
+    repeat {
+      waiting.append(try UnixAddress.makeSocket(isBlocking: false))
+    } while address.call {
+      connect(waiting[waiting.count - 1], $0, $1)
+    } == 0 && waiting.count < 100
+    #expect(errno == EAGAIN)
+    let error = #expect(throws: ServerError.self) { _ = try UnixSocketFile.listen(at: path) }
+    #expect(error?.description.contains("another server") == true)
+    #expect(mode(path) != nil)
+  }
+
+  @Test func largeAnswerReachesAClientThatSendsNothingMore() async throws {
+    let count = 20_000
+    let rooms = (0..<count).map {
+      RoomSummary(name: "room \($0)", epoch: "e", participants: 1, hidden: 0, waiting: 0, seconds: 1)
+    }
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let socket = try await ControlSocket.open(at: path, on: group) { _ in .success(.rooms(rooms)) }
+    let path = path
+    let answer = try await withCheckedThrowingContinuation { done in
+      DispatchQueue.global().async {
+        done.resume(with: Result { try Self.exchangeHalfClosed("{\"command\":\"list\"}\n", path) })
+      }
+    }
+    #expect(answer.last == UInt8(ascii: "\n"))
+    let reply = try JSONCodec.decode(RoomReply.self, from: answer.dropLast(), limits: ControlRequest.replyLimits)
+    #expect(reply.rooms?.count == count)
+    await socket.close()
+    try await group.shutdownGracefully()
+  }
+
+  /// Everything that comes back until the server closes the connection.
+  private static func exchangeHalfClosed(_ text: String, _ path: String) throws -> [UInt8] {
+    let descriptor = try UnixAddress.makeSocket()
+    defer { close(descriptor) }
+    try #require(try UnixAddress(path).call { connect(descriptor, $0, $1) } == 0)
+    let bytes = Array(text.utf8)
+    try #require(send(descriptor, bytes, bytes.count, 0) == bytes.count)
+    shutdown(descriptor, Int32(SHUT_WR))
+    var answer: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+      let count = recv(descriptor, &part, part.count, 0)
+      guard count > 0 else { return answer }
+      answer += part[..<count]
+    }
   }
 
   @Test func fileThatIsNoSocketIsLeftAlone() async throws {

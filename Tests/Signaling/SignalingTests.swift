@@ -94,6 +94,7 @@ enum Examples {
     .quality(["ana": ConnectionQuality(), "ben": ConnectionQuality(sending: .none, receiving: .low)]),
     .joined(Joined(local: participant, description: description, epoch: "e1")),
     .attendants(["koine.recording"]), .history(HistoryPage(messages: [], hasMore: false)),
+    .permissions([.camera, .subscribe]), .permissions([]),
     .history(
       HistoryPage(
         messages: [

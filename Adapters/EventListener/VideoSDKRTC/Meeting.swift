@@ -31,7 +31,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     /// What `switchWebcam` changes under the publication.
     var sharedCamera: SharedCamera?
     var customCamera: CustomRTCMediaStream?
-    /// Whether the machine's own camera is sent in two sizes, so that each receiver gets what suits it.
+    /// Whether the machine's own camera is sent in two sizes, so that each receiver gets the size that fits.
     var isMultiStream: Bool
     var session: Session?
     var machineObservation: Observation?
@@ -220,7 +220,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     case .publishFailed(let stream, let error): publishingFailed(stream, error)
     case .failed(let error):  // of devices, the loudspeaker alone: a microphone says so itself
       tell { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }
-    case .levelsChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished:
+    case .levelsChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished, .permissionsChanged:
       break  // the style has no words for it, or none here (Docs/styles/event-listener.md)
     }
   }

@@ -31,6 +31,7 @@ extension DefaultAudioVideoFacade {
     case .failed(let error): logger.error(msg: "\(error)")
     case .attributesChanged, .dominantSpeakerChanged, .tileRemoved: break  // told by other means here
     case .waitingForAdmission, .entryRequested, .entryRequestEnded: break  // meetings have no lobby
+    case .permissionsChanged: break  // the vendor's attendees have capabilities only in its HTTP API
     }
   }
 

@@ -144,14 +144,14 @@ function draw() {
     const camera = of(other, "camera"), microphone = of(other, "microphone"), screen = of(other, "screen");
     wanted.push({
       key: tileKey(other, "camera"), name: other.name, owner: other.id, isCamera: true, isMuted: microphone?.muted ?? true,
-      isBlank: !camera || camera.muted, isResting: camera?.isResting, video: camera?.transceiver.receiver.track,
-      audio: microphone?.transceiver.receiver.track,
+      isBlank: !camera?.transceiver || camera.muted, isResting: camera?.isResting, video: camera?.transceiver?.receiver.track,
+      audio: microphone?.transceiver?.receiver.track,
     });
     if (screen) {
       wanted.push({
-        key: tileKey(other, "screen"), name: other.name, suffix: "’s screen", video: screen.transceiver.receiver.track,
-        isBlank: screen.muted, isResting: screen.isResting,
-        audio: of(other, "screenSound")?.transceiver.receiver.track,
+        key: tileKey(other, "screen"), name: other.name, suffix: "’s screen", video: screen.transceiver?.receiver.track,
+        isBlank: !screen.transceiver || screen.muted, isResting: screen.isResting,
+        audio: of(other, "screenSound")?.transceiver?.receiver.track,
       });
     }
   }

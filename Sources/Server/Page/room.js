@@ -12,7 +12,7 @@ const CAMERA_CHECK = 1_000;
 export class Room extends EventTarget {
   /** What we send: kind → { id, kind, transceiver, track, muted }; of a camera also `encodings`, as they were last made. */
   #own = new Map();
-  /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }. */
+  /** Whom we know: id → { id, name, tracks: Map of id → { id, kind, muted, transceiver, isAnswered } }; no `transceiver` without media. */
   #others = new Map();
   /** Who waits to be let in: id → { name, number }. */
   #guests = new Map();
@@ -234,7 +234,7 @@ export class Room extends EventTarget {
   }
 
   #limit({ track, layers }) {
-    const own = [...this.#own.values()].find(({ id }) => id === track);
+    const own = this.#ownByID(track);
     if (!own) return;
     own.layers = layers;
     this.#applyEncodings(own);
@@ -289,7 +289,7 @@ export class Room extends EventTarget {
     const answer = new Promise((resolve) => { this.#answered = { number, resolve }; });
     await peer.setLocalDescription();
     const offer = { number, sdp: peer.localDescription.sdp, send: [], receive: [] };
-    const fresh = [];  // asked for here for the first time
+    let fresh = [];  // asked for here for the first time
     for (const own of this.#own.values()) {
       const { mid, direction } = own.transceiver;
       if (mid && direction === "sendonly") offer.send.push({ mid, id: own.id, kind: own.kind, muted: own.muted });
@@ -311,6 +311,7 @@ export class Room extends EventTarget {
     const sdp = await answer;
     if (peer !== this.#peer) return;
     await peer.setRemoteDescription({ type: "answer", sdp });
+    fresh = fresh.filter(({ track }) => track.transceiver);  // the room may have refused some
     for (const { track } of fresh) track.isAnswered = true;
     if (fresh.length > 0) this.#tell("answered");  // before they are resumed: their first frames have the right size
     const tracks = fresh.map(({ other, track }) => ({ participant: other.id, track: track.id }));
@@ -350,7 +351,10 @@ export class Room extends EventTarget {
       case "participantLeft": this.#remove(message.participant); break;
       case "published": for (const track of message.tracks) this.#addTrack(message.participant, track); break;
       case "withdrawn": for (const id of message.tracks) this.#removeTrack(message.participant, id); break;
+      case "unsubscribed": for (const track of message.tracks) this.#unsubscribed(track); break;
+      case "permissions": this.#permissionsChanged(message.permissions); break;
       case "muted": {
+        if (message.participant === this.me?.id) { this.#ownTrackMuted(message); break; }
         const track = this.#others.get(message.participant)?.tracks.get(message.track);
         if (track) track.muted = message.muted;
         this.#tell("roster");
@@ -418,10 +422,57 @@ export class Room extends EventTarget {
   }
 
   #removeTrack(id, trackID) {
+    if (id === this.me?.id) return this.#ownTrackWithdrawn(trackID);
     const tracks = this.#others.get(id)?.tracks;
     const transceiver = tracks?.get(trackID)?.transceiver;
     tracks?.delete(trackID);
     if (transceiver) transceiver.direction = "inactive";
+    this.#negotiate();
+    this.#tell("roster");
+  }
+
+  /** The room does not permit a local track any more. */
+  #ownTrackWithdrawn(id) {
+    const own = this.#ownByID(id);
+    if (!own) return;
+    if (own.kind === "screen") return this.unshare();
+    own.track?.stop();
+    own.track = null;
+    own.muted = true;
+    own.transceiver.sender.replaceTrack(null).catch((error) => console.debug("the sender has stopped", error));
+    own.transceiver.direction = "inactive";
+    this.#negotiate();
+    this.#tell("own");
+  }
+
+  /** A moderator or the server has muted a local track. */
+  #ownTrackMuted({ track: id, muted }) {
+    const own = this.#ownByID(id);
+    if (!own?.track) return;
+    own.muted = muted;
+    own.track.enabled = !muted;
+    this.#tell("own");
+  }
+
+  #ownByID(id) { return [...this.#own.values()].find((own) => own.id === id); }
+
+  /** The room has ended a subscription, or has refused it. The track stays in the list, without media. */
+  #unsubscribed({ participant, track: id }) {
+    const track = this.#others.get(participant)?.tracks.get(id);
+    if (!track?.transceiver) return;
+    track.transceiver.direction = "inactive";
+    track.transceiver = null;
+    track.isAnswered = false;
+    this.#negotiate();
+    this.#tell("roster");
+  }
+
+  /** Subscribes again to the tracks without media, if the room permits it now. */
+  #permissionsChanged(permissions) {
+    if (!permissions.includes("subscribe")) return;
+    for (const other of this.#others.values()) {
+      for (const track of other.tracks.values()) track.transceiver ??= this.#seat(track.kind);
+    }
     this.#negotiate();
     this.#tell("roster");
   }
