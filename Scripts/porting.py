@@ -1,5 +1,5 @@
 """Docs/porting.json: what an app does, in each style's symbols. Its rules, its page, and what of it and of the coverage
-files goes into the `koine` command (Sources/Porting/Written.swift). Scripts/check-coverage runs it."""
+files goes into the `koine` command (Sources/Porting/GeneratedTables.swift). Scripts/check-coverage runs it."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from swift_declarations import Declarations
 FIELDS = {"id", "group", "does", "symbols", "instead", "differs", "example"}
 PAGE, ADOPT = "Docs/porting.md", "Docs/adopt.md"
 BEGIN, END = "<!-- Written by Scripts/check-coverage from porting.json: begin -->", "<!-- end -->"
-WRITTEN, EXAMPLES = "Sources/Porting/Written.swift", "Tests/Porting/Examples"
+WRITTEN, EXAMPLES = "Sources/Porting/GeneratedTables.swift", "Tests/Porting/Examples"
 HEAD = '''// swift-format-ignore-file
 // Written by Scripts/check-coverage --write from Docs/porting.json, Docs/styles/*.coverage.json and what the adapters declare.
 '''
@@ -141,7 +141,7 @@ def faults(root):
 
 
 def written(root, table, coverages):
-    """Sources/Porting/Written.swift: all of it as JSON in the source, so that the command needs no file beside it."""
+    """Sources/Porting/GeneratedTables.swift: all of it as JSON in the source, so that the command needs no file beside it."""
     parts = {"porting": {key: table[key] for key in ("styles", "groups", "rows")}, "linux": {
         "rows": table["linux"],
         "modules": sorted(folder.name for folder in (root / "Sources/Apple").iterdir() if folder.name[0] != "_" and not folder.name.startswith("Koine"))},
@@ -154,7 +154,7 @@ def written(root, table, coverages):
                 {key: row[key] for key in ("symbol", "status", "why") if row.get(key)} for row in coverage["entries"]],
             "types": types(declared)}
     parts["platform"] = {"types": types(Declarations.reading(root, ["Sources/Platform"]))}
-    text = HEAD + "enum Written {\n"
+    text = HEAD + "enum GeneratedTables {\n"
     for name, value in parts.items():
         swift = re.sub(r"-(\w)", lambda match: match.group(1).upper(), name)
         body = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)

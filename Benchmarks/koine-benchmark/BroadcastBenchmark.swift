@@ -16,8 +16,8 @@ struct BroadcastBenchmark {
 
   func run() throws -> Report {
     MediaFiles.register()
-    let clapper = Clapper()
-    let clip = try RecordedClip(camera: clapper, microphone: clapper, bitrate: 700_000, seconds: 8)
+    let source = SyncTestSource()
+    let clip = try RecordedClip(camera: source, microphone: source, bitrate: 700_000, seconds: 8)
     let backend = EmbeddedBackend()
     let world = World(backend: backend, delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let session = Session(JoinRequest(room: "stage", name: "host"), in: world)
@@ -27,7 +27,7 @@ struct BroadcastBenchmark {
     session.join { _ in }
     // One after the other, so that each is told from the others: with each the way is of another length.
     let others = (0..<Self.people).map {
-      ClipPublisher("guest\($0)", room: "stage", clip, backend, shift: Clapper.turn * $0)
+      ClipPublisher("guest\($0)", room: "stage", clip, backend, shift: SyncTestSource.turn * $0)
     }
     for _ in 0..<1_000 where stage.count < 2 * Self.people { Thread.sleep(forTimeInterval: 0.01) }
     guard stage.count == 2 * Self.people else { throw BenchmarkError("not everybody came in") }
@@ -67,7 +67,7 @@ struct BroadcastBenchmark {
     try broadcast.stop()
     if let failure = failures.withLock({ $0.first }) { throw BenchmarkError(failure) }
     let file = try Probe(url.path)
-    let offsets = try Clapper.offsets(in: url.path, seconds: Double(seconds) - 0.5)
+    let offsets = try SyncTestSource.offsets(in: url.path, seconds: Double(seconds) - 0.5)
     guard !offsets.isEmpty else { throw BenchmarkError("no clap is seen and heard in \(name)") }
     let due = file.length * 30
     return [

@@ -21,7 +21,7 @@ final class ForwardBenchmark {
     /// Publishers and receivers are divided among them in turn.
     var rooms = 1
     /// On how many threads the router's datagrams leave; nil: by the router's one-thread interface, on the caller's.
-    var hands: Int?
+    var workers: Int?
     /// Whether the bare cost is measured in turns with the router's.
     var measuresFloor = true
     /// Of the datagram that leaves, header extensions and tag included.
@@ -58,7 +58,7 @@ final class ForwardBenchmark {
   private var owedRun = 0.0
   private var turnsCPU = 0.0
   private var isMeasuring = false
-  private var crew: Crew?
+  private var pool: ForkJoinPool?
   private var ways: [BatchSender] = []
   private var bare: OpaquePointer?
   private var publisherDatagrams: [(from: TransportAddress, datagram: Bytes)] = []
@@ -75,11 +75,11 @@ final class ForwardBenchmark {
     configuration.limits.participants = settings.receivers + settings.publishers
     router = Router(configuration: configuration, random: SeededRandom(seed: 7), now: now)
     for index in 0..<settings.publishers + settings.receivers { try join(index, certificate) }
-    if let hands = settings.hands {
-      crew = Crew(hands: hands)
-      ways = (0..<hands).map { _ in BatchSender(routerSocket.makeSender()) }
+    if let workers = settings.workers {
+      pool = ForkJoinPool(workers: workers)
+      ways = (0..<workers).map { _ in BatchSender(routerSocket.makeSender()) }
     }
-    readers = (0..<(settings.hands ?? 1)).map { _ in ForwardReader() }
+    readers = (0..<(settings.workers ?? 1)).map { _ in ForwardReader() }
     bare = bare_forwarder_open(
       Int32(settings.receivers), clients.dropFirst(settings.publishers).map(\.address.port), floorSocket)
     guard bare != nil else { throw BenchmarkError("no AES-128-GCM in libcrypto") }
@@ -267,11 +267,11 @@ final class ForwardBenchmark {
   /// router's turn comes: in a server that has as much to do as it can, none is.
   private func runClients() {
     let (clients, readers, now, source) = (clients, readers, now, routerAddress)
-    let read = { (index: Int, hand: Int) in readers[hand].run(clients[index], index, from: source, at: now) }
-    if let crew { crew.share(clients.count, read) } else { clients.indices.forEach { read($0, 0) } }
+    let read = { (index: Int, worker: Int) in readers[worker].run(clients[index], index, from: source, at: now) }
+    if let pool { pool.concurrentPerform(clients.count, read) } else { clients.indices.forEach { read($0, 0) } }
     for reader in readers {
       for (index, datagram) in reader.said {
-        if index < settings.publishers || crew != nil {
+        if index < settings.publishers || pool != nil {
           publisherDatagrams.append((clients[index].address, datagram))
         } else {
           if isMeasuring { control.begin() }
@@ -285,12 +285,12 @@ final class ForwardBenchmark {
 
   /// All the CPU the router spends counts; heap blocks are told apart by what they are for.
   private func measureMedia() {
-    let before = crew == nil || !isMeasuring ? 0 : CPU.process
-    defer { if crew != nil, isMeasuring { turnsCPU += CPU.process - before } }
+    let before = pool == nil || !isMeasuring ? 0 : CPU.process
+    defer { if pool != nil, isMeasuring { turnsCPU += CPU.process - before } }
     if isMeasuring { media.begin() }
     for (address, datagram) in publisherDatagrams {
-      guard crew == nil else {
-        router.take(datagram, from: address, to: routerAddress, at: now)
+      guard pool == nil else {
+        router.store(datagram, from: address, to: routerAddress, at: now)
         continue
       }
       let isMedia = datagram.count > 1_000
@@ -299,16 +299,16 @@ final class ForwardBenchmark {
       if isMedia { note(before) }
     }
     publisherDatagrams.removeAll(keepingCapacity: true)
-    router.handleArrivals(by: crew, at: now)
-    if let deadline = router.deadline, deadline <= now { router.handleTimeout(by: crew, at: now) }
+    router.handleArrivals(by: pool, at: now)
+    if let deadline = router.deadline, deadline <= now { router.handleTimeout(by: pool, at: now) }
     sendAll()
     if isMeasuring { media.end() }
   }
 
   private func sendAll() {
-    guard let crew else { return sendAlone() }
+    guard let pool else { return sendAlone() }
     let ways = ways
-    router.poll(by: crew, at: now) { departure, hand in ways[hand].send(departure) }
+    router.poll(by: pool, at: now) { departure, worker in ways[worker].send(departure) }
     for way in ways {
       if isMeasuring { sentPackets += way.packets }
       way.packets = 0

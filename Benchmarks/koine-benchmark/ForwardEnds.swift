@@ -16,7 +16,7 @@ struct ForwardClient {
 }
 
 /// The buffers with which one worker acts as the clients.
-final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `Crew` says
+final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `ForkJoinPool` says
   private var inbox = DatagramRing(count: 16_384)
   private let buffer = Bytes(capacity: 1_600)
   var said: [(client: Int, datagram: Bytes)] = []
@@ -40,7 +40,7 @@ final class ForwardReader: @unchecked Sendable {  // one thread at a time, as `C
 }
 
 /// Where one hand writes and sends.
-final class BatchSender: @unchecked Sendable {  // one thread at a time, as `Crew` says
+final class BatchSender: @unchecked Sendable {  // one thread at a time, as `ForkJoinPool` says
   private let out = Bytes(capacity: 1_600)
   private let sender: UDPSender
   /// Of pictures.

@@ -69,7 +69,7 @@ private final class SteadyApp: NSObject, IVSStageStrategy, IVSStageRenderer, @un
   convenience init(joining room: String) throws {
     self.init()
     let now = NumericDate.ofSystemClock()
-    let token = try StageToken(
+    let token = try IVSStageToken(
       participantID: "host", stage: room, userID: "host", attributes: [:],
       capabilities: .init(canPublish: true, canSubscribe: true), issued: now, expires: now + 3_600
     ).signed(with: SigningKey(generating: .p384, id: "arn:aws:ivs:us-west-2:123456789012:public-key/benchmark"))

@@ -21,7 +21,7 @@ struct ShardsBenchmark {
     var rates: [[Double]] = [[], []]
     var costs: [[Double]] = [[], []]
     for _ in 0..<Self.pairs {
-      let routers = try [1, 2].map { try router(rooms: rooms, hands: $0) }
+      let routers = try [1, 2].map { try router(rooms: rooms, workers: $0) }
       for round in 0..<max(seconds, 4) {
         for index in round % 2 == 0 ? [0, 1] : [1, 0] {
           let (packets, elapsed, cpu) = routers[index].turns(milliseconds: 1_000)
@@ -41,10 +41,10 @@ struct ShardsBenchmark {
       Row("\(name), one / two", 1 / median(gains), "×", aim: (100 / goal).rounded() / 100),
     ]
   }
-  private func router(rooms: Int, hands: Int) throws -> ForwardBenchmark {
+  private func router(rooms: Int, workers: Int) throws -> ForwardBenchmark {
     let router = try ForwardBenchmark(
       .init(
-        publishers: rooms, receivers: Self.receivers, packets: 16, rooms: rooms, hands: hands, measuresFloor: false,
+        publishers: rooms, receivers: Self.receivers, packets: 16, rooms: rooms, workers: workers, measuresFloor: false,
         warmUp: 4))
     try router.prepare()
     return router

@@ -36,7 +36,7 @@ struct StoryBenchmark {
     let delivery = Delivery(queue: queue)
     let backend = EmbeddedBackend(virtual: seed, network: try NetworkSpec("loss=2%"))
     let stamps = StampedMedia()
-    let eyes = Eyes()
+    let watcher = FrameWatcher()
     let people = try ["Ana", "Bea"].map { name in
       let session = Session(
         JoinRequest(room: "tea", participantID: name, name: name),
@@ -45,7 +45,7 @@ struct StoryBenchmark {
       try session.publish(microphone: SparseSound())
       session.observe { [weak session] event in
         guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind == .camera else { return }
-        session?.attach(eyes as any VideoSink, to: stream.id)
+        session?.attach(watcher as any VideoSink, to: stream.id)
       }
       session.join { _ in }
       return session
@@ -57,16 +57,18 @@ struct StoryBenchmark {
     run(10)
     backend.cutNetwork(of: "Bea", for: .seconds(25))
     run(25)
-    let before = eyes.count.withLock { $0 }
+    let before = watcher.count.withLock { $0 }
     run(24)
-    guard eyes.count.withLock({ $0 }) > before + 100 else { throw BenchmarkError("they do not see each other again") }
+    guard watcher.count.withLock({ $0 }) > before + 100 else {
+      throw BenchmarkError("they do not see each other again")
+    }
     for session in people { session.leave {} }
     run(1)
-    return eyes.count.withLock { $0 }
+    return watcher.count.withLock { $0 }
   }
 }
 
-private final class Eyes: VideoSink, Sendable {
+private final class FrameWatcher: VideoSink, Sendable {
   let count = Lock(0)
   func render(_ frame: VideoFrame) { count.withLock { $0 += 1 } }
 }

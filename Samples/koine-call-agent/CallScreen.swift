@@ -65,7 +65,7 @@ final class CallScreen: UIViewController, SampleScreen {
   func begin(_ way: Way) {
     if case .answer = way { answers = true }
     do {
-      let id = try token.map { try CommunicationUserToken.reading($0).identity ?? "" } ?? identity(of: name)
+      let id = try token.map { try AzureUserToken.reading($0).identity ?? "" } ?? identity(of: name)
       let credential = try CommunicationTokenCredential(token: token ?? developmentToken(for: id))
       let options = CallAgentOptions()
       options.displayName = name
@@ -280,7 +280,7 @@ extension CallScreen: @preconcurrency RendererDelegate {
 /// A token as the vendor's servers give them, good for the embedded backend, which asks for no signature.
 private func developmentToken(for identity: String) throws -> String {
   let now = NumericDate.ofSystemClock()
-  let token = CommunicationUserToken(identity: identity, issued: now, expires: now + 86_400)
+  let token = AzureUserToken(identity: identity, issued: now, expires: now + 86_400)
   return try token.signed(with: SigningKey(generating: .p256))
 }
 

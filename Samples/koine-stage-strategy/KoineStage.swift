@@ -51,7 +51,7 @@ struct KoineStage: AsyncParsableCommand {
       let given = stage == nil && user == nil ? try source.text() : nil
       let token = try given ?? makeToken()
       var call = call
-      call.room = stage ?? (try? JSONWebToken.parse(token).claims(as: StageToken.self).topic) ?? call.room
+      call.room = stage ?? (try? JSONWebToken.parse(token).claims(as: IVSStageToken.self).topic) ?? call.room
       let run = try SampleRun(
         call, command: "koine-stage-strategy", own: StageViewController.commands, hasToken: given != nil)
       let controller = StageViewController()
@@ -84,7 +84,7 @@ struct KoineStage: AsyncParsableCommand {
 
   /// The token that an app's server would return, signed with a generated key. The embedded backend does not check the signature.
   private func makeToken() throws -> String {
-    try StageToken(
+    try IVSStageToken(
       participantID: UUID().uuidString.lowercased(), stage: stage ?? call.room, userID: user ?? call.name,
       attributes: ["username": user ?? call.name], issued: NumericDate.ofSystemClock()
     ).signed(with: SigningKey(generating: .p384))

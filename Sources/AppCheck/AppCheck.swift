@@ -13,7 +13,7 @@ public struct AppCheck: Sendable {
     public let style: Style
     public let status: VendorAPI.Status
     public let why: String?
-    public internal(set) var places: [Place]
+    public internal(set) var places: [CodeLocation]
     /// Whether the receiver's type is known; false where the symbol was found by name alone.
     public internal(set) var isCertain: Bool
   }
@@ -39,20 +39,20 @@ public struct AppCheck: Sendable {
     let conditions = Conditions(modules: brought)
     let index = AppIndex(sources, conditions)
     styles = Self.styles(of: index, sources, conditions)
-    let knowledge = Knowledge(styles: styles)
+    let knowledge = SymbolIndex(styles: styles)
 
     var usages: [UsageReader.Usage] = []
     var problems: [Problem] = []
     var remarks: [Problem] = []
     for file in sources.files {
-      let own = Knowledge(styles: Self.styles(of: index.modules(of: file.path), amidst: styles))
+      let own = SymbolIndex(styles: Self.styles(of: index.modules(of: file.path), amidst: styles))
       let reader = UsageReader(file, index, own, conditions)
       reader.walk(file.tree)
       usages += reader.usages
       let linux = LinuxReader(file, brought: brought.union(Self.ownModules(of: index)), conditions)
       linux.walk(file.tree)
-      let seen = Set(linux.problems.map(\.place))
-      problems += linux.problems + reader.problems.filter { !seen.contains($0.place) }
+      let seen = Set(linux.problems.map(\.location))
+      problems += linux.problems + reader.problems.filter { !seen.contains($0.location) }
       remarks += linux.remarks
     }
     let callbacks = Callbacks(index, knowledge)
@@ -60,16 +60,16 @@ public struct AppCheck: Sendable {
     problems += callbacks.problems
     let symbols = Self.symbols(of: usages)
     for symbol in symbols where symbol.status == .unavailable || symbol.status == .absent {
-      for place in symbol.places {
+      for location in symbol.places {
         problems.append(
           Problem(
-            .unavailable, at: place, "\(symbol.name) is not to be had" + (symbol.isCertain ? "" : " (by its name)"),
+            .unavailable, at: location, "\(symbol.name) is not to be had" + (symbol.isCertain ? "" : " (by its name)"),
             instead: symbol.why ?? "", style: symbol.style))
       }
     }
     self.symbols = symbols
-    self.problems = Set(problems).sorted { ($0.place, $0.what) < ($1.place, $1.what) }
-    self.remarks = Set(remarks).sorted { ($0.place, $0.what) < ($1.place, $1.what) }
+    self.problems = Set(problems).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
+    self.remarks = Set(remarks).sorted { ($0.location, $0.what) < ($1.location, $1.what) }
   }
 
   private static func symbols(of usages: [UsageReader.Usage]) -> [Symbol] {
@@ -82,7 +82,7 @@ public struct AppCheck: Sendable {
         ?? Symbol(
           name: usage.member.symbol, style: style, status: usage.member.status, why: usage.member.why, places: [],
           isCertain: false)
-      if !symbol.places.contains(usage.place) { symbol.places.append(usage.place) }
+      if !symbol.places.contains(usage.location) { symbol.places.append(usage.location) }
       symbol.isCertain = symbol.isCertain || usage.isCertain
       found[key] = symbol
     }
@@ -121,7 +121,7 @@ public struct AppCheck: Sendable {
     guard imported.isEmpty else { return imported }
     // Source without a vendor's import: the style with the most symbols in it.
     let counts = Style.vendors.map { style -> (style: Style, count: Int) in
-      let knowledge = Knowledge(styles: [style])
+      let knowledge = SymbolIndex(styles: [style])
       var named: Set<String> = []
       for file in sources.files {
         let reader = UsageReader(file, index, knowledge, conditions)

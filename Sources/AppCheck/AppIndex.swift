@@ -8,7 +8,7 @@ struct AppIndex {
     let signature: String
     let parameters: [String]
     let result: ValueType
-    let place: Place
+    let location: CodeLocation
     let isOverride: Bool
   }
 
@@ -19,7 +19,7 @@ struct AppIndex {
     var properties: [String: ValueType] = [:]
     var functions: [Function] = []
     var nested: Set<String> = []
-    var place: Place?
+    var location: CodeLocation?
   }
 
   private(set) var types: [String: Declaration] = [:]
@@ -47,7 +47,7 @@ struct AppIndex {
       types[name] = found
       return
     }
-    if own.kind == "extension" { (own.kind, own.place) = (found.kind, found.place) }
+    if own.kind == "extension" { (own.kind, own.location) = (found.kind, found.location) }
     own.parents += found.parents
     own.properties.merge(found.properties) { $1 }
     own.functions += found.functions
@@ -143,7 +143,7 @@ private final class IndexVisitor: LinuxVisitor {
   ) -> SyntaxVisitorContinueKind {
     if let outer = open.last { types[outer]?.nested.insert(name) }
     var found = types[name] ?? AppIndex.Declaration()
-    if kind != "extension" { (found.kind, found.place) = (kind, file.place(of: node)) }
+    if kind != "extension" { (found.kind, found.location) = (kind, file.location(of: node)) }
     for inherited in inheritance?.inheritedTypes ?? [] {
       let type = inherited.type.as(AttributedTypeSyntax.self)?.baseType ?? inherited.type
       found.parents += type.trimmedDescription.split(separator: "&").map { $0.filter { !$0.isWhitespace } }
@@ -179,7 +179,7 @@ private final class IndexVisitor: LinuxVisitor {
       name: node.name.text, signature: "\(node.name.text)(\(labels))",
       parameters: parameters.map(\.type.trimmedDescription),
       result: node.signature.returnClause.map { ValueType($0.type.trimmedDescription) } ?? .unknown,
-      place: file.place(of: node.name), isOverride: node.modifiers.contains { $0.name.text == "override" })
+      location: file.location(of: node.name), isOverride: node.modifiers.contains { $0.name.text == "override" })
     if let owner = open.last {
       types[owner]?.functions.append(function)
     } else {

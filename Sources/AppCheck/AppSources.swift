@@ -21,9 +21,9 @@ public struct AppSources {
       converter = SourceLocationConverter(fileName: path, tree: tree)
     }
 
-    func place(of node: some SyntaxProtocol) -> Place {
+    func location(of node: some SyntaxProtocol) -> CodeLocation {
       let location = converter.location(for: node.positionAfterSkippingLeadingTrivia)
-      return Place(file: path, line: location.line, column: location.column)
+      return CodeLocation(file: path, line: location.line, column: location.column)
     }
   }
 
@@ -76,12 +76,12 @@ public struct AppSources {
 }
 
 /// Where something is.
-public struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
+public struct CodeLocation: Hashable, Sendable, Comparable, CustomStringConvertible {
   public let file: String
   public let line, column: Int
 
   public var description: String { "\(file):\(line):\(column)" }
-  public static func < (one: Place, other: Place) -> Bool {
+  public static func < (one: CodeLocation, other: CodeLocation) -> Bool {
     (one.file, one.line, one.column) < (other.file, other.line, other.column)
   }
 }

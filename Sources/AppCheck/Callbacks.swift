@@ -6,12 +6,12 @@ import KoinePorting
 /// protocols: the compiler matches a type's methods with the requirements where the type declares its conformance.
 struct Callbacks {
   let index: AppIndex
-  let knowledge: Knowledge
+  let knowledge: SymbolIndex
 
   private(set) var usages: [UsageReader.Usage] = []
   private(set) var problems: [Problem] = []
 
-  init(_ index: AppIndex, _ knowledge: Knowledge) {
+  init(_ index: AppIndex, _ knowledge: SymbolIndex) {
     (self.index, self.knowledge) = (index, knowledge)
     for (name, type) in index.types.sorted(by: { $0.key < $1.key }) { read(name, type) }
   }
@@ -31,8 +31,8 @@ struct Callbacks {
     }
   }
 
-  private func protocols(of parents: [String]) -> [Knowledge.Found] {
-    var found: [Knowledge.Found] = []
+  private func protocols(of parents: [String]) -> [SymbolIndex.Found] {
+    var found: [SymbolIndex.Found] = []
     for parent in parents where !index.declares(parent) {
       guard let type = knowledge.type(named: parent), type.declaration?.kind == "protocol" else { continue }
       for type in knowledge.line(of: type).types where !found.contains(where: { $0.name == type.name }) {
@@ -43,7 +43,7 @@ struct Callbacks {
   }
 
   /// The requirement that a function fills, types and all.
-  private func match(_ function: AppIndex.Function, _ protocols: [Knowledge.Found]) -> (String, Knowledge.Found)? {
+  private func match(_ function: AppIndex.Function, _ protocols: [SymbolIndex.Found]) -> (String, SymbolIndex.Found)? {
     for found in protocols {
       guard let overloads = found.declaration?.parameters?[function.signature] else { continue }
       if overloads.isEmpty || overloads.contains(where: { agrees($0, function.parameters) }) {
@@ -61,7 +61,7 @@ struct Callbacks {
       }
   }
 
-  private mutating func count(_ function: AppIndex.Function, _ protocols: [Knowledge.Found]) {
+  private mutating func count(_ function: AppIndex.Function, _ protocols: [SymbolIndex.Found]) {
     for found in protocols {
       guard found.declaration?.parameters?[function.signature] != nil,
         case .found(let member) = knowledge.member(function.name, labels: nil, of: found)
@@ -71,9 +71,9 @@ struct Callbacks {
       guard found.api.style != nil else { return }
       usages.append(
         UsageReader.Usage(
-          member: Knowledge.Member(
+          member: SymbolIndex.Member(
             symbol: symbol, status: entry?.status ?? .works, why: entry?.why, type: member.type, parameters: [],
-            style: found.api.style), place: function.place, isCertain: true))
+            style: found.api.style), location: function.location, isCertain: true))
       return
     }
   }
@@ -82,7 +82,7 @@ struct Callbacks {
 
   /// The class above conforms, without the callback; what a subclass has beside it is not the protocol's.
   private mutating func missing(
-    _ function: AppIndex.Function, _ requirement: String, of found: Knowledge.Found, in name: String
+    _ function: AppIndex.Function, _ requirement: String, of found: SymbolIndex.Found, in name: String
   ) {
     let above = index.line(of: name).dropFirst()
     let isThere = above.contains { ancestor in
@@ -98,19 +98,19 @@ struct Callbacks {
     else { return }
     problems.append(
       Problem(
-        .callback, at: function.place,
+        .callback, at: function.location,
         "\(name).\(requirement) is not called: \(conforming) conforms to \(found.name) without it",
         instead: "an empty one in \(conforming), which \(name) overrides", style: found.api.style))
   }
 
-  private mutating func mistyped(_ function: AppIndex.Function, _ protocols: [Knowledge.Found], in name: String) {
+  private mutating func mistyped(_ function: AppIndex.Function, _ protocols: [SymbolIndex.Found], in name: String) {
     for found in protocols where found.api.style != nil {
       let requirements = found.declaration?.parameters ?? [:]
       if let overloads = requirements[function.signature] {
         let wanted = overloads.map { "(" + $0.joined(separator: ", ") + ")" }.joined(separator: " or ")
         problems.append(
           Problem(
-            .callback, at: function.place,
+            .callback, at: function.location,
             "\(name).\(function.signature) is not called: its types are not those of \(found.name)",
             instead: "parameters " + wanted, style: found.api.style))
         return
@@ -118,7 +118,7 @@ struct Callbacks {
       if let entry = found.api.entries["\(found.name).\(function.signature)"] {
         problems.append(
           Problem(
-            .callback, at: function.place, "\(entry.symbol) is not called", instead: entry.why ?? "",
+            .callback, at: function.location, "\(entry.symbol) is not called", instead: entry.why ?? "",
             style: found.api.style))
         return
       }
@@ -133,7 +133,7 @@ struct Callbacks {
       }
       problems.append(
         Problem(
-          .callback, at: function.place,
+          .callback, at: function.location,
           "\(name).\(function.signature) is not called: \(found.name) has none of that name",
           instead: "there is " + meant, style: found.api.style))
       return

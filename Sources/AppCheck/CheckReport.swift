@@ -27,7 +27,7 @@ public struct CheckReport: Sendable {
     part("Kept without effect", check.symbols.filter { $0.status == .recorded }.map(Self.line))
     part(
       "To be known",
-      check.remarks.map { "  \($0.place): \($0.what): \($0.instead)" }
+      check.remarks.map { "  \($0.location): \($0.what): \($0.instead)" }
         + check.symbols.filter { $0.status == .works && $0.why != nil }.map(Self.line))
     part("Works", check.symbols.filter { $0.status == .works && $0.why == nil }.map(Self.line))
     return lines.joined(separator: "\n")
@@ -43,16 +43,16 @@ public struct CheckReport: Sendable {
   }
 
   private static func line(_ problem: Problem) -> String {
-    guard !problem.instead.isEmpty else { return "  \(problem.place): \(problem.what)" }
+    guard !problem.instead.isEmpty else { return "  \(problem.location): \(problem.what)" }
     let isReason = problem.kind == .unavailable || problem.instead.hasPrefix("there is")
-    return "  \(problem.place): \(problem.what); \(isReason ? "" : "instead: ")\(problem.instead)"
+    return "  \(problem.location): \(problem.what); \(isReason ? "" : "instead: ")\(problem.instead)"
   }
 
   /// A symbol and its first places.
   private static func line(_ symbol: AppCheck.Symbol) -> String {
     var lines: [String] = []
-    for place in symbol.places where lines.last != "\(place.file):\(place.line)" {
-      lines.append("\(place.file):\(place.line)")
+    for location in symbol.places where lines.last != "\(location.file):\(location.line)" {
+      lines.append("\(location.file):\(location.line)")
     }
     let shown = lines.prefix(3).joined(separator: " ")
     let more = lines.count > 3 ? " and \(lines.count - 3) more" : ""
@@ -89,8 +89,8 @@ public struct CheckReport: Sendable {
     let what, instead: String
     let style: String?
     init(_ problem: Problem) {
-      (kind, file, what) = (problem.kind.rawValue, problem.place.file, problem.what)
-      (line, column, instead) = (problem.place.line, problem.place.column, problem.instead)
+      (kind, file, what) = (problem.kind.rawValue, problem.location.file, problem.what)
+      (line, column, instead) = (problem.location.line, problem.location.column, problem.instead)
       style = problem.style?.rawValue
     }
   }

@@ -23,7 +23,7 @@ final class LinuxReader: LinuxVisitor {
     } else {
       remarks.append(
         Problem(
-          .linux, at: file.place(of: node), "import \(module)",
+          .linux, at: file.location(of: node), "import \(module)",
           instead: "not known here: it has to be built for Linux, too"))
     }
     return .skipChildren
@@ -57,12 +57,12 @@ final class LinuxReader: LinuxVisitor {
     for row in hindrances.rows {
       if row.types?.contains(name) == true { add(name, row, at: node) }
       if row.remarks?.contains(name) == true {
-        remarks.append(Problem(.linux, at: file.place(of: node), name, instead: "\(row.what): \(row.instead)"))
+        remarks.append(Problem(.linux, at: file.location(of: node), name, instead: "\(row.what): \(row.instead)"))
       }
     }
   }
 
   private func add(_ what: String, _ row: LinuxHindrances.Row, at node: some SyntaxProtocol) {
-    problems.append(Problem(.linux, at: file.place(of: node), what, instead: row.instead))
+    problems.append(Problem(.linux, at: file.location(of: node), what, instead: row.instead))
   }
 }

@@ -14,13 +14,13 @@ public struct Problem: Hashable, Sendable {
   }
 
   public let kind: Kind
-  public let place: Place
+  public let location: CodeLocation
   public let what: String
   /// What to write instead; why it is so.
   public let instead: String
   public let style: Style?
 
-  init(_ kind: Kind, at place: Place, _ what: String, instead: String, style: Style? = nil) {
-    (self.kind, self.place, self.what, self.instead, self.style) = (kind, place, what, instead, style)
+  init(_ kind: Kind, at location: CodeLocation, _ what: String, instead: String, style: Style? = nil) {
+    (self.kind, self.location, self.what, self.instead, self.style) = (kind, location, what, instead, style)
   }
 }

@@ -4,12 +4,12 @@ import SwiftSyntax
 /// Follows scopes through a file: which names stand for what, as far as their types can be seen without a compiler.
 class ScopeReader: LinuxVisitor {
   let index: AppIndex
-  let knowledge: Knowledge
+  let knowledge: SymbolIndex
   private var scopes: [[String: ValueType]] = [[:]]
   /// The types around, innermost last.
   private var open: [String] = []
 
-  init(_ index: AppIndex, _ knowledge: Knowledge, _ conditions: Conditions) {
+  init(_ index: AppIndex, _ knowledge: SymbolIndex, _ conditions: Conditions) {
     self.index = index
     self.knowledge = knowledge
     super.init(conditions)

@@ -4,8 +4,8 @@ import SwiftSyntax
 /// Finds the vendors' and Apple's symbols in a file, by what can be seen of the types of values without a compiler.
 final class UsageReader: ScopeReader {
   struct Usage {
-    let member: Knowledge.Member
-    let place: Place
+    let member: SymbolIndex.Member
+    let location: CodeLocation
     /// True where the receiver's type identifies the symbol, false where only the name does.
     let isCertain: Bool
   }
@@ -16,7 +16,7 @@ final class UsageReader: ScopeReader {
   /// Whether the file imports modules that AppCheck does not know. A type of theirs may have the name of an absent entry.
   private let hasOtherModules: Bool
 
-  init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: Knowledge, _ conditions: Conditions) {
+  init(_ file: AppSources.File, _ index: AppIndex, _ knowledge: SymbolIndex, _ conditions: Conditions) {
     self.file = file
     let known = Set(VendorAPI.all.values.flatMap(\.modules)).union(LinuxHindrances.current.modules)
       .union(["Foundation", "Dispatch"]).subtracting(["Combine"])
@@ -45,14 +45,14 @@ final class UsageReader: ScopeReader {
       guard found.api.style != nil else { return }
       let entry = found.api.entries[name] ?? found.api.entries[found.name]
       if entry?.status == .absent, hasOtherModules { return }
-      let member = Knowledge.Member(
+      let member = SymbolIndex.Member(
         symbol: entry?.symbol ?? name, status: entry?.status ?? .works, why: entry?.why, type: .meta(found.name),
         parameters: [], style: found.api.style)
-      usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
-    } else if Knowledge.looksLikeApples(name), !name.contains("."), knowledge.global(name, labels: nil) == nil {
+      usages.append(Usage(member: member, location: file.location(of: node), isCertain: true))
+    } else if SymbolIndex.looksLikeApples(name), !name.contains("."), knowledge.global(name, labels: nil) == nil {
       problems.append(
         Problem(
-          .linux, at: file.place(of: node), "\(name) is not there on Linux",
+          .linux, at: file.location(of: node), "\(name) is not there on Linux",
           instead: "leave files that only draw, or start the app, out (`exclude:`)"))
     }
   }
@@ -73,7 +73,7 @@ final class UsageReader: ScopeReader {
       let member = knowledge.global(name, labels: Self.labels(of: call)),
       member.style != nil
     {
-      usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
+      usages.append(Usage(member: member, location: file.location(of: node), isCertain: true))
     }
     return .visitChildren
   }
@@ -84,7 +84,7 @@ final class UsageReader: ScopeReader {
       case .found(let member) = knowledge.member(
         "init", labels: Self.labels(of: call), closures: Self.closures(of: call), of: found)
     else { return }
-    usages.append(Usage(member: member, place: file.place(of: node), isCertain: true))
+    usages.append(Usage(member: member, location: file.location(of: node), isCertain: true))
   }
 
   override func visit(_ node: MemberAccessExprSyntax) -> SyntaxVisitorContinueKind {
@@ -125,7 +125,9 @@ final class UsageReader: ScopeReader {
       guard let found = knowledge.type(named: candidate) else { continue }
       switch knowledge.member(name, labels: labels, closures: closures, of: found) {
       case .found(let member):
-        if member.style != nil { usages.append(Usage(member: member, place: file.place(of: node), isCertain: true)) }
+        if member.style != nil {
+          usages.append(Usage(member: member, location: file.location(of: node), isCertain: true))
+        }
         return
       case .none where knowledge.type(named: candidate + "." + name) != nil:
         return mention(candidate + "." + name, at: node)
@@ -133,7 +135,7 @@ final class UsageReader: ScopeReader {
         guard labels == nil || !hasMember(name, of: found) else { return }
         problems.append(
           Problem(
-            .missing, at: file.place(of: node), "\(candidate) has no '\(name)' here",
+            .missing, at: file.location(of: node), "\(candidate) has no '\(name)' here",
             instead: near(name, of: found), style: found.api.style))
       default: break
       }
@@ -150,7 +152,7 @@ final class UsageReader: ScopeReader {
     else { return }
     problems.append(
       Problem(
-        .missing, at: file.place(of: node), "\(parent) has no '\(name)' here", instead: near(name, of: found),
+        .missing, at: file.location(of: node), "\(parent) has no '\(name)' here", instead: near(name, of: found),
         style: found.api.style))
   }
 
@@ -165,11 +167,11 @@ final class UsageReader: ScopeReader {
       || index.types[type]?.nested.contains(name) == true
   }
 
-  private func hasMember(_ name: String, of found: Knowledge.Found) -> Bool {
+  private func hasMember(_ name: String, of found: SymbolIndex.Found) -> Bool {
     if case .found = knowledge.member(name, labels: nil, of: found) { true } else { false }
   }
 
-  private func near(_ name: String, of found: Knowledge.Found) -> String {
+  private func near(_ name: String, of found: SymbolIndex.Found) -> String {
     let known = knowledge.line(of: found).types.flatMap { $0.declaration?.members.keys.map { $0 } ?? [] }
     let near = Spelling.nearest(to: name, among: known)
     return near.isEmpty
@@ -186,8 +188,8 @@ final class UsageReader: ScopeReader {
       return
     }
     let saysEnough = labels?.isEmpty == false || name.dropFirst(4).contains { $0.isUppercase }
-    guard saysEnough, !Knowledge.everywhere.contains(name) else { return }
-    usages.append(Usage(member: first, place: file.place(of: node), isCertain: false))
+    guard saysEnough, !SymbolIndex.everywhere.contains(name) else { return }
+    usages.append(Usage(member: first, location: file.location(of: node), isCertain: false))
   }
 
   /// A name without the marks that let a keyword be one.

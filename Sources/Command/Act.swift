@@ -57,7 +57,7 @@ struct Stage: Sendable {
     world = World(backend: backend, delivery: Delivery(queue: DispatchQueue(label: "act \(name)")))
   }
 
-  func say(_ line: String) { KoineSampleSupport.print("\(name): \(line)", to: .standardError) }
+  func printLine(_ line: String) { KoineSampleSupport.print("\(name): \(line)", to: .standardError) }
 
   /// An act that does not go as it is said to is a failure of the program.
   func expect(_ holds: Bool, _ what: String) throws {

@@ -20,7 +20,7 @@ extension Acts {
     ben.attach(share as any VideoSink, to: try stage.stream(.screen, of: "ana", seenBy: ben))
     ben.attach(share as any AudioSink, to: try stage.stream(.screenSound, of: "ana", seenBy: ben))
     await stage.run(4)
-    stage.say(
+    stage.printLine(
       "Ben sees Ana's camera (\(camera.size), \(camera.pictures / 4) a second) and her share (\(share.size), \(share.pictures / 4) a second), and hears its sound"
     )
     try stage.expect(
@@ -52,7 +52,7 @@ extension Acts {
       let asked = stage.world.backend.scheduler.now
       ben.setPreference(wish, for: stream)
       let isThere = await stage.world.run(until: { viewer.size == size }, limit: .seconds(2))
-      stage.say(
+      stage.printLine(
         "Ben wants \(words), and sees \(viewer.size) after \(Int((stage.world.backend.scheduler.now - asked).inSeconds * 1_000)) ms"
       )
       try stage.expect(isThere, "\(words) did not come")
@@ -65,7 +65,7 @@ extension Acts {
     )
     await stage.run(2)
     let still = await stage.figures(ana).streams.compactMap(\.outgoing).reduce(0) { $0 + $1.bytes }
-    stage.say("Ben pauses it: nobody wants it, and Ana sends \((still - sent) * 4 / 1_000) kbit/s")
+    stage.printLine("Ben pauses it: nobody wants it, and Ana sends \((still - sent) * 4 / 1_000) kbit/s")
     try stage.expect(viewer.pictures == shown && still - sent < 2_000, "layers that nobody wants are sent")
   }
 
@@ -86,7 +86,7 @@ extension Acts {
     let later = viewer.pictures
     await stage.run(4)
     let slow = (viewer.pictures - later) / 4
-    stage.say("Ben sees \(viewer.size) in VP9, \(quick) pictures a second; over 250 kbit/s \(slow)")
+    stage.printLine("Ben sees \(viewer.size) in VP9, \(quick) pictures a second; over 250 kbit/s \(slow)")
     try stage.expect(quick >= 28 && slow >= 5, "VP9 did not come")
   }
 
@@ -100,7 +100,7 @@ extension Acts {
       await stage.run(second - now)
       now = second
       let estimate = await stage.figures(ana).availableBitrate / 1_000
-      stage.say("\(Int(second)) s: Ana's path carries \(estimate) kbit/s")
+      stage.printLine("\(Int(second)) s: Ana's path carries \(estimate) kbit/s")
       try stage.expect((least...most).contains(estimate), "expected \(least) to \(most)")
     }
     try stage.expect(ben.pathQuality(of: "ana").worse != .none, "Ana's path is lost")
@@ -118,7 +118,7 @@ extension Acts {
     }
     let listener = try await stage.enter("dan")
     listener.observe { event in
-      if case .dominantSpeakerChanged(let who?) = event { stage.say("now \(who) leads the conversation") }
+      if case .dominantSpeakerChanged(let who?) = event { stage.printLine("now \(who) leads the conversation") }
     }
     for (name, voice) in voices {
       voice.setMuted(false)
@@ -146,7 +146,7 @@ extension Acts {
     _ = ear.takeLevel()
     await stage.run(4)
     let clean = ear.takeLevel()
-    stage.say(
+    stage.printLine(
       "Ana's fan is heard at \(Int(plain)) dBFS; with noise suppression, switched on while it runs, at \(Int(clean))")
     try stage.expect(clean < plain - 6, "the fan is as loud as before")
   }
@@ -160,11 +160,11 @@ extension Acts {
     encoder.outputFormatting = [.sortedKeys]
     let figures = await stage.figures(ben)
     for stream in figures.streams.compactMap(\.inboundRTP) {
-      stage.say(String(decoding: try encoder.encode(stream), as: UTF8.self))
+      stage.printLine(String(decoding: try encoder.encode(stream), as: UTF8.self))
       try stage.expect(stream.packetsReceived > 100, "hardly anything was received")
     }
     let path = ben.pathQuality(of: "ana")
-    stage.say(
+    stage.printLine(
       "Ana's path carries what she sends \(path.sending == .high ? "well" : "poorly"), what she receives \(path.receiving == .high ? "well" : "poorly")"
     )
   }
@@ -189,7 +189,7 @@ extension Acts {
     }.get()
     await stage.run(10)
     try await stage.world.run { await Result.of { try await recording.stop() } }.get()
-    stage.say("four people for ten seconds, recorded by somebody unseen: \(file.path)")
+    stage.printLine("four people for ten seconds, recorded by somebody unseen: \(file.path)")
     try stage.expect(FileManager.default.fileExists(atPath: file.path), "there is no file")
     if stage.folder == nil { try? FileManager.default.removeItem(at: file) }
   }
@@ -199,10 +199,11 @@ extension Acts {
     machine.observe { event in
       switch event {
       case .routeChanged(let kind, _, let to, let reason):
-        stage.say("the \(kind.rawValue) is now \(to?.name ?? "none") (\(reason))")
-      case .interruptionBegan: stage.say("a telephone call takes the sound")
-      case .interruptionEnded: stage.say("the telephone call is over")
-      case .permissionChanged(let kind, let permission): stage.say("the owner says of \(kind.rawValue)s: \(permission)")
+        stage.printLine("the \(kind.rawValue) is now \(to?.name ?? "none") (\(reason))")
+      case .interruptionBegan: stage.printLine("a telephone call takes the sound")
+      case .interruptionEnded: stage.printLine("the telephone call is over")
+      case .permissionChanged(let kind, let permission):
+        stage.printLine("the owner says of \(kind.rawValue)s: \(permission)")
       default: break
       }
     }
@@ -252,11 +253,11 @@ extension Acts {
       _ = sound.push((0..<534).map { $0 % 40 < 20 ? Int16(9_000) : -9_000 })
       await stage.run(1.0 / 30)
     }
-    guard let seen = tap.take() else { throw SampleExit(code: 69, "raw: nothing was pulled") }
-    stage.say(
+    guard let seen = tap.takeFrame() else { throw SampleExit(code: 69, "raw: nothing was pulled") }
+    stage.printLine(
       "\(taken) pictures of BGRA and 2 s of 16 kHz sound were pushed; pulled: \(tap.statistics.rendered) pictures, turned \(seen.quarterTurns) quarters by an effect, as NV12 \(seen.bytes(.nv12).count) bytes"
     )
-    stage.say("the feed waited for \(sound.statistics.starved) samples")
+    stage.printLine("the feed waited for \(sound.statistics.starved) samples")
     try stage.expect(taken == 60 && seen.quarterTurns == 1 && ear.takeLevel() > -30, "what was pushed is not what came")
   }
 }

@@ -14,13 +14,13 @@ extension Acts {
     ana.observe { event in
       guard case .answered(let invitation, let callee, let answer) = event else { return }
       answers.withLock { $0[invitation.id] = answer }
-      stage.say("Ana hears of \(callee): \(answer.rawValue)")
+      stage.printLine("Ana hears of \(callee): \(answer.rawValue)")
     }
     for (name, endpoint) in devices {
       endpoint.observe { event in
         switch event {
-        case .invited(let invitation): stage.say("Ben's \(name) rings, it is \(invitation.callerName)")
-        case .answered(_, _, let answer) where answer.isOver: stage.say("Ben's \(name) stops: \(answer.rawValue)")
+        case .invited(let invitation): stage.printLine("Ben's \(name) rings, it is \(invitation.callerName)")
+        case .answered(_, _, let answer) where answer.isOver: stage.printLine("Ben's \(name) stops: \(answer.rawValue)")
         default: break
         }
       }
@@ -50,7 +50,7 @@ extension Acts {
         guard case .messageReceived(let message) = event else { return }
         let text = String(decoding: message.payload, as: UTF8.self)
         heard.withLock { $0.append("\(session.request.name) \(text)") }
-        stage.say(
+        stage.printLine(
           "\(session.request.name) reads “\(text)” of \(message.sender)\(message.isHistory ? ", from before" : "")")
       }
     }
@@ -87,12 +87,14 @@ extension Acts {
     ana.observe { event in
       if case .stateChanged(let state) = event {
         states.withLock { $0.append(state) }
-        stage.say("Ana is \(state)")
+        stage.printLine("Ana is \(state)")
       }
     }
     ben.observe { event in
       if case .messageReceived = event { heard.withLock { $0 += 1 } }
-      if case .participantLeft(let who, let reason) = event { stage.say("Ben is told that \(who.name) has \(reason)") }
+      if case .participantLeft(let who, let reason) = event {
+        stage.printLine("Ben is told that \(who.name) has \(reason)")
+      }
     }
     await stage.run(1)
     ben.attach(viewer as any VideoSink, to: try stage.stream(.camera, of: "ana", seenBy: ben))
@@ -104,7 +106,7 @@ extension Acts {
       ("a router that has lost its memory", 35, { stage.backend.restartRouter() }),
     ]
     for (trouble, seconds, begin) in troubles {
-      stage.say(trouble)
+      stage.printLine(trouble)
       begin()
       for _ in 0..<Int(seconds) {
         try ana.send(DataMessage(topic: "count", payload: []))
@@ -114,7 +116,7 @@ extension Acts {
       let before = viewer.pictures
       await stage.run(2)
       let heard = heard.withLock { $0 }
-      stage.say(
+      stage.printLine(
         "Ben has heard \(heard) of \(sent) messages, and sees \((viewer.pictures - before) / 2) pictures a second")
       try stage.expect(
         ana.state == .connected && heard == sent && viewer.pictures > before + 30, "not all is as it was before")
@@ -124,8 +126,8 @@ extension Acts {
   static func grants(_ stage: Stage) async throws {
     let key = try SigningKey(generating: .p256)
     let now = NumericDate.ofSystemClock()
-    func pass(_ name: String, _ rights: Set<RoomPass.Right>, seconds: Double = 600) throws -> String {
-      try RoomPass(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds).signed(
+    func pass(_ name: String, _ rights: Set<KoineToken.Right>, seconds: Double = 600) throws -> String {
+      try KoineToken(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds).signed(
         with: key)
     }
     let host = try await stage.enter("host", credential: pass("host", [.publish, .subscribe, .send, .moderate]))
@@ -134,10 +136,10 @@ extension Acts {
     guest.observe { event in
       if case .failed(let error) = event {
         refusals.withLock { $0 += 1 }
-        stage.say("the guest is refused: \(error.message)")
+        stage.printLine("the guest is refused: \(error.message)")
       }
       if case .streamMuted(let stream, let owner) = event, owner.isLocal, stream.isMuted {
-        stage.say("the guest's \(stream.kind.rawValue) has been muted by the host")
+        stage.printLine("the guest's \(stream.kind.rawValue) has been muted by the host")
       }
     }
     let voice = try guest.publish(microphone: Devices.microphone("tone"))
@@ -161,7 +163,7 @@ extension Acts {
     host.remove("guest")
     await stage.run(1)
     try stage.expect(guest.state == .ended(.removed), "the host could not put the guest out")
-    stage.say("the guest's pass was renewed, and then the host put the guest out")
+    stage.printLine("the guest's pass was renewed, and then the host put the guest out")
     let asking = Session(
       JoinRequest(room: "demo", credential: try pass("eva", [.publish, .subscribe, .ask]), name: "eva"), in: stage.world
     )
@@ -171,6 +173,6 @@ extension Acts {
     host.admit("eva")
     await stage.run(1)
     try stage.expect(asking.state == .connected, "Eva was not let in")
-    stage.say("Eva asked to be let in, and the host let her in")
+    stage.printLine("Eva asked to be let in, and the host let her in")
   }
 }

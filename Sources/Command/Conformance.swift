@@ -7,48 +7,51 @@ public import KoineConformanceKit
 import KoineSampleSupport
 import KoineSimulatedNetwork
 
-/// Every promise, in every pair of styles.
+/// Runs the conformance suite.
 struct Conformance: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Plays the scenarios that every style must keep, for every ordered pair of styles.",
+    abstract: "Runs the conformance scenarios for every ordered pair of styles.",
     discussion: """
-      Progress and the matrix go to standard error: '.' passed, 'F' failed, '-' not in the style, 'o' not here. Exit code 1 \
-      if anything failed. Without --report, failures are told with what everybody's app was told.
+      Progress and the matrix go to standard error: '.' passed, 'F' failed, '-' not in the style, 'o' not possible in the \
+      environment. The exit code is 1 if a case failed. Without --report, each failure is printed with the callbacks of all \
+      apps.
       """)
 
-  enum Grounds: String, ExpressibleByArgument, CaseIterable { case virtual, loopback, both }
+  enum Environments: String, ExpressibleByArgument, CaseIterable { case virtual, loopback, both }
 
   @Option(parsing: .upToNextOption, help: "The styles whose apps meet, in all ordered pairs: \(Style.catalogue).")
   var style: [Style] = Style.allCases
 
-  @Option(help: "Where: embedded in virtual time, embedded over loopback UDP, or both.")
-  var ground = Grounds.virtual
+  @Option(
+    name: [.long, .customLong("ground")],
+    help: "The embedded router in virtual time (virtual), over loopback UDP (loopback), or both.")
+  var environment = Environments.virtual
 
-  @Option(help: "A backend's address, such as ws://host:port, instead of --ground.")
+  @Option(help: "A backend's address, such as ws://host:port, instead of --environment.")
   var backend: String?
 
-  @Option(help: "What each person's link does to packets: see koine demo --help.")
+  @Option(help: "Impairments of each participant's network link: see koine demo --help.")
   var network: String?
 
-  @Option(parsing: .upToNextOption, help: "Only scenarios whose names begin so; see --list.")
+  @Option(parsing: .upToNextOption, help: "Only scenarios with names that begin so; see --list.")
   var scenario: [String] = []
 
-  @Option(help: "Virtual time repeats from it.")
+  @Option(help: "Seed of virtual time: equal seeds give equal runs.")
   var seed: UInt64 = 1
 
-  @Option(help: "usual, or shuffled:SEED: what a vendor promises no order of comes in any.")
+  @Option(help: "Order of callbacks between which the vendor documents no order: usual, or shuffled:SEED.")
   var order = Order.usual
 
-  @Option(help: "How many processes share the work.")
+  @Option(help: "Number of processes that share the work.")
   var jobs = 1
 
   @Option(help: "Write a report: FILE.html, FILE.md or FILE.json.")
   var report: String?
 
-  @Option(help: "Compare the callbacks with those of this file (Docs/conformance.md), from whatever SDK.")
+  @Option(help: "Compare the callbacks with those of this file (Docs/conformance.md), recorded with any SDK.")
   var compare: String?
 
-  @Flag(help: "Name the scenarios and what they prove, and play none.")
+  @Flag(help: "List the scenarios and the laws that they check, and run none.")
   var list = false
 
   @Option(help: .hidden)
@@ -60,7 +63,8 @@ struct Conformance: AsyncParsableCommand {
       throw ValidationError("no scenario begins with '\(prefix)'; --list names them")
     }
     if backend != nil, network != nil {
-      throw ValidationError("--network is for the embedded grounds: what lies between here and a server is as it is")
+      throw ValidationError(
+        "--network is for the embedded environments: the network to a server cannot be impaired from here")
     }
     if let compare { _ = try Self.trace(compare) }
     if let report, !["html", "md", "json"].contains((report as NSString).pathExtension) {
@@ -87,7 +91,7 @@ struct Conformance: AsyncParsableCommand {
 
   @MainActor
   private func play() async throws {
-    var suite = Suite(styles: style.map(\.rawValue), grounds: try grounds(), seed: seed, order: order)
+    var suite = Suite(styles: style.map(\.rawValue), environments: try environments(), seed: seed, order: order)
     if !scenario.isEmpty { suite.scenarios.removeAll { one in !scenario.contains { one.id.hasPrefix($0) } } }
     if list { return suite.scenarios.forEach { Swift.print("\($0.id): \($0.title) (\($0.proves))") } }
 
@@ -101,7 +105,7 @@ struct Conformance: AsyncParsableCommand {
       let progress = Progress(total: suite.cases.count)
       report = await suite.run { progress.count($0) }
     }
-    try tell(report)
+    try show(report)
   }
 
   /// Joins once, so that hundreds of scenarios need not find out one by one that no server answers.
@@ -115,10 +119,10 @@ struct Conformance: AsyncParsableCommand {
     await session.leave()
   }
 
-  private func grounds() throws -> [Ground] {
+  private func environments() throws -> [EnvironmentFactory] {
     if let backend { return [.at(backend)] }
     let network = try network.map { try NetworkSpec($0) }
-    return switch ground {
+    return switch environment {
     case .virtual: [.virtual(network: network)]
     case .loopback: [.loopback(network: network)]
     case .both: [.virtual(network: network), .loopback(network: network)]
@@ -182,7 +186,7 @@ struct Conformance: AsyncParsableCommand {
 
   // MARK: Report
 
-  private func tell(_ result: Report) throws {
+  private func show(_ result: Report) throws {
     print("\n" + result.matrix(), to: .standardError)
     if let report {
       let data =

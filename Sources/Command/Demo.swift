@@ -79,7 +79,7 @@ struct Demo: AsyncParsableCommand {
     }
     var witnesses: [Witness] = []
     for person in people {
-      say("\(person.name) comes, with an app in the \(person.style) style")
+      printLine("\(person.name) comes, with an app in the \(person.style) style")
       let start = world.backend.scheduler.now
       try person.join()
       while !person.isConnected, !enough.isSaid {
@@ -96,7 +96,7 @@ struct Demo: AsyncParsableCommand {
       while ContinuousClock.now < end, !enough.isSaid { try await Task.sleep(for: .milliseconds(50)) }
       if enough.isSaid { break }
       let seen = people.map { "\($0.name) \($0.others.reduce(0) { $0 + $1.pictures })" }
-      say("\(second) s: pictures on the screens of \(seen.joined(separator: ", "))")
+      printLine("\(second) s: pictures on the screens of \(seen.joined(separator: ", "))")
     }
 
     let lasted = enough.isSaid ? (world.backend.scheduler.now - start).inSeconds : seconds
@@ -135,7 +135,7 @@ struct Demo: AsyncParsableCommand {
       })
   }
 
-  private func say(_ line: String) { KoineSampleSupport.print(line, to: .standardError) }
+  private func printLine(_ line: String) { KoineSampleSupport.print(line, to: .standardError) }
 }
 
 /// Whether the process has received SIGINT, SIGTERM or SIGHUP. A second signal exits at once.

@@ -137,7 +137,9 @@ struct Record: AsyncParsableCommand {
     return (width, height)
   }
 
-  private static func tell(_ line: String) { KoineSampleSupport.print("koine record: \(line)", to: .standardError) }
+  private static func printLine(_ line: String) {
+    KoineSampleSupport.print("koine record: \(line)", to: .standardError)
+  }
 
   /// Waits until the recording ends, its time is up, or SIGTERM or SIGINT arrives.
   private func wait(for recording: any RoomRecording) async {
@@ -154,7 +156,7 @@ struct Record: AsyncParsableCommand {
           guard recording.isRunning else { break }  // given up, which is not being back
           if isInterrupted != isLost {
             isLost.toggle()
-            Self.tell(isLost ? "the room is out of reach, and tried again for \(patience) s" : "back in the room")
+            Self.printLine(isLost ? "the room is out of reach, and tried again for \(patience) s" : "back in the room")
           }
           try? await Task.sleep(for: .milliseconds(100))
         }

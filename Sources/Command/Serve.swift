@@ -151,7 +151,7 @@ struct Serve: AsyncParsableCommand {
     (rules.hosts, rules.freeBytes, rules.startsPerMinute) = (hosts, settings.recordingsFree, 10)
     return RecordingService(
       rules, world: { world }, credential: { try server.pass(for: $0, name: "recorder") },
-      say: { server.say($0) },
+      say: { server.send($0) },
       log: { logger.info("\($0)") })
   }
 

@@ -10,7 +10,7 @@ struct Token: ParsableCommand {
     discussion: "A server that is started with the same keys lets in whoever bears a token of theirs.",
     subcommands: [
       KeysCommand.self, CallAgentToken.self, StageTokenCommand.self, MeetingToken.self, ListenerToken.self,
-      RoomPassCommand.self,
+      KoineTokenCommand.self,
     ])
 }
 
@@ -156,7 +156,7 @@ struct CallAgentToken: TokenCommand {
   func validate() throws { try refuseEmpty("identity", identity) }
 
   func carryOut() throws {
-    let token = CommunicationUserToken(
+    let token = AzureUserToken(
       identity: identity, scopes: [.voip], issued: options.issued, expires: options.expires)
     Swift.print(try token.signed(with: try options.key(for: .callAgent)))
   }
@@ -209,7 +209,7 @@ struct StageTokenCommand: TokenCommand {
   }
 
   func carryOut() throws {
-    let token = StageToken(
+    let token = IVSStageToken(
       participantID: participant ?? UUID().uuidString.lowercased(), stage: room, userID: user,
       attributes: try pairs(),
       capabilities: .init(canPublish: !noPublish, canSubscribe: !noSubscribe), issued: options.issued,
@@ -246,8 +246,8 @@ struct MeetingToken: TokenCommand {
   }
 
   func carryOut() throws {
-    let meeting = MeetingPass.Meeting(meetingID: room, mediaPlacement: .at(backend))
-    let pass = try MeetingPass.create(
+    let meeting = ChimeJoinInfo.Meeting(meetingID: room, mediaPlacement: .at(backend))
+    let pass = try ChimeJoinInfo.create(
       meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
       expires: options.expires, with: try options.key(for: .meetingSession, room: room))
     Swift.print(try pass.joinInfoJSON)
@@ -276,14 +276,14 @@ struct ListenerToken: TokenCommand {
   }
 
   func carryOut() throws {
-    let token = RoomToken(
+    let token = VideoSDKToken(
       apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
       roles: [.rtc], issued: options.issued, expires: options.expires)
     Swift.print(try token.signed(with: try options.key(for: .eventListener, room: room)))
   }
 }
 
-struct RoomPassCommand: TokenCommand {
+struct KoineTokenCommand: TokenCommand {
   static let configuration = CommandConfiguration(
     commandName: "room", abstract: "A pass for apps of the common layer and for browsers.")
 
@@ -322,14 +322,14 @@ struct RoomPassCommand: TokenCommand {
   }
 
   func carryOut() throws {
-    var rights = Set<RoomPass.Right>()
+    var rights = Set<KoineToken.Right>()
     if !noPublish { rights.insert(.publish) }
     if !noSubscribe { rights.insert(.subscribe) }
     if !noSend { rights.insert(.send) }
     if ask { rights.insert(.ask) }
     if hidden { rights.insert(.hidden) }
     if moderate { rights.insert(.moderate) }
-    let pass = RoomPass(
+    let pass = KoineToken(
       room: room, participantID: participant, name: name, rights: rights, issued: options.issued,
       expires: options.expires)
     Swift.print(try pass.signed(with: try options.key(for: .room, room: room)))

@@ -37,7 +37,7 @@ public final class Broadcast: Sendable {
       } else {
         CodedStream(of: composition, to: output, plan, keyFrameInterval: interval)
       }
-    output.begin(plan)
+    output.start(plan)
     try stream.start()
   }
 
@@ -114,7 +114,7 @@ private final class OutputFrames: FrameOutput, Sendable {
   func follow(_ pictures: VideoSendPipeline) { state.withLock { $0.pictures = pictures } }
 
   func send(_ frame: EncodedFrame) {
-    output.take(frame)
+    output.receive(frame)
     guard let interval = keyFrameInterval, !frame.codec.isAudio else { return }
     let late = state.withLock { state in
       if frame.isKey { state.lastKey = frame.captured }

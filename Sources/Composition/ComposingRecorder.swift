@@ -24,7 +24,7 @@ public struct ComposingRecorder: RoomRecorder {
       throw error
     }
     do {
-      try room.begin([output])
+      try room.start([output])
     } catch {
       await room.session.leave()
       throw error
@@ -35,7 +35,7 @@ public struct ComposingRecorder: RoomRecorder {
   /// A room pass signed with a fresh key. Rooms that trust any signature accept it; for other rooms the request brings a credential.
   static func pass(for room: String) throws -> String {
     let now = NumericDate.ofSystemClock()
-    return try RoomPass(
+    return try KoineToken(
       room: room, name: "recorder", rights: [.subscribe, .hidden], issued: now, expires: now + 10 * 365 * 86_400
     )
     .signed(with: SigningKey(generating: .p256))
@@ -103,13 +103,13 @@ final class ComposedRoom: RoomRecording, Sendable {
   static func session(_ request: RecordingRequest, credential: String, in world: World) -> Session {
     Session(
       JoinRequest(room: request.room, credential: credential, name: "recorder"), in: world,
-      options: SessionOptions(loudspeaker: Unheard()))
+      options: SessionOptions(loudspeaker: SilentSink()))
   }
 
   /// Once the room is entered.
   /// - Parameter onReadable: called at most once, on a lane, when others can open what the first output has taken.
   /// - Throws: when one of the outputs cannot be begun; none is then.
-  func begin(_ outputs: [any BroadcastOutput], onReadable: (@Sendable () -> Void)? = nil) throws {
+  func start(_ outputs: [any BroadcastOutput], onReadable: (@Sendable () -> Void)? = nil) throws {
     var begun: [Broadcast] = []
     do {
       for output in outputs {
@@ -142,7 +142,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   /// Finishes the outputs and stays in the room. Waits if another thread is finishing them.
   /// - Throws: if an output could not be finished, or had failed before.
   func finish() throws {
-    end()
+    endRecording()
     unfinished.wait()
     if let failure = state.withLock({ $0.failure }) { throw failure }
   }
@@ -150,8 +150,9 @@ final class ComposedRoom: RoomRecording, Sendable {
   /// Ends the recording once. The first cause counts: the app, the room, or a full disk. `stop()` throws the failure.
   /// - Parameter isDue: evaluated under the lock that also marks the recording as over.
   /// - Returns: the result of `isDue`.
-  @discardableResult private func end(if isDue: (State) -> Bool = { _ in true }, for reason: (any Error)? = nil) -> Bool
-  {
+  @discardableResult private func endRecording(
+    if isDue: (State) -> Bool = { _ in true }, for reason: (any Error)? = nil
+  ) -> Bool {
     let ending: (isFirst: Bool, broadcasts: [Broadcast])? = state.withLock { state in
       guard isDue(state) else { return nil }
       defer { state.isOver = true }
@@ -162,7 +163,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     guard let (isFirst, broadcasts) = ending else { return false }
     isBack()
     for broadcast in broadcasts {
-      do { try broadcast.stop() } catch { note(error) }
+      do { try broadcast.stop() } catch { recordFailure(error) }
     }
     if isFirst { unfinished.leave() }
     letGo()
@@ -181,11 +182,11 @@ final class ComposedRoom: RoomRecording, Sendable {
   }
 
   private func fail(_ error: any Error) {
-    end(for: error)
+    endRecording(for: error)
     onFailure()
   }
 
-  private func note(_ error: any Error) {
+  private func recordFailure(_ error: any Error) {
     state.withLock { $0.failure = $0.failure ?? error }
   }
 
@@ -209,7 +210,7 @@ final class ComposedRoom: RoomRecording, Sendable {
   private func giveUp() {
     let seconds = Int(patience.inSeconds.rounded())
     let reason = Failure(.unreachable, "the room was lost, and could not be reached again within \(seconds) s")
-    if end(if: { $0.isInterrupted && !$0.isOver }, for: reason) { onFailure() }
+    if endRecording(if: { $0.isInterrupted && !$0.isOver }, for: reason) { onFailure() }
   }
 
   private func handle(_ event: SessionEvent) {
@@ -227,8 +228,8 @@ final class ComposedRoom: RoomRecording, Sendable {
       state.withLock { $0.leader = leader }
       layOut()
     case .stateChanged(.ended(let reason)):
-      if reason == .lost { note(Failure(.unreachable, "the connection to the room was lost")) }
-      end()
+      if reason == .lost { recordFailure(Failure(.unreachable, "the connection to the room was lost")) }
+      endRecording()
     default: break
     }
   }
@@ -282,7 +283,7 @@ final class ComposedRoom: RoomRecording, Sendable {
       session.attach(inlet as any VideoSink, to: id)
     }
     state.withLock { $0.shown = new }
-    let places = Places(
+    let places = TileLayout(
       width: Double(composition.width), height: Double(composition.height), count: ordered.count,
       hasLarge: large != nil && ordered.count > 1)
     for (stream, place) in zip(ordered, places.all) {
@@ -295,7 +296,7 @@ final class ComposedRoom: RoomRecording, Sendable {
 }
 
 /// A loudspeaker that plays nothing: the recorder receives each participant's audio separately.
-private final class Unheard: IntermittentSink, Sendable {
+private final class SilentSink: IntermittentSink, Sendable {
   let isListening = false
   func play(_ block: AudioBlock) {}
 }

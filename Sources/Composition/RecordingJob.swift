@@ -57,17 +57,17 @@ final class RecordingJob: Sendable {
   func start() {
     world.delivery.deliver { [self] in
       guard stage == .starting else { return }  // stopped before it began
-      say(.starting)
+      sendStatus(.starting)
       enter()
     }
   }
 
-  func stop(for participant: Participant.ID) { world.delivery.deliver { [self] in end(for: participant) } }
+  func stop(for participant: Participant.ID) { world.delivery.deliver { [self] in finish(for: participant) } }
 
   func close() async {
     await withCheckedContinuation { done in
       world.delivery.deliver { [self] in
-        end(for: nil)
+        finish(for: nil)
         done.resume()
       }
     }
@@ -86,7 +86,7 @@ final class RecordingJob: Sendable {
       guard let self, stage == .starting else { return }
       do {
         try outcome.get()
-        try begin(room)
+        try startOutputs(room)
       } catch {
         log("cannot record \(LogText(request.room)): \(error)")
         failed()
@@ -94,14 +94,14 @@ final class RecordingJob: Sendable {
     }
   }
 
-  private func begin(_ room: ComposedRoom) throws {
+  private func startOutputs(_ room: ComposedRoom) throws {
     for place in places where place.isFileURL {  // found out before anything is composed
       let folder = place.deletingLastPathComponent()
       if !FileManager.default.fileExists(atPath: folder.path) { state.withLock { $0.made.append(folder) } }
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
     let outputs = try places.map { try BroadcastOutputs.make(for: $0) }
-    try room.begin(outputs) { [weak self] in
+    try room.start(outputs) { [weak self] in
       guard let self else { return }
       world.delivery.deliver { [weak self] in self?.opened() }
     }
@@ -125,18 +125,18 @@ final class RecordingJob: Sendable {
       guard let self, [.starting, .started, .playable].contains(stage) else { return }
       guard !hasSpace() else { return watchSpace() }
       log("the recording \(names) ends: the disk is nearly full")
-      world.delivery.deliver { [weak self] in self?.end(for: self?.asker) }
+      world.delivery.deliver { [weak self] in self?.finish(for: self?.asker) }
     }
   }
 
   /// The recording's output can be opened by other processes.
   private func opened() {
     if kind == Convention.livestream, stage == .starting { started() }
-    if kind == Convention.playlist, stage == .started { say(.playable) }
+    if kind == Convention.playlist, stage == .started { sendStatus(.playable) }
   }
 
   private func started() {
-    say(.started)
+    sendStatus(.started)
     log("records \(LogText(request.room)) to \(names)")
   }
 
@@ -145,17 +145,17 @@ final class RecordingJob: Sendable {
   private static let patience = Duration.seconds(3)
 
   private func endIfAlone() {
-    if hasBegun, sharedSession.session.participants.isEmpty { end(for: nil) }
+    if hasBegun, sharedSession.session.participants.isEmpty { finish(for: nil) }
   }
 
   /// Harmless when over already.
-  private func end(for participant: Participant.ID?) {
+  private func finish(for participant: Participant.ID?) {
     guard [.starting, .started, .playable].contains(stage) else { return }
     let room = state.withLock { $0.room }
-    say(.stopping)
+    sendStatus(.stopping)
     do { try room?.finish() } catch {
       log("the recording \(names) did not end well: \(error)")
-      if let participant { say(.unfinished, to: participant) }
+      if let participant { sendStatus(.unfinished, to: participant) }
     }
     over()
     log("recorded \(LogText(request.room)) to \(names)")
@@ -171,13 +171,13 @@ final class RecordingJob: Sendable {
   /// Why comes first: with `stopped` the next may begin.
   private func failed() {
     state.withLock { $0.hasFailed = true }
-    say(stage == .starting ? .failed : .broken, to: asker)
+    sendStatus(stage == .starting ? .failed : .broken, to: asker)
     over()
   }
 
   private func over() {
     guard stage != .stopped else { return }
-    say(.stopped)
+    sendStatus(.stopped)
     let (room, observation) = state.withLock { state in
       defer { (state.room, state.observation) = (nil, nil) }
       return (state.room, state.observation)
@@ -192,9 +192,9 @@ final class RecordingJob: Sendable {
   private func handle(_ event: SessionEvent) {
     switch event {
     case .participantLeft: endIfAlone()
-    case .stateChanged(.ended): if hasBegun { end(for: nil) }  // otherwise the pending join reports the reason
+    case .stateChanged(.ended): if hasBegun { finish(for: nil) }  // otherwise the pending join reports the reason
     case .stateChanged(.connected):  // perhaps again, and the room may have forgotten
-      if hasBegun { say(stage) }
+      if hasBegun { sendStatus(stage) }
     default: break
     }
   }
@@ -208,7 +208,7 @@ final class RecordingJob: Sendable {
     places.map { $0.isFileURL ? $0.path : "\($0.scheme ?? "")://\($0.host ?? "")" }.joined(separator: ", ")
   }
 
-  private func say(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
+  private func sendStatus(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
     let hasPlace = [.started, .playable].contains(stage)
     let words = RecorderStatus(stage, destination: hasPlace ? name : "")
     if participant == nil { state.withLock { $0.stage = stage } }

@@ -108,12 +108,12 @@ public final class RecordingService: Sendable {
     case Convention.stop:
       let key = Key(room: word.room, kind: String(decoding: word.payload, as: UTF8.self))
       state.withLock { $0.underWay[key] }?.stop(for: word.sender)
-    case let kind where Convention.recordingServices.contains(kind): begin(kind, asked: word)
+    case let kind where Convention.recordingServices.contains(kind): start(kind, requestedBy: word)
     default: break
     }
   }
 
-  private func begin(_ kind: String, asked word: RoomService.Word) {
+  private func start(_ kind: String, requestedBy word: RoomService.Word) {
     let room = word.room
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
@@ -128,7 +128,7 @@ public final class RecordingService: Sendable {
         kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender,
         on: sharedSession,
         hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
-      ) { [weak self] hasFailed in self?.end(key, hasFailed: hasFailed) }
+      ) { [weak self] hasFailed in self?.recordingEnded(key, hasFailed: hasFailed) }
       let obstacle: String? = state.withLock { state in
         if state.isClosed { return "nothing is begun any more" }
         if state.underWay[key] != nil { return "it goes on already" }
@@ -181,7 +181,7 @@ public final class RecordingService: Sendable {
     }
   }
 
-  private func end(_ key: Key, hasFailed: Bool) {
+  private func recordingEnded(_ key: Key, hasFailed: Bool) {
     let now = now
     state.withLock { state in
       state.underWay[key] = nil
@@ -303,7 +303,7 @@ extension RecordingService {
           backend.map { World(backend: $0.inside, delivery: delivery, stamps: stamps, effort: effort) }
         },
         credential: { try ComposingRecorder.pass(for: $0) },
-        say: { [weak backend] in backend?.say($0) })
+        say: { [weak backend] in backend?.send($0) })
       return RoomService(names: names) { desk.hear($0) }
     }
   }

@@ -32,28 +32,28 @@ final class CallAgentDriver: NSObject, KoineDriver {
   private var screen: HandedScreen?
   private var preview: VideoStreamRenderer?
   private var renderers: [Int32: VideoStreamRenderer] = [:]
-  private let sightings: Sightings
+  private let sightings: ObservedParticipants
   private var hasLeft = false
   private var isBusy = false
   private(set) var mirror: VideoView?
   private(set) var isOver = false
 
-  init(_ casting: Casting) throws {
-    name = casting.name
-    room = casting.room
-    world = casting.world
+  init(_ context: DriverContext) throws {
+    name = context.name
+    room = context.room
+    world = context.world
     id = "8:acs:" + name.lowercased()
-    recorder = casting.recorder
-    sightings = Sightings(recorder)
-    credential = try CommunicationTokenCredential(token: Credentials.user(id, casting.papers))
-    client = World.$current.withValue(casting.world) { CallClient() }
+    recorder = context.recorder
+    sightings = ObservedParticipants(recorder)
+    credential = try CommunicationTokenCredential(token: Credentials.user(id, context.credential))
+    client = World.$current.withValue(context.world) { CallClient() }
   }
 
   var session: Session? { call?.session }
   var isConnected: Bool { call?.state == .connected }
   var isReachable: Bool { agent != nil && devices != nil }
   var isRung: Bool { incoming != nil }
-  var others: [Seen] { sightings.seen }
+  var others: [ObservedParticipant] { sightings.seen }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
   // MARK: Signing in
@@ -84,7 +84,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
 
   private func refused() {
     isOver = true
-    recorder.told(.ended)
+    recorder.record(.ended)
   }
 
   // MARK: Entering
@@ -103,7 +103,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
     recorder.calling {
       agent.join(with: RoomCallLocator(roomId: room), joinCallOptions: options) { [weak self] call, error in
         answer(error)
-        self?.take(call)
+        self?.follow(call)
       }
     }
   }
@@ -122,7 +122,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
     try join()
   }
 
-  private func take(_ call: Call?) {
+  private func follow(_ call: Call?) {
     self.call = call
     if observesAtOnce {
       call?.delegate = self
@@ -205,7 +205,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
     recorder.calling {
       agent.startCall(participants: callees, options: options) { [weak self] call, error in
         answer(error)
-        self?.take(call)
+        self?.follow(call)
       }
     }
   }
@@ -226,7 +226,7 @@ final class CallAgentDriver: NSObject, KoineDriver {
       incoming.accept(options: options) { [weak self] call, error in
         answer(error)
         // In a call already: an app of this style says no.
-        if let call { self?.take(call) } else { incoming.reject { _ in } }
+        if let call { self?.follow(call) } else { incoming.reject { _ in } }
       }
     }
   }
@@ -305,7 +305,7 @@ extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency In
     recorder.endCallback("didUpdateCalls")
     isOver = true
     sightings.clear()
-    recorder.told(.ended, of: nil, "\(ended.callEndReason.code)", agrees: !callAgent.calls.contains { $0 === ended })
+    recorder.record(.ended, of: nil, "\(ended.callEndReason.code)", agrees: !callAgent.calls.contains { $0 === ended })
     preview?.dispose()
     callAgent.dispose()
   }
@@ -313,12 +313,12 @@ extension CallAgentDriver: @preconcurrency CallAgentDelegate, @preconcurrency In
   func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
     incoming = incomingCall
     incomingCall.delegate = self
-    recorder.told(.rung, of: incomingCall.caller)
+    recorder.record(.rung, of: incomingCall.caller)
   }
 
   func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs) {
     if incoming === incomingCall { incoming = nil }
-    recorder.told(.ringingEnded, of: incomingCall.caller)
+    recorder.record(.ringingEnded, of: incomingCall.caller)
   }
 }
 
@@ -327,7 +327,7 @@ extension CallAgentDriver: @preconcurrency CallDelegate, @preconcurrency RemoteP
     // The reason is known from the first of the two ending states on.
     recorder.callback("\(call.state)", changes: call.state == .disconnecting ? ["state", "end"] : ["state", "start"])
     if call.state == .disconnecting || call.state == .disconnected { recorder.endCallback("\(call.state)") }
-    if call.state == .connected { recorder.told(.connected) }
+    if call.state == .connected { recorder.record(.connected) }
   }
 
   func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs) {

@@ -19,29 +19,29 @@ final class ListenerDriver: KoineDriver {
   ]
   private static let topic = "chat"
   private var meeting: Meeting?
-  private let sightings: Sightings
+  private let sightings: ObservedParticipants
   private let ownView = RTCMTLVideoView()
   private(set) var isConnected = false
   private(set) var isOver = false
-  private var told: [PubSubMessage] = []
+  private var received: [PubSubMessage] = []
 
-  init(_ casting: Casting) throws {
-    name = casting.name
+  init(_ context: DriverContext) throws {
+    name = context.name
     id = name.lowercased()
-    recorder = casting.recorder
-    sightings = Sightings(recorder)
+    recorder = context.recorder
+    sightings = ObservedParticipants(recorder)
     let (id, name) = (id, name)
-    meeting = VideoSDK.configured(token: try Credentials.room(casting.papers)) {
-      World.$current.withValue(casting.world) {
+    meeting = VideoSDK.configured(token: try Credentials.room(context.credential)) {
+      World.$current.withValue(context.world) {
         VideoSDK.initMeeting(
-          meetingId: casting.room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
+          meetingId: context.room, participantId: id, participantName: name, micEnabled: true, webcamEnabled: true)
       }
     }
     meeting?.addEventListener(self)
   }
 
   var session: Session? { meeting?.session }
-  var others: [Seen] { sightings.seen }
+  var others: [ObservedParticipant] { sightings.seen }
   var mirror: VideoView? { ownView }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
@@ -72,18 +72,18 @@ final class ListenerDriver: KoineDriver {
     }
   }
 
-  func say(_ text: String, lifetime: Int?) throws {
+  func sendMessage(_ text: String, lifetime: Int?) throws {
     recorder.calling {
       meeting?.pubsub.publish(topic: Self.topic, message: text, options: ["persist": lifetime != nil])
     }
   }
 
   /// Messages kept by the room, which the driver queries, followed by live messages, which the listener receives.
-  var heard: [Heard] {
+  var heard: [ObservedMessage] {
     let kept = meeting?.pubsub.getMessagesForTopic(Self.topic).filter { message in
-      message.senderId != id && !told.contains { $0.id == message.id }
+      message.senderId != id && !received.contains { $0.id == message.id }
     }
-    return ((kept ?? []) + told).map { Heard(sender: $0.senderId, text: $0.message) }
+    return ((kept ?? []) + received).map { ObservedMessage(sender: $0.senderId, text: $0.message) }
   }
 
   func want(_ interest: Interest, from id: String) {
@@ -143,7 +143,7 @@ extension ListenerDriver: @preconcurrency MeetingEventListener {
   func onMeetingJoined() {
     recorder.callback("onMeetingJoined")
     isConnected = true
-    recorder.told(.connected)
+    recorder.record(.connected)
     meeting?.pubsub.subscribe(topic: Self.topic, forListener: self)
     meeting?.localParticipant.addEventListener(self)
   }
@@ -186,7 +186,7 @@ extension ListenerDriver: @preconcurrency MeetingEventListener {
     isConnected = false
     isOver = true
     sightings.clear()
-    recorder.told(.ended)
+    recorder.record(.ended)
   }
 }
 
@@ -227,8 +227,8 @@ extension ListenerDriver: @preconcurrency PubSubMessageListener {
     recorder.callback("onMessageReceived")
     guard message.senderId != id else { return }  // this style also delivers the local participant's messages
     let agrees = meeting?.pubsub.getMessagesForTopic(Self.topic).contains { $0.id == message.id }
-    recorder.told(.message, of: message.senderId, message.message, agrees: agrees)
-    told.append(message)
+    recorder.record(.message, of: message.senderId, message.message, agrees: agrees)
+    received.append(message)
   }
 }
 

@@ -20,7 +20,7 @@ final class MeetingDriver: KoineDriver {
   ]
   private let world: World
   private var meeting: DefaultMeetingSession?
-  private let sightings: Sightings
+  private let sightings: ObservedParticipants
   private var tiles: [Int: String] = [:]
   private var tileStates: [VideoTileState] = []
   private var sources: [String: RemoteVideoSource] = [:]
@@ -28,26 +28,26 @@ final class MeetingDriver: KoineDriver {
   private let ownView = DefaultVideoRenderView()
   private(set) var isConnected = false
   private(set) var isOver = false
-  private(set) var heard: [Heard] = []
+  private(set) var heard: [ObservedMessage] = []
 
-  init(_ casting: Casting) throws {
-    name = casting.name
+  init(_ context: DriverContext) throws {
+    name = context.name
     id = name.lowercased()
-    world = casting.world
-    recorder = casting.recorder
-    sightings = Sightings(recorder)
+    world = context.world
+    recorder = context.recorder
+    sightings = ObservedParticipants(recorder)
     let placement = MediaPlacement(
       audioFallbackUrl: "embedded", audioHostUrl: "embedded", signalingUrl: "embedded", turnControlUrl: "")
     let configuration = MeetingSessionConfiguration(
       createMeetingResponse: CreateMeetingResponse(
         meeting: Meeting(
-          externalMeetingId: casting.room, mediaPlacement: placement, mediaRegion: "here", meetingId: casting.room)),
+          externalMeetingId: context.room, mediaPlacement: placement, mediaRegion: "here", meetingId: context.room)),
       createAttendeeResponse: CreateAttendeeResponse(
         attendee: Attendee(
           attendeeId: id, externalUserId: name,
-          joinToken: try Credentials.meeting(casting.room, id, name, casting.papers))))
+          joinToken: try Credentials.meeting(context.room, id, name, context.credential))))
     let name = name
-    meeting = World.$current.withValue(casting.world) {
+    meeting = World.$current.withValue(context.world) {
       DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: name, level: .OFF))
     }
     observe()
@@ -71,7 +71,7 @@ final class MeetingDriver: KoineDriver {
 
   private var audioVideo: (any AudioVideoFacade)? { meeting?.audioVideo }
   var session: Session? { meeting?.session }
-  var others: [Seen] { sightings.seen }
+  var others: [ObservedParticipant] { sightings.seen }
   var mirror: VideoView? { ownView }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
@@ -122,7 +122,7 @@ final class MeetingDriver: KoineDriver {
     }
   }
 
-  func say(_ text: String, lifetime: Int?) throws {
+  func sendMessage(_ text: String, lifetime: Int?) throws {
     try recorder.calling {
       try audioVideo?.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: Int32(lifetime ?? 0))
     }
@@ -196,16 +196,16 @@ final class MeetingDriver: KoineDriver {
 extension MeetingDriver: @preconcurrency AudioVideoObserver {
   func audioSessionDidStartConnecting(reconnecting: Bool) {
     recorder.callback("audioSessionDidStartConnecting")
-    if reconnecting { recorder.told(.reconnecting) }
+    if reconnecting { recorder.record(.reconnecting) }
   }
   func audioSessionDidStart(reconnecting: Bool) {
     recorder.callback("audioSessionDidStart", changes: ["device"])
     isConnected = true
-    recorder.told(reconnecting ? .reconnected : .connected)
+    recorder.record(reconnecting ? .reconnected : .connected)
   }
   func audioSessionDidDrop() {
     recorder.callback("audioSessionDidDrop")
-    recorder.told(.reconnecting)
+    recorder.record(.reconnecting)
   }
   func audioSessionDidStopWithStatus(sessionStatus: MeetingSessionStatus) {
     recorder.callback("audioSessionDidStop", changes: ["device"])
@@ -213,7 +213,7 @@ extension MeetingDriver: @preconcurrency AudioVideoObserver {
     isConnected = false
     isOver = true
     sightings.clear()
-    recorder.told(.ended, of: nil, "\(sessionStatus.statusCode)")
+    recorder.record(.ended, of: nil, "\(sessionStatus.statusCode)")
   }
   func audioSessionDidCancelReconnect() {
     recorder.callback("audioSessionDidCancelReconnect")
@@ -323,8 +323,8 @@ extension MeetingDriver: @preconcurrency DataMessageObserver {
   func dataMessageDidReceived(dataMessage: AmazonChimeSDK.DataMessage) {
     recorder.callback("dataMessageDidReceived")
     let text = dataMessage.text() ?? ""
-    recorder.told(.message, of: dataMessage.senderAttendeeId, text)
-    heard.append(Heard(sender: dataMessage.senderAttendeeId, text: text))
+    recorder.record(.message, of: dataMessage.senderAttendeeId, text)
+    heard.append(ObservedMessage(sender: dataMessage.senderAttendeeId, text: text))
   }
 }
 

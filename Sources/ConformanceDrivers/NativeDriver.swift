@@ -17,23 +17,23 @@ final class NativeDriver: KoineDriver {
   private let world: World
   private var isLeaving = false
   private var own: Session?
-  private let sightings: Sightings
+  private let sightings: ObservedParticipants
   private var microphone, camera, screen: LocalStream?
   private let ownView = VideoView()
-  private(set) var heard: [Heard] = []
+  private(set) var heard: [ObservedMessage] = []
   private(set) var isOver = false
   // Calls.
   private var endpoint: Endpoint?
   /// The incoming call that is ringing, and the call that this participant has begun.
   private var incoming, outgoing: Ring?
 
-  init(_ casting: Casting) throws {
-    name = casting.name
+  init(_ context: DriverContext) throws {
+    name = context.name
     id = name.lowercased()
-    world = casting.world
-    recorder = casting.recorder
-    sightings = Sightings(recorder)
-    own = try makeSession(room: casting.room, credential: Credentials.room(casting.papers))
+    world = context.world
+    recorder = context.recorder
+    sightings = ObservedParticipants(recorder)
+    own = try makeSession(room: context.room, credential: Credentials.room(context.credential))
   }
 
   private func makeSession(room: String, credential: String? = nil) -> Session {
@@ -55,7 +55,7 @@ final class NativeDriver: KoineDriver {
 
   var session: Session? { own }
   var isConnected: Bool { own?.state == .connected }
-  var others: [Seen] { sightings.seen }
+  var others: [ObservedParticipant] { sightings.seen }
   var mirror: VideoView? { ownView }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
@@ -114,7 +114,7 @@ final class NativeDriver: KoineDriver {
     }
   }
 
-  func say(_ text: String, lifetime: Int?) throws {
+  func sendMessage(_ text: String, lifetime: Int?) throws {
     try recorder.calling {
       try own?.send(
         DataMessage(topic: "chat", payload: Array(text.utf8), lifetime: lifetime.map { .milliseconds($0) }))
@@ -206,8 +206,8 @@ final class NativeDriver: KoineDriver {
       }
     case .messageReceived(let message):
       let text = String(decoding: message.payload, as: UTF8.self)
-      recorder.told(.message, of: message.sender, text)
-      heard.append(Heard(sender: message.sender, text: text))
+      recorder.record(.message, of: message.sender, text)
+      heard.append(ObservedMessage(sender: message.sender, text: text))
     default: break
     }
   }
@@ -229,18 +229,18 @@ final class NativeDriver: KoineDriver {
 
   private func changed(to state: SessionState, agrees: Bool) {
     switch state {
-    case .connected: recorder.told(isBack ? .reconnected : .connected, agrees: agrees)
-    case .reconnecting: recorder.told(.reconnecting, agrees: agrees)
+    case .connected: recorder.record(isBack ? .reconnected : .connected, agrees: agrees)
+    case .reconnecting: recorder.record(.reconnecting, agrees: agrees)
     case .ended(let reason):
       isOver = true
       sightings.clear()
       recorder.endCallback("ended")
-      recorder.told(.ended, of: nil, "\(reason)", agrees: agrees)
+      recorder.record(.ended, of: nil, "\(reason)", agrees: agrees)
     case .idle, .connecting: break
     }
   }
 
-  private var isBack: Bool { recorder.entries.contains { $0.told == .connected } }
+  private var isBack: Bool { recorder.entries.contains { $0.callback == .connected } }
 
   private func update(_ stream: Track, of owner: Koine.Participant, in session: Session, agrees: Bool) {
     switch stream.kind {
@@ -307,11 +307,11 @@ extension NativeDriver {
     switch event {
     case .invited(let invitation):
       incoming = invitation
-      recorder.told(.rung, of: invitation.caller)
+      recorder.record(.rung, of: invitation.caller)
     case .answered(let invitation, _, let answer):
       if invitation.id == incoming?.id {
         incoming = nil
-        return recorder.told(.ringingEnded, of: invitation.caller, answer.rawValue)
+        return recorder.record(.ringingEnded, of: invitation.caller, answer.rawValue)
       }
       guard invitation.id == outgoing?.id else { return }
       if answer == .accepted, own?.state == .idle {

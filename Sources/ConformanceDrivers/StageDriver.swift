@@ -31,26 +31,26 @@ final class StageDriver: NSObject, KoineDriver {
   private var cameras: [String: String] = [:]
   private var participants: [IVSParticipantInfo] = []
   private var remoteStreams: [IVSStageStream] = []
-  private let sightings: Sightings
+  private let sightings: ObservedParticipants
   private(set) var mirror: VideoView?
   private(set) var isConnected = false
   private(set) var isOver = false
 
   private var observesAtOnce = true
 
-  init(_ casting: Casting) throws {
-    name = casting.name
-    world = casting.world
+  init(_ context: DriverContext) throws {
+    name = context.name
+    world = context.world
     id = name.lowercased()
-    recorder = casting.recorder
+    recorder = context.recorder
     // Leaving tears the stage down before it returns, as the vendor's does.
     recorder.mayComeInside = [.ended, .left, .pictureOff, .shareOff, .muted]
-    sightings = Sightings(recorder)
-    token = try Credentials.stage(casting.room, id, name, casting.papers)
+    sightings = ObservedParticipants(recorder)
+    token = try Credentials.stage(context.room, id, name, context.credential)
   }
 
   var session: Session? { stage?.session }
-  var others: [Seen] { sightings.seen }
+  var others: [ObservedParticipant] { sightings.seen }
   func view(of id: String) -> VideoView? { sightings.view(of: id) }
 
   func join() throws {
@@ -153,14 +153,14 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
     case .connected:
       let isBack = isConnected
       isConnected = true
-      recorder.told(isBack ? .reconnected : .connected)
+      recorder.record(isBack ? .reconnected : .connected)
     case .disconnected:
       recorder.endCallback("disconnected")
       isConnected = false
       isOver = true
       sightings.clear()
-      recorder.told(.ended, of: nil, error.map { "\($0)" })
-    case .connecting: if isConnected { recorder.told(.reconnecting) }
+      recorder.record(.ended, of: nil, error.map { "\($0)" })
+    case .connecting: if isConnected { recorder.record(.reconnecting) }
     @unknown default: break
     }
   }

@@ -8,18 +8,18 @@ extension Style {
   /// - Parameter start: where the trace's times begin; nil: now.
   @MainActor
   public func makeDriver(
-    name: String, room: String, in world: World, papers: Papers = .valid, since start: Tick? = nil
+    name: String, room: String, in world: World, credential: CredentialState = .valid, since start: Tick? = nil
   ) throws -> any KoineDriver {
     let scheduler = world.backend.scheduler
     let start = start ?? scheduler.now
     let recorder = Recorder(who: name, clock: { (scheduler.now - start).inWholeMilliseconds })
-    let casting = Casting(name: name, room: room, world: world, papers: papers, recorder: recorder)
+    let context = DriverContext(name: name, room: room, world: world, credential: credential, recorder: recorder)
     return switch self {
-    case .koine: try NativeDriver(casting)
-    case .callAgent: try CallAgentDriver(casting)
-    case .stageStrategy: try StageDriver(casting)
-    case .meetingSession: try MeetingDriver(casting)
-    case .eventListener: try ListenerDriver(casting)
+    case .koine: try NativeDriver(context)
+    case .callAgent: try CallAgentDriver(context)
+    case .stageStrategy: try StageDriver(context)
+    case .meetingSession: try MeetingDriver(context)
+    case .eventListener: try ListenerDriver(context)
     }
   }
 }
@@ -37,10 +37,10 @@ public protocol KoineDriver: Driver {
 
 /// The participant that a driver plays, and its test environment.
 @MainActor
-struct Casting {
+struct DriverContext {
   let name, room: String
   let world: World
-  let papers: Papers
+  let credential: CredentialState
   let recorder: Recorder
 }
 

@@ -1,6 +1,6 @@
 extension Trace {
-  /// Where each app was told something else, or in another order, than in `other`. Times, levels of speaking and the
-  /// words of errors are left aside.
+  /// The callbacks that an app received only in this trace or only in `other`, or in another order. Times, `.speaking` and the texts of
+  /// errors are not compared.
   public func differences(from other: Trace) -> [String] {
     let everybody = Set(entries.map(\.who)).union(other.entries.map(\.who)).sorted()
     return everybody.flatMap { who in
@@ -15,11 +15,11 @@ extension Trace {
   }
 
   private func words(of who: String) -> [String] {
-    entries.filter { $0.who == who && $0.told != .speaking }.map { entry in
-      let isAnswer = entry.told == .answered
+    entries.filter { $0.who == who && $0.callback != .speaking }.map { entry in
+      let isAnswer = entry.callback == .answered
       let whom = isAnswer ? (entry.whom == nil ? "" : " with an error") : entry.whom.map { " \($0)" } ?? ""
-      let detail = [.ended, .ringingEnded].contains(entry.told) ? "" : entry.detail.map { " \($0)" } ?? ""
-      return entry.told.rawValue + whom + detail
+      let detail = [.ended, .ringingEnded].contains(entry.callback) ? "" : entry.detail.map { " \($0)" } ?? ""
+      return entry.callback.rawValue + whom + detail
     }
   }
 }

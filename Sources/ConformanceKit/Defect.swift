@@ -31,8 +31,8 @@ enum Defect: String, CaseIterable, Sendable {
 final class DefectiveDriver: Driver {
   private let driver: any Driver
   private let defect: Defect
-  private var left: [Seen] = []
-  private var known: [Seen] = []
+  private var left: [ObservedParticipant] = []
+  private var known: [ObservedParticipant] = []
   private var pictures: [String: Int] = [:]
   private let own: Recorder
   private var read = 0
@@ -52,7 +52,7 @@ final class DefectiveDriver: Driver {
   func setMicrophoneMuted(_ isMuted: Bool) { driver.setMicrophoneMuted(isMuted) }
   func setCameraOn(_ isOn: Bool) { driver.setCameraOn(isOn) }
   func setSharing(_ isOn: Bool) { driver.setSharing(isOn) }
-  func say(_ text: String, lifetime: Int?) throws { try driver.say(text, lifetime: lifetime) }
+  func sendMessage(_ text: String, lifetime: Int?) throws { try driver.sendMessage(text, lifetime: lifetime) }
   func want(_ interest: Interest, from id: String) { driver.want(interest, from: id) }
   func want(rows: Int?, of id: String) { driver.want(rows: rows, of: id) }
   func muteFromAnotherThread(_ isMuted: Bool) async { await driver.muteFromAnotherThread(isMuted) }
@@ -78,7 +78,7 @@ final class DefectiveDriver: Driver {
   var isReachable: Bool { driver.isReachable }
   var isRung: Bool { driver.isRung }
 
-  var others: [Seen] {
+  var others: [ObservedParticipant] {
     var seen = driver.others
     left += known.filter { old in !seen.contains { $0.id == old.id } && !left.contains { $0.id == old.id } }
     known = seen
@@ -92,11 +92,11 @@ final class DefectiveDriver: Driver {
       }
     }
     if defect == .lostLeave { seen += left.filter { old in !seen.contains { $0.id == old.id } } }
-    if defect == .strangers { seen.append(Seen(id: "ghost", name: "Ghost")) }
+    if defect == .strangers { seen.append(ObservedParticipant(id: "ghost", name: "Ghost")) }
     return seen
   }
 
-  var heard: [Heard] {
+  var heard: [ObservedMessage] {
     var heard = driver.heard
     switch defect {
     case .lostMessage where heard.count > 5: heard.remove(at: 3)
@@ -120,25 +120,25 @@ final class DefectiveDriver: Driver {
 
   private func spoil(_ entry: TraceEntry) {
     switch defect {
-    case .beforeState where entry.told == .joined:
-      own.take(entry) { $0.agrees = false }
-    case .twice where entry.told == .pictureOn:
-      own.take(entry)
-      own.take(entry)
-    case .afterTheEnd where entry.told == .ended:
-      own.take(entry)
-      own.take(TraceEntry(at: entry.at, who: entry.who, told: .message, detail: "late"))
-    case .insideCall where entry.told == .joined:
-      own.take(entry) { $0.isInsideCall = true }
-    case .pictureBeforePerson where entry.told == .joined:
-      own.take(TraceEntry(at: entry.at, who: entry.who, told: .pictureOn, whom: entry.whom))
-      own.take(entry)
-    case .personBeforePicture where entry.told == .pictureOff: break
-    case .lostAnswer where entry.told == .answered: break
-    case .doubleAnswer where entry.told == .answered:
-      own.take(entry)
-      own.take(entry)
-    default: own.take(entry)
+    case .beforeState where entry.callback == .joined:
+      own.append(entry) { $0.agrees = false }
+    case .twice where entry.callback == .pictureOn:
+      own.append(entry)
+      own.append(entry)
+    case .afterTheEnd where entry.callback == .ended:
+      own.append(entry)
+      own.append(TraceEntry(at: entry.at, who: entry.who, callback: .message, detail: "late"))
+    case .insideCall where entry.callback == .joined:
+      own.append(entry) { $0.isInsideCall = true }
+    case .pictureBeforePerson where entry.callback == .joined:
+      own.append(TraceEntry(at: entry.at, who: entry.who, callback: .pictureOn, whom: entry.whom))
+      own.append(entry)
+    case .personBeforePicture where entry.callback == .pictureOff: break
+    case .lostAnswer where entry.callback == .answered: break
+    case .doubleAnswer where entry.callback == .answered:
+      own.append(entry)
+      own.append(entry)
+    default: own.append(entry)
     }
   }
 }

@@ -18,7 +18,9 @@ public enum Law: Int, Codable, Sendable, CaseIterable {
 
 /// A trace that breaks a law.
 public struct Violation: Codable, Sendable, Hashable, CustomStringConvertible {
+  /// The law that the trace breaks.
   public var law: Law
+  /// What happened, with names and times.
   public var description: String
 }
 
@@ -54,7 +56,7 @@ extension Law {
       last = max(last, entry.at)
       if isOver, !isOwnDeed(entry) { accuse(.silenceAfterTheEnd, "\(entry)") }
 
-      switch entry.told {
+      switch entry.callback {
       case .asked:
         open.insert(entry.detail ?? "")
         if isOver { askedLate.insert(entry.detail ?? "") }
@@ -76,7 +78,7 @@ extension Law {
 
     /// What comes after the end because the app asks for it.
     private func isOwnDeed(_ entry: TraceEntry) -> Bool {
-      switch entry.told {
+      switch entry.callback {
       case .asked, .failed: true
       case .answered: entry.detail.map { $0.hasPrefix("leave") || askedLate.contains($0) } ?? false
       default: false
@@ -117,13 +119,13 @@ extension Law {
         if !isOver { accuse(.announceThenWithdraw, "not announced yet: \(entry)") }
         return
       }
-      switch entry.told {
+      switch entry.callback {
       case .pictureOn, .pictureOff:
-        if other.hasPicture == (entry.told == .pictureOn) { accuse(.once, "told twice: \(entry)") }
-        other.hasPicture = entry.told == .pictureOn
+        if other.hasPicture == (entry.callback == .pictureOn) { accuse(.once, "told twice: \(entry)") }
+        other.hasPicture = entry.callback == .pictureOn
       case .shareOn, .shareOff:
-        if other.isSharing == (entry.told == .shareOn) { accuse(.once, "told twice: \(entry)") }
-        other.isSharing = entry.told == .shareOn
+        if other.isSharing == (entry.callback == .shareOn) { accuse(.once, "told twice: \(entry)") }
+        other.isSharing = entry.callback == .shareOn
       default: break
       }
       others[whom] = other

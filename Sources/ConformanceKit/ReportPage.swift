@@ -1,10 +1,11 @@
 import Foundation
 
 extension Report {
-  /// One self-contained page: the matrix of each ground; a click on a cell tells its story.
+  /// Returns one self-contained page with a matrix for each environment. A click on a cell shows the case's traces.
+  /// - Throws: if the traces cannot be encoded.
   public func html() throws -> String {
-    let grounds = distinct(outcomes.map(\.ground))
-    let tables = grounds.map(table).joined(separator: "\n")
+    let environments = distinct(outcomes.map(\.environment))
+    let tables = environments.map(table).joined(separator: "\n")
     let shown = outcomes.map { outcome in
       var outcome = outcome
       if outcome.verdict == .passed { outcome.traces = outcome.traces.map { Array($0.prefix(200)) } }
@@ -15,8 +16,8 @@ extension Report {
     return Self.page(summary: escaped(summary), tables: tables, json: json)
   }
 
-  private func table(of ground: String) -> String {
-    let own = outcomes.enumerated().filter { $0.element.ground == ground }
+  private func table(of environment: String) -> String {
+    let own = outcomes.enumerated().filter { $0.element.environment == environment }
     let pairs = distinct(own.map(\.element.pair))
     let head = pairs.map { "<th><span>\(escaped($0))</span></th>" }.joined()
     let rows = distinct(own.map(\.element.scenario)).map { scenario in
@@ -29,7 +30,7 @@ extension Report {
       let title = own.first { $0.element.scenario == scenario }?.element.title ?? ""
       return "<tr><th scope=row title=\"\(escaped(title))\">\(escaped(scenario))</th>\(cells.joined())</tr>"
     }
-    return "<h2>\(escaped(ground))</h2><table><thead><tr><td></td>\(head)</tr></thead>"
+    return "<h2>\(escaped(environment))</h2><table><thead><tr><td></td>\(head)</tr></thead>"
       + "<tbody>\(rows.joined(separator: "\n"))</tbody></table>"
   }
 
@@ -65,13 +66,13 @@ extension Report {
     <h1>Conformance</h1><p>\(summary).</p>
     <div class=key><span><i class=passed></i>passed</span><span><i class=failed></i>failed</span>
     <span><i class=style></i>not in this style</span><span><i class=here></i>not here</span></div>
-    <div class=all><div>\(tables)</div><aside id=story><p>Choose a cell to read its story.</p></aside></div>
+    <div class=all><div>\(tables)</div><aside id=trace><p>Choose a cell to see its traces.</p></aside></div>
     <script type="application/json" id=data>\(json)</script>
     <script>
-    const all=JSON.parse(document.getElementById('data').textContent),story=document.getElementById('story')
-    const add=(tag,text,name)=>{const e=document.createElement(tag);e.textContent=text;if(name)e.className=name;story.append(e)}
-    const show=o=>{story.textContent='';add('h2',o.scenario+' · '+(o.first==o.second?o.first:o.first+' → '+o.second))
-    add('p',o.title+' ('+o.proves+', '+o.ground+')')
+    const all=JSON.parse(document.getElementById('data').textContent),trace=document.getElementById('trace')
+    const add=(tag,text,name)=>{const e=document.createElement(tag);e.textContent=text;if(name)e.className=name;trace.append(e)}
+    const show=o=>{trace.textContent='';add('h2',o.scenario+' · '+(o.first==o.second?o.first:o.first+' → '+o.second))
+    add('p',o.title+' ('+o.proves+', '+o.environment+')')
     const v=o.verdict;if(v.failed)add('p',v.failed._0.join('\\n'),'why');if(v.notInStyle)add('p',v.notInStyle._0)
     if(v.notHere)add('p',v.notHere._0)
     const lines=o.traces.flat().sort((a,b)=>a.at-b.at).map(e=>String(e.at).padStart(6)+' ms  '+e.who.padEnd(6)+e.told.padEnd(14)+

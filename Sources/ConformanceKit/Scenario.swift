@@ -1,10 +1,10 @@
-/// A short story of people in a room, and what must be so in it.
+/// A scenario: what some participants do in a room, and what their apps must be notified of.
 public struct Scenario: Sendable, Identifiable {
-  /// As it is called on the command line and in reports, such as `mute.late-joiner`.
+  /// The name on the command line and in reports, such as `mute.late-joiner`.
   public let id: String
-  /// In a sentence.
+  /// One sentence that says what the scenario checks.
   public let title: String
-  /// The law that it proves, or the catalogues' words.
+  /// The laws that the scenario checks, or the vendor documentation that it follows.
   public let proves: String
   /// Abilities that Ana's style must have.
   public let first: Set<Ability>
@@ -14,20 +14,22 @@ public struct Scenario: Sendable, Identifiable {
   public let isAlone: Bool
   /// The scenario is too long for real time. The suite plays it only in virtual time.
   public let isLong: Bool
-  /// Cameras give 640×360: layers are too small to tell otherwise.
+  /// The cameras give 640×360, because the layers of smaller cameras cannot be distinguished.
   public let hasLargeCameras: Bool
-  public let troubles: [Trouble]
-  let play: @MainActor @Sendable (Story) async throws -> Void
+  /// Faults that the environment must be able to inject.
+  public let faults: [Fault]
+  let play: @MainActor @Sendable (ScenarioContext) async throws -> Void
 
+  /// Creates a scenario.
   /// - Parameters:
-  ///   - needs: of both styles.
-  ///   - first: of Ana's, besides.
-  ///   - second: of Ben's, besides.
+  ///   - needs: abilities that both styles must have.
+  ///   - first: further abilities that Ana's style must have.
+  ///   - second: further abilities that Ben's style must have.
   public init(
     _ id: String, _ title: String, proves: String, needs: Set<Ability> = [], first: Set<Ability> = [],
     second: Set<Ability> = [], isAlone: Bool = false, isLong: Bool = false, hasLargeCameras: Bool = false,
-    troubles: [Trouble] = [],
-    play: @escaping @MainActor @Sendable (Story) async throws -> Void
+    faults: [Fault] = [],
+    play: @escaping @MainActor @Sendable (ScenarioContext) async throws -> Void
   ) {
     self.id = id
     self.title = title
@@ -37,21 +39,24 @@ public struct Scenario: Sendable, Identifiable {
     self.isAlone = isAlone
     self.isLong = isLong
     self.hasLargeCameras = hasLargeCameras
-    self.troubles = troubles
+    self.faults = faults
     self.play = play
   }
 
-  /// All that the kit has, in the order of a call's life.
+  /// All scenarios of the kit, in the order of a call: from joining to leaving.
   public static let all =
     joining + pictures + layers + muting + speaking + interests + messages + shares + ringing + network
     + leaving + ending + misuse + reentrance
 }
 
-/// What became of one scenario, between two styles, at one place.
+/// The result of one scenario with two styles in one environment.
 public enum Verdict: Codable, Sendable, Hashable {
+  /// All checks of the scenario and all laws held.
   case passed
+  /// A check or a law failed, with the reasons.
   case failed([String])
-  /// With the reason that the driver gives.
+  /// A style lacks an ability that the scenario needs, with the reason that its driver gives.
   case notInStyle(String)
+  /// The environment cannot run the scenario, with the reason.
   case notHere(String)
 }

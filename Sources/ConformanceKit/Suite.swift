@@ -1,47 +1,64 @@
-/// Scenarios, pairs of styles, and the grounds on which they meet.
+/// The conformance suite: scenarios, the styles that meet in them, and the environments in which they run.
 @MainActor
 public struct Suite {
+  /// The scenarios to run.
   public var scenarios: [Scenario]
+  /// The names of the styles. Each ordered pair of them meets in each scenario.
   public var styles: [String]
-  public var grounds: [Ground]
+  /// The environments in which each scenario runs.
+  public var environments: [EnvironmentFactory]
+  /// The seed of virtual time: equal seeds give equal runs.
   public var seed: UInt64
+  /// The order of callbacks between which the vendor documents no order.
   public var order: Order
-  /// Stands between a driver and the suite: for the suite's own tests.
-  var meddle: @MainActor (any Driver) -> any Driver = { $0 }
+  /// Wraps each driver, for tests of the suite itself.
+  var wrapDriver: @MainActor (any Driver) -> any Driver = { $0 }
 
+  /// Creates a suite.
   public init(
-    scenarios: [Scenario] = Scenario.all, styles: [String], grounds: [Ground], seed: UInt64 = 1, order: Order = .usual
+    scenarios: [Scenario] = Scenario.all, styles: [String], environments: [EnvironmentFactory], seed: UInt64 = 1,
+    order: Order = .usual
   ) {
     self.scenarios = scenarios
     self.styles = styles
-    self.grounds = grounds
+    self.environments = environments
     self.seed = seed
     self.order = order
   }
 
-  /// One cell of the matrix.
+  /// One scenario with one ordered pair of styles in one environment.
   public struct Case: Sendable {
+    /// The scenario to run.
     public let scenario: Scenario
-    public let first, second: String
-    public let ground: Ground
+    /// The style of the first, third, fifth … participant.
+    public let first: String
+    /// The style of the other participants.
+    public let second: String
+    /// The factory of the environment.
+    public let environment: EnvironmentFactory
 
-    public var name: String { Outcome.name(scenario.id, first, second, ground.name) }
+    /// The case's name in progress and reports.
+    public var name: String { Outcome.name(scenario.id, first, second, environment.name) }
   }
 
-  /// Each scenario on each ground: alone for every style, else for every ordered pair, a style with itself included.
+  /// All cases: each scenario in each environment, with every ordered pair of styles, a style with itself included. Scenarios
+  /// that depend on one style only occur once for each style.
   public var cases: [Case] {
-    grounds.flatMap { ground in
+    environments.flatMap { environment in
       scenarios.flatMap { scenario in
         styles.flatMap { first in
           (scenario.isAlone ? [first] : styles).map { second in
-            Case(scenario: scenario, first: first, second: second, ground: ground)
+            Case(scenario: scenario, first: first, second: second, environment: environment)
           }
         }
       }
     }
   }
 
-  /// - Parameter progress: after each case.
+  /// Runs cases one after another.
+  /// - Parameters:
+  ///   - cases: the cases to run; nil: all.
+  ///   - progress: called after each case, on the main actor.
   public func run(_ cases: [Case]? = nil, progress: (Outcome) -> Void = { _ in }) async -> Report {
     var outcomes: [Outcome] = []
     for item in cases ?? self.cases {
@@ -52,55 +69,57 @@ public struct Suite {
     return Report(outcomes: outcomes, seed: seed)
   }
 
-  /// Plays one case on ground of its own.
+  /// Runs one case in an environment of its own.
   public func play(_ item: Case) async -> Outcome {
     let scenario = item.scenario
     var outcome = Outcome(
       scenario: scenario.id, title: scenario.title, proves: scenario.proves, first: item.first, second: item.second,
-      ground: item.ground.name, verdict: .passed, traces: [])
-    if scenario.isLong, !item.ground.isVirtual {
+      environment: item.environment.name, verdict: .passed, traces: [])
+    if scenario.isLong, !item.environment.isVirtual {
       outcome.verdict = .notHere("takes minutes in real time; see virtual time")
       return outcome
     }
-    let place: any Place
+    let environment: any TestEnvironment
     do {
-      place = try item.ground.makePlace(seed, order)
+      environment = try item.environment.makeEnvironment(seed, order)
     } catch {
-      outcome.verdict = .failed(["the place could not be made: \(error)"])
+      outcome.verdict = .failed(["the environment could not be created: \(error)"])
       return outcome
     }
-    if let reason = obstacle(to: item, at: place) {
+    if let reason = obstacle(to: item, at: environment) {
       outcome.verdict = reason
     } else {
-      await play(scenario, item, at: place, into: &outcome)
+      await play(scenario, item, at: environment, into: &outcome)
     }
-    await place.close()
+    await environment.close()
     return outcome
   }
 
-  private func play(_ scenario: Scenario, _ item: Case, at place: any Place, into outcome: inout Outcome) async {
-    let story = Story(
-      item.first, item.second, at: place, patience: item.ground.isVirtual ? 1 : 4, meddle: meddle)
+  private func play(
+    _ scenario: Scenario, _ item: Case, at environment: any TestEnvironment, into outcome: inout Outcome
+  ) async {
+    let context = ScenarioContext(
+      item.first, item.second, at: environment, patience: item.environment.isVirtual ? 1 : 4, wrapDriver: wrapDriver)
     var failures: [String] = []
-    do { try await scenario.play(story) } catch { failures.append("\(error)") }
-    await story.close()
-    for recorder in story.recorders {
+    do { try await scenario.play(context) } catch { failures.append("\(error)") }
+    await context.close()
+    for recorder in context.recorders {
       failures += Law.violations(in: recorder.entries, isComplete: failures.isEmpty).map {
         "law \($0.law.rawValue): \($0.description)"
       }
     }
-    outcome.traces = story.recorders.map(\.entries)
+    outcome.traces = context.recorders.map(\.entries)
     if !failures.isEmpty { outcome.verdict = .failed(failures) }
   }
 
   /// Why a case cannot be played.
-  private func obstacle(to item: Case, at place: any Place) -> Verdict? {
-    if item.scenario.hasLargeCameras, !place.useLargeCameras() { return .notHere("its cameras have one size") }
-    for trouble in item.scenario.troubles { if let reason = place.obstacle(to: trouble) { return .notHere(reason) } }
+  private func obstacle(to item: Case, at environment: any TestEnvironment) -> Verdict? {
+    if item.scenario.hasLargeCameras, !environment.useLargeCameras() { return .notHere("its cameras have one size") }
+    for fault in item.scenario.faults { if let reason = environment.obstacle(to: fault) { return .notHere(reason) } }
     for (style, needs) in [(item.first, item.scenario.first), (item.second, item.scenario.second)] where !needs.isEmpty
     {
       do {
-        let driver = try place.makeDriver(style: style, name: "Nobody", room: "nowhere", papers: .valid)
+        let driver = try environment.makeDriver(style: style, name: "Nobody", room: "nowhere", credential: .valid)
         for need in needs.sorted(by: { $0.rawValue < $1.rawValue }) {
           if let reason = driver.inexpressible[need] { return .notInStyle("\(style): \(reason)") }
         }
@@ -113,46 +132,64 @@ public struct Suite {
   }
 }
 
-/// What became of one case.
+/// The result of one case.
 public struct Outcome: Codable, Sendable, Hashable {
-  public var scenario, title, proves: String
-  public var first, second, ground: String
+  /// `Scenario.id`.
+  public var scenario: String
+  /// `Scenario.title`.
+  public var title: String
+  /// `Scenario.proves`.
+  public var proves: String
+  /// The style of the first, third, fifth … participant.
+  public var first: String
+  /// The style of the other participants.
+  public var second: String
+  /// The name of the environment.
+  public var environment: String
+  /// The result, with reasons.
   public var verdict: Verdict
-  /// Of each person, in the order of coming.
+  /// The traces of all participants' apps, in the order in which the scenario created the participants.
   public var traces: [[TraceEntry]]
 
-  /// The case it belongs to, as `Suite.Case.name`.
-  public var name: String { Self.name(scenario, first, second, ground) }
+  /// The name of the case, as in `Suite.Case.name`.
+  public var name: String { Self.name(scenario, first, second, environment) }
 
-  static func name(_ scenario: String, _ first: String, _ second: String, _ ground: String) -> String {
-    "\(scenario), \(first), \(second), \(ground)"
+  static func name(_ scenario: String, _ first: String, _ second: String, _ environment: String) -> String {
+    "\(scenario), \(first), \(second), \(environment)"
   }
 
+  /// Whether the case failed.
   public var isFailure: Bool { if case .failed = verdict { true } else { false } }
+  /// The pair of styles, for tables.
   public var pair: String { first == second ? first : "\(first) → \(second)" }
 }
 
-/// What became of all.
+/// The results of all cases of a run.
 public struct Report: Codable, Sendable, Hashable {
+  /// The results, in the order of the cases.
   public var outcomes: [Outcome]
+  /// The seed of the run.
   public var seed: UInt64
 
+  /// Creates a report.
   public init(outcomes: [Outcome], seed: UInt64) {
     self.outcomes = outcomes
     self.seed = seed
   }
 
+  /// The results of failed cases.
   public var failures: [Outcome] { outcomes.filter(\.isFailure) }
+  /// Number of cases that passed.
   public var passes: Int { outcomes.count { $0.verdict == .passed } }
-  /// Not in this style, or not here.
+  /// Number of cases that a style or the environment cannot express.
   public var declined: Int { outcomes.count - passes - failures.count }
 
-  /// In a sentence.
+  /// The numbers of cases in one sentence.
   public var summary: String {
     "\(outcomes.count) played: \(passes) passed, \(failures.count) failed, \(declined) not in the style or not here"
   }
 
-  /// One scenario's traces as they travel.
+  /// The traces of one scenario, one for each case, in the exchange format (Docs/conformance.md).
   public func traces(of scenario: String) -> [Trace] {
     outcomes.filter { $0.scenario == scenario }.map { outcome in
       let entries = outcome.traces.flatMap { $0 }.sorted { $0.at < $1.at }

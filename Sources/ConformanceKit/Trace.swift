@@ -1,18 +1,44 @@
 import Foundation
 
 /// The kind of notification that an app received, in canonical terms.
-public enum Told: String, Codable, Sendable {
-  /// State of the local participant's connection.
-  case connected, reconnecting, reconnected, ended
-  /// A remote participant.
-  case joined, left
-  case pictureOn, pictureOff, shareOn, shareOff, muted, unmuted, speaking
+public enum CallbackKind: String, Codable, Sendable {
+  /// The local participant is in the room.
+  case connected
+  /// The connection to the room is interrupted.
+  case reconnecting
+  /// The connection to the room is back.
+  case reconnected
+  /// The call is over for the local participant.
+  case ended
+  /// A remote participant joined.
+  case joined
+  /// A remote participant left.
+  case left
+  /// A remote participant's camera video is available.
+  case pictureOn
+  /// A remote participant's camera video is no longer available.
+  case pictureOff
+  /// A remote participant shares a screen.
+  case shareOn
+  /// A remote participant no longer shares a screen.
+  case shareOff
+  /// A remote participant muted its microphone.
+  case muted
+  /// A remote participant unmuted its microphone.
+  case unmuted
+  /// A remote participant speaks.
+  case speaking
+  /// A message arrived.
   case message
-  /// A call.
-  case rung, ringingEnded
-  /// The app has asked for something that will be answered by a completion handler; and has its answer.
-  case asked, answered
-  /// The driver itself could not go on.
+  /// A call rings at the local participant.
+  case rung
+  /// A call no longer rings at the local participant.
+  case ringingEnded
+  /// The app called a function with a completion handler.
+  case asked
+  /// The app's completion handler was called.
+  case answered
+  /// The driver itself could not continue.
   case failed
 }
 
@@ -22,23 +48,30 @@ public struct TraceEntry: Codable, Sendable, Hashable {
   public var at: Int
   /// Name of the participant with the app that was notified.
   public var who: String
-  public var told: Told
+  /// The kind of notification. Written as `told`.
+  public var callback: CallbackKind
   /// Id of the participant that the entry is about. For `.answered`: the error, if there was one.
   public var whom: String?
-  /// A message's text, a question, a reason.
+  /// The text of a message, the name of a call with a completion handler, or a reason.
   public var detail: String?
-  /// Whether what the app could read at this moment agreed; nil where the style has nothing to be read.
+  /// Whether the properties that the app could read at this moment agreed; nil where the style has no such property.
   public var agrees: Bool?
-  /// It came from inside a call that the app was making.
+  /// Whether the callback came from inside a call that the app was making.
   public var isInsideCall: Bool
 
+  private enum CodingKeys: String, CodingKey {
+    case at, who, whom, detail, agrees, isInsideCall
+    case callback = "told"
+  }
+
+  /// Creates an entry.
   public init(
-    at: Int, who: String, told: Told, whom: String? = nil, detail: String? = nil, agrees: Bool? = nil,
+    at: Int, who: String, callback: CallbackKind, whom: String? = nil, detail: String? = nil, agrees: Bool? = nil,
     isInsideCall: Bool = false
   ) {
     self.at = at
     self.who = who
-    self.told = told
+    self.callback = callback
     self.whom = whom
     self.detail = detail
     self.agrees = agrees
@@ -48,7 +81,7 @@ public struct TraceEntry: Codable, Sendable, Hashable {
 
 extension TraceEntry: CustomStringConvertible {
   public var description: String {
-    var words = ["\(at) ms", who, told.rawValue]
+    var words = ["\(at) ms", who, callback.rawValue]
     if let whom { words.append(whom) }
     if let detail { words.append("“\(detail)”") }
     if agrees == false { words.append("(what can be read disagrees)") }
@@ -57,15 +90,20 @@ extension TraceEntry: CustomStringConvertible {
   }
 }
 
-/// A scenario's callbacks of one run, as they travel between machines (Docs/conformance.md).
+/// The callbacks of one scenario in one run, in the exchange format (Docs/conformance.md).
 public struct Trace: Codable, Sendable, Hashable {
+  /// The version of the format that this kit writes.
   public static let version = 1
+  /// The version of the format of this trace.
   public var version = Trace.version
+  /// `Scenario.id`.
   public var scenario: String
-  /// The style of each person, by name.
+  /// The style of each participant, by the participant's name.
   public var styles: [String: String]
+  /// The callbacks of all participants' apps, in the order of time.
   public var entries: [TraceEntry]
 
+  /// Creates a trace of the current version.
   public init(scenario: String, styles: [String: String], entries: [TraceEntry]) {
     self.scenario = scenario
     self.styles = styles
@@ -73,36 +111,42 @@ public struct Trace: Codable, Sendable, Hashable {
   }
 }
 
-/// Writes down what one app is told.
+/// Records the callbacks of one app.
 @MainActor
 public final class Recorder {
+  /// Name of the participant whose app is recorded.
   public let who: String
+  /// The recorded callbacks, in the order of their arrival.
   public private(set) var entries: [TraceEntry] = []
   /// Callbacks that the style's vendor documents as coming from inside a call.
-  public var mayComeInside: Set<Told> = []
+  public var mayComeInside: Set<CallbackKind> = []
   /// The callbacks that reported the end of a call, by name, in the order of their arrival.
   public internal(set) var endCallbacks: [String] = []
   /// Compares properties from callback to callback.
   var readingMonitor = ReadingMonitor()
-  /// What the app does inside each callback.
-  var whenTold: (Told) -> Void = { _ in }
+  /// Called after each recorded callback, for apps that act inside a callback.
+  var whenRecorded: (CallbackKind) -> Void = { _ in }
   private let clock: @MainActor () -> Int
   private var calls = 0
   private var questions = 0
 
-  /// - Parameter clock: milliseconds since the scenario began.
+  /// Creates a recorder without entries.
+  /// - Parameter clock: returns the milliseconds since the scenario began.
   public init(who: String, clock: @escaping @MainActor () -> Int) {
     self.who = who
     self.clock = clock
   }
 
-  /// - Parameter agrees: whether what the app can read now agrees with what it is told; nil where nothing is to be read.
-  public func told(_ told: Told, of whom: String? = nil, _ detail: String? = nil, agrees: Bool? = nil) {
-    let isInsideCall = calls > 0 && told != .asked && told != .failed && !mayComeInside.contains(told)
+  /// Records a callback, inside the callback.
+  /// - Parameter agrees: whether the properties that the app can read now agree with the callback; nil where there is no such
+  ///   property.
+  public func record(_ callback: CallbackKind, of whom: String? = nil, _ detail: String? = nil, agrees: Bool? = nil) {
+    let isInsideCall = calls > 0 && callback != .asked && callback != .failed && !mayComeInside.contains(callback)
     entries.append(
       TraceEntry(
-        at: clock(), who: who, told: told, whom: whom, detail: detail, agrees: agrees, isInsideCall: isInsideCall))
-    whenTold(told)
+        at: clock(), who: who, callback: callback, whom: whom, detail: detail, agrees: agrees,
+        isInsideCall: isInsideCall))
+    whenRecorded(callback)
   }
 
   /// Notes a callback that reports the end of a call.
@@ -113,39 +157,40 @@ public final class Recorder {
   ///   properties of that participant.
   public func callback(_ name: String, changes: [String] = []) { readingMonitor.compare(in: name, changes: changes) }
 
-  /// Takes an entry over from elsewhere.
-  func take(_ entry: TraceEntry, _ change: (inout TraceEntry) -> Void = { _ in }) {
+  /// Appends an entry of another recorder, changed by `change`.
+  func append(_ entry: TraceEntry, _ change: (inout TraceEntry) -> Void = { _ in }) {
     var entry = entry
     change(&entry)
     entries.append(entry)
   }
 
   /// Runs a call of the app into the SDK. A callback that arrives before the call returns is too early.
+  /// - Throws: the error of the call.
   public func calling<Value>(_ call: () throws -> Value) rethrows -> Value {
     calls += 1
     defer { calls -= 1 }
     return try call()
   }
 
-  /// Whether something that the app has asked for has not been answered.
+  /// Whether a completion handler of the app has not been called yet.
   var awaitsAnswer: Bool {
     var open: Set<String?> = []
     for entry in entries {
-      if entry.told == .asked { open.insert(entry.detail) }
-      if entry.told == .answered { open.remove(entry.detail) }
+      if entry.callback == .asked { open.insert(entry.detail) }
+      if entry.callback == .answered { open.remove(entry.detail) }
     }
     return !open.isEmpty
   }
 
-  /// The app asks for something.
-  /// - Returns: to be called by the completion handler, with what it was given.
+  /// Records that the app calls a function with a completion handler.
+  /// - Returns: a closure that the completion handler calls with its error, if any.
   public func asks(_ question: String) -> @MainActor ((any Error)?) -> Void {
     questions += 1
     let name = "\(question) \(questions)"
-    told(.asked, of: nil, name)
-    return { [self] error in told(.answered, of: error.map { "\($0)" }, name) }
+    record(.asked, of: nil, name)
+    return { [self] error in record(.answered, of: error.map { "\($0)" }, name) }
   }
 
-  /// The driver cannot do what it was asked for.
-  public func failed(_ error: any Error) { told(.failed, of: nil, "\(error)") }
+  /// Records that the driver could not do what the scenario asked for.
+  public func failed(_ error: any Error) { record(.failed, of: nil, "\(error)") }
 }

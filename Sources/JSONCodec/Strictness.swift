@@ -84,10 +84,10 @@ struct Strictness {
   /// RFC 8259 section 6.
   private mutating func number() throws(JSONError) {
     let start = place
-    let isNegative = take("-")
+    let isNegative = consume("-")
     var magnitude: UInt64 = 0
     var fits = true
-    let startsWithZero = take("0")
+    let startsWithZero = consume("0")
     var digits = startsWithZero ? 1 : 0
     while !startsWithZero, let digit = takeDigit() {
       let (product, overflowed) = magnitude.multipliedReportingOverflow(by: 10)
@@ -96,10 +96,10 @@ struct Strictness {
       digits += 1
     }
     var isInteger = true
-    if take(".") { (isInteger, digits) = (false, digits > 0 ? takeDigits() : 0) }
-    if take("e") || take("E") {
+    if consume(".") { (isInteger, digits) = (false, digits > 0 ? takeDigits() : 0) }
+    if consume("e") || consume("E") {
       isInteger = false
-      if !take("+") { _ = take("-") }
+      if !consume("+") { _ = consume("-") }
       digits = digits > 0 ? takeDigits() : 0
     }
     guard digits > 0 else { throw .malformed("not a number", offset: start) }
@@ -121,7 +121,7 @@ struct Strictness {
     return text[place] - UInt8(ascii: "0")
   }
 
-  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+  private mutating func consume(_ character: Unicode.Scalar) -> Bool {
     guard place < text.count, text[place] == UInt8(ascii: character) else { return false }
     place += 1
     return true

@@ -5,7 +5,7 @@ package protocol AttendedBackend: Backend {
   /// The first that is made stays; where there is one already, none is made.
   func attend(_ make: () -> RoomService)
   /// What the service says in a room.
-  func say(_ answer: RoomService.Answer)
+  func send(_ answer: RoomService.Answer)
   /// The same rooms, as they are reached by what stands beside the router: over no network, and without keeping this
   /// backend.
   var inside: any Backend { get }

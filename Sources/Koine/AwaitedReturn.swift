@@ -21,8 +21,8 @@ struct AwaitedReturn {
 
   func waits(for id: Track.ID) -> Bool { streams[id] != nil }
 
-  mutating func end(_ id: Participant.ID) { participants.removeValue(forKey: id)?.cancel() }
-  mutating func end(_ id: Track.ID) { streams.removeValue(forKey: id)?.cancel() }
+  mutating func stopWaiting(for id: Participant.ID) { participants.removeValue(forKey: id)?.cancel() }
+  mutating func stopWaiting(for id: Track.ID) { streams.removeValue(forKey: id)?.cancel() }
 
   /// The stream is to be received once it is there again.
   mutating func suspend(_ id: Track.ID) { suspended.insert(id) }

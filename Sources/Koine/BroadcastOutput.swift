@@ -4,7 +4,7 @@ public import Foundation
 /// lanes; must not block for long.
 public protocol BroadcastOutput: EncodedFrameSink {
   /// Called once, before anything comes.
-  func begin(_ plan: BroadcastPlan)
+  func start(_ plan: BroadcastPlan)
   /// Finishes the output. It accepts no more frames.
   /// - Throws: if frames could not be written.
   func close() throws
@@ -23,7 +23,7 @@ public protocol BroadcastOutput: EncodedFrameSink {
 
 extension BroadcastOutput {
   /// For outputs that need not know.
-  public func begin(_ plan: BroadcastPlan) {}
+  public func start(_ plan: BroadcastPlan) {}
   public var pictureCodec: Codec { .vp8 }
   public var keyFrameInterval: Duration? { nil }
   /// For outputs that can be opened from the beginning.
@@ -41,7 +41,7 @@ public protocol RawBroadcastOutput: BroadcastOutput, VideoSink, AudioSink {
 }
 
 extension RawBroadcastOutput {
-  public func take(_ frame: EncodedFrame) { preconditionFailure("who codes by itself is given no coded frames") }
+  public func receive(_ frame: EncodedFrame) { preconditionFailure("who codes by itself is given no coded frames") }
 }
 
 /// What a broadcast is to be like.

@@ -60,7 +60,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
 
   /// Returns when the device is open, or there is none to open.
   /// - Throws: `notAllowed`, or what the device throws.
-  func begin(on lane: Lane, deliver: @escaping Deliver) throws {
+  func start(on lane: Lane, deliver: @escaping Deliver) throws {
     if machine.permission(kind) == .undetermined { machine.requestPermission(kind) { _ in } }
     guard machine.permission(kind) != .denied else { throw DeviceError.notAllowed(kind.rawValue) }
     let (number, old) = life.withLock { life in
@@ -81,7 +81,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
   }
 
   /// Returns at once where another thread is opening the device: that one stops it again.
-  func end() {
+  func stop() {
     let wish = life.withLock { life in
       defer { life.wish = nil }
       return life.wish
@@ -98,7 +98,7 @@ final class DeviceRoute<Source: Sendable, Output>: MachineFollower, Sendable {
     guard isWanted else { return }
     adjust(waits: false)
     if let (device, failure) = life.withLock({ life in life.failure.map { (life.device, $0) } }), let device {
-      machine.tell(.failed(device, reason: "\(failure)"))
+      machine.post(.failed(device, reason: "\(failure)"))
     }
   }
 

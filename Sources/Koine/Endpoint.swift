@@ -123,7 +123,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
         return delivery.deliver { completion(.failure(error)) }
       }
       registerCompletion = completion
-      guard let world else { return end(.left) }
+      guard let world else { return finish(.left) }
       change(to: .registering)
       link = world.backend.register(request, receiver: self)
     }
@@ -133,14 +133,14 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     lane.post { [self] in
       if state.isEnded { return delivery.deliver(completion) }
       endCompletions.append(completion)
-      if let link { link.unregister() } else { end(.left) }
+      if let link { link.unregister() } else { finish(.left) }
     }
   }
 
   func invite(_ invitation: Ring, patience: Duration) {
     lane.post { [self] in
       guard state == .registered, let link else {
-        tell(.failed(Failure(.notConnected, "an endpoint rings once it is registered")))
+        post(.failed(Failure(.notConnected, "an endpoint rings once it is registered")))
         return
       }
       invitations.append(invitation)
@@ -170,15 +170,15 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
       state = .registered
       let completion = registerCompletion
       registerCompletion = nil
-      tell(.stateChanged(.registered)) { completion?(.success(())) }
+      post(.stateChanged(.registered)) { completion?(.success(())) }
     case .invited(let invitation):
       guard !invitations.contains(where: { $0.id == invitation.id }) else { return }
       invitations.append(invitation)
       publish()
-      tell(.invited(invitation))
+      post(.invited(invitation))
     case .answered(let id, let callee, let answer): answered(id, callee ?? request.identity, answer)
-    case .failed(let error): tell(.failed(error))
-    case .ended(let reason): end(reason)
+    case .failed(let error): post(.failed(error))
+    case .ended(let reason): finish(reason)
     }
   }
 
@@ -192,11 +192,11 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     let awaited = invitation.isIncoming ? [request.identity] : invitation.callees
     if awaited.allSatisfy({ invitation.answers[$0]?.isOver ?? false }) { invitations.remove(at: index) }
     publish()
-    tell(.answered(invitation, callee: callee, answer))
+    post(.answered(invitation, callee: callee, answer))
   }
 
   /// Calls that ring are over first, then the end is told.
-  private func end(_ reason: EndReason) {
+  private func finish(_ reason: EndReason) {
     guard !state.isEnded else { return }
     link = nil
     for invitation in invitations {
@@ -216,12 +216,12 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     state = .ended(reason)
     let completions = endCompletions
     endCompletions = []
-    tell(.stateChanged(state)) { for completion in completions { completion() } }
+    post(.stateChanged(state)) { for completion in completions { completion() } }
   }
 
   private func change(to new: EndpointState) {
     state = new
-    tell(.stateChanged(new))
+    post(.stateChanged(new))
   }
 
   // MARK: What the app sees
@@ -255,7 +255,7 @@ final class EndpointCore: EndpointReceiver, @unchecked Sendable {  // mutable st
     delivery.deliver { [self] in visible.withLock { $0.invitations = now } }
   }
 
-  private func tell(_ event: EndpointEvent, then: (@Sendable () -> Void)? = nil) {
+  private func post(_ event: EndpointEvent, then: (@Sendable () -> Void)? = nil) {
     delivery.deliver { [self] in
       let observers = visible.withLock { visible in
         if case .stateChanged(let new) = event { visible.state = new }

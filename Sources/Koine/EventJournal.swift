@@ -23,20 +23,20 @@ package final class EventJournal: Sendable {
   package var rooms: [String] { present.withLock { $0.filter { !$0.value.isEmpty }.keys.sorted() } }
 
   /// Adds an event that no session tells, such as a network cut.
-  package func note(_ text: String, of teller: String, at time: Tick) {
+  package func add(_ text: String, of teller: String, at time: Tick) {
     kept.withLock { kept in
       if kept.count == limit { kept.removeFirst() }
       kept.append(Entry(time: time, teller: teller, text: text))
     }
   }
 
-  func note(_ event: SessionEvent, of teller: Participant, in room: String, at time: Tick) {
+  func add(_ event: SessionEvent, of teller: Participant, in room: String, at time: Tick) {
     switch event {
     case .stateChanged(.connected): present.withLock { $0[room, default: [:]][teller.id] = teller.name }
     case .stateChanged(.ended): present.withLock { $0[room]?[teller.id] = nil }
     default: break
     }
-    if let text = event.headline { note(text, of: teller.name, at: time) }
+    if let text = event.headline { add(text, of: teller.name, at: time) }
   }
 }
 

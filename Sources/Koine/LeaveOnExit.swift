@@ -12,10 +12,10 @@ enum LeaveOnExit {
   /// Registers the exit handler at the first leave, and thus after the handlers of libraries. The last handler runs first.
   private static let isAwaited = atexit { _ = LeaveOnExit.group.wait(timeout: .now() + LeaveOnExit.limit) } == 0
 
-  static func begin() {
+  static func leaveStarted() {
     _ = isAwaited
     group.enter()
   }
 
-  static func end() { group.leave() }
+  static func leaveFinished() { group.leave() }
 }

@@ -65,10 +65,10 @@ private final class RoutedCamera: VideoSource {
   }
 
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) throws {
-    try route.begin(on: lane, deliver: deliver)
+    try route.start(on: lane, deliver: deliver)
   }
 
-  func stop() { route.end() }
+  func stop() { route.stop() }
 }
 
 private final class RoutedMicrophone: AudioSource {
@@ -90,10 +90,10 @@ private final class RoutedMicrophone: AudioSource {
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
     // Another microphone may have another number of channels. The consumer expects the number of the first microphone.
     let channels = channels
-    try route.begin(on: lane) { block in deliver(block.channels == channels ? block : block.with(channels: channels)) }
+    try route.start(on: lane) { block in deliver(block.channels == channels ? block : block.with(channels: channels)) }
   }
 
-  func stop() { route.end() }
+  func stop() { route.stop() }
 }
 
 private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollower, Sendable {
@@ -111,7 +111,7 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   init(_ machine: Machine) { self.machine = machine }
 
   func machineChanged() {
-    if let (device, problem) = adjust(waits: false) { machine.tell(.failed(device, reason: problem.description)) }
+    if let (device, problem) = adjust(waits: false) { machine.post(.failed(device, reason: problem.description)) }
   }
 
   /// Opens what should be open. Nothing is played meanwhile.

@@ -241,7 +241,7 @@ public final class Machine: Sendable {
   }
 
   /// Notifies observers of an event to which followers need not adapt.
-  func tell(_ event: Event) { state.withLock { _ in deliver(event) } }
+  func post(_ event: Event) { state.withLock { _ in deliver(event) } }
 
   private func deliver(_ event: Event) {
     delivery.deliver { [weak self] in

@@ -70,7 +70,7 @@ final class ObservableRoomState: Sendable {
 
   /// Queues an event; `local` is the local participant as it is after the event, `qualities` are those that it tells of.
   /// `then` runs right after the observers.
-  func tell(
+  func post(
     _ event: SessionEvent, local: Participant? = nil, qualities: [Participant.ID: ConnectionQuality] = [:],
     then: (@Sendable () -> Void)? = nil
   ) {
@@ -81,7 +81,7 @@ final class ObservableRoomState: Sendable {
         room.apply(event)
         return room.observers
       }
-      journal?.note(event, of: self.local, in: name, at: scheduler.now)
+      journal?.add(event, of: self.local, in: name, at: scheduler.now)
       for observer in observers where isObserving(observer.number) { observer.handler(event) }
       then?()
       if case .stateChanged(.ended) = event { endObservation() }
@@ -89,7 +89,7 @@ final class ObservableRoomState: Sendable {
   }
 
   /// Queues something that is not an event: a completion.
-  func tell(_ completion: @escaping @Sendable () -> Void) { delivery.deliver(completion) }
+  func deliver(_ completion: @escaping @Sendable () -> Void) { delivery.deliver(completion) }
 
   /// One observer may have cancelled another while hearing of the same event.
   private func isObserving(_ number: Int) -> Bool { room.withLock { $0.observers.contains { $0.number == number } } }

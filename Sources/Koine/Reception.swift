@@ -28,7 +28,7 @@ final class Reception: @unchecked Sendable {
   }
 
   /// On the network loop: pipelines take the frame and decode elsewhere.
-  func deliver(_ frame: EncodedFrame, of id: Track.ID) { routes.withLock { $0[id] }?.take(frame) }
+  func deliver(_ frame: EncodedFrame, of id: Track.ID) { routes.withLock { $0[id] }?.receive(frame) }
 
   // MARK: Beginning and ending
 

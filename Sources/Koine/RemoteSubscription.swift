@@ -1,6 +1,6 @@
 import KoineMediaEngine
 
-/// A subscribed stream and the pipeline that plays it. `take` runs on the network loop, the rest on the session's lane.
+/// A subscribed stream and the pipeline that plays it. `receive` runs on the network loop, the rest on the session's lane.
 final class RemoteSubscription: @unchecked Sendable {
   enum Pipeline {
     case video(VideoReceivePipeline)
@@ -25,9 +25,9 @@ final class RemoteSubscription: @unchecked Sendable {
   /// Of what came last; nil before anything has.
   var codec: Codec? { lastCodec.withLock { $0 } }
 
-  func take(_ frame: EncodedFrame) {
+  func receive(_ frame: EncodedFrame) {
     lastCodec.withLock { $0 = frame.codec }
-    for tap in taps.withLock({ $0 }) { tap.take(frame) }
+    for tap in taps.withLock({ $0 }) { tap.receive(frame) }
     switch pipeline {
     case .video(let video): video.push(frame)
     case .audio(let audio): audio.push(frame)

@@ -163,7 +163,7 @@ public final class Session: Sendable {
 
   /// The same; `completion` is called on the delivery queue.
   public func statistics(completion: @escaping @Sendable (SessionStatistics) -> Void) {
-    core.statistics { [visible] figures in visible.tell { completion(figures) } }
+    core.statistics { [visible] figures in visible.deliver { completion(figures) } }
   }
 }
 
@@ -285,7 +285,7 @@ public final class LocalStream: Sendable {
 
 /// Takes coded frames as they arrive, on the network loop: must not block.
 public protocol EncodedFrameSink: AnyObject, Sendable {
-  func take(_ frame: EncodedFrame)
+  func receive(_ frame: EncodedFrame)
 }
 
 /// Stops telling when cancelled; letting go of it does not.

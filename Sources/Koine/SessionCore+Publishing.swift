@@ -88,7 +88,7 @@ extension SessionCore {
       } catch {
         ending.come()
         let reason = Failure(.device, "the \(kind.rawValue) did not start: \(error)")
-        return visible.tell(.publishFailed(stream, reason))
+        return visible.post(.publishFailed(stream, reason))
       }
       own.append(entry)
       if state == .connected || state == .reconnecting { announce(entry) }
@@ -103,7 +103,7 @@ extension SessionCore {
     entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     link.publish(entry.stream, options: entry.options)
     entry.output.open(link, entry.stream.id)
-    visible.tell(.streamAdded(entry.stream, local), local: local)
+    visible.post(.streamAdded(entry.stream, local), local: local)
     guard entry.stream.kind.isVideo else { return }
     addTile(for: entry.stream, isLocal: true)
     let id = entry.stream.id
@@ -116,7 +116,7 @@ extension SessionCore {
   func published(_ track: Track.ID) {
     guard let entry = own.first(where: { $0.stream.id == track }), !entry.isTaken else { return }
     entry.isTaken = true
-    visible.tell(.streamPublished(entry.stream))
+    visible.post(.streamPublished(entry.stream))
   }
 
   /// The room has refused it.
@@ -124,10 +124,10 @@ extension SessionCore {
     let stream = entry.stream
     own.removeAll { $0 === entry }
     entry.stop()
-    visible.tell(.publishFailed(stream, error))
+    visible.post(.publishFailed(stream, error))
     removeTile(of: stream.id)
     reception.forget(stream.id, link)
-    visible.tell(.streamRemoved(stream, local), local: local)
+    visible.post(.streamRemoved(stream, local), local: local)
   }
 
   func setMuted(_ muted: Bool, _ track: String) {
@@ -136,7 +136,7 @@ extension SessionCore {
       entry.setMuted(muted)
       link?.setMuted(muted, entry.stream.id)
       guard state == .connected || state == .reconnecting else { return }
-      visible.tell(.streamMuted(entry.stream, local), local: local)
+      visible.post(.streamMuted(entry.stream, local), local: local)
       changeTile(of: entry.stream.id) { $0.pause = muted ? .muted : nil }
     }
   }
@@ -146,8 +146,8 @@ extension SessionCore {
   func mutedByOther(_ track: String) {
     guard let entry = own.first(where: { $0.stream.id.track == track }), !entry.stream.isMuted else { return }
     entry.setMuted(true)
-    visible.tell { entry.visiblyMuted.withLock { $0 = .byOther } }
-    visible.tell(.streamMuted(entry.stream, local), local: local)
+    visible.deliver { entry.visiblyMuted.withLock { $0 = .byOther } }
+    visible.post(.streamMuted(entry.stream, local), local: local)
     changeTile(of: entry.stream.id) { $0.pause = .muted }
   }
 
@@ -167,7 +167,7 @@ extension SessionCore {
       guard state == .connected || state == .reconnecting else { return }
       link?.unpublish(entry.stream.id)
       removeTile(of: entry.stream.id)
-      visible.tell(.streamRemoved(entry.stream, local), local: local)
+      visible.post(.streamRemoved(entry.stream, local), local: local)
     }
   }
 

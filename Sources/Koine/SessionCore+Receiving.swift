@@ -39,7 +39,7 @@ extension SessionCore {
       let ended = endedByRoom.sorted { $0.description < $1.description }
       for stream in ended.compactMap({ others[$0] }) { subscribe(to: stream) }
     }
-    visible.tell(.permissionsChanged(permissions))
+    visible.post(.permissionsChanged(permissions))
   }
 
   func setPaused(_ isPaused: Bool, _ id: Track.ID) {

@@ -45,7 +45,7 @@ extension SessionCore {
   /// Handles a known participant that is in the room again, or still. Reports only changes. The participant's streams may follow
   /// later.
   func isBack(_ participant: Participant) {
-    awaited.end(participant.id)
+    awaited.stopWaiting(for: participant.id)
     guard let known = others[participant.id] else { return }
     if known.attributes != participant.attributes { attributesChanged(participant.id, participant.attributes) }
     for stream in known.tracks { waitFor(stream.id) }
@@ -54,7 +54,7 @@ extension SessionCore {
 
   /// Handles a known stream that is in the room again, or a new stream.
   func isBack(_ stream: Track) {
-    awaited.end(stream.id)
+    awaited.stopWaiting(for: stream.id)
     guard others[stream.id] != nil else { return added(stream) }
     muted(stream.id, stream.isMuted)
     if awaited.resume(stream.id) {

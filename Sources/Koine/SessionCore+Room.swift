@@ -14,7 +14,7 @@ extension SessionCore: LinkReceiver {
     case .joined(let local, let present): entered(as: local, others: present)
     case .rejoined(let local, let present): reentered(as: local, others: present)
     case .attendants(let names): visible.setServices(names)
-    case .waiting: visible.tell(.waitingForAdmission)
+    case .waiting: visible.post(.waitingForAdmission)
     case .knock(let participant): knocked(participant)
     case .knockEnded(let id, let admitted): knockEnded(id, admitted: admitted)
     case .participantJoined(let participant): joined(participant)
@@ -29,38 +29,38 @@ extension SessionCore: LinkReceiver {
     case .subscriptionsEnded(let ids): for id in ids { subscriptionEnded(id) }
     case .permissionsChanged(let permissions): permissionsChanged(permissions)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
-    case .message(let message): visible.tell(.messageReceived(message))
+    case .message(let message): visible.post(.messageReceived(message))
     case .speakers(let speakers): heard(speakers)
-    case .quality(let changes): visible.tell(.qualityChanged(changes.mapValues(\.worse)), qualities: changes)
+    case .quality(let changes): visible.post(.qualityChanged(changes.mapValues(\.worse)), qualities: changes)
     case .mediaConnected: for stream in own { stream.requestKeyFrames() }
     case .reconnecting: change(to: .reconnecting)
     case .reconnected: change(to: .connected)
     case .keyFrameWanted(let track, let layer): own.first { $0.stream.id == track }?.requestKeyFrame(layer: layer)
     case .layersWanted(let track, let layers): own.first { $0.stream.id == track }?.setWantedLayers(layers)
     case .estimate(let bitrate, let loss): share(bitrate, loss: loss)
-    case .failed(let error): visible.tell(.failed(error))
-    case .ended(let reason): end(reason)
+    case .failed(let error): visible.post(.failed(error))
+    case .ended(let reason): finish(reason)
     }
   }
 
   func joined(_ participant: Participant) {
     guard others.add(participant) else { return isBack(participant) }
-    visible.tell(.participantJoined(participant))
+    visible.post(.participantJoined(participant))
     for stream in participant.tracks { added(stream) }
   }
 
   func left(_ id: Participant.ID, _ reason: DepartureReason) {
-    awaited.end(id)
+    awaited.stopWaiting(for: id)
     guard let participant = others[id] else { return }
     for stream in participant.tracks { removed(stream.id) }
     reception.forget(id)
     guard let last = others.remove(id) else { return }
-    visible.tell(.participantLeft(last, reason))
+    visible.post(.participantLeft(last, reason))
   }
 
   func added(_ stream: Track) {
     guard let owner = others.add(stream) else { return }
-    visible.tell(.streamAdded(stream, owner))
+    visible.post(.streamAdded(stream, owner))
     if stream.kind.isVideo { addTile(for: stream, isLocal: false) }
     if options.subscribesToEverything { receive(stream) }
   }
@@ -73,22 +73,22 @@ extension SessionCore: LinkReceiver {
     guard let (stream, owner) = others.remove(id) else { return }
     reception.forget(id, link)
     endedByRoom.remove(id)
-    awaited.end(id)
+    awaited.stopWaiting(for: id)
     awaited.resume(id)
     removeTile(of: id)
-    visible.tell(.streamRemoved(stream, owner))
+    visible.post(.streamRemoved(stream, owner))
   }
 
   func muted(_ id: Track.ID, _ isMuted: Bool) {
     if id.participant == local.id, isMuted { return mutedByOther(id.track) }
     guard let (stream, owner) = others.setMuted(isMuted, id) else { return }
     reception.update(stream)
-    visible.tell(.streamMuted(stream, owner))
+    visible.post(.streamMuted(stream, owner))
     showPause(of: stream)
   }
 
   func attributesChanged(_ id: Participant.ID, _ attributes: [String: String]) {
-    if let participant = others.setAttributes(attributes, of: id) { visible.tell(.attributesChanged(participant)) }
+    if let participant = others.setAttributes(attributes, of: id) { visible.post(.attributesChanged(participant)) }
   }
 
   private func starved(_ id: Track.ID, _ isStarved: Bool) {

@@ -81,27 +81,27 @@ final class SessionCore: @unchecked Sendable {
           state.isEnded
           ? Failure(.ended, "this session is over; make a new one")
           : Failure(.alreadyJoined, "the session is already in the room or on its way")
-        return visible.tell { completion(.failure(error)) }
+        return visible.deliver { completion(.failure(error)) }
       }
       joinCompletion = completion
-      guard let world else { return end(.left) }  // the app has let go of both
+      guard let world else { return finish(.left) }  // the app has let go of both
       change(to: .connecting)
-      if let problem = loudspeakerProblem { visible.tell(.failed(Failure(.device, problem.description))) }
+      if let problem = loudspeakerProblem { visible.post(.failed(Failure(.device, problem.description))) }
       link = world.backend.connect(request, receiver: self)
     }
   }
 
   func leave(_ completion: @escaping @Sendable () -> Void) {
     let isAwaited = scheduler.kind == .real
-    if isAwaited { LeaveOnExit.begin() }
+    if isAwaited { LeaveOnExit.leaveStarted() }
     lane.post { [self] in
       if state.isEnded {
-        if isAwaited { LeaveOnExit.end() }
-        return visible.tell(completion)
+        if isAwaited { LeaveOnExit.leaveFinished() }
+        return visible.deliver(completion)
       }
       leaveCompletions.append(completion)
       if isAwaited { farewells += 1 }
-      if let link { link.leave() } else { end(.left) }
+      if let link { link.leave() } else { finish(.left) }
     }
   }
 
@@ -111,11 +111,11 @@ final class SessionCore: @unchecked Sendable {
   func change(to new: SessionState) {
     guard state != new, !state.isEnded else { return }
     state = new
-    visible.tell(.stateChanged(new), local: local)
+    visible.post(.stateChanged(new), local: local)
   }
 
   /// The last thing that happens: open completions fail first, then the end is told.
-  func end(_ reason: EndReason) {
+  func finish(_ reason: EndReason) {
     guard !state.isEnded else { return }
     stopMedia()
     link = nil
@@ -124,15 +124,15 @@ final class SessionCore: @unchecked Sendable {
         if case .refused(let error) = reason { error } else {
           Failure(.ended, "the session ended before it was joined")
         }
-      visible.tell { joinCompletion(.failure(error)) }
+      visible.deliver { joinCompletion(.failure(error)) }
     }
     joinCompletion = nil
     state = .ended(reason)
     let completions = leaveCompletions
     leaveCompletions = []
-    for _ in 0..<farewells { LeaveOnExit.end() }
+    for _ in 0..<farewells { LeaveOnExit.leaveFinished() }
     farewells = 0
-    visible.tell(.stateChanged(state), local: local) { for completion in completions { completion() } }
+    visible.post(.stateChanged(state), local: local) { for completion in completions { completion() } }
   }
 
   private func stopMedia() {
@@ -150,7 +150,7 @@ final class SessionCore: @unchecked Sendable {
     state = .connected
     let completion = joinCompletion
     joinCompletion = nil
-    visible.tell(.stateChanged(.connected), local: local) { completion?(.success(())) }
+    visible.post(.stateChanged(.connected), local: local) { completion?(.success(())) }
     for stream in own { announce(stream) }
     for participant in present {
       var newcomer = participant
@@ -175,21 +175,21 @@ final class SessionCore: @unchecked Sendable {
 
   func knocked(_ participant: Participant) {
     guard knocks.updateValue(participant, forKey: participant.id) == nil else { return }
-    visible.tell(.entryRequested(participant))
+    visible.post(.entryRequested(participant))
   }
 
   func knockEnded(_ id: Participant.ID, admitted: Bool?) {
     guard let participant = knocks.removeValue(forKey: id) else { return }
-    visible.tell(.entryRequestEnded(participant, admitted: admitted))
+    visible.post(.entryRequestEnded(participant, admitted: admitted))
   }
 
   func endKnocks() { for id in knocks.keys.sorted() { knockEnded(id, admitted: nil) } }
 
   func heard(_ speakers: Speakers) {
-    visible.tell(.levelsChanged(speakers.levels))
+    visible.post(.levelsChanged(speakers.levels))
     guard speakers.dominant != dominantSpeaker else { return }
     dominantSpeaker = speakers.dominant
-    visible.tell(.dominantSpeakerChanged(speakers.dominant))
+    visible.post(.dominantSpeakerChanged(speakers.dominant))
   }
 
   // MARK: Tiles
@@ -197,15 +197,15 @@ final class SessionCore: @unchecked Sendable {
   func addTile(for stream: Track, isLocal: Bool) {
     let pause: Tile.Pause? =
       stream.isMuted ? .muted : (isLocal || options.subscribesToEverything ? nil : .notSubscribed)
-    if let tile = tiles.add(for: stream, isLocal: isLocal, pause: pause) { visible.tell(.tileAdded(tile)) }
+    if let tile = tiles.add(for: stream, isLocal: isLocal, pause: pause) { visible.post(.tileAdded(tile)) }
   }
 
   func changeTile(of id: Track.ID, _ change: (inout Tile) -> Void) {
-    if let tile = tiles.change(of: id, change) { visible.tell(.tileChanged(tile)) }
+    if let tile = tiles.change(of: id, change) { visible.post(.tileChanged(tile)) }
   }
 
   func removeTile(of id: Track.ID) {
-    if let tile = tiles.remove(of: id) { visible.tell(.tileRemoved(tile)) }
+    if let tile = tiles.remove(of: id) { visible.post(.tileRemoved(tile)) }
   }
 
   // MARK: The rest of the room
@@ -223,7 +223,7 @@ final class SessionCore: @unchecked Sendable {
       guard !state.isEnded else { return }
       identity.attributes = attributes
       link?.setAttributes(attributes)
-      visible.tell(.attributesChanged(local), local: local)
+      visible.post(.attributesChanged(local), local: local)
     }
   }
 

@@ -60,7 +60,7 @@ public final class AudioFeed: AudioSource, Sendable {
   /// - Parameter samples: interleaved.
   /// - Returns: how many of them were taken; a whole number for each channel.
   @discardableResult
-  public func push(_ samples: UnsafeBufferPointer<Int16>) -> Int { state.withLock { take(samples, &$0) } }
+  public func push(_ samples: UnsafeBufferPointer<Int16>) -> Int { state.withLock { consume(samples, &$0) } }
 
   @discardableResult
   public func push(_ samples: [Int16]) -> Int { samples.withUnsafeBufferPointer { push($0) } }
@@ -99,7 +99,7 @@ public final class AudioFeed: AudioSource, Sendable {
 
   private func hasRoom(_ state: State) -> Bool { capacity - state.waiting.count >= AudioBlock.length * channels }
 
-  private func take(_ samples: UnsafeBufferPointer<Int16>, _ state: inout State) -> Int {
+  private func consume(_ samples: UnsafeBufferPointer<Int16>, _ state: inout State) -> Int {
     let room = max(capacity - state.waiting.count, 0) / channels
     guard let resampler = state.resampler else {
       let count = min(room, samples.count / channels) * channels
@@ -118,7 +118,7 @@ public final class AudioFeed: AudioSource, Sendable {
       var block = AudioBlock(channels: channels, captured: due)
       let waiters = state.withLock { state in
         fill(&block, &state)
-        return state.waiters.take(if: hasRoom(state))
+        return state.waiters.takeWaiters(if: hasRoom(state))
       }
       for waiter in waiters { waiter.resume() }
       deliver(block)

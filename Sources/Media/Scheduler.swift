@@ -76,7 +76,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
 
   /// Virtual time only: ends the clock, which must not advance afterwards. The scheduler releases all waiting jobs and the
   /// objects that they hold, which may hold this scheduler. It ignores jobs that are posted later.
-  package func end() {
+  package func finish() {
     precondition(kind == .virtual, "a real clock does not end")
     let dropped = locked {
       defer { (jobs, hasEnded) = (TimedJobs(), true) }

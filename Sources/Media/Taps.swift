@@ -32,7 +32,7 @@ public final class VideoTap: VideoSink, Sendable {
   }
 
   /// The oldest that waits, once; nil if there is none that was not taken yet.
-  public func take() -> VideoFrame? {
+  public func takeFrame() -> VideoFrame? {
     state.withLock { state in
       guard !state.waiting.isEmpty else { return nil }
       state.statistics.taken += 1

@@ -71,7 +71,7 @@ public final class VideoFeed: VideoSource, Sendable {
   @discardableResult
   public func push(_ frame: VideoFrame) -> Outcome {
     let (outcome, lane, run) = state.withLock { state in
-      let (outcome, lane) = state.take(frame, capacity)
+      let (outcome, lane) = state.enqueue(frame, capacity)
       return (outcome, lane, state.run)
     }
     if let lane { lane.post { [weak self] in self?.drain(run) } }
@@ -135,7 +135,7 @@ public final class VideoFeed: VideoSource, Sendable {
       if state.waiting.isEmpty, let last = state.last {
         state.waiting = [last.with(captured: max(lane.scheduler.now, last.captured))]
       }
-      return (state.run, state.demand, state.waiters.take(if: state.hasRoom(capacity)))
+      return (state.run, state.demand, state.waiters.takeWaiters(if: state.hasRoom(capacity)))
     }
     for waiter in waiters { waiter.resume() }
     demand?(true)
@@ -162,12 +162,12 @@ public final class VideoFeed: VideoSource, Sendable {
       let (frame, deliver, waiters) = state.withLock { state in
         guard state.run == run, let output = state.output, !state.waiting.isEmpty else {
           if state.run == run { state.isPosted = false }
-          return (VideoFrame?.none, (@Sendable (VideoFrame) -> Void)?.none, state.waiters.take(if: false))
+          return (VideoFrame?.none, (@Sendable (VideoFrame) -> Void)?.none, state.waiters.takeWaiters(if: false))
         }
         let frame = state.inOrder(state.waiting.removeFirst())
         state.statistics.delivered += 1
         state.lastDelivered = output.lane.scheduler.now
-        return (frame, output.deliver, state.waiters.take(if: true))
+        return (frame, output.deliver, state.waiters.takeWaiters(if: true))
       }
       for waiter in waiters { waiter.resume() }
       guard let frame, let deliver else { return }
@@ -200,7 +200,7 @@ extension VideoFeed.State {
   }
 
   /// - Returns: the lane, if it has to be told.
-  mutating func take(_ frame: VideoFrame, _ capacity: Int) -> (VideoFeed.Outcome, Lane?) {
+  mutating func enqueue(_ frame: VideoFrame, _ capacity: Int) -> (VideoFeed.Outcome, Lane?) {
     statistics.pushed += 1
     if let last, frame.captured <= last.captured {
       statistics.refused += 1
@@ -235,7 +235,7 @@ struct Waiters {
     return entries.remove(at: index).continuation
   }
 
-  mutating func take(if hasRoom: Bool) -> [CheckedContinuation<Void, Never>] {
+  mutating func takeWaiters(if hasRoom: Bool) -> [CheckedContinuation<Void, Never>] {
     guard hasRoom else { return [] }
     defer { entries = [] }
     return entries.map(\.continuation)

@@ -41,7 +41,7 @@ struct DelayEstimator {
     minima.append((now, transit))
     if isKnown { forget(lateness: .nanoseconds(base &- before)) }
     let lateness = Duration.nanoseconds(transit &- base)
-    note(lateness)
+    addLateness(lateness)
     follow(lateness, at: now)
   }
 
@@ -70,7 +70,7 @@ struct DelayEstimator {
     }
   }
 
-  private mutating func note(_ lateness: Duration) {
+  private mutating func addLateness(_ lateness: Duration) {
     let index = min(Int(lateness.nanoseconds / Self.bucket.nanoseconds), Self.buckets - 1)
     // The first packets count fully, later ones with a fixed weight.
     let factor = min(Self.forgetting, total / (total + 1))

@@ -119,7 +119,7 @@ struct PlayoutBuffer {
   /// - Returns: whether there is sound, and when its first sample was captured.
   mutating func play(into samples: inout [Int16], hold: Duration, at now: Tick) -> (Bool, Tick?) {
     let wanted = AudioBlock.length * channels
-    if phase == .gathering { begin(hold: hold, at: now) }
+    if phase == .gathering { startPlayout(hold: hold, at: now) }
     guard phase == .playing else {
       for index in samples.indices { samples[index] = 0 }
       return (false, nil)
@@ -145,7 +145,7 @@ struct PlayoutBuffer {
     return (true, captured)
   }
 
-  private mutating func begin(hold: Duration, at now: Tick) {
+  private mutating func startPlayout(hold: Duration, at now: Tick) {
     guard let first = frames.first, waited(first, at: now) >= delay.target + hold else { return }
     phase = .playing
     nextSequence = first.sequence

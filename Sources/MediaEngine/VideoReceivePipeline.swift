@@ -232,14 +232,14 @@ private struct RenderTiming {
   private static let limit = Duration.milliseconds(500)
 
   mutating func dueTime(captured: Tick, ready: Tick, hold: Duration) -> Tick {
-    note(ready - captured)
+    addDelay(ready - captured)
     let wish = captured + min(target ?? .zero, Self.limit) + hold
     let due = max(min(wish, ready + Self.limit), last)
     last = max(last, min(due, ready + Self.limit))
     return due
   }
 
-  private mutating func note(_ delay: Duration) {
+  private mutating func addDelay(_ delay: Duration) {
     if delays.count < Self.window { delays.append(delay) } else { delays[next % Self.window] = delay }
     next += 1
     guard target == nil || next % 10 == 0 else { return }

@@ -44,7 +44,7 @@ final class CaptureSource: VideoSource, Sendable {
     let opened = try kept ?? Opened(reader: CaptureReader(device.kind, device.url, options: device.options))
     let run = Run()
     state.withLock { state in
-      state.run?.end()
+      state.run?.stop()
       state.run = run
     }
     let size = (format.width, format.height)
@@ -55,7 +55,7 @@ final class CaptureSource: VideoSource, Sendable {
 
   func stop() {
     state.withLock { state in
-      state.run?.end()
+      state.run?.stop()
       state.run = nil
     }
   }
@@ -70,7 +70,7 @@ final class CaptureSource: VideoSource, Sendable {
     }
     private let state = Lock(State())
 
-    func end() { state.withLock { $0.isOver = true } }
+    func stop() { state.withLock { $0.isOver = true } }
 
     func read(
       _ opened: Opened, _ size: (width: Int, height: Int), _ lane: Lane,

@@ -50,16 +50,16 @@ public final class EncodingOutput: RawBroadcastOutput {
   /// How many pictures and blocks of sound came while too much waited.
   public var dropped: Int { queue.dropped }
 
-  public func begin(_ plan: BroadcastPlan) {
-    _ = queue.add(0) { [place] in place.begin(plan) }
+  public func start(_ plan: BroadcastPlan) {
+    _ = queue.add(0) { [place] in place.start(plan) }
   }
 
   public func render(_ frame: VideoFrame) {
-    queue.add(frame.width * frame.height * 3 / 2) { [place] in place.take(frame) }
+    queue.add(frame.width * frame.height * 3 / 2) { [place] in place.encode(frame) }
   }
 
   public func play(_ block: AudioBlock) {
-    queue.add(block.samples.count * 2) { [place] in place.take(block) }
+    queue.add(block.samples.count * 2) { [place] in place.encode(block) }
   }
 
   public func flush() { queue.finish {} }
@@ -160,7 +160,7 @@ private final class CodedPlace: @unchecked Sendable {
 
   // MARK: Beginning
 
-  func begin(_ plan: BroadcastPlan) {
+  func start(_ plan: BroadcastPlan) {
     guard self.plan == nil, !isClosed else { return }
     self.plan = plan
     do throws(RecordingError) {
@@ -240,7 +240,7 @@ private final class CodedPlace: @unchecked Sendable {
 
   // MARK: Going on
 
-  func take(_ frame: VideoFrame) {
+  func encode(_ frame: VideoFrame) {
     guard isOpen, problem == nil, !isClosed, let context, let pictures else { return }
     if start == nil { start = frame.captured }
     guard let start, frame.captured >= start else { return }
@@ -248,7 +248,7 @@ private final class CodedPlace: @unchecked Sendable {
     if kind == .hls, !isReadable, access(path, F_OK) == 0 { tellReadable() }
   }
 
-  func take(_ block: AudioBlock) {
+  func encode(_ block: AudioBlock) {
     guard isOpen, problem == nil, !isClosed, let context, let sound, let start else { return }  // pictures begin
     attempt { () throws(TrackError) in try sound.encode(block, at: block.captured - start, into: context) }
   }
@@ -292,7 +292,7 @@ private final class CodedPlace: @unchecked Sendable {
     isClosed = true
     let closing = release()
     if kind == .mp4, closing < 0 { fail(RecordingError(path: Self.text(of: url), reason: MediaReader.reason(closing))) }
-    if let file, isOpen || problem != nil { problem = file.end(problem, isPlayable: isOpen) }
+    if let file, isOpen || problem != nil { problem = file.finish(problem, isPlayable: isOpen) }
     return problem.map { .failure($0) } ?? .success(())
   }
 

@@ -31,12 +31,12 @@ final class FileVideoSource: VideoSource, @unchecked Sendable {  // lane only, b
       return run
     }
     let start = SharedStart.of(path, at: lane.scheduler.now)
-    lane.post { [weak self] in self?.begin(number, start, lane, deliver) }
+    lane.post { [weak self] in self?.start(number, start, lane, deliver) }
   }
 
   func stop() { run.withLock { $0 += 1 } }
 
-  private func begin(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void) {
+  private func start(_ number: Int, _ start: Tick, _ lane: Lane, _ deliver: @escaping @Sendable (VideoFrame) -> Void) {
     origin = lastTime
     prepare(number, start, lane, deliver)
   }

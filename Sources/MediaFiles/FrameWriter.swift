@@ -17,14 +17,14 @@ final class FrameWriter: Sendable {
 
   var dropped: Int { queue.dropped + file.unseen.withLock { $0 } }
 
-  func begin(_ plan: BroadcastPlan) {
+  func start(_ plan: BroadcastPlan) {
     _ = queue.add(0) { [file] in file.channels = plan.channels }
   }
 
-  func take(_ frame: EncodedFrame) {
+  func receive(_ frame: EncodedFrame) {
     let isPicture = !frame.codec.isAudio
     if isPicture, !frame.isKey, needsKey.withLock({ $0 }) { return }
-    let hasRoom = queue.add(frame.data.count) { [file] in file.take(frame) }
+    let hasRoom = queue.add(frame.data.count) { [file] in file.receive(frame) }
     if isPicture { needsKey.withLock { $0 = !hasRoom } }
   }
 

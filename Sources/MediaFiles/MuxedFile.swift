@@ -64,7 +64,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
     if isReadable { handler() } else { tellReadable = handler }
   }
 
-  func take(_ frame: EncodedFrame) {
+  func receive(_ frame: EncodedFrame) {
     guard !isClosed, problem == nil else { return }
     if context == nil {
       waiting.append(frame)
@@ -80,13 +80,13 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
   private func beginAndWriteWaiting(_ key: EncodedFrame?) {
     if key == nil { waiting.removeAll { !$0.codec.isAudio } }  // without a key frame there is nothing to be seen
     guard !waiting.isEmpty else { return }
-    begin(with: key)
+    writeHeader(with: key)
     let late = waiting
     waiting = []
     for frame in late { write(frame) }
   }
 
-  private func begin(with key: EncodedFrame?) {
+  private func writeHeader(with key: EncodedFrame?) {
     do { try RecordingError.check(path) } catch { return fail(error) }
     start = timeline?.start ?? (key ?? waiting.first).map(time(of:))
     var status = avformat_alloc_output_context2(&context, nil, container == .webM ? "webm" : "hls", file)
@@ -255,7 +255,7 @@ final class MuxedFile: @unchecked Sendable {  // touched on its writer's queue o
       if min(ending, closing) < 0 { fail(ending < 0 ? ending : closing) }
       // The muxer has written its own head again.
       if problem == nil, container == .webM, isReserved || pictures != nil { settleHead() }
-      if let place { problem = place.end(problem, isPlayable: isReadable) }
+      if let place { problem = place.finish(problem, isPlayable: isReadable) }
     }
     return problem.map { .failure($0) } ?? .success(())
   }

@@ -21,8 +21,8 @@ public final class PlaylistRecorder: BroadcastOutput {
   public var pictureCodec: Codec { .vp9 }
   public var keyFrameInterval: Duration? { .seconds(1) }
 
-  public func begin(_ plan: BroadcastPlan) { writer.begin(plan) }
-  public func take(_ frame: EncodedFrame) { writer.take(frame) }
+  public func start(_ plan: BroadcastPlan) { writer.start(plan) }
+  public func receive(_ frame: EncodedFrame) { writer.receive(frame) }
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { writer.onFailure(handler) }
   public func onReadable(_ handler: @escaping @Sendable () -> Void) { writer.onReadable(handler) }
   /// Until all that has been taken is with the muxer.

@@ -17,9 +17,9 @@ final class PulseLoudspeaker: AudioSink, Sendable {
     thread.start()
   }
 
-  deinit { writer.end() }
+  deinit { writer.stop() }
 
-  func play(_ block: AudioBlock) { writer.take(block.with(channels: 1).samples) }
+  func play(_ block: AudioBlock) { writer.write(block.with(channels: 1).samples) }
 
   /// Measured each second; before anything was played what such streams usually have.
   var playoutDelay: Duration { writer.delay }
@@ -41,13 +41,13 @@ final class PulseLoudspeaker: AudioSink, Sendable {
 
     var delay: Duration { state.withLock { $0.delay } }
 
-    func end() {
+    func stop() {
       state.withLock { $0.isOver = true }
       news.signal()
     }
 
     /// Sound that waits for more than 100 ms, because the device is slower than the clock, is cut back to 40 ms.
-    func take(_ samples: [Int16]) {
+    func write(_ samples: [Int16]) {
       state.withLock { state in
         if state.waiting.count >= 10 { state.waiting.removeFirst(6) }
         state.waiting.append(samples)

@@ -24,7 +24,7 @@ final class PulseMicrophone: AudioSource, Sendable {
     let opened = Opened(stream: try PulseStream(place, .record))
     let next = Run(place)
     run.withLock { run in
-      run?.end()
+      run?.stop()
       run = next
     }
     let thread = Thread { next.read(opened, lane, deliver) }
@@ -34,7 +34,7 @@ final class PulseMicrophone: AudioSource, Sendable {
 
   func stop() {
     run.withLock { run in
-      run?.end()
+      run?.stop()
       run = nil
     }
   }
@@ -48,7 +48,7 @@ final class PulseMicrophone: AudioSource, Sendable {
 
     init(_ place: PulsePlace) { self.place = place }
 
-    func end() { isOver.withLock { $0 = true } }
+    func stop() { isOver.withLock { $0 = true } }
 
     func read(_ opened: Opened, _ lane: Lane, _ deliver: @escaping @Sendable (AudioBlock) -> Void) {
       var stream: PulseStream? = opened.stream

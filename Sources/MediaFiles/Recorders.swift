@@ -82,7 +82,7 @@ final class PartFile: @unchecked Sendable {  // `handle` is touched by its recor
     guard let handle else { return }
     self.handle = nil
     if fclose(handle) != 0, problem == nil { problem = place.error() }
-    problem = place.end(problem, isPlayable: true)
+    problem = place.finish(problem, isPlayable: true)
     if let problem { throw problem }
   }
 }
@@ -132,7 +132,7 @@ struct FilePlace {
   }
 
   /// - Returns: nil where it is whole and has its name.
-  func end(_ problem: RecordingError?, isPlayable: Bool) -> RecordingError? {
+  func finish(_ problem: RecordingError?, isPlayable: Bool) -> RecordingError? {
     guard let problem = problem ?? (rename(part, path) == 0 ? nil : error()) else { return nil }
     if !isPlayable { unlink(part) }
     return told(problem, isPlayable: isPlayable)

@@ -34,8 +34,8 @@ public final class WebMRecorder: BroadcastOutput {
   /// Takes one stream's frames; sound and pictures of one participant go to one recorder.
   public var tap: any EncodedFrameSink { Tap(recorder: self) }
 
-  public func begin(_ plan: BroadcastPlan) { writer.begin(plan) }
-  public func take(_ frame: EncodedFrame) { writer.take(frame) }
+  public func start(_ plan: BroadcastPlan) { writer.start(plan) }
+  public func receive(_ frame: EncodedFrame) { writer.receive(frame) }
   public func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { writer.onFailure(handler) }
   public func close() throws(RecordingError) { try writer.close() }
 
@@ -45,6 +45,6 @@ public final class WebMRecorder: BroadcastOutput {
   private final class Tap: EncodedFrameSink {
     private let recorder: WebMRecorder
     init(recorder: WebMRecorder) { self.recorder = recorder }
-    func take(_ frame: EncodedFrame) { recorder.take(frame) }
+    func receive(_ frame: EncodedFrame) { recorder.receive(frame) }
   }
 }

@@ -98,7 +98,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
   // MARK: From any thread
 
   func open(_ number: Int, _ configuration: PeerMedia.Configuration, _ handler: @escaping PeerLoop.Handler) {
-    loop.post { [self] in begin(number, configuration, handler) }
+    loop.post { [self] in start(number, configuration, handler) }
   }
 
   func post(_ work: @escaping @Sendable (Tick) -> Void) {
@@ -129,7 +129,7 @@ private final class PeerRunner: NetworkLoopClient, @unchecked Sendable {  // tou
     }
   }
 
-  private func begin(_ number: Int, _ configuration: PeerMedia.Configuration, _ handler: @escaping PeerLoop.Handler) {
+  private func start(_ number: Int, _ configuration: PeerMedia.Configuration, _ handler: @escaping PeerLoop.Handler) {
     let now = loop.now
     do {
       let address = try loop.open()

@@ -17,7 +17,7 @@ public struct PortingTable: Sendable {
   public let groups: [String: String]
   public let rows: [Row]
 
-  public static let current = PortingTable(reading: Written.decode(File.self, from: Written.porting))
+  public static let current = PortingTable(reading: GeneratedTables.decode(File.self, from: GeneratedTables.porting))
 
   private struct File: Decodable {
     struct Title: Decodable { let title: String }
@@ -138,7 +138,7 @@ public struct FaultTable: Sendable {
       let rows: [Row]
     }
     return FaultTable(
-      rows: Written.decode(File.self, from: Written.faults).rows.map { row in
+      rows: GeneratedTables.decode(File.self, from: GeneratedTables.faults).rows.map { row in
         let told = row.told.compactMap { name, text in Style(rawValue: name).map { ($0, text) } }
         return Row(what: row.what, told: Dictionary(told, uniquingKeysWith: { $1 }))
       })

@@ -40,13 +40,13 @@ public struct VendorAPI: Sendable {
   public let types: [String: TypeDeclaration]
 
   public static let all: [Style: VendorAPI] = [
-    .callAgent: VendorAPI(.callAgent, Written.callAgent),
-    .eventListener: VendorAPI(.eventListener, Written.eventListener),
-    .meetingSession: VendorAPI(.meetingSession, Written.meetingSession),
-    .stageStrategy: VendorAPI(.stageStrategy, Written.stageStrategy),
+    .callAgent: VendorAPI(.callAgent, GeneratedTables.callAgent),
+    .eventListener: VendorAPI(.eventListener, GeneratedTables.eventListener),
+    .meetingSession: VendorAPI(.meetingSession, GeneratedTables.meetingSession),
+    .stageStrategy: VendorAPI(.stageStrategy, GeneratedTables.stageStrategy),
   ]
   /// The headless part of Apple's modules.
-  public static let platform = VendorAPI(nil, Written.platform)
+  public static let platform = VendorAPI(nil, GeneratedTables.platform)
 
   private struct File: Decodable {
     let modules: [String]?
@@ -55,7 +55,7 @@ public struct VendorAPI: Sendable {
   }
 
   private init(_ style: Style?, _ text: String) {
-    let file = Written.decode(File.self, from: text)
+    let file = GeneratedTables.decode(File.self, from: text)
     self.style = style
     modules = file.modules ?? []
     entries = Dictionary((file.entries ?? []).map { ($0.symbol, $0) }, uniquingKeysWith: { $1 })
@@ -79,18 +79,18 @@ public struct LinuxHindrances: Sendable {
       let rows: [Row]
       let modules: [String]
     }
-    let file = Written.decode(File.self, from: Written.linux)
+    let file = GeneratedTables.decode(File.self, from: GeneratedTables.linux)
     return LinuxHindrances(rows: file.rows, modules: file.modules)
   }()
 }
 
-extension Written {
+extension GeneratedTables {
   /// The text is this package's own: what cannot be read is a defect of the script that writes it.
   static func decode<Value: Decodable>(_ type: Value.Type, from text: String) -> Value {
     do {
       return try JSONCodec.decode(type, from: Array(text.utf8), limits: .init(depth: 16, size: 4 << 20))
     } catch {
-      preconditionFailure("Sources/Porting/Written.swift: \(error)")
+      preconditionFailure("Sources/Porting/GeneratedTables.swift: \(error)")
     }
   }
 }

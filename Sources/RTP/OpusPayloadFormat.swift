@@ -108,22 +108,22 @@ package struct OpusPayload: Hashable, Sendable {
           length += 4 * Int(second)
         }
         counted += length
-        try take(1, of: length)
+        try add(1, of: length)
       }
     }
 
     /// Takes the last frame: all bytes that the counted frames leave.
     mutating func takeLast() throws(RTPError) {
       guard end - offset >= counted else { throw .truncated }
-      try take(1, of: end - offset - counted)
+      try add(1, of: end - offset - counted)
     }
 
     mutating func takeEqual(_ frames: Int) throws(RTPError) {
       guard (end - offset) % frames == 0 else { throw .malformed }
-      try take(frames, of: (end - offset) / frames)
+      try add(frames, of: (end - offset) / frames)
     }
 
-    private mutating func take(_ frames: Int, of length: Int) throws(RTPError) {
+    private mutating func add(_ frames: Int, of length: Int) throws(RTPError) {
       guard length <= OpusPayload.longestFrame else { throw .malformed }
       count += frames
       longest = max(longest, length)

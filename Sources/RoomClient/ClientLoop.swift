@@ -47,7 +47,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
     loop.post { [self] in
       let names: Set = isInside ? [] : [request.participantID ?? request.name, request.name]
       let description = ClientDescription(number: number, names: names, isInside: isInside, hasMedia: true)
-      let failure = begin(description) { transport, now in
+      let failure = start(description) { transport, now in
         try ParticipantClient(
           link: link, request: request, receiver: receiver, addresses: transport.addresses, random: random.fork(),
           now: now, trace: trace)
@@ -62,7 +62,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
   package func register(_ request: EndpointRequest, receiver: any EndpointReceiver) -> RoomEndpointLink {
     let link = RoomEndpointLink(number: takeNumber(), loop: self)
     loop.post { [self] in
-      let failure = begin(ClientDescription(number: link.number, names: [request.identity])) { _, _ in
+      let failure = start(ClientDescription(number: link.number, names: [request.identity])) { _, _ in
         EndpointClient(request, receiver: receiver, random: random.fork())
       }
       if let failure { receiver.endpointDidChange(.ended(.refused(failure))) }
@@ -86,7 +86,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
   }
 
   /// Ends an endpoint; the router finds its connection closed.
-  func dismiss(_ number: Int) { perform(number) { $0.end(.left, at: $1) } }
+  func dismiss(_ number: Int) { perform(number) { $0.finish(.left, at: $1) } }
 
   /// From any thread: work on a client, unless it has gone.
   package func perform(_ number: Int, _ work: @escaping @Sendable (any RoomClient, Tick) -> Void) {
@@ -113,7 +113,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
   // MARK: Coming and going
 
   /// - Returns: why it could not be done.
-  private func begin(
+  private func start(
     _ description: ClientDescription,
     makeClient: (_ transport: any ClientTransport, _ now: Tick) throws -> any RoomClient
   ) -> Failure? {
@@ -176,7 +176,7 @@ package final class ClientLoop: NetworkLoopClient, @unchecked Sendable {
 
   package func handle(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick)
   {
-    if transports?.take(datagram, from: source, to: destination, at: now) == true { return }
+    if transports?.receive(datagram, from: source, to: destination, at: now) == true { return }
     guard let number = numbers[destination], let entry = entries[number] else { return }
     schedule.touch(number)
     guard !entry.transport.takeSignaling(datagram.readable, from: source, at: now) else { return }

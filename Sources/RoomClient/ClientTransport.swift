@@ -44,7 +44,7 @@ package protocol ClientTransports: AnyObject, Sendable {
   func makeTransport(for client: ClientDescription, at now: Tick) throws -> any ClientTransport
   /// Takes a datagram for the other end.
   /// - Returns: false for any other.
-  func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) -> Bool
+  func receive(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) -> Bool
   /// Hands to the transports what the other end sends.
   func poll(at now: Tick)
   func handleTimeout(at now: Tick)
@@ -66,7 +66,7 @@ extension ClientTransport {
 
 extension ClientTransports {
   // Defaults for clients with their other end on another loop or in another process.
-  package func take(
+  package func receive(
     _ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick
   ) -> Bool { false }
   package func poll(at now: Tick) {}

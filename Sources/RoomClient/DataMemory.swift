@@ -24,7 +24,7 @@ struct DataMemory {
   /// The oldest first, in two halves of which the older is dropped as a whole.
   private var older: Set<String> = []
 
-  mutating func say(_ message: SendData) { sent.append(Sent(message: message)) }
+  mutating func remember(_ message: SendData) { sent.append(Sent(message: message)) }
 
   mutating func acknowledge(_ receipt: DataReceipt, at now: Tick) {
     guard let index = sent.firstIndex(where: { $0.message.id == receipt.id && $0.acknowledgedAt == nil }) else {

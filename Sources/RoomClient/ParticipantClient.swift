@@ -155,7 +155,7 @@ package final class ParticipantClient: RoomClient {
   }
 
   /// The room begins to send tracks. Skips tracks that have been unsubscribed since, or subscribed by a later request.
-  private func begin(_ answer: Subscribed) {
+  private func startSubscriptions(_ answer: Subscribed) {
     for track in answer.tracks where subscriptions[track.reference] == .requested(answer.request) {
       guard let parameters = track.media else { continue }
       subscriptions[track.reference] = .receiving
@@ -174,7 +174,7 @@ package final class ParticipantClient: RoomClient {
   private func send(_ message: DataMessage) {
     let data = SendData(message, id: "\(idPrefix)-\(nextMessage)")
     nextMessage += 1
-    memory.say(data)
+    memory.remember(data)
     if !isReturning { send(.data(data)) }
   }
 
@@ -211,7 +211,7 @@ package final class ParticipantClient: RoomClient {
   /// again once it is notified of the rejoin. Unacknowledged moderation commands are sent again here, data messages after the room's
   /// history.
   private func joinAgain(_ unacknowledged: [ClientMessage], at now: Tick) {
-    do { try media.reset(at: now) } catch { return signaling.end(.lost) }
+    do { try media.reset(at: now) } catch { return signaling.finish(.lost) }
     (subscriptions, awaitedRestarts) = ([:], 0)
     levels = [:]
     knocks = [:]
@@ -243,14 +243,14 @@ package final class ParticipantClient: RoomClient {
     // A participant that returns to the same room has received all messages up to the last one that it received.
     let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
     entry = Entry(isBack: isBack, isRouterNew: isRouterNew, heard: heard)
-    take(joined.history, hasMore: joined.hasMoreHistory ?? false)
+    deliver(joined.history, hasMore: joined.hasMoreHistory ?? false)
   }
 
   /// Takes a part of the messages that the room has kept. After the last part, sends the messages that the room has not received.
-  private func take(_ history: [ReceivedMessage], hasMore: Bool) {
+  private func deliver(_ history: [ReceivedMessage], hasMore: Bool) {
     guard let heard = entry?.heard else { return }
     entry?.senders.formUnion(history.map(\.sender))
-    for data in history where data.order > heard || heard == 0 { take(data, isHistory: true) }
+    for data in history where data.order > heard || heard == 0 { deliver(data, isHistory: true) }
     guard !hasMore, let entry else { return }
     self.entry = nil
     isReturning = false
@@ -269,7 +269,7 @@ package final class ParticipantClient: RoomClient {
   /// No room's order reaches this number. A message with a larger number is dropped.
   private static let orderLimit = UInt64(1) << 53
 
-  private func take(_ data: ReceivedMessage, isHistory: Bool) {
+  private func deliver(_ data: ReceivedMessage, isHistory: Bool) {
     guard data.order <= Self.orderLimit, memory.hear(data) else { return }
     var message = data
     message.isHistory = isHistory
@@ -293,8 +293,8 @@ package final class ParticipantClient: RoomClient {
 
   /// Our end of the media path, or the router's, is gone: another peer takes its place.
   private func restartMedia(at now: Tick) {
-    guard local != nil else { return signaling.end(.lost) }
-    do { try media.restart(at: now) } catch { return signaling.end(.lost) }
+    guard local != nil else { return signaling.finish(.lost) }
+    do { try media.restart(at: now) } catch { return signaling.finish(.lost) }
     awaitedRestarts += 1
     send(.restartMedia(media.localDescription))
     guard pathLostSince == nil else { return }
@@ -330,7 +330,7 @@ package final class ParticipantClient: RoomClient {
   package func handleOwnTimeout(at now: Tick) {
     media.handleTimeout(at: now)
     takeEvents(at: now)
-    if let pathLostSince, now - pathLostSince >= Self.pathPatience { signaling.end(.lost) }
+    if let pathLostSince, now - pathLostSince >= Self.pathPatience { signaling.finish(.lost) }
   }
 
   package var ownDeadline: Tick? {
@@ -369,7 +369,7 @@ package final class ParticipantClient: RoomClient {
   private func handle(_ message: ServerMessage, at now: Tick) {
     switch message {
     case .joined(let joined): enter(joined, at: now)
-    case .refused(let failure): signaling.end(.refused(failure))
+    case .refused(let failure): signaling.finish(.refused(failure))
     case .waiting: receiver.linkDidChange(.waiting)
     case .knock(let participant, let number):
       knocks[participant.id] = number
@@ -391,12 +391,12 @@ package final class ParticipantClient: RoomClient {
       }
     case .muted(let participant, let track, let muted):
       receiver.linkDidChange(.streamMuted(.init(participant: participant, track: track), muted))
-    case .subscribed(let answer): begin(answer)
+    case .subscribed(let answer): startSubscriptions(answer)
     case .unsubscribed(let tracks):
       // Subscriptions that this client has not ended itself. A later `subscribe` has another state until it is answered.
       endSubscriptions(tracks.filter { subscriptions[$0] == .receiving })
     case .permissions(let permissions): receiver.linkDidChange(.permissionsChanged(permissions))
-    case .data(let data): take(data, isHistory: false)
+    case .data(let data): deliver(data, isHistory: false)
     case .dataReceipt(let receipt):
       memory.acknowledge(receipt, at: now)
       if let failure = receipt.failure { receiver.linkDidChange(.failed(failure)) }
@@ -412,7 +412,7 @@ package final class ParticipantClient: RoomClient {
       receiver.linkDidChange(.layersWanted(id, layers))
     case .mediaRestarted(let description): mediaRestarted(description, at: now)
     case .attendants(let names): setAttendants(names)
-    case .history(let page): take(page.messages, hasMore: page.hasMore)
+    case .history(let page): deliver(page.messages, hasMore: page.hasMore)
     case .failed(_, let failure) where failure.code == .mediaLost:
       if pathLostSince == nil { restartMedia(at: now) }
     case .accepted(let request):
@@ -424,7 +424,7 @@ package final class ParticipantClient: RoomClient {
     case .failed(let request, let failure):
       if let request { endSubscriptions(subscriptions.filter { $0.value == .requested(request) }.map(\.key)) }
       receiver.linkDidChange(.failed(failure))
-    case .ended(let reason): signaling.end(reason)
+    case .ended(let reason): signaling.finish(reason)
     case .pong, .registered, .incomingRing, .ringEnded, .ringProgress, .resumable, .resumed,
       .heard:
       break

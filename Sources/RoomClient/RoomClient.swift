@@ -53,8 +53,8 @@ extension RoomClient {
     handleEvents(at: now)
   }
 
-  package func end(_ reason: EndReason, at now: Tick) {
-    signaling.end(reason)
+  package func finish(_ reason: EndReason, at now: Tick) {
+    signaling.finish(reason)
     handleEvents(at: now)
   }
 

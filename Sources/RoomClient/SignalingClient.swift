@@ -59,7 +59,7 @@ package struct SignalingClient {
   package mutating func send(_ message: ClientMessage) {
     do throws(SignalingError) { try channel.send(message) } catch {
       let failure = Failure(.tooLarge, "cannot be sent to the room: \(error)")
-      if case .join = message { end(.refused(failure)) } else { events.append(.failed(failure)) }
+      if case .join = message { finish(.refused(failure)) } else { events.append(.failed(failure)) }
     }
   }
 
@@ -100,7 +100,7 @@ package struct SignalingClient {
   package mutating func connectionLost(at now: Tick) {
     guard !isOver else { return }
     // The first connection is not tried again: its app should learn soon that no server answers.
-    guard hasBegun, leaveEnds == nil else { return end(leaveEnds == nil ? .lost : .left) }
+    guard hasBegun, leaveEnds == nil else { return finish(leaveEnds == nil ? .lost : .left) }
     channel.connectionLost()
     attemptEnds = nil
     nextAttempt = now + backoff.next(jitter: Double.random(in: 0...1, using: &random))
@@ -141,7 +141,7 @@ package struct SignalingClient {
   }
 
   /// Reports the end, once.
-  package mutating func end(_ reason: EndReason) {
+  package mutating func finish(_ reason: EndReason) {
     guard !isOver else { return }
     isOver = true
     try? channel.send(.bye)
@@ -151,14 +151,14 @@ package struct SignalingClient {
   // MARK: Time
 
   package mutating func handleTimeout(at now: Tick) {
-    if let leaveEnds, now >= leaveEnds { end(leaveReason) }
-    if let lostSince, now - lostSince >= Self.patience { end(.lost) }
+    if let leaveEnds, now >= leaveEnds { finish(leaveReason) }
+    if let lostSince, now - lostSince >= Self.patience { finish(.lost) }
     if let attemptEnds, now >= attemptEnds { attemptTimedOut(at: now) }
   }
 
   private mutating func attemptTimedOut(at now: Tick) {
     guard hasBegun || leaveEnds != nil else {
-      return end(.refused(Failure(.unreachable, "no answer within \(Self.entryLimit.components.seconds) s")))
+      return finish(.refused(Failure(.unreachable, "no answer within \(Self.entryLimit.components.seconds) s")))
     }
     connectionLost(at: now)
   }

@@ -5,7 +5,7 @@ import KoineSignaling
 /// messages that later participants receive.
 ///
 /// One for each room. A message takes two steps, because what it costs is counted in between: `check` (may the sender send it),
-/// then `route`, which answers with a `Delivery` that `Room` carries out. `say` does the same for a service beside the
+/// then `route`, which answers with a `Delivery` that `Room` carries out. `send` does the same for a service beside the
 /// router, which needs no permission. `page` gives a participant that joins what the room keeps for it.
 ///
 /// For some time after a router has lost its memory (`recover`), every message is kept for the participants that are still
@@ -89,7 +89,7 @@ struct DataRouter: Codable {
 
   /// A message of a service beside the router. To all participants, it stands until the service's next one, and
   /// later participants receive it, too.
-  mutating func say(_ answer: RoomService.Answer, id: String, at now: Tick) -> Delivery {
+  mutating func send(_ answer: RoomService.Answer, id: String, at now: Tick) -> Delivery {
     order += 1
     let data = ReceivedMessage(
       sender: answer.name, topic: answer.name, payload: answer.payload, id: id, order: order,

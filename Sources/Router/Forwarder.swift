@@ -60,7 +60,7 @@ final class Forwarder {
   /// needs by itself, for another layer or after a mute, are free.
   func mayRequestKeyFrame(at now: Tick) -> Bool {
     guard let keyFrameCause else { return true }
-    guard receiver.keyFrameAllowance.take(keyFrameCause, of: track.id, at: now) else { return false }
+    guard receiver.keyFrameAllowance.spend(keyFrameCause, of: track.id, at: now) else { return false }
     self.keyFrameCause = nil
     return true
   }
@@ -95,7 +95,7 @@ final class Forwarder {
     let layer = passing.packet.layer
     if current != layer || stretch != passing.stretch {
       guard passing.info.startsKeyFrame || isAudio, takes(layer, at: now) else { return false }
-      begin(layer, at: passing.numbers, of: passing.stretch, now: now)
+      startSegment(layer, at: passing.numbers, of: passing.stretch, now: now)
     }
     var isLeftOut = false
     if !temporal.admits(passing.info, passing.numbers) {
@@ -127,14 +127,14 @@ final class Forwarder {
     !track.layers[layer].isLive(at: now, within: Self.pause) && !track.layers[layer].isAboutToBegin(at: now)
   }
 
-  private func begin(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
+  private func startSegment(_ layer: Int, at numbers: SourceNumbers, of stretch: UInt64, now: Tick) {
     if let current, layer < current { slot.peer.dropQueued(of: sender) }
     let aligned = self.stretch == stretch ? aligned(numbers.timestamp, of: layer) : nil
     rewriter.startSegment(at: numbers, aligned: aligned, now: now)
     current = layer
     self.stretch = stretch
     setTemporalLimit()
-    temporal.begin()
+    temporal.reset()
     if let report = track.layers[layer].report { anchor(layer, captured: report.captured, timestamp: report.timestamp) }
   }
 
@@ -199,7 +199,7 @@ final class Forwarder {
   func wants(_ layer: Int) -> Bool { !isPaused && slot.isConnected && (target == layer || current == layer) }
 
   /// The receiver gets no more of it.
-  func end() {
+  func detach() {
     isOver = true
     slot.peer.removeSender(sender)
     receiver.giveSources(of: media)

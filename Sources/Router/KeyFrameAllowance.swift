@@ -24,7 +24,7 @@ struct KeyFrameAllowance {
   private var budgets: [Track.ID: TokenBucket] = [:]
 
   /// - Returns: false if the receiver has caused too many of late.
-  mutating func take(_ cause: Cause, of track: Track.ID, at now: Tick) -> Bool {
+  mutating func spend(_ cause: Cause, of track: Track.ID, at now: Tick) -> Bool {
     if budgets.count > Self.limit { budgets = budgets.filter { !$0.value.isFull(at: now) } }
     return budgets[track, default: TokenBucket(burst: 6, perSecond: 1.2, now: now)].take(cause.cost, at: now)
   }

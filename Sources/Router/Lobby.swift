@@ -14,14 +14,14 @@ struct Lobby {
     let client: ClientID
     let since: Tick
     /// Knocks are in the order of these: as `since`, but for a participant that knocks again after its room has been restored.
-    let place: Tick
+    let position: Tick
 
     /// The waiting participant as it is announced to the participants that may admit it.
     var participant: Participant { Participant(join, id: id, grants) }
   }
 
   /// Where a participant waits, for a room's snapshot.
-  struct Place: Codable, Equatable {
+  struct QueuePosition: Codable, Equatable {
     let room: String
     let id: Participant.ID
     /// Of its client. A secret.
@@ -32,7 +32,7 @@ struct Lobby {
   private var knocks: [Knock] = []
   private var next = 0
   /// At restored rooms, of participants that have not knocked again.
-  private var places: [Place] = []
+  private var positions: [QueuePosition] = []
 
   var count: Int { knocks.count }
 
@@ -43,19 +43,19 @@ struct Lobby {
   }
 
   mutating func add(_ knock: Knock) {
-    knocks.insert(knock, at: knocks.firstIndex { $0.place > knock.place } ?? knocks.endIndex)
+    knocks.insert(knock, at: knocks.firstIndex { $0.position > knock.position } ?? knocks.endIndex)
   }
 
-  mutating func keep(_ place: Place) { places.append(place) }
+  mutating func keep(_ position: QueuePosition) { positions.append(position) }
 
-  func keptPlaces(at room: String) -> [Place] { places.filter { $0.room == room } }
+  func keptPositions(at room: String) -> [QueuePosition] { positions.filter { $0.room == room } }
 
-  mutating func forgetPlaces(at room: String) { places.removeAll { $0.room == room } }
+  mutating func forgetPositions(at room: String) { positions.removeAll { $0.room == room } }
 
   /// Since when a participant of a restored room has waited. It proves with its resumption key that it did.
-  mutating func takePlace(of id: Participant.ID, at room: String, key: String?) -> Tick? {
-    places.firstIndex { $0.room == room && $0.id == id && $0.resumptionKey == key }
-      .map { places.remove(at: $0).since }
+  mutating func takePosition(of id: Participant.ID, at room: String, key: String?) -> Tick? {
+    positions.firstIndex { $0.room == room && $0.id == id && $0.resumptionKey == key }
+      .map { positions.remove(at: $0).since }
   }
 
   var all: [Knock] { knocks }
@@ -66,12 +66,12 @@ struct Lobby {
   func knock(of id: String, at room: String) -> Knock? { knocks.first { $0.room == room && $0.id == id } }
 
   /// - Parameter number: the number of the knock; nil: any knock under the id.
-  mutating func take(_ id: String, number: Int?, at room: String) -> Knock? {
+  mutating func remove(_ id: String, number: Int?, at room: String) -> Knock? {
     knocks.firstIndex { $0.room == room && $0.id == id && (number ?? $0.number) == $0.number }
       .map { knocks.remove(at: $0) }
   }
 
-  mutating func take(_ client: ClientID) -> Knock? {
+  mutating func remove(_ client: ClientID) -> Knock? {
     knocks.firstIndex { $0.client == client }.map { knocks.remove(at: $0) }
   }
 

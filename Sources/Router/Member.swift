@@ -93,13 +93,13 @@ final class BroadcastRateLimiter {
     bytes = TokenBucket(burst: limits.dataByteBurst, perSecond: limits.dataBytesPerSecond, now: now)
   }
 
-  func take(bytes count: Int, at now: Tick) -> Bool {
+  func spend(bytes count: Int, at now: Tick) -> Bool {
     messages.take(at: now) && bytes.take(Double(count), at: now)
   }
 
   /// Looking up a track and dividing the path among subscriptions takes time on the network loop: eight references cost as
   /// much as a message that others are told of.
-  func take(references count: Int, at now: Tick) -> Bool { count == 0 || messages.take(Double(count) / 8, at: now) }
+  func spend(references count: Int, at now: Tick) -> Bool { count == 0 || messages.take(Double(count) / 8, at: now) }
 }
 
 /// Brings a publisher's capture times onto the router's clock, the same way for all its tracks, so that they stay in step.

@@ -151,13 +151,13 @@ final class PeerTable {
     slot.arrived.append(Arrival(datagram: datagram, source: source, destination: destination))
   }
 
-  /// Hands each peer the datagrams that `keep` has stored for it. All workers of the crew run at once, because peers share no
+  /// Hands each peer the datagrams that `keep` has stored for it. All workers of the pool run at once, because peers share no
   /// state. Afterwards calls `afterwards` on the caller's thread, for one slot after the other.
-  func handleArrivals(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
+  func handleArrivals(by pool: ForkJoinPool?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     guard !visited.isEmpty else { return }
     let slots = visited
     visited.removeAll(keepingCapacity: true)
-    share(slots, by: crew, ofUse: arrivals) { $0.takeIn(at: now) }
+    share(slots, by: pool, ofUse: arrivals) { $0.takeIn(at: now) }
     arrivals = 0
     for slot in slots {
       slot.arrived.removeAll(keepingCapacity: true)
@@ -166,14 +166,14 @@ final class PeerTable {
     }
   }
 
-  /// Handles the timeouts of all peers with a deadline up to `now`, on all workers of the crew at once. Afterwards calls
+  /// Handles the timeouts of all peers with a deadline up to `now`, on all workers of the pool at once. Afterwards calls
   /// `afterwards` on the caller's thread, for one slot after the other.
-  func handleTimeouts(by crew: Crew?, at now: Tick, afterwards: (PeerSlot) -> Void) {
+  func handleTimeouts(by pool: ForkJoinPool?, at now: Tick, afterwards: (PeerSlot) -> Void) {
     while let slot = popDue(at: now) { due.append(slot) }
     guard !due.isEmpty else { return }
     let slots = due
     due.removeAll(keepingCapacity: true)
-    share(slots, by: crew, ofUse: slots.count) { $0.peer.handleTimeout(at: now) }
+    share(slots, by: pool, ofUse: slots.count) { $0.peer.handleTimeout(at: now) }
     for slot in slots {
       touch(slot)
       afterwards(slot)
@@ -181,9 +181,9 @@ final class PeerTable {
   }
 
   /// - Parameter count: how many pieces of work there are. Each takes a few microseconds, about as long as waking a worker.
-  private func share(_ slots: [PeerSlot], by crew: Crew?, ofUse count: Int, _ work: (PeerSlot) -> Void) {
-    guard let crew, count >= Self.worthSharing else { return slots.forEach(work) }
-    crew.share(slots.count) { index, _ in work(slots[index]) }
+  private func share(_ slots: [PeerSlot], by pool: ForkJoinPool?, ofUse count: Int, _ work: (PeerSlot) -> Void) {
+    guard let pool, count >= Self.worthSharing else { return slots.forEach(work) }
+    pool.concurrentPerform(slots.count) { index, _ in work(slots[index]) }
   }
 
   // MARK: Datagrams out
@@ -247,17 +247,17 @@ final class PeerTable {
     return nil
   }
 
-  /// Polls all touched peers until nothing is due, on all workers of the crew at once. Each peer is one piece of work, because
+  /// Polls all touched peers until nothing is due, on all workers of the pool at once. Each peer is one piece of work, because
   /// peers share no state.
-  func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
+  func poll(by pool: ForkJoinPool, at now: Tick, _ send: (_ departure: PeerOutput, _ worker: Int) -> Void) {
     for peer in leaving { send(PeerOutput(peer: peer, now: now), 0) }
     leaving.removeAll()
     let (touched, items) = (dirty, items)
-    crew.share(touched.count) { index, hand in
+    pool.concurrentPerform(touched.count) { index, worker in
       let slot = touched[index]
       guard isInUse(slot) else { return }
       flush(slot, items, at: now)
-      send(PeerOutput(peer: slot.peer, now: now), hand)
+      send(PeerOutput(peer: slot.peer, now: now), worker)
       slot.due = slot.peer.deadline
     }
     for slot in touched { putAway(slot) }

@@ -6,7 +6,7 @@ import KoineTransport
 // The path of every packet: no allocation, no look-up by name, no closure.
 
 extension Room {
-  func take(_ packet: SharedPacket, of receiver: ReceiverID, from member: Member, at now: Tick) {
+  func forward(_ packet: SharedPacket, of receiver: ReceiverID, from member: Member, at now: Tick) {
     for track in member.tracks where track.receiver == receiver {
       guard track.layers.indices.contains(packet.layer) else { return }
       return forward(packet, of: track, at: now)
@@ -48,7 +48,7 @@ extension Room {
     return isForwarded
   }
 
-  func take(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {
+  func forward(_ report: SenderReport, of receiver: ReceiverID, layer: Int, from member: Member, at now: Tick) {
     guard let track = member.tracks.first(where: { $0.receiver == receiver }), track.layers.indices.contains(layer)
     else {
       return

@@ -49,7 +49,7 @@ extension Room {
     for track in tracks {
       for forwarder in track.forwarders {
         forwarder.receiver.subscriptions.removeAll { $0 === forwarder }
-        forwarder.end()
+        forwarder.detach()
         peers.touch(forwarder.slot)
       }
       track.forwarders.removeAll()
@@ -75,7 +75,7 @@ extension Room {
       releaseVideoHolds(of: track, at: now)
       requestKeyFrames(of: track, at: now)
     }
-    if !track.owesMute, member.broadcastLimiter.take(bytes: track.track.writtenSize, at: now) {
+    if !track.owesMute, member.broadcastLimiter.spend(bytes: track.track.writtenSize, at: now) {
       tellOthers(.muted(participant: member.id, trackID: trackID, muted: muted), than: member)
     } else {
       // Muting is never refused, because the owner has already muted the track. The router notifies the other participants later,

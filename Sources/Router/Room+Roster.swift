@@ -9,7 +9,7 @@ extension Room {
 
   /// Takes the bytes of a broadcast message from the member's rate limit.
   func spend(bytes: Int, of member: Member, at now: Tick) throws(Failure) {
-    guard member.broadcastLimiter.take(bytes: bytes, at: now) else {
+    guard member.broadcastLimiter.spend(bytes: bytes, at: now) else {
       throw Failure(
         .tooMany, "at most \(Int(limits.dataPerSecond)) messages and \(Int(limits.dataBytesPerSecond)) bytes a second")
     }
@@ -17,7 +17,7 @@ extension Room {
 
   // MARK: Attributes
 
-  func take(_ attributes: [String: String], of member: Member, at now: Tick) {
+  func setAttributes(_ attributes: [String: String], of member: Member, at now: Tick) {
     do throws(Failure) {
       try roster.setAttributes(attributes, of: member.id, limits: limits)
     } catch {
@@ -33,7 +33,7 @@ extension Room {
   private func tellAttributes(of member: Member, at now: Tick) {
     let moment = member.attributesTold.map { $0 + Self.tellingInterval } ?? now
     guard moment <= now else { return tellSoon(at: moment) }
-    guard member.broadcastLimiter.take(bytes: Participant.writtenSize(of: member.attributes), at: now) else {
+    guard member.broadcastLimiter.spend(bytes: Participant.writtenSize(of: member.attributes), at: now) else {
       return tellSoon(at: now + Self.tellingInterval)
     }
     member.attributesTold = now

@@ -31,7 +31,7 @@ extension Room {
 
   /// The receiver has paused the stream itself.
   func endStarvation(of forwarder: Forwarder) {
-    if forwarder.starvation.end() { tellStarved(forwarder) }
+    if forwarder.starvation.reset() { tellStarved(forwarder) }
   }
 
   private func tellStarved(_ forwarder: Forwarder) {

@@ -87,7 +87,7 @@ extension Room {
   func detach(_ forwarder: Forwarder) {
     let track = forwarder.track
     track.forwarders.removeAll { $0 === forwarder }
-    forwarder.end()
+    forwarder.detach()
     peers.touch(forwarder.slot)
     cancelIdleRequests(of: track)
   }

@@ -212,7 +212,7 @@ final class Room {
   /// Removes all participants. The router does not announce the departures, because every participant leaves.
   func close(told reason: EndReason) {
     for member in members {
-      for forwarder in member.subscriptions { forwarder.end() }
+      for forwarder in member.subscriptions { forwarder.detach() }
       member.subscriptions.removeAll()
     }
     for member in members {
@@ -255,7 +255,7 @@ final class Room {
     case .resume(let tracks): resume(tracks, of: member, at: now)
     case .prefer(let preferences): prefer(preferences, of: member, at: now)
     case .data(let message): handleData(message, of: member, at: now)
-    case .attributes(let attributes): take(attributes, of: member, at: now)
+    case .attributes(let attributes): setAttributes(attributes, of: member, at: now)
     case .leave: remove(member, told: .left, others: .left, at: now)
     case .muteOther(let reference): muteOther(reference, by: member, at: now)
     case .remove(let id): putOut(id, by: member, at: now)
@@ -301,9 +301,9 @@ final class Room {
       case .connected: connected(member, at: now)
       case .failed: losesPath(member, at: now)
       case .closed: remove(member, told: .lost, others: .dropped, at: now)
-      case .packet(let receiver, let packet): take(packet, of: receiver, from: member, at: now)
+      case .packet(let receiver, let packet): forward(packet, of: receiver, from: member, at: now)
       case .senderReport(let receiver, let layer, let report):
-        take(report, of: receiver, layer: layer, from: member, at: now)
+        forward(report, of: receiver, layer: layer, from: member, at: now)
       case .keyFrameRequested(let sender, _):
         if let forwarder = member.subscriptions.first(where: { $0.matches(sender) }) {
           keyFrameRequested(by: forwarder, at: now)

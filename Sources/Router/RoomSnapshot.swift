@@ -33,7 +33,7 @@ package struct RoomSnapshot: Codable, Sendable {
   var roster: Roster
   var data: DataRouter
   var subscriptions: [Participant.ID: [Subscription]]
-  var lobby: [Lobby.Place]
+  var lobby: [Lobby.QueuePosition]
 
   /// The same with the times of another clock, on which it is `now`.
   func moved(to now: Tick) -> RoomSnapshot {
@@ -59,10 +59,10 @@ extension Router {
       unread[member.id] = (unacknowledged(id) + client.held + outbox.waiting(for: id)).compactMap(\.dataMessage)
     }
     snapshot.data.keepUnread(unread, until: now + configuration.limits.recovery, at: now)
-    snapshot.lobby = lobby.keptPlaces(at: name)
+    snapshot.lobby = lobby.keptPositions(at: name)
     for knock in lobby.knocks(at: name) {
       guard let key = clients[knock.client]?.resumptionKey else { continue }
-      snapshot.lobby.append(Lobby.Place(room: name, id: knock.id, resumptionKey: key, since: knock.place))
+      snapshot.lobby.append(Lobby.QueuePosition(room: name, id: knock.id, resumptionKey: key, since: knock.position))
     }
     return snapshot
   }
@@ -74,7 +74,7 @@ extension Router {
     let snapshot = snapshot.moved(to: now)
     let room = makeRoom(named: snapshot.room, epoch: snapshot.epoch, at: now)
     room.restore(snapshot, at: now)
-    for place in snapshot.lobby { lobby.keep(place) }
+    for position in snapshot.lobby { lobby.keep(position) }
     settle(room, at: now)
     return true
   }

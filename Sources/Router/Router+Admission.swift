@@ -15,8 +15,8 @@ extension Router {
       }
       let knock = Lobby.Knock(
         number: lobby.makeNumber(), room: join.room, id: id, join: join, grants: grants, client: client.id, since: now,
-        place: lobby.takePlace(of: id, at: join.room, key: join.resumptionKey) ?? now)
-      guard broadcastLimiter(of: client, at: now).take(bytes: knock.participant.writtenSize, at: now) else {
+        position: lobby.takePosition(of: id, at: join.room, key: join.resumptionKey) ?? now)
+      guard broadcastLimiter(of: client, at: now).spend(bytes: knock.participant.writtenSize, at: now) else {
         return outbox.post(.refused(Failure(.tooMany, "knocks too often")), to: client.id)
       }
       if let older = lobby.knock(of: id, at: join.room), let waiting = clients[older.client] {
@@ -38,7 +38,7 @@ extension Router {
   private func enter(_ join: Join, id: String, _ grants: Grants, on client: Client, at now: Tick) {
     // The room may have become full while the participant waited.
     if let failure = lackOfRoom(for: id, join, grants) { return outbox.post(.refused(failure), to: client.id) }
-    guard broadcastLimiter(of: client, at: now).take(bytes: Participant(join, id: id, grants).writtenSize, at: now)
+    guard broadcastLimiter(of: client, at: now).spend(bytes: Participant(join, id: id, grants).writtenSize, at: now)
     else {
       return outbox.post(.refused(Failure(.tooMany, "joins and leaves too often")), to: client.id)
     }
@@ -90,7 +90,7 @@ extension Router {
   }
 
   func stopWaiting(_ client: Client) {
-    guard let knock = lobby.take(client.id) else { return }
+    guard let knock = lobby.remove(client.id) else { return }
     tellDeciders(.knockEnded(participant: knock.id, admitted: nil, number: knock.number), in: knock.room)
   }
 
@@ -100,7 +100,7 @@ extension Router {
       return outbox.post(
         .failed(request: nil, Failure(.forbidden, "not allowed to let others in")), to: member.client)
     }
-    guard let knock = lobby.take(id, number: number, at: room) else {
+    guard let knock = lobby.remove(id, number: number, at: room) else {
       return outbox.post(
         .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.client)
     }

@@ -32,7 +32,7 @@ extension Router: RoomControl {
       return .room(details(of: try room(named: name), at: now))
     case .remove(let id, let name, let ending):
       if let knock = lobby.knock(of: id, at: name), rooms[name]?.member(id) == nil {
-        end(knock, ending.endReason)
+        endWaiting(knock, ending.endReason)
         break
       }
       let (room, member) = try member(id, in: name)
@@ -40,11 +40,11 @@ extension Router: RoomControl {
       settle(room, at: now)
     case .close(let name):
       let knocks = lobby.knocks(at: name)
-      for knock in knocks { end(knock, .roomClosed) }
+      for knock in knocks { endWaiting(knock, .roomClosed) }
       // Participants may wait before a room that no participant is in.
       if knocks.isEmpty || rooms[name] != nil { close(try room(named: name), at: now) }
     case .closeAllRooms:
-      for knock in lobby.all { end(knock, .roomClosed) }
+      for knock in lobby.all { endWaiting(knock, .roomClosed) }
       for room in rooms.sorted { close(room, at: now) }
     case .grant(let change, let id, let name):
       let (room, member) = try member(id, in: name)
@@ -84,7 +84,7 @@ extension Router: RoomControl {
   }
 
   /// Ends the waiting of a participant that has not been admitted.
-  private func end(_ knock: Lobby.Knock, _ reason: EndReason) {
+  private func endWaiting(_ knock: Lobby.Knock, _ reason: EndReason) {
     guard let client = clients[knock.client] else { return }
     stopWaiting(client)
     outbox.post(.ended(reason), to: client.id)

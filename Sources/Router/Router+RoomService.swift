@@ -12,19 +12,19 @@ extension Router {
   }
 
   /// Delivers a message of the service to its room; without effect if there is no such room.
-  package func say(_ answer: RoomService.Answer, at now: Tick) {
+  package func send(_ answer: RoomService.Answer, at now: Tick) {
     guard let room = rooms[answer.room] else { return }
-    room.say(answer, at: now)
+    room.send(answer, at: now)
     settle(room, at: now)
   }
 }
 
 extension Room {
-  func say(_ answer: RoomService.Answer, at now: Tick) {
+  func send(_ answer: RoomService.Answer, at now: Tick) {
     guard answer.participant != RoomService.controlName else {
       serviceAnswers[answer.name] = String(decoding: answer.payload, as: UTF8.self)
       return
     }
-    deliver(data.say(answer, id: random.makeID(), at: now))
+    deliver(data.send(answer, id: random.makeID(), at: now))
   }
 }

@@ -48,7 +48,7 @@ extension Router {
   /// - Returns: false where the client offers too much.
   package func takeOffer(media count: Int, of id: ClientID, at now: Tick) -> Bool {
     guard let client = clients[id] else { return false }
-    return broadcastLimiter(of: client, at: now).take(references: max(count, 1), at: now)
+    return broadcastLimiter(of: client, at: now).spend(references: max(count, 1), at: now)
   }
 
   /// Refuses a join for a reason that the router's owner knows.
@@ -113,7 +113,7 @@ extension Router {
     case .restartMedia(let description): restartMedia(of: member, description, at: now)
     case .renew(let credential): renew(credential, verdict, of: member, at: now)
     default:
-      guard member.broadcastLimiter.take(references: message.references, at: now) else {
+      guard member.broadcastLimiter.spend(references: message.references, at: now) else {
         let failure = Failure(.tooMany, "at most \(Int(configuration.limits.dataPerSecond * 8)) tracks named a second")
         return outbox.post(.failed(request: message.request, failure), to: member.client)
       }
@@ -138,7 +138,7 @@ extension Router {
       }
     case .ring(let ring):
       // The router sends the ring to every callee, and each copy lists all callees: hence the product.
-      let isPaidFor = broadcastLimiter(of: client, at: now).take(
+      let isPaidFor = broadcastLimiter(of: client, at: now).spend(
         bytes: ring.writtenSize * max(ring.to.count, 1), at: now)
       failure =
         isPaidFor ? switchboard.ring(ring, from: id, at: now) : Failure(.tooMany, "rings too many too often")

@@ -139,10 +139,10 @@ package final class Router {
     takeEvents(of: slot, in: room, at: now)
   }
 
-  /// Replaces `handle` where a crew helps. Media is only stored for its peer; `handleArrivals` reads it, and must be called before
+  /// Replaces `handle` where a pool helps. Media is only stored for its peer; `handleArrivals` reads it, and must be called before
   /// any other method. Other datagrams (STUN, DTLS) may change the address of a peer, so the router handles them at once, after
   /// all stored media.
-  package func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
+  package func store(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) {
     guard let first = datagram.readable.first, 128...191 ~= first,
       let slot = peers.find(datagram.readable, from: source)
     else {
@@ -152,8 +152,8 @@ package final class Router {
     peers.keep(datagram, for: slot, from: source, to: destination)
   }
 
-  package func handleArrivals(by crew: Crew?, at now: Tick) {
-    peers.handleArrivals(by: crew, at: now) { takeEvents(of: $0, at: now) }
+  package func handleArrivals(by pool: ForkJoinPool?, at now: Tick) {
+    peers.handleArrivals(by: pool, at: now) { takeEvents(of: $0, at: now) }
   }
 
   private func takeEvents(of slot: PeerSlot, at now: Tick) {
@@ -175,10 +175,10 @@ package final class Router {
     peers.poll(into: out, at: now)
   }
 
-  /// Replaces `poll(into:at:)`: all workers of the crew write and send at once. A worker calls `send` on its own thread, once for each
+  /// Replaces `poll(into:at:)`: all workers of the pool write and send at once. A worker calls `send` on its own thread, once for each
   /// peer that may have datagrams; `send` polls that peer until nothing is due.
-  package func poll(by crew: Crew, at now: Tick, _ send: (_ departure: PeerOutput, _ hand: Int) -> Void) {
-    peers.poll(by: crew, at: now, send)
+  package func poll(by pool: ForkJoinPool, at now: Tick, _ send: (_ departure: PeerOutput, _ worker: Int) -> Void) {
+    peers.poll(by: pool, at: now, send)
   }
 
   // MARK: Time
@@ -200,10 +200,10 @@ package final class Router {
     }
   }
 
-  /// - Parameter crew: workers that share the timeouts of peers; nil: the caller's thread handles all of them.
-  package func handleTimeout(by crew: Crew? = nil, at now: Tick) {
+  /// - Parameter pool: workers that share the timeouts of peers; nil: the caller's thread handles all of them.
+  package func handleTimeout(by pool: ForkJoinPool? = nil, at now: Tick) {
     switchboard.handleTimeout(at: now)
-    peers.handleTimeouts(by: crew, at: now) { takeEvents(of: $0, at: now) }
+    peers.handleTimeouts(by: pool, at: now) { takeEvents(of: $0, at: now) }
     while let room = rooms.popDue(at: now) {
       room.handleTimeout(at: now)
       settle(room, at: now)
@@ -221,7 +221,7 @@ package final class Router {
       }
     }
     if room.members.isEmpty, !room.roster.isAwaiting {
-      lobby.forgetPlaces(at: room.name)
+      lobby.forgetPositions(at: room.name)
       counts.forwardedPackets += room.forwardedPackets
       counts.keyFrameRequests += room.keyFrameRequests
       room.permit = nil

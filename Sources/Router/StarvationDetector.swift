@@ -67,7 +67,7 @@ struct StarvationDetector: Equatable {
 
   /// Ends the starvation, because the receiver does not want the stream any more.
   /// - Returns: false where the stream did not starve.
-  mutating func end() -> Bool {
+  mutating func reset() -> Bool {
     defer { if isStarved { state = .fitting } }
     return isStarved
   }

@@ -86,7 +86,7 @@ struct Switchboard {
     guard let device = devices.removeValue(forKey: client) else { return }
     clients[device.identity]?.removeAll { $0 == client }
     if clients[device.identity]?.isEmpty == true { clients[device.identity] = nil }
-    for id in callsFrom[client] ?? [] { end(id, as: .cancelled) }
+    for id in callsFrom[client] ?? [] { finish(id, as: .cancelled) }
     for id in callsTo[device.identity] ?? [] {
       guard let callee = calls[id]?.callees.firstIndex(where: { $0.ringing.contains(client) }) else { continue }
       calls[id]?.callees[callee].ringing.removeAll { $0 == client }
@@ -126,14 +126,14 @@ struct Switchboard {
       calls[ring.id]?.callees[index].ringing = ringing
       guard let call = calls[ring.id] else { continue }
       outbox.post(.incomingRing(call.notice), to: ringing)
-      tell(callee.identity, of: call, .ringing)
+      sendState(callee.identity, of: call, .ringing)
     }
     forgetIfOver(ring.id)
     return nil
   }
 
   mutating func cancel(_ id: String, by client: ClientID) {
-    if calls[id]?.caller.client == client { end(id, as: .cancelled) }
+    if calls[id]?.caller.client == client { finish(id, as: .cancelled) }
   }
 
   /// A device with a late or foreign answer is notified that the ring is over.
@@ -164,13 +164,13 @@ struct Switchboard {
   mutating func handleTimeout(at now: Tick) {
     guard let deadline, deadline <= now else { return }
     let due = calls.values.filter { $0.deadline <= now }.sorted { $0.number < $1.number }
-    for call in due { end(call.ring.id, as: .unanswered) }
+    for call in due { finish(call.ring.id, as: .unanswered) }
     self.deadline = calls.values.reduce(nil) { ($0 as Tick?).sooner($1.deadline) }
   }
 
   // MARK: Ends
 
-  private mutating func end(_ id: String, as state: Ring.State) {
+  private mutating func finish(_ id: String, as state: Ring.State) {
     for callee in calls[id]?.callees.indices ?? 0..<0 { finish(callee, of: id, as: state) }
     forgetIfOver(id)
   }
@@ -180,10 +180,10 @@ struct Switchboard {
     outbox.post(.ringEnded(id: id, state), to: call.callees[callee].ringing)
     calls[id]?.callees[callee].ringing = []
     calls[id]?.callees[callee].isOver = true
-    tell(call.callees[callee].identity, of: call, state)
+    sendState(call.callees[callee].identity, of: call, state)
   }
 
-  private func tell(_ identity: String, of call: Call, _ state: Ring.State) {
+  private func sendState(_ identity: String, of call: Call, _ state: Ring.State) {
     outbox.post(
       .ringProgress(RingProgress(id: call.ring.id, identity: identity, state: state)), to: call.caller.client)
   }

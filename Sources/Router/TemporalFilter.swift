@@ -17,7 +17,7 @@ struct TemporalFilter {
   var isBroken: Bool { limit == Self.none && wanted != Self.none }
 
   /// A key frame begins a new source.
-  mutating func begin() { self = TemporalFilter(wanted: wanted, limit: wanted) }
+  mutating func reset() { self = TemporalFilter(wanted: wanted, limit: wanted) }
 
   init(wanted: Int = TemporalFilter.all) { self.init(wanted: wanted, limit: TemporalFilter.all) }
   private init(wanted: Int, limit: Int) { (self.wanted, self.limit) = (wanted, limit) }

@@ -67,7 +67,7 @@ final class BrowserTranslator: MessageTranslator {
   }
 
   /// - Parameter read: the message's offer; nil where it has not been read, because a client in this state may not make it.
-  func take(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>?) -> [TranslatedAction] {
+  func handle(_ message: BrowserMessage, offer read: Result<SessionDescription, SDPError>?) -> [TranslatedAction] {
     switch message {
     case .other(let message): return translate(message)
     case .join(let join, let offer):
@@ -86,7 +86,7 @@ final class BrowserTranslator: MessageTranslator {
           waiting = (offer, description)
           return []
         }
-        return begin(offer, description)
+        return startExchange(offer, description)
       }
     }
   }
@@ -105,7 +105,7 @@ final class BrowserTranslator: MessageTranslator {
     }
   }
 
-  private func begin(_ offer: BrowserOffer, _ description: SessionDescription) -> [TranslatedAction] {
+  private func startExchange(_ offer: BrowserOffer, _ description: SessionDescription) -> [TranslatedAction] {
     var actions = [TranslatedAction.setCapabilities(MediaCapabilities(description))]
     var exchange = Exchange(number: offer.number, offer: description)
     let media = Dictionary(description.media.compactMap { medium in medium.mid.map { ($0, medium) } }) { first, _ in
@@ -178,7 +178,7 @@ final class BrowserTranslator: MessageTranslator {
       (local, ownID) = (joined.description, joined.local.id)
       guard let (offer, description) = waiting else { return [.forward] }
       waiting = nil
-      return [.forward] + begin(offer, description)
+      return [.forward] + startExchange(offer, description)
     case .registered:
       isRegistering = false
       return [.forward]
@@ -236,7 +236,7 @@ final class BrowserTranslator: MessageTranslator {
     var actions = [TranslatedAction.sendOwn(answer)]
     if let (offer, description) = waiting {
       waiting = nil
-      actions += begin(offer, description)
+      actions += startExchange(offer, description)
     }
     return actions
   }

@@ -23,7 +23,7 @@ final class ByteThrottle: ChannelDuplexHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let (count, now) = (unwrapInboundIn(data).readableBytes, context.eventLoop.now)
-    _ = budget.take(count, at: now.tick)
+    _ = budget.spend(count, at: now.tick)
     let paid = min(reserved, count)
     reserved -= paid
     _ = pass.takeBytes(count - paid, at: now)
@@ -33,7 +33,7 @@ final class ByteThrottle: ChannelDuplexHandler {
   func read(context: ChannelHandlerContext) {
     guard end == nil else { return }
     let now = context.eventLoop.now
-    var wait = budget.take(0, at: now.tick)
+    var wait = budget.spend(0, at: now.tick)
     if reserved == 0 {
       let turn = pass.reserveBytes(Self.turn, at: now)
       if turn > .zero { reserved = Self.turn }

@@ -13,9 +13,9 @@ struct ClientLoggers {
 
   subscript(client: ClientID) -> Logger? { entries[client]?.logger }
 
-  mutating func begin(_ logger: Logger, for client: ClientID) { entries[client] = Entry(logger: logger) }
+  mutating func add(_ logger: Logger, for client: ClientID) { entries[client] = Entry(logger: logger) }
 
-  @discardableResult mutating func end(for client: ClientID) -> Logger? {
+  @discardableResult mutating func remove(for client: ClientID) -> Logger? {
     entries.removeValue(forKey: client)?.logger
   }
 

@@ -93,28 +93,28 @@ final class ConnectionLimiter: Sendable {
     /// Whether its client came in by a listener that only this machine reaches: no stranger.
     var isInside: Bool { limiter.isInside }
 
-    func takeMessage(at now: NIODeadline = .now()) -> Bool { limiter.take(\.messages, from: networks, at: now.tick) }
+    func takeMessage(at now: NIODeadline = .now()) -> Bool { limiter.spend(\.messages, from: networks, at: now.tick) }
 
     /// Of joins, registrations and resumptions.
-    func takeJoin(at now: NIODeadline = .now()) -> Bool { limiter.take(\.joins, from: networks, at: now.tick) }
+    func takeJoin(at now: NIODeadline = .now()) -> Bool { limiter.spend(\.joins, from: networks, at: now.tick) }
 
     /// Before a credential is checked: counts it as refused until `credentialAccepted` gives it back. So checks that are under
     /// way count, too, and those of a connection that closes before its verdict.
     /// - Returns: false where the network has had too many credentials refused.
-    func takeCredential(at now: Tick) -> Bool { limiter.take(\.credentials, from: networks, at: now) }
+    func takeCredential(at now: Tick) -> Bool { limiter.spend(\.credentials, from: networks, at: now) }
 
     func credentialAccepted() { limiter.giveBackCredential(of: networks) }
 
     /// - Returns: how long to wait with reading more.
     func takeBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      limiter.take(count, of: \.bytes, from: networks, at: now)
+      limiter.spend(count, of: \.bytes, from: networks, at: now)
     }
 
     /// Takes bytes before they are read, where the network has read too many: so its connections go on one after the other.
     /// - Returns: how long to wait before they may be read; zero where nothing had to be taken.
     func reserveBytes(_ count: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      let isOwing = limiter.take(0, of: \.bytes, from: networks, at: now) > .zero
-      return isOwing ? limiter.take(count, of: \.bytes, from: networks, at: now) : .zero
+      let isOwing = limiter.spend(0, of: \.bytes, from: networks, at: now) > .zero
+      return isOwing ? limiter.spend(count, of: \.bytes, from: networks, at: now) : .zero
     }
 
     /// - Returns: nil where the network has too many rooms. Otherwise the room's place, which is given back when it is released.
@@ -143,7 +143,7 @@ final class ConnectionLimiter: Sendable {
 
     /// - Returns: how long the network's next page of history has to wait.
     func takeAnswer(bytes: Int, at now: NIODeadline = .now()) -> TimeAmount {
-      limiter.take(bytes, of: \.answers, from: networks, at: now)
+      limiter.spend(bytes, of: \.answers, from: networks, at: now)
     }
 
     func giveBack() {
@@ -252,7 +252,7 @@ final class ConnectionLimiter: Sendable {
 
   // MARK: Budgets
 
-  private func take(
+  private func spend(
     _ budget: WritableKeyPath<Account, TokenBucket>, from networks: [Network], at now: Tick
   ) -> Bool {
     state.withLock { state in
@@ -268,11 +268,11 @@ final class ConnectionLimiter: Sendable {
     }
   }
 
-  private func take(
+  private func spend(
     _ count: Int, of budget: WritableKeyPath<Account, ByteBudget>, from networks: [Network], at now: NIODeadline
   ) -> TimeAmount {
     state.withLock { state in
-      networks.map { state.accounts[$0]?[keyPath: budget].take(count, at: now.tick) ?? .zero }.max() ?? .zero
+      networks.map { state.accounts[$0]?[keyPath: budget].spend(count, at: now.tick) ?? .zero }.max() ?? .zero
     }
   }
 
@@ -342,7 +342,7 @@ struct ByteBudget {
   }
 
   /// - Returns: how long it takes until nothing is owed.
-  mutating func take(_ count: Int, at now: Tick) -> TimeAmount {
+  mutating func spend(_ count: Int, at now: Tick) -> TimeAmount {
     left = filling(at: now) - Double(count)
     filled = max(filled, now)
     return left >= 0 ? .zero : .nanoseconds(Int64(min(-left / perSecond, 3_600) * 1e9))

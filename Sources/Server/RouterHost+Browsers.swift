@@ -8,7 +8,7 @@ import KoineTransport
 
 extension RouterHost {
   /// From any thread.
-  func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
+  func handle(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
     receive(.browser(message), on: line)
   }
 
@@ -39,7 +39,7 @@ extension RouterHost {
       return [.handle(.join(join))]
     case .offer where !mayOffer(checked.offer, of: client, at: now):
       return [.send(.failed(request: nil, Failure(.tooMany, "too many media offered in a short time")))]
-    default: return browser.take(message, offer: checked.offer)
+    default: return browser.handle(message, offer: checked.offer)
     }
   }
 

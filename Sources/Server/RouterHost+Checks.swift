@@ -16,18 +16,18 @@ extension RouterHost {
 
   private func accept(_ message: IncomingMessage, on line: ConnectionID, at now: Tick) {
     switch lines[line]?.accept(message) {
-    case .now: begin(message, on: line, at: now)
+    case .now: startCheck(message, on: line, at: now)
     case .tooMuch: close(afterTurn: line)
     case .later, .dropped, nil: break
     }
   }
 
-  private func begin(_ message: IncomingMessage, on line: ConnectionID, at now: Tick) {
+  private func startCheck(_ message: IncomingMessage, on line: ConnectionID, at now: Tick) {
     guard let client = lines[line], !client.isClosing else { return }
     guard let check = check(for: message, on: line) else { return handle(message, Check.Result(), on: line, at: now) }
     guard check.costs else {
       let result = check.run(authorization)
-      note(result, on: line)
+      countCredential(result, on: line)
       return handle(message, result, on: line, at: now)
     }
     if let failure = refusal(of: check, on: line, at: now) {
@@ -86,7 +86,7 @@ extension RouterHost {
 
   private func finish(_ message: IncomingMessage, _ result: Check.Result, on line: ConnectionID, at now: Tick) {
     guard lines[line] != nil else { return }  // its connection has gone
-    note(result, on: line)
+    countCredential(result, on: line)
     handle(message, result, on: line, at: now)
   }
 
@@ -101,7 +101,7 @@ extension RouterHost {
     // A job of its own for each: other connections, and media, have their turns in between.
     guard let next = lines[line]?.takeWaiting() else { return }
     post { [self] in
-      begin(next, on: line, at: self.now)
+      startCheck(next, on: line, at: self.now)
       endTurn(at: self.now)
       restIfStopped()
     }
@@ -116,7 +116,7 @@ extension RouterHost {
 
   // MARK: Refusals
 
-  private func note(_ checked: Check.Result, on line: ConnectionID) {
+  private func countCredential(_ checked: Check.Result, on line: ConnectionID) {
     if checked.isRefused {
       if lines[line]?.credentialRefused() ?? false { close(afterTurn: line) }
     } else if checked.verdict != nil {

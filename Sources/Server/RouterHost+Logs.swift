@@ -10,7 +10,7 @@ extension RouterHost {
   func log(_ message: IncomingMessage, on line: ConnectionID) {
     guard let join = message.join, let client = signaling?.client(on: line), !loggers.isAdmitted(client) else { return }
     // A further join is refused, and must not rename the client.
-    loggers.begin(
+    loggers.add(
       logger.with(["connection": "\(client.value)", "room": "\(LogText(join.room))"]), for: client)
   }
 
@@ -22,7 +22,7 @@ extension RouterHost {
       loggers[client]?.info("joined", metadata: ["participant": "\(LogText(joined.participantID))"])
     case .refused(let failure): logRefusal(failure, of: client)
     case .ended(let reason):
-      loggers.end(for: client)?.info("left", metadata: ["reason": "\(reason)"])
+      loggers.remove(for: client)?.info("left", metadata: ["reason": "\(reason)"])
     default: break
     }
   }
@@ -31,7 +31,7 @@ extension RouterHost {
     // A registration or a second join may be refused while the participant stays in its room, or waits to be admitted.
     // `denied` answers a knock only, and ends the waiting: the client may join another room.
     let isStaying = failure.code != .denied && loggers.isAdmitted(client)
-    let own = isStaying ? loggers[client] : loggers.end(for: client)
+    let own = isStaying ? loggers[client] : loggers.remove(for: client)
     let pass = pass(of: client)
     // The first, the tenth, the hundredth … of an address within a minute.
     guard let count = pass?.countRefusal() ?? (pass == nil ? 1 : nil) else { return }

@@ -32,8 +32,8 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   private var closingLines: [ConnectionID] = []
   let checker = CredentialChecker()
   var loggers = ClientLoggers()
-  private var crew: Crew?
-  /// One for each of the crew.
+  private var pool: ForkJoinPool?
+  /// One sender for each worker of the pool.
   private var senders: [BatchSender] = []
   private var addressFilter = SourceAddressFilter()
   private var idleMemory = IdleMemory()
@@ -97,13 +97,13 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
     if isForThisMachineOnly { ownAddressesOnly = Set(InterfaceAddresses.all()) }
     // No threads for nothing: they come with the sockets, and go with them.
-    let crew = Crew(hands: configuration.loops)
-    self.crew = crew
-    senders = (0..<crew.hands).map { _ in
+    let pool = ForkJoinPool(workers: configuration.loops)
+    self.pool = pool
+    senders = (0..<pool.workers).map { _ in
       BatchSender(addresses.map { ($0, place.makeSender(from: boundAddresses[$0] ?? $0.socketAddress)) })
     }
     var routerConfiguration = RouterConfiguration(certificate: try Certificate.shared(), addresses: addresses)
-    routerConfiguration.limits.take(configuration.limits)
+    routerConfiguration.limits.apply(configuration.limits)
     routerConfiguration.limits.resumeGrace = resumeGrace
     routerConfiguration.authorization = .fromVerdicts
     routerConfiguration.admission = configuration.admission
@@ -122,16 +122,16 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func pass(for room: String, name: String) throws -> String {
     guard let ownKey else { throw ServerError(description: "no key could be made") }
     let now = NumericDate.ofSystemClock()
-    return try RoomPass(
+    return try KoineToken(
       room: room, name: name, rights: [.subscribe, .hidden], issued: now, expires: now + 10 * 365 * 86_400
     )
     .signed(with: ownKey)
   }
 
   /// From any thread.
-  func say(_ answer: RoomService.Answer) {
+  func send(_ answer: RoomService.Answer) {
     post { [self] in
-      signaling?.router.say(answer, at: now)
+      signaling?.router.send(answer, at: now)
       endTurn(at: now)
     }
   }
@@ -169,7 +169,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   private func close() {
     signaling = nil
-    crew = nil
+    pool = nil
     senders.removeAll()
     lines.removeAll()
     loggers = ClientLoggers()
@@ -248,7 +248,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
   }
 
-  func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
+  func handle(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
     receive(.native(message), on: connection)
   }
 
@@ -273,14 +273,14 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
   func handle(_ datagram: Bytes, from source: SocketAddress, to destination: SocketAddress, at now: Tick) {
     if let own = ownAddressesOnly, !own.contains(source.with(port: 0)), !source.isLoopback { return }
-    signaling?.router.take(
+    signaling?.router.store(
       datagram, from: TransportAddress(udp: source),
       to: announcedAddresses[destination] ?? TransportAddress(udp: destination), at: now)
   }
 
   func handleTimeout(at now: Tick) {
     signaling?.handleTimeout(at: now)
-    signaling?.router.handleTimeout(by: crew, at: now)
+    signaling?.router.handleTimeout(by: pool, at: now)
     if idleMemory.isDue(at: now) { IdleMemory.giveBack() }
     endTurn(at: now)
     DeadlineLaw.check("RouterHost", deadline: deadline, at: now, because: deadlineReason)
@@ -301,9 +301,9 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
   func loopSpins(_ description: String) { logger.warning("\(description)") }
 
   func endTurn(at now: Tick) {
-    guard let signaling, let crew else { return }
+    guard let signaling, let pool else { return }
     let router = signaling.router
-    router.handleArrivals(by: crew, at: now)
+    router.handleArrivals(by: pool, at: now)
     while let outgoing = signaling.pollMessage(at: now) {
       lines[outgoing.connection]?.outlet.send(outgoing.message, endOf: outgoing.endsPage ? page(outgoing) : nil)
     }
@@ -317,7 +317,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     }
     idleMemory.handle(hasRooms: !router.isEmpty, at: now)
     let senders = senders
-    router.poll(by: crew, at: now) { departure, hand in senders[hand].send(departure) }
+    router.poll(by: pool, at: now) { departure, worker in senders[worker].send(departure) }
     place.wake(at: deadline)
   }
 
@@ -325,7 +325,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
     switch event {
     case .closeConnection(let connection): close(afterTurn: connection)
     case .clientResumed(let client): loggers[client]?.info("connection taken up again")
-    case .clientClosed(let client): loggers.end(for: client)
+    case .clientClosed(let client): loggers.remove(for: client)
     }
   }
 
@@ -343,7 +343,7 @@ final class RouterHost: UDPLoopClient, SignalHost, @unchecked Sendable {
 
 /// Where one hand writes datagrams, and its ways out of the sockets.
 ///
-/// `@unchecked Sendable`: one thread at a time, as `Crew` says.
+/// `@unchecked Sendable`: one thread at a time, as `ForkJoinPool` says.
 private final class BatchSender: @unchecked Sendable {
   private let datagram = Bytes(capacity: 2_048)
   /// By the address that clients know; few.
@@ -367,7 +367,7 @@ private final class BatchSender: @unchecked Sendable {
 }
 
 extension RouterLimits {
-  fileprivate mutating func take(_ limits: ServerLimits) {
+  fileprivate mutating func apply(_ limits: ServerLimits) {
     (rooms, participants, lobby) = (limits.rooms, limits.participants, limits.lobby)
     (tracks, subscriptions, forwardedVoices) = (limits.tracks, limits.subscriptions, limits.voices)
   }

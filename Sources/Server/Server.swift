@@ -136,7 +136,7 @@ public final class Server: Sendable {
   public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
 
   /// What the service beside the router says in a room.
-  public func say(_ answer: RoomService.Answer) { host.say(answer) }
+  public func send(_ answer: RoomService.Answer) { host.send(answer) }
 
   /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }

@@ -92,7 +92,7 @@ extension ServerConfiguration {
     self.init(
       host: settings.host, port: settings.port, mediaPort: settings.mediaPort,
       mediaAddresses: settings.mediaAddresses, access: access, tls: settings.tls, limits: settings.limits,
-      loops: settings.loops ?? Crew.usefulHands, logger: logger)
+      loops: settings.loops ?? ForkJoinPool.usefulWorkers, logger: logger)
     (hostNames, metrics, control) = (settings.hostNames, settings.metrics, settings.control)
   }
 }

@@ -79,7 +79,7 @@ extension ServerLimits {
   public static var names: [String] { figures.map(\.name) }
 
   /// Takes one or more, as `participants=50,rooms=10`.
-  mutating func take(_ text: String) throws(ServerError) {
+  mutating func set(_ text: String) throws(ServerError) {
     for word in text.split(separator: ",", omittingEmptySubsequences: false) {
       guard let equals = word.firstIndex(of: "=") else { throw ServerError(description: "NAME=NUMBER is wanted") }
       let (name, number) = (word[..<equals], word[word.index(after: equals)...])

@@ -69,7 +69,7 @@ public struct ServerSettings: Hashable, Sendable {
     var layers = [Layer(options: options), try Layer(environment: environment)]
     if let file { layers.append(try Layer(file: file.name, file.bytes)) }
     admission = try Self.admission(layers)
-    for layer in layers.reversed() { try take(layer) }
+    for layer in layers.reversed() { try apply(layer) }
     tls = try Self.tls(layers)
     livestreams = try Self.livestreams(layers)
     guard !livestreams || recordings != nil else {
@@ -79,7 +79,7 @@ public struct ServerSettings: Hashable, Sendable {
 
   // MARK: One by one
 
-  private mutating func take(_ layer: Layer) throws(ServerError) {
+  private mutating func apply(_ layer: Layer) throws(ServerError) {
     for name in Name.allCases {
       guard let words = layer.words[name], let text = words.last else { continue }
       switch name {
@@ -110,7 +110,7 @@ public struct ServerSettings: Hashable, Sendable {
         }
       case .limits:
         for word in words {
-          do { try limits.take(word) } catch { throw layer.wrong(name, word, error.description) }
+          do { try limits.set(word) } catch { throw layer.wrong(name, word, error.description) }
         }
       case .loops:
         guard let number = Int(text), (1...64).contains(number) else { throw layer.wrong(name, text, "1 to 64") }

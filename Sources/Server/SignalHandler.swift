@@ -73,7 +73,7 @@ final class SignalHandler: ChannelInboundHandler {
       return outlet.close(.tooFast)
     }
     switch frame.opcode {
-    case .text: take(frame.unmaskedData)
+    case .text: handleText(frame.unmaskedData)
     case .ping: outlet.write(frame.unmaskedData, as: .pong)
     case .pong: break
     case .connectionClose: outlet.close(.normalClosure)
@@ -81,17 +81,17 @@ final class SignalHandler: ChannelInboundHandler {
     }
   }
 
-  private func take(_ text: ByteBuffer) {
+  private func handleText(_ text: ByteBuffer) {
     guard let connection else { return }
     text.withUnsafeReadableBytes { bytes in
       if isBrowser {
         let message = Result { () throws(SignalingError) in try BrowserMessage(json: bytes) }
         if case .success(let message) = message, message.isEntry, !mayJoin() { return }
-        host.take(message, on: connection)
+        host.handle(message, on: connection)
       } else {
         let message = ClientMessage.reading(bytes)
         if case .success(let message) = message, message.isEntry, !mayJoin() { return }
-        host.take(message, on: connection)
+        host.handle(message, on: connection)
       }
     }
   }

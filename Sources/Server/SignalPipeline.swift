@@ -13,8 +13,8 @@ protocol SignalHost: AnyObject, Sendable {
   ///   - pass: given back by the host, once nothing waits for the client any more.
   func open(_ outlet: any MessageSink, isBrowser: Bool, pass: ConnectionLimiter.Permit?) -> ConnectionID
   func close(_ line: ConnectionID)
-  func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
-  func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
+  func handle(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID)
+  func handle(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID)
   /// Answers a join, a registration or a resumption that is not looked at.
   func refuseJoin(_ failure: Failure, on line: ConnectionID)
 }

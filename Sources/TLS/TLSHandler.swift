@@ -102,7 +102,7 @@ package final class TLSHandler: ChannelDuplexHandler {
 
   private func fail(_ context: ChannelHandlerContext, _ error: TLSError) {
     guard state != .closed else { return }
-    end()
+    finish()
     context.fireErrorCaught(error)
     context.close(promise: nil)
   }
@@ -155,16 +155,16 @@ package final class TLSHandler: ChannelDuplexHandler {
       ERR_clear_error()
       send(context, promise: nil)
     }
-    end()
+    finish()
     context.close(mode: mode, promise: promise)
   }
 
   package func channelInactive(context: ChannelHandlerContext) {
-    end()
+    finish()
     context.fireChannelInactive()
   }
 
-  private func end() {
+  private func finish() {
     state = .closed
     for (_, promise) in waiting { promise?.fail(ChannelError.ioOnClosedChannel) }
     waiting = []

@@ -32,7 +32,7 @@ extension CredentialKind<CallAgentCredential> {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
       let identity = room.identity(of: person)
-      let token = CommunicationUserToken(identity: identity, resourceID: room.id, issued: now, expires: now + 3_600)
+      let token = AzureUserToken(identity: identity, resourceID: room.id, issued: now, expires: now + 3_600)
       return CallAgentCredential(
         token: try token.signed(with: try SigningKey(generating: .p256)), identity: identity, roomID: room.id)
     }
@@ -54,7 +54,7 @@ extension CredentialKind<StageCredential> {
   ) -> Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
-      let token = StageToken(
+      let token = IVSStageToken(
         participantID: room.participantID(of: person), stage: room.id, userID: person, attributes: attributes,
         capabilities: .init(canPublish: canPublish, canSubscribe: canSubscribe), issued: now, expires: now + lasting)
       return StageCredential(
@@ -71,16 +71,16 @@ public struct MeetingCredential: Sendable, Hashable {
   public let createAttendeeJSON: String
   /// Both in one, as the vendor's demonstration server answers.
   public let joinInfoJSON: String
-  public let pass: MeetingPass
+  public let pass: ChimeJoinInfo
 }
 
 extension CredentialKind<MeetingCredential> {
   public static var meetingSession: Self {
     Self { room, person in
-      let meeting = MeetingPass.Meeting(
+      let meeting = ChimeJoinInfo.Meeting(
         meetingID: room.id, mediaPlacement: .at("embedded:\(room.id)"), externalMeetingID: "test")
       let externalUserID = person.count >= 2 ? person : person + "-"
-      let pass = try MeetingPass.create(
+      let pass = try ChimeJoinInfo.create(
         meeting, attendeeID: room.participantID(of: person), externalUserID: externalUserID,
         issued: NumericDate.ofSystemClock(), with: try SigningKey(generating: .p256))
       return MeetingCredential(
@@ -102,7 +102,7 @@ extension CredentialKind<ListenerCredential> {
   public static var eventListener: Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
-      let token = RoomToken(
+      let token = VideoSDKToken(
         apiKey: "test", permissions: [.join, .moderate], issued: now, expires: now + 3_600)
       return ListenerCredential(
         token: try token.signed(with: try SigningKey(secret: Array("a secret of the test rooms' own".utf8) + [0, 0])),

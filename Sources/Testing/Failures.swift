@@ -143,7 +143,7 @@ enum FailureWatch {
       ? build + "/screens" : NSTemporaryDirectory() + "/koine-screens"
   }
 
-  static func begin(_ room: TestRoom) {
+  static func opened(_ room: TestRoom) {
     _ = observing
     state.withLock { state in
       state.rooms.removeAll { $0.room == nil }
@@ -179,7 +179,7 @@ enum FailureWatch {
   static var openRooms: [TestRoom] { state.withLock { $0.rooms.compactMap(\.room) } }
 
   static var currentTest: String? { state.withLock { $0.test } }
-  fileprivate static func begin(test: String?) { state.withLock { $0.test = test } }
+  fileprivate static func started(test: String?) { state.withLock { $0.test = test } }
 
   /// XCTest runs one test at a time: the rooms there are belong to it.
   @MainActor
@@ -189,8 +189,8 @@ enum FailureWatch {
 }
 
 private final class XCTestWatch: NSObject, XCTestObservation, Sendable {
-  func testCaseWillStart(_ testCase: XCTestCase) { FailureWatch.begin(test: testCase.name) }
-  func testCaseDidFinish(_ testCase: XCTestCase) { FailureWatch.begin(test: nil) }
+  func testCaseWillStart(_ testCase: XCTestCase) { FailureWatch.started(test: testCase.name) }
+  func testCaseDidFinish(_ testCase: XCTestCase) { FailureWatch.started(test: nil) }
 
   func testCase(
     _ testCase: XCTestCase, didFailWithDescription description: String, inFile filePath: String?, atLine lineNumber: Int

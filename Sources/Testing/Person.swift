@@ -14,8 +14,8 @@ public final class Person: Sendable {
   let room: TestRoom
   let camera: TestCamera?
   let microphone: TestMicrophone?
-  private let eyes: Eyes
-  private let ear: Ear
+  private let frameWatcher: FrameWatcher
+  private let audioWatcher: AudioWatcher
   private let state: Lock<State>
 
   private struct State {
@@ -41,8 +41,8 @@ public final class Person: Sendable {
     self.room = room
     self.camera = camera
     self.microphone = microphone
-    eyes = Eyes(people: room.people)
-    ear = Ear(clock: room.scheduler)
+    frameWatcher = FrameWatcher(people: room.people)
+    audioWatcher = AudioWatcher(clock: room.scheduler)
     state = Lock(State(attributes: attributes))
     if case .tone(let frequency?)? = microphone?.kind { room.people.setTone(frequency, of: entry.id) }
   }
@@ -60,7 +60,7 @@ public final class Person: Sendable {
       JoinRequest(
         room: roomID, participantID: id, name: name, externalUserID: name,
         attributes: state.withLock { $0.attributes }),
-      in: room.world(of: name), options: SessionOptions(loudspeaker: ear))
+      in: room.world(of: name), options: SessionOptions(loudspeaker: audioWatcher))
     let entry = room.people.entry(named: name)
     let cameraStream = try camera.map {
       try session.publish(camera: Devices.camera(room.camera(for: entry, $0)))
@@ -68,7 +68,7 @@ public final class Person: Sendable {
     let microphoneStream = try microphone.map {
       try session.publish(microphone: Devices.microphone(room.microphone(for: entry, $0)))
     }
-    eyes.follow(session)
+    frameWatcher.follow(session)
     session.observe { [weak self] event in
       if case .messageReceived(let message) = event { self?.state.withLock { $0.messages.append(message) } }
     }
@@ -160,19 +160,19 @@ public final class Person: Sendable {
   /// Whether a stamped camera frame of the participant with this name has reached this person.
   /// - Parameter time: the frame was captured after it; nil: within the last second.
   public func sees(_ name: String, newerThan time: Tick? = nil) -> Bool {
-    eyes.sees(name, newerThan: time ?? room.now - .seconds(1))
+    frameWatcher.sees(name, newerThan: time ?? room.now - .seconds(1))
   }
 
   /// Whether video of the screen that the participant of this name shares has reached this person, captured after `time`, or
   /// within the last second. It needs no stamp: an app may share frames of its own.
   public func seesScreen(of name: String, newerThan time: Tick? = nil) -> Bool {
-    eyes.seesScreen(of: name, newerThan: time ?? room.now - .seconds(1))
+    frameWatcher.seesScreen(of: name, newerThan: time ?? room.now - .seconds(1))
   }
 
   /// The size of the newest stamped camera frame of the participant with this name, as it reached this person, in pixels.
-  public func size(of name: String) -> (width: Int, height: Int)? { eyes.size(of: name) }
+  public func size(of name: String) -> (width: Int, height: Int)? { frameWatcher.size(of: name) }
   public func hears(_ name: String) -> Bool {
-    ear.hears(room.people.entry(named: name), among: room.people.all, at: room.now)
+    audioWatcher.hears(room.people.entry(named: name), among: room.people.all, at: room.now)
   }
 
   /// Names of the remote participants in the room, in the order in which they came.
@@ -199,7 +199,7 @@ final class Outcome: Sendable {
 }
 
 /// Keeps the newest frame of each remote camera and screen in the room. It reads a camera frame's stamp only on request.
-private final class Eyes: Sendable {
+private final class FrameWatcher: Sendable {
   private let people: People
   private let cameras = Lock<[Track.ID: Camera]>([:])
   private let screens = Lock<[Track.ID: (owner: String, newest: Camera)]>([:])

@@ -104,7 +104,7 @@ extension TestRoom {
   /// Reads the drawn content of a view and its subviews.
   @MainActor
   public func screen(_ view: UIView) -> TestScreen {
-    screens.note(view)
+    screens.add(view)
     return TestScreen(view: view, room: self)
   }
 }
@@ -121,7 +121,7 @@ final class Screens: Sendable {
 
   var views: [UIView] { entries.withLock { $0.compactMap(\.view) } }
 
-  func note(_ view: UIView) {
+  func add(_ view: UIView) {
     entries.withLock { entries in
       entries.removeAll { $0.view == nil }
       if !entries.contains(where: { $0.view === view }) { entries.append(Entry(view: view)) }

@@ -16,15 +16,15 @@ final class StrayCalls: Sendable {
   /// room's clock, so code on the main actor that uses the clock as the documents say comes from there.
   @TaskLocal static var isExpected = false
 
-  func begin() { state.withLock { $0.runs += 1 } }
+  func runBegan() { state.withLock { $0.runs += 1 } }
 
-  func note() {
+  func countCall() {
     guard !Self.isExpected else { return }
     state.withLock { $0.count += $0.runs > 0 ? 1 : 0 }
   }
 
   /// Reports a warning after the first run in which there were such calls.
-  func end() {
+  func runEnded() {
     let isNew = state.withLock { state in
       state.runs -= 1
       guard state.count > 0, !state.isReported else { return false }

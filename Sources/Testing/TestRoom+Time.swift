@@ -15,9 +15,9 @@ extension TestRoom {
   /// given, and what that gave it, has run before time moves on.
   public func run(for duration: Duration) async {
     if isVirtual {
-      strayCalls.begin()
+      strayCalls.runBegan()
       await timekeeper.run(for: duration)
-      return strayCalls.end()
+      return strayCalls.runEnded()
     }
     try? await RoomClock(scheduler, delivery).sleep(for: duration)
   }
@@ -26,9 +26,9 @@ extension TestRoom {
   @available(*, noasync)
   public func run(for duration: Duration) {
     guard isVirtual else { return MainQueue.serve(for: duration) }
-    strayCalls.begin()
+    strayCalls.runBegan()
     timekeeper.run(for: duration, serve: MainQueue.serve)
-    strayCalls.end()
+    strayCalls.runEnded()
   }
 
   /// Lets everything go on until `condition` holds; where it does not within `limit`, the test has failed here, and the

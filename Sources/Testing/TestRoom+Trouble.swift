@@ -9,7 +9,7 @@ extension TestRoom {
   private func ids(of name: String) -> [String] { [people.entry(named: name).id, identity(of: name)] }
 
   /// For messages about tests that fail.
-  private func note(_ text: String, of name: String? = nil) { journal.note(text, of: name ?? "everybody", at: now) }
+  private func record(_ text: String, of name: String? = nil) { journal.add(text, of: name ?? "everybody", at: now) }
 
   // MARK: The network
 
@@ -17,7 +17,7 @@ extension TestRoom {
   /// - Throws: what makes no sense in it.
   public func setNetwork(_ network: String, of name: String? = nil) throws {
     let spec = try NetworkSpec(network)
-    note("network becomes “\(network)”", of: name)
+    record("network becomes “\(network)”", of: name)
     guard let name else { return backend.setNetwork(spec) }
     for id in ids(of: name) { backend.setNetwork(spec, of: id) }
   }
@@ -28,7 +28,7 @@ extension TestRoom {
   /// The app's SDK reports the loss after 12 to 16 s without a packet, and gives up after 75 s; a shorter cut only freezes
   /// video.
   public func cutNetwork(of name: String? = nil, for duration: Duration) {
-    note(duration > .zero ? "network cut for \(duration)" : "network restored", of: name)
+    record(duration > .zero ? "network cut for \(duration)" : "network restored", of: name)
     guard let name else { return backend.cutNetwork(for: duration) }
     for id in ids(of: name) { backend.cutNetwork(of: id, for: duration) }
   }
@@ -38,7 +38,7 @@ extension TestRoom {
 
   /// A person's machine goes from one network to another, as from a house's to the telephone's.
   public func changeNetwork(of name: String) {
-    note("network address changed", of: name)
+    record("network address changed", of: name)
     for id in ids(of: name) { backend.changeAddress(of: id) }
   }
 
@@ -46,7 +46,7 @@ extension TestRoom {
 
   /// The room's server goes down without a word and comes up again at once, knowing nothing.
   public func restartServer() {
-    note("server restarted")
+    record("server restarted")
     backend.restartRouter()
   }
 

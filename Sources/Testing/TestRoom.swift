@@ -81,7 +81,7 @@ public final class TestRoom: Sendable {
     delivery = Delivery(queue: .main, order: order)
     let spec = try network.map { try NetworkSpec($0) }
     recorder = recordsTrace ? Recorder() : nil
-    let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.note(end, bytes) } }
+    let trace = recorder.map { recorder in { @Sendable end, bytes in recorder.recordPlaintext(end, bytes) } }
     switch clock {
     case .real: backend = EmbeddedBackend(network: spec, trace: trace, malformedTokenRefusal: Self.malformedToken)
     case .virtual(let seed):
@@ -98,13 +98,13 @@ public final class TestRoom: Sendable {
     recorder?.follow(scheduler)
     if scheduler.kind == .virtual {
       scheduler.observePosts { [strayCalls, delivery] in
-        if !Delivery.isInInstant, !delivery.isCurrent { strayCalls.note() }
+        if !Delivery.isInInstant, !delivery.isCurrent { strayCalls.countCall() }
       }
     }
     TestDevices.register()
     RoomContext.install()
     Ears.open(room: id, clock: scheduler)
-    FailureWatch.begin(self)
+    FailureWatch.opened(self)
     World.register(room: id) { [weak self] participant in
       guard let self else { return nil }
       guard let participant else {
@@ -127,7 +127,7 @@ public final class TestRoom: Sendable {
     Ears.close(room: id)
     TestDevices.forget(room: id)
     // This clock does not move any more: pending jobs, which may retain a world that retains the clock, are released.
-    if scheduler.kind == .virtual { scheduler.end() }
+    if scheduler.kind == .virtual { scheduler.finish() }
   }
 
   // MARK: Worlds
@@ -226,7 +226,7 @@ private final class Recorder: Sendable {
 
   func follow(_ clock: Scheduler) { state.withLock { $0.clock = clock } }
 
-  func note(_ end: String, _ bytes: UnsafeRawBufferPointer) {
+  func recordPlaintext(_ end: String, _ bytes: UnsafeRawBufferPointer) {
     let time = state.withLock { $0.clock }?.now ?? .zero
     state.withLock { $0.entries.append(TraceEntry(time: time, end: end, bytes: Array(bytes))) }
   }

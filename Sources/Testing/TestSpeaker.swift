@@ -30,10 +30,10 @@ extension TestSpeaker: CustomTestStringConvertible {
 
 /// The loudspeakers that test rooms have given to apps, by `room/person`.
 enum Ears {
-  private struct WeakEar { weak var ear: Ear? }
+  private struct WeakWatcher { weak var audioWatcher: AudioWatcher? }
   private struct State {
     var clocks: [String: Scheduler] = [:]
-    var ears: [String: [WeakEar]] = [:]
+    var ears: [String: [WeakWatcher]] = [:]
   }
   private static let state = Lock(State())
 
@@ -46,47 +46,47 @@ enum Ears {
     }
   }
 
-  static func sink(at place: String) throws(DeviceError) -> Ear {
+  static func sink(at place: String) throws(DeviceError) -> AudioWatcher {
     let room = place.split(separator: "/").first.map(String.init) ?? ""
     guard let clock = state.withLock({ $0.clocks[room] }) else {
       throw .invalid(place, reason: "there is no such test room any more")
     }
-    let ear = Ear(clock: clock)
-    state.withLock { $0.ears[place, default: []].append(WeakEar(ear: ear)) }
-    return ear
+    let audioWatcher = AudioWatcher(clock: clock)
+    state.withLock { $0.ears[place, default: []].append(WeakWatcher(audioWatcher: audioWatcher)) }
+    return audioWatcher
   }
 
   /// - Parameter person: id of the person; nil: the sinks of all people in the room.
-  static func sinks(at room: String, _ person: String?) -> [Ear] {
+  static func sinks(at room: String, _ person: String?) -> [AudioWatcher] {
     state.withLock { state in
       let places = person.map { ["\(room)/\($0)"] } ?? state.ears.keys.filter { $0.hasPrefix(room + "/") }
-      return places.flatMap { state.ears[$0] ?? [] }.compactMap(\.ear)
+      return places.flatMap { state.ears[$0] ?? [] }.compactMap(\.audioWatcher)
     }
   }
 }
 
 /// Keeps the last 30 audio blocks that the loudspeaker has played.
-final class Ear: AudioSink, Sendable {
-  private struct Heard: Sendable {
+final class AudioWatcher: AudioSink, Sendable {
+  private struct ReceivedBlock: Sendable {
     let samples: [Int16]
     let at: Tick
   }
 
   private let clock: Scheduler
-  private let blocks = Lock<[Heard]>([])
+  private let blocks = Lock<[ReceivedBlock]>([])
   private static let memory = Duration.milliseconds(250)
 
   init(clock: Scheduler) { self.clock = clock }
 
   func play(_ block: AudioBlock) {
-    let heard = Heard(samples: block.samples, at: clock.now)
+    let heard = ReceivedBlock(samples: block.samples, at: clock.now)
     blocks.withLock { blocks in
       blocks.append(heard)
       if blocks.count > 30 { blocks.removeFirst() }
     }
   }
 
-  private func recent(at now: Tick) -> [Heard] { blocks.withLock { $0 }.filter { now - $0.at <= Self.memory } }
+  private func recent(at now: Tick) -> [ReceivedBlock] { blocks.withLock { $0 }.filter { now - $0.at <= Self.memory } }
 
   func isSounding(at now: Tick) -> Bool { recent(at: now).contains { $0.samples.contains { abs(Int($0)) > 200 } } }
 

@@ -18,8 +18,8 @@ public struct Credential: Hashable, Sendable {
   public var ownIdentity: String? {
     guard rooms == nil, let identity = admission.identity else { return nil }
     switch kind {
-    case .callAgent: return CommunicationUserToken.isRawID(identity) ? identity : nil
-    case .room: return CommunicationUserToken.isRawID(identity) ? nil : identity
+    case .callAgent: return AzureUserToken.isRawID(identity) ? identity : nil
+    case .room: return AzureUserToken.isRawID(identity) ? nil : identity
     case .stageStrategy, .meetingSession, .eventListener: return nil
     }
   }
@@ -59,7 +59,7 @@ extension Trust {
       try claims.token.check()
       return Credential(kind: claims.kind, admission: claims.token.admission, rooms: nil)
     }
-    let token = try CommunicationUserToken.parse(text, trusting: .anybody, at: now, leeway: leeway)
+    let token = try AzureUserToken.parse(text, trusting: .anybody, at: now, leeway: leeway)
     return Credential(kind: .callAgent, admission: token.admission, rooms: nil)
   }
 }

@@ -2,15 +2,15 @@ import KoineBase
 
 /// The kinds of access tokens, as `koine token` and key sets call them.
 public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
-  /// `RoomPass`.
+  /// `KoineToken`.
   case room
-  /// `CommunicationUserToken`, of the call-agent style.
+  /// `AzureUserToken`, of the call-agent style.
   case callAgent = "call-agent"
-  /// `StageToken`, of the stage-strategy style.
+  /// `IVSStageToken`, of the stage-strategy style.
   case stageStrategy = "stage-strategy"
   /// `MeetingJoinToken`, of the meeting-session style.
   case meetingSession = "meeting-session"
-  /// `RoomToken`, of the event-listener style.
+  /// `VideoSDKToken`, of the event-listener style.
   case eventListener = "event-listener"
 
   /// - Parameter name: `room`, or the name of a style (``Style/init(named:)``, also in its short form).
@@ -27,11 +27,11 @@ public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
 
   init?(of type: any AccessToken.Type) {
     switch type {
-    case is RoomPass.Type: self = .room
-    case is CommunicationUserToken.Type: self = .callAgent
-    case is StageToken.Type: self = .stageStrategy
+    case is KoineToken.Type: self = .room
+    case is AzureUserToken.Type: self = .callAgent
+    case is IVSStageToken.Type: self = .stageStrategy
     case is MeetingJoinToken.Type: self = .meetingSession
-    case is RoomToken.Type: self = .eventListener
+    case is VideoSDKToken.Type: self = .eventListener
     default: return nil
     }
   }
@@ -52,16 +52,16 @@ struct AnyAccessToken: Decodable {
 
   init(from decoder: any Decoder) throws {
     let claims = try decoder.container(keyedBy: Claim.self)
-    if (try? claims.decodeIfPresent(String.self, forKey: .typ)) == RoomPass.kind {
-      (kind, token) = (.room, try RoomPass(from: decoder))
+    if (try? claims.decodeIfPresent(String.self, forKey: .typ)) == KoineToken.kind {
+      (kind, token) = (.room, try KoineToken(from: decoder))
     } else if claims.contains(.jti), claims.contains(.topic) {
-      (kind, token) = (.stageStrategy, try StageToken(from: decoder))
+      (kind, token) = (.stageStrategy, try IVSStageToken(from: decoder))
     } else if claims.contains(.meetingID) {
       (kind, token) = (.meetingSession, try MeetingJoinToken(from: decoder))
     } else if claims.contains(.apikey) {
-      (kind, token) = (.eventListener, try RoomToken(from: decoder))
+      (kind, token) = (.eventListener, try VideoSDKToken(from: decoder))
     } else {
-      (kind, token) = (.callAgent, try CommunicationUserToken(from: decoder))
+      (kind, token) = (.callAgent, try AzureUserToken(from: decoder))
     }
     times = try JSONWebToken.Times(from: decoder)
     audience = try claims.decodeIfPresent(Audience.self, forKey: .aud)

@@ -24,11 +24,11 @@ import Testing
     let keys = try KeySet(newKey: "a")
     let count = Counter()
     let authorization = Authorization.tokens(trusting: .keys(keys.keys.map { count.watch($0) }))
-    let pass = try RoomPass(room: "tea", participantID: "ana", issued: now, expires: now + 60)
+    let pass = try KoineToken(room: "tea", participantID: "ana", issued: now, expires: now + 60)
       .signed(with: keys.signingKey)
-    let forged = try RoomPass(room: "tea", issued: now, expires: now + 60)
+    let forged = try KoineToken(room: "tea", issued: now, expires: now + 60)
       .signed(with: KeySet(newKey: "a").signingKey)
-    let meeting = try MeetingPass.create(
+    let meeting = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "ana", externalUserID: "ana#Ana",
       issued: now, with: keys.signingKey)
     for (credential, expected) in [
@@ -51,7 +51,7 @@ import Testing
     var key = try SigningKey(generating: .p256, id: "team")
     key.binding = KeyBinding(kinds: [.room], rooms: RoomPattern("team-*"))
     let authorization = Authorization.tokens(trusting: .keys([try key.verificationKey]))
-    let any = try RoomPass(participantID: "ana", issued: now, expires: now + 60).signed(with: key)
+    let any = try KoineToken(participantID: "ana", issued: now, expires: now + 60).signed(with: key)
     #expect(code(authorization.check(join("team-1", any))) == nil)
     #expect(code(authorization.check(join("tea", any))) == .forbidden)
     #expect(code(authorization.checkIdentity(Register(identity: "ana", credential: any))) == .unauthorized)
@@ -62,13 +62,13 @@ import Testing
     let keys = try KeySet(newKey: "a")
     let authorization = Authorization.tokens(trusting: .keys(keys.keys))
     let raw = "8:acs:ana"
-    let meeting = try MeetingPass.create(
+    let meeting = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "a", externalUserID: raw, issued: now,
       with: keys.signingKey)
-    let listener = try RoomToken(apiKey: "k", participantID: raw, issued: now, expires: now + 60)
+    let listener = try VideoSDKToken(apiKey: "k", participantID: raw, issued: now, expires: now + 60)
       .signed(with: keys.signingKey)
-    let pass = try RoomPass(participantID: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
-    let call = try CommunicationUserToken(identity: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
+    let pass = try KoineToken(participantID: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
+    let call = try AzureUserToken(identity: raw, issued: now, expires: now + 60).signed(with: keys.signingKey)
     for (credential, isItsOwn) in [
       (meeting.attendee.joinToken, false), (listener, false), (pass, false), (call, true),
     ] {

@@ -2,7 +2,9 @@ import KoineAppCheck
 import Testing
 
 @Suite struct CallbackTests {
-  private func problems(_ source: String) -> [String] { check(source).problems.map { "\($0.place.line) \($0.what)" } }
+  private func problems(_ source: String) -> [String] {
+    check(source).problems.map { "\($0.location.line) \($0.what)" }
+  }
 
   @Test func callbacksCountAsSymbols() {
     let check = check(
@@ -32,7 +34,7 @@ import Testing
         func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {}
       }
       """)
-    #expect(check.problems.map(\.place.line) == [7])
+    #expect(check.problems.map(\.location.line) == [7])
     #expect(check.problems.first?.kind == .callback)
     #expect(
       check.problems.first?.what
@@ -77,7 +79,7 @@ import Testing
         func stageManager() {}
       }
       """)
-    #expect(check.problems.map(\.place.line) == [3])
+    #expect(check.problems.map(\.location.line) == [3])
     #expect(check.problems.first?.instead == "there is stage(_:participantDidJoin:)")
     #expect(
       problems("import VideoSDKRTC\nclass S: MeetingEventListener { func onMeetingJoind() {} }")

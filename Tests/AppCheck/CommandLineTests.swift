@@ -24,7 +24,7 @@ import Testing
 
   @Test func mapAnswersWithoutAFileBesideIt() async throws {
     let lines = try await lines("map muteMic --to stage")
-    #expect(lines.first == "mute oneself" && lines.last == "code 0")
+    #expect(lines.first == "mute the local microphone" && lines.last == "code 0")
     #expect(lines.contains("  stage strategy  IVSLocalStageStream.setMuted(_:)"))
     #expect(try await self.lines("map Meeting.muteMick").last == "code 1")
     #expect(try await self.lines("map --from zoom --to stage").last == "code 64")
@@ -35,7 +35,7 @@ import Testing
     #expect(try await lines("check sound.swift").last == "code 0")
     #expect(try await lines("check .").last == "code 1")
     #expect(try await lines("check . --exclude unsound.swift").last == "code 0")
-    #expect(try await lines("check sound.swift --to meeting").first == "mute oneself")
+    #expect(try await lines("check sound.swift --to meeting").first == "mute the local microphone")
     #expect(try await lines("check unsound.swift --json").first?.contains(#""canWork":false"#) == true)
   }
 

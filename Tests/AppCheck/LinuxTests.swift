@@ -2,7 +2,7 @@ import KoineAppCheck
 import Testing
 
 @Suite struct LinuxTests {
-  private func lines(_ source: String) -> [String] { check(source).problems.map { "\($0.place.line) \($0.what)" } }
+  private func lines(_ source: String) -> [String] { check(source).problems.map { "\($0.location.line) \($0.what)" } }
 
   @Test func whatNeedsObjectiveCOrAWindowSystemIsSaidWithWhatToWrite() {
     let check = check(
@@ -19,7 +19,7 @@ import Testing
       }
       """)
     #expect(
-      check.problems.map { "\($0.place.line) \($0.what)" } == [
+      check.problems.map { "\($0.location.line) \($0.what)" } == [
         "2 import SwiftUI", "3 import CallKit", "4 import os", "6 @IBOutlet", "7 @objc",
         "8 UIButton is not there on Linux",
         "8 #selector",

@@ -29,7 +29,7 @@ import Testing
 
   @Test func toAStyleOnlyTheAppsOwnRowsAreShown() {
     let text = CheckReport(check(source), to: .meetingSession).text
-    #expect(text.contains("mute oneself\n  event listener   Meeting.muteMic()"))
+    #expect(text.contains("mute the local microphone\n  event listener   Meeting.muteMic()"))
     #expect(text.contains("  meeting session  RealtimeControllerFacade.realtimeLocalMute()"))
     #expect(!text.contains("leave\n") && !text.contains("stage strategy"))
     #expect(check(source).rows.map(\.id) == ["mute", "record"])
@@ -64,14 +64,14 @@ import Testing
   ]) func whatIsCompiledHereCanWork(path: String, count: Int) throws {
     let check = AppCheck(try AppSources(path: root + "/" + path), path: path)
     let problems = check.problems.filter { !$0.what.hasSuffix("has no 'session' here") }  // the samples' own way in
-    #expect(problems.map { "\($0.place): \($0.what)" } == [])
+    #expect(problems.map { "\($0.location): \($0.what)" } == [])
     #expect(check.symbols.count >= count, "\(check.symbols.count)")
   }
 
   @Test func anXcodeAppsFilesThatAreLeftOutAreFound() throws {
     let check = AppCheck(try AppSources(path: root + "/Tests/Consumer/TeaTime"), path: "TeaTime")
     #expect(!check.problems.isEmpty)
-    #expect(check.problems.allSatisfy { $0.place.file.hasSuffix("AppDelegate.swift") }, "\(check.problems)")
+    #expect(check.problems.allSatisfy { $0.location.file.hasSuffix("AppDelegate.swift") }, "\(check.problems)")
     let built = try AppSources(path: root + "/Tests/Consumer/TeaTime/", excluding: ["AppDelegate.swift"])
     #expect(AppCheck(built, path: "TeaTime").canWork)
     let error = #expect(throws: AppSources.Failure.self) {

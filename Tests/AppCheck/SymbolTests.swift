@@ -122,7 +122,8 @@ extension AppCheck {
       }
       """)
     #expect(
-      unavailable.problems.map { "\($0.place.line) \($0.what)" } == ["3 IVSStage.exchangeToken(_:) is not to be had"])
+      unavailable.problems.map { "\($0.location.line) \($0.what)" } == ["3 IVSStage.exchangeToken(_:) is not to be had"]
+    )
     #expect(unavailable.problems.first?.instead == "make a new stage with the new token")
     let absent = check("import VideoSDKRTC\nfunc f(_ m: Meeting) { m.startTranscription(config: c) }")
     #expect(absent.problems.first?.what == "Meeting.startTranscription(config:) is not to be had")

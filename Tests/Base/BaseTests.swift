@@ -125,41 +125,41 @@ import Testing
 }
 
 @Suite struct CrewTests {
-  @Test(arguments: [1, 2, 5]) func everyPieceIsDoneOnce(hands: Int) {
-    let crew = Crew(hands: hands)
+  @Test(arguments: [1, 2, 5]) func everyPieceIsDoneOnce(workers: Int) {
+    let pool = ForkJoinPool(workers: workers)
     for count in [0, 1, 3, 4, 100, 1_000] {
       let done = Lock([Int](repeating: 0, count: count))
       let seen = Lock<Set<Int>>([])
-      crew.share(count) { index, hand in
+      pool.concurrentPerform(count) { index, worker in
         done.withLock { $0[index] += 1 }
-        _ = seen.withLock { $0.insert(hand) }
+        _ = seen.withLock { $0.insert(worker) }
       }
       #expect(done.withLock { $0.allSatisfy { $0 == 1 } })
-      #expect(seen.withLock { $0.isSubset(of: 0..<hands) })
+      #expect(seen.withLock { $0.isSubset(of: 0..<workers) })
     }
   }
 
   /// What the caller wrote before, a piece sees; what a piece wrote, the caller sees: without a lock.
   @Test func nothingHappensBetweenTwoCalls() {
-    let crew = Crew(hands: 4)
+    let pool = ForkJoinPool(workers: 4)
     let cells = UnsafeMutableBufferPointer<Int>.allocate(capacity: 64)
     cells.initialize(repeating: 0)
     defer { cells.deallocate() }
     for round in 1...500 {
       for index in cells.indices { cells[index] += 1 }
       nonisolated(unsafe) let shared = cells
-      crew.share(shared.count) { index, _ in shared[index] += 1 }
+      pool.concurrentPerform(shared.count) { index, _ in shared[index] += 1 }
       #expect(cells.allSatisfy { $0 == 2 * round })
     }
   }
 
   /// The one who asks needs nobody.
   @Test func aHandThatIsHeldUpHoldsUpItsOwnPieceOnly() {
-    let crew = Crew(hands: 2)
+    let pool = ForkJoinPool(workers: 2)
     let others = DispatchSemaphore(value: 0)
     let left = Lock(99)
-    crew.share(100) { _, hand in
-      if hand == 1 {
+    pool.concurrentPerform(100) { _, worker in
+      if worker == 1 {
         others.wait()  // until all the other pieces are done
       } else if left.withLock({
         $0 -= 1

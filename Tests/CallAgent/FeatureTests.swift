@@ -78,11 +78,11 @@ struct FeatureTests {
     try group.call(0).session.send(DataMessage(topic: Convention.recording, payload: Array(started.utf8)))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive, "only the recorder itself is believed")
-    backend.say(.init(Array(started.utf8), as: Convention.recording, in: room))
+    backend.send(.init(Array(started.utf8), as: Convention.recording, in: room))
     await group.telephone.run(.milliseconds(300))
     let others = try group.call(0).remoteParticipants.count
     #expect(recording.isRecordingActive && others == 2, "nobody sees who does it")
-    backend.say(.init(Array("stopped".utf8), as: Convention.recording, stands: false, in: room))
+    backend.send(.init(Array("stopped".utf8), as: Convention.recording, stands: false, in: room))
     await group.telephone.run(.milliseconds(300))
     #expect(!recording.isRecordingActive)
   }

@@ -17,9 +17,9 @@ struct LobbyTests {
     await telephone.run(.milliseconds(300))
   }
 
-  private static func pass(_ rights: Set<RoomPass.Right>) throws -> String {
+  private static func pass(_ rights: Set<KoineToken.Right>) throws -> String {
     let now = NumericDate.ofSystemClock()
-    return try RoomPass(rights: rights, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
+    return try KoineToken(rights: rights, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
   }
 
   private func caller() async throws -> Recorder {

@@ -202,7 +202,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
         let failures = Lock<[String]>([])
         let output = try EncodingOutput(url, authorities: isTrusted ? certificate : nil)
         output.onFailure { error in failures.withLock { $0.append("\(error)") } }
-        output.begin(BroadcastPlan(width: 64, height: 64))
+        output.start(BroadcastPlan(width: 64, height: 64))
         output.flush()
         #expect(failures.withLock { $0.count } == 1, "it is no RTMP server")
       })

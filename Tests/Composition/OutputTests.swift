@@ -158,7 +158,7 @@ import Testing
     #expect(failures.withLock { $0 } == 1)
     #expect(throws: RecordingError.self) { try broken.stop() }
     var output: EncodingOutput? = try EncodingOutput(URL(fileURLWithPath: folder.file("room.mp4")))
-    output?.begin(BroadcastPlan(width: 64, height: 64))
+    output?.start(BroadcastPlan(width: 64, height: 64))
     output?.flush()
     #expect(folder.names == ["room.mp4.part"])
     output = nil

@@ -216,7 +216,7 @@ import Testing
     struct IsFull: Error {}
     let closing = DispatchSemaphore(value: 0)
     let isTold = DispatchSemaphore(value: 0)
-    func take(_ frame: EncodedFrame) {}
+    func receive(_ frame: EncodedFrame) {}
     func close() throws {
       closing.signal()
       _ = isTold.wait(timeout: .now() + .milliseconds(100))
@@ -227,7 +227,7 @@ import Testing
   @Test func whoeverEndsARecordingWaitsForItsEnd() throws {
     let (request, disk) = (RecordingRequest(room: "tea"), SlowDisk())
     let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: "", in: world), in: world)
-    try room.begin([disk])
+    try room.start([disk])
     DispatchQueue.global().async { try? room.finish() }
     disk.closing.wait()
     #expect(!room.isRunning)

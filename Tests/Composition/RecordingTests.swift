@@ -227,7 +227,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     let world = world
     await #expect(throws: Failure.self) {
       let now = NumericDate.ofSystemClock()
-      let pass = RoomPass(rights: [.subscribe, .hidden], issued: now + -900, expires: now + -600)
+      let pass = KoineToken(rights: [.subscribe, .hidden], issued: now + -900, expires: now + -600)
       let credential = try pass.signed(with: SigningKey(generating: .p256))
       _ = try await record(RecordingRequest(room: "tea", credential: credential))
     }
@@ -243,7 +243,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     struct IsFull: Error {}
     private let state = Lock((frames: 0, tell: nil as (@Sendable (any Error) -> Void)?))
 
-    func take(_ frame: EncodedFrame) {
+    func receive(_ frame: EncodedFrame) {
       let tell = state.withLock { state in
         state.frames += 1
         return state.frames == 100 ? state.tell : nil

@@ -26,7 +26,7 @@ struct ConformanceTests {
 
   @Test(arguments: everybody)
   func inVirtualTime(first: String) async {
-    var suite = Suite(styles: Self.everybody, grounds: [.virtual()])
+    var suite = Suite(styles: Self.everybody, environments: [.virtual()])
     suite.scenarios.removeAll { !Self.brief.contains($0.id) }
     let report = await suite.run(suite.cases.filter { $0.first == first })
     check(report)
@@ -38,14 +38,14 @@ struct ConformanceTests {
   func throughAServer(first: String, second: String) async throws {
     let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
     let server = try await Server.start(ServerConfiguration(port: 0, access: .open, logger: silent))
-    var suite = Suite(styles: [first, second], grounds: [.at("ws://127.0.0.1:\(server.port)")])
+    var suite = Suite(styles: [first, second], environments: [.at("ws://127.0.0.1:\(server.port)")])
     suite.scenarios.removeAll { !Self.brief.contains($0.id) }
     check(await suite.run(suite.cases.filter { $0.first == first && $0.second == second }))
     await server.stop()
   }
 
   @Test func theSameSeedGivesTheSameTrace() async {
-    var suite = Suite(styles: ["call-agent", "meeting-session"], grounds: [.virtual()], seed: 11)
+    var suite = Suite(styles: ["call-agent", "meeting-session"], environments: [.virtual()], seed: 11)
     suite.scenarios.removeAll { !["join.four", "speak.in-turn", "share.late"].contains($0.id) }
     let mixed = suite.cases.filter { $0.first != $0.second }
     let first = await suite.run(mixed)
@@ -62,7 +62,8 @@ struct ConformanceTests {
 
   @Test func onALossyLink() async throws {
     var suite = Suite(
-      styles: ["koine", "stage-strategy"], grounds: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])
+      styles: ["koine", "stage-strategy"],
+      environments: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])
     suite.scenarios.removeAll { !["join", "mute", "leave"].contains($0.id.prefix { $0 != "." }) }
     check(await suite.run())
   }

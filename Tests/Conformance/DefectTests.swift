@@ -17,10 +17,10 @@ struct DefectTests {
 
   @Test(arguments: catchers)
   func aDefectIsCaught(_ defect: Defect, by scenario: String) async throws {
-    var suite = Suite(styles: ["koine"], grounds: [.virtual()])
+    var suite = Suite(styles: ["koine"], environments: [.virtual()])
     suite.scenarios.removeAll { $0.id != scenario }
     #expect(await suite.run().failures.isEmpty, "without it all is well")
-    suite.meddle = { DefectiveDriver($0, defect) }
+    suite.wrapDriver = { DefectiveDriver($0, defect) }
     #expect(await suite.run().failures.count == 1)
   }
 
@@ -31,8 +31,10 @@ struct DefectTests {
 
 /// Laws checked in hand-written traces, without a call.
 struct LawTests {
-  private func entry(_ told: Told, at: Int = 0, of whom: String? = nil, _ detail: String? = nil) -> TraceEntry {
-    TraceEntry(at: at, who: "Ana", told: told, whom: whom, detail: detail)
+  private func entry(_ callback: CallbackKind, at: Int = 0, of whom: String? = nil, _ detail: String? = nil)
+    -> TraceEntry
+  {
+    TraceEntry(at: at, who: "Ana", callback: callback, whom: whom, detail: detail)
   }
 
   @Test func aGoodTraceBreaksNoLaw() {

@@ -70,12 +70,12 @@ import Testing
     let world = World(
       backend: EmbeddedBackend(virtual: 3), devices: DefaultDevices(camera: kind, microphone: kind),
       stamps: StampedMedia())
-    let story = Story("koine", style.rawValue, at: Venue(world, isVirtual: true))
-    let ben = try await story.joined("Ben", style: style.rawValue)
-    try await story.until("camera and microphone run") { running.now >= 2 }
+    let context = ScenarioContext("koine", style.rawValue, at: KoineEnvironment(world, isVirtual: true))
+    let ben = try await context.joined("Ben", style: style.rawValue)
+    try await context.until("camera and microphone run") { running.now >= 2 }
     if leavesFirst { ben.leave() }
-    story.drop(ben)
-    await story.run(milliseconds: 1_000)
+    context.drop(ben)
+    await context.run(milliseconds: 1_000)
     #expect(running.now == 0 && running.started >= 2)
   }
 }

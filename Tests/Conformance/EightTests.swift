@@ -26,12 +26,12 @@ struct EightTests {
   /// The participants' actions so far, and the state that every app must show because of them.
   @MainActor
   private final class Truth {
-    let story: Story
+    let context: ScenarioContext
     let world: World
-    private let venue: Venue
+    private let venue: KoineEnvironment
     private(set) var present: [any Driver] = []
     private var facts: [String: Fact] = [:]
-    private var said: [Heard] = []
+    private var said: [ObservedMessage] = []
     /// By participant id: the number of messages in `said` when the participant joined.
     private var came: [String: Int] = [:]
     private(set) var steps = 0
@@ -41,12 +41,12 @@ struct EightTests {
         backend: EmbeddedBackend(virtual: 8),
         devices: DefaultDevices(camera: "stamp:Somebody,320x180@15", microphone: "tone", screen: "pattern:320x180@5"),
         stamps: isReal ? nil : StampedMedia())
-      venue = Venue(world, isVirtual: true)
-      story = Story("meeting", "listener", at: venue)
+      venue = KoineEnvironment(world, isVirtual: true)
+      context = ScenarioContext("meeting", "listener", at: venue)
     }
 
     func come(_ name: String, _ style: Style) async throws -> any Driver {
-      let driver = try await story.joined(name, style: style.rawValue)
+      let driver = try await context.joined(name, style: style.rawValue)
       present.append(driver)
       facts[driver.id] = Fact()
       came[driver.id] = said.count
@@ -82,8 +82,8 @@ struct EightTests {
     }
 
     func say(_ text: String, _ driver: any Driver) async throws {
-      try driver.say(text, lifetime: nil)
-      said.append(Heard(sender: driver.id, text: text))
+      try driver.sendMessage(text, lifetime: nil)
+      said.append(ObservedMessage(sender: driver.id, text: text))
       try await settle("\(driver.name) says \(text)")
     }
 
@@ -92,20 +92,20 @@ struct EightTests {
       steps += 1
       var wrong: [String] = []
       do {
-        try await story.until(what, within: 3_000) {
+        try await context.until(what, within: 3_000) {
           wrong = disagreements()
           return wrong.isEmpty
         }
       } catch {
-        throw Story.Broken(description: "\(what): \(wrong.joined(separator: "; "))")
+        throw ScenarioContext.ConditionFailed(description: "\(what): \(wrong.joined(separator: "; "))")
       }
       let shown = drawn()
-      try await story.always(what, for: 1_600) {
+      try await context.always(what, for: 1_600) {
         wrong = disagreements()
         return wrong.isEmpty
       }
       for (pair, count) in drawn() where count - (shown[pair] ?? 0) < 8 {
-        throw Story.Broken(description: "\(what): \(pair) stands still")
+        throw ScenarioContext.ConditionFailed(description: "\(what): \(pair) stands still")
       }
     }
 
@@ -183,12 +183,12 @@ struct EightTests {
     try await truth.go(dan)
     try await truth.go(ida)
     #expect(truth.present.count == 5 && truth.steps == 34)
-    let rest = 60_000 - truth.story.place.now
-    if rest > 0 { await truth.story.run(milliseconds: rest) }
-    #expect(truth.story.place.now >= 60_000)
+    let rest = 60_000 - truth.context.environment.now
+    if rest > 0 { await truth.context.run(milliseconds: rest) }
+    #expect(truth.context.environment.now >= 60_000)
     for driver in [cleo, eva, finn, gil] { try await truth.go(driver) }
-    await truth.story.close()
-    for recorder in truth.story.recorders {
+    await truth.context.close()
+    for recorder in truth.context.recorders {
       #expect(Law.violations(in: recorder.entries, isComplete: true).isEmpty, "\(recorder.who)")
     }
   }
@@ -212,7 +212,7 @@ struct EightTests {
     ]
     var people: [any Driver] = []
     for (number, style) in styles.enumerated() {
-      let driver = try truth.story.person("P\(number)", style: style.rawValue)
+      let driver = try truth.context.person("P\(number)", style: style.rawValue)
       try driver.join()
       people.append(driver)
     }
@@ -229,7 +229,7 @@ struct EightTests {
     hana.startRecording(webhookUrl: "", awsDirPath: folder.path)
     hana.startHLS()
     await world.run(for: .seconds(3))
-    try await truth.story.until("it can be opened", within: 20_000) { hana.hlsState == .HLS_PLAYABLE }
+    try await truth.context.until("it can be opened", within: 20_000) { hana.hlsState == .HLS_PLAYABLE }
     #expect(hana.recordingState == .RECORDING_STARTED && hana.participants.count == 7)
     let playlist = try #require(URL(string: hana.hlsUrls?.playbackHlsUrl ?? ""))
     defer { try? FileManager.default.removeItem(at: playlist.deletingLastPathComponent()) }
@@ -250,6 +250,6 @@ struct EightTests {
       #expect(try await Command("sh", "-c", "ffmpeg -v error -i '\(path)' -f null - 2>&1").run() == "")
     }
     hana.leave()
-    await truth.story.close()
+    await truth.context.close()
   }
 }

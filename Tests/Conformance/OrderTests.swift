@@ -24,7 +24,7 @@ struct OrderTests {
     private(set) var isStranger: Bool?
 
     func start(in world: World) async throws {
-      let token = try CommunicationUserToken(
+      let token = try AzureUserToken(
         identity: "8:acs:ana", issued: .ofSystemClock(), expires: .ofSystemClock() + 3_600
       ).signed(with: SigningKey(generating: .p256))
       let client = World.$current.withValue(world) { CallClient() }
@@ -72,7 +72,7 @@ struct OrderTests {
   /// Our own drivers do not rely on it, and the rest of the promises holds.
   @Test func everyPromiseHoldsInAnyOrder() async {
     var suite = KoineConformanceKit.Suite(
-      styles: ["call-agent", "meeting-session", "stage-strategy"], grounds: [.virtual()], order: .shuffled(3))
+      styles: ["call-agent", "meeting-session", "stage-strategy"], environments: [.virtual()], order: .shuffled(3))
     let chosen = ["join.at-once", "picture.on-again", "ring.accept", "inside.leave", "network.short-gap"]
     suite.scenarios.removeAll { !chosen.contains($0.id) }
     let report = await suite.run()

@@ -127,9 +127,9 @@ import VideoSDKRTC
   @Test func whoMayNotIsTold() async throws {
     let now = NumericDate.ofSystemClock()
     let key = try SigningKey(generating: .p256)
-    let pass = RoomPass(rights: [.publish, .subscribe, .send], issued: now, expires: now + 600)
+    let pass = KoineToken(rights: [.publish, .subscribe, .send], issued: now, expires: now + 600)
     let (eva, told) = place.meeting("Eva", id: "eva", token: try pass.signed(with: key))
-    let token = RoomToken(apiKey: "key", permissions: [.join], issued: now, expires: now + 600)
+    let token = VideoSDKToken(apiKey: "key", permissions: [.join], issued: now, expires: now + 600)
     let (ana, hears) = place.meeting("Ana", id: "ana", token: try token.signed(with: key))
     eva.join()
     ana.join()

@@ -75,7 +75,7 @@ import VideoSDKRTC
   @Test func whoseTokenHasExpiredIsNotLetIn() async throws {
     let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
     let now = NumericDate.ofSystemClock()
-    let late = RoomToken(apiKey: "key", permissions: [.join], issued: now + -7_200, expires: now + -3_600)
+    let late = VideoSDKToken(apiKey: "key", permissions: [.join], issued: now + -7_200, expires: now + -3_600)
     let (ana, told) = place.meeting("Ana", token: try late.signed(with: key))
     ana.join()
     await place.run()
@@ -85,8 +85,8 @@ import VideoSDKRTC
   @Test func aTokenWithoutTheRightDecidesAboutNobody() async throws {
     let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
     let now = NumericDate.ofSystemClock()
-    let token = { (permissions: [RoomToken.Permission]) throws in
-      try RoomToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
+    let token = { (permissions: [VideoSDKToken.Permission]) throws in
+      try VideoSDKToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
     }
     let (ana, told) = place.meeting("Ana", id: "ana", token: try token([.join]))
     let (ben, others) = place.meeting("Ben", id: "ben", token: try token([.join, .moderate]))
@@ -173,7 +173,7 @@ import VideoSDKRTC
   @Test(arguments: [true, false]) func whoHasToAskIsLetInOrNot(_ isLetIn: Bool) async throws {
     let now = NumericDate.ofSystemClock()
     let key = try SigningKey(generating: .p256)
-    let ask = RoomToken(apiKey: "key", permissions: [.ask], issued: now, expires: now + 600)
+    let ask = VideoSDKToken(apiKey: "key", permissions: [.ask], issued: now, expires: now + 600)
     let (ana, told) = place.meeting("Ana", id: "ana", mic: false, camera: false)
     ana.join()
     await place.run()
@@ -196,7 +196,7 @@ import VideoSDKRTC
     static let failure = Lock<(@Sendable (any Error) -> Void)?>(nil)
     static let closed = Lock(0)
     struct Blown: Error {}
-    func take(_ frame: EncodedFrame) {}
+    func receive(_ frame: EncodedFrame) {}
     func close() throws {
       Self.closed.withLock { $0 += 1 }
       throw Blown()
@@ -302,13 +302,13 @@ import VideoSDKRTC
     init(_ world: World) { self.world = world }
     func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { failure.withLock { $0 = handler } }
     func onReadable(_ handler: @escaping @Sendable () -> Void) {}
-    func begin(_ plan: BroadcastPlan) {
+    func start(_ plan: BroadcastPlan) {
       failure.withLock { $0 }?(IsTorn())
       let scheduler = world.backend.scheduler
       scheduler.advance(to: scheduler.now + .milliseconds(1))
       world.delivery.queue.sync {}
     }
-    func take(_ frame: EncodedFrame) {}
+    func receive(_ frame: EncodedFrame) {}
     func close() throws { throw IsTorn() }
   }
 

@@ -102,7 +102,7 @@ import Testing
     let (eva, ben) = (Koine.Participant(id: "eva", name: "Eva"), Koine.Participant(id: "ben", name: "Ben"))
     func say(_ text: String) {
       for sender in [eva, ben] {
-        pubsub.take(
+        pubsub.receive(
           ReceivedMessage(
             sender: sender.id, topic: "CHAT", payload: Array(text.utf8), order: 1, age: .zero, isHistory: false))
       }

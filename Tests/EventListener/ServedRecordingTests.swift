@@ -43,18 +43,18 @@ import VideoSDKRTC
       let desk = RecordingService(
         rules, world: { world },
         credential: { try server.pass(for: $0, name: "recorder") },
-        say: { server.say($0) })
+        say: { server.send($0) })
       made.withLock { $0 = desk }
       (self.server, self.desk) = (server, desk)
       place = Place(ServerBackend(try address(server.port)))
     }
 
-    func token(_ permissions: [RoomToken.Permission]) throws -> String {
+    func token(_ permissions: [VideoSDKToken.Permission]) throws -> String {
       let now = NumericDate.ofSystemClock()
-      return try RoomToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
+      return try VideoSDKToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
     }
 
-    func enter(_ name: String, _ permissions: [RoomToken.Permission] = [.join, .moderate]) async throws -> Guest {
+    func enter(_ name: String, _ permissions: [VideoSDKToken.Permission] = [.join, .moderate]) async throws -> Guest {
       let (meeting, recorder) = place.meeting(name, id: name, token: try token(permissions))
       let guest = Guest(meeting, recorder)
       meeting.join()

@@ -237,7 +237,7 @@ import WebRTC
     final class Writer: BroadcastOutput, Sendable {
       static let taken = Lock(0)
       static let closed = Lock(false)
-      func take(_ frame: EncodedFrame) { Self.taken.withLock { $0 += 1 } }
+      func receive(_ frame: EncodedFrame) { Self.taken.withLock { $0 += 1 } }
       func close() throws { Self.closed.withLock { $0 = true } }
     }
     final class Ear: MeetingEventListener, Sendable {

@@ -35,7 +35,7 @@ import Testing
       createAttendeeResponse: try decoder.decode(CreateAttendeeResponse.self, from: Data(pass.createAttendeeJSON.utf8)))
   }
 
-  private func words(_ entries: [KoineConformanceKit.TraceEntry]) -> [String] { entries.map(\.told.rawValue) }
+  private func words(_ entries: [KoineConformanceKit.TraceEntry]) -> [String] { entries.map(\.callback.rawValue) }
 
   @Test func aStage() async throws {
     let room = try await TestRoom()
@@ -51,7 +51,7 @@ import Testing
     for word in ["connected", "joined", "pictureOn", "muted", "pictureOff", "left", "ended"] {
       #expect(told.contains(word), "\(word): \(told)")
     }
-    #expect(told.last == "answered" && entries.first { $0.told == .ended }?.isInsideCall == true)
+    #expect(told.last == "answered" && entries.first { $0.callback == .ended }?.isInsideCall == true)
   }
 
   @Test func aCallAgent() async throws {
@@ -68,7 +68,7 @@ import Testing
     for word in ["asked", "connected", "joined", "pictureOn", "muted", "pictureOff", "left", "ended", "answered"] {
       #expect(told.contains(word), "\(word): \(told)")
     }
-    #expect(entries.filter { $0.told == .ended }.map(\.detail) == ["disconnecting, 0/0", "disconnected, 0/0"])
+    #expect(entries.filter { $0.callback == .ended }.map(\.detail) == ["disconnecting, 0/0", "disconnected, 0/0"])
   }
 
   @Test func aMeeting() async throws {
@@ -95,6 +95,6 @@ import Testing
     for word in ["connected", "joined", "unmuted", "pictureOn", "muted", "pictureOff", "left"] {
       #expect(told.contains(word), "\(word): \(told)")
     }
-    #expect(entries.filter { $0.told == .ended }.map(\.detail) == ["CLOSING", "CLOSED", "onMeetingLeft"])
+    #expect(entries.filter { $0.callback == .ended }.map(\.detail) == ["CLOSING", "CLOSED", "onMeetingLeft"])
   }
 }

@@ -74,8 +74,8 @@ private final class BrowserWorld {
       let limits: SessionDescription.Limits = browser.hasJoined ? .joined : .joining
       let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp, limits: limits) }
       offered[offer.number] = try? read.get()
-      carryOut(browser.take(message, offer: read))
-    case .other: carryOut(browser.take(message, offer: nil))
+      carryOut(browser.handle(message, offer: read))
+    case .other: carryOut(browser.handle(message, offer: nil))
     }
     settle()
   }

@@ -138,7 +138,7 @@ private final class ClientWorld {
   func end() { base.finish() }
 
   func step(_ input: inout Input) {
-    let choice = input.number(below: 32)
+    let choice = input.number(below: 34)
     switch choice {
     case 12, 13: base.say(.joined(joined(&input)))
     case 14: base.say(.participantJoined(participant(&input)))
@@ -156,6 +156,8 @@ private final class ClientWorld {
     case 24: base.say(.attendants(["koine.recording"]))
     case 25: base.say(.mediaRestarted(router.localDescription))
     case 26: base.say(.dataReceipt(DataReceipt(id: "\(input.byte())", order: 3)))
+    case 30: base.say(.unsubscribed([Track.ID(participant: name(&input), track: Self.tracks[input.number(below: 3)])]))
+    case 31: base.say(.permissions(input.flag() ? Set(ParticipantPermission.allCases) : []))
     case 27 where !base.end.isOver:
       let datagram = Bytes(input.part(input.number(below: 200)))
       base.end.handle(datagram, from: .loopback(port: 7_000), to: Self.address, at: base.now)

@@ -105,10 +105,10 @@ func fuzzSettings(_ bytes: UnsafeRawBufferPointer) {
 
 func tokenSeeds() -> [[UInt8]] {
   let tokens: [any AccessToken] = [
-    RoomPass(room: "tea", participantID: "ana", issued: now, expires: now + 60),
-    CommunicationUserToken(identity: "8:acs:ana", issued: now, expires: now + 60),
-    StageToken(participantID: "ana", stage: "tea", attributes: ["a": "b"], issued: now, expires: now + 60),
-    RoomToken(apiKey: "k", roomID: "tea", participantID: "ana", issued: now, expires: now + 60),
+    KoineToken(room: "tea", participantID: "ana", issued: now, expires: now + 60),
+    AzureUserToken(identity: "8:acs:ana", issued: now, expires: now + 60),
+    IVSStageToken(participantID: "ana", stage: "tea", attributes: ["a": "b"], issued: now, expires: now + 60),
+    VideoSDKToken(apiKey: "k", roomID: "tea", participantID: "ana", issued: now, expires: now + 60),
   ]
   let claims =
     tokens.compactMap { try? JSONWebToken.encode($0) } + [

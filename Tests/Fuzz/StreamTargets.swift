@@ -36,7 +36,7 @@ func fuzzRTX(_ bytes: UnsafeRawBufferPointer) {
     }
     let block = Bytes(datagram)
     let extensions = HeaderExtensions(packet, in: block.readable, map: .koine)
-    if let shared = stream.take(
+    if let shared = stream.receive(
       block, packet, extensions, sequence: sequence, payloadRange: payload, isRecovered: packet.payloadType == 97,
       at: now)
     {

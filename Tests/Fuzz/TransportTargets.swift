@@ -88,7 +88,7 @@ private func protectedPeer() -> (Peer, SRTPSession)? {
   let datagram = Bytes(capacity: 500)
   datagram.count = check.write(into: datagram.writable, key: peer.localCredentials.password) ?? 0
   peer.handle(datagram, from: client, to: server, at: now)
-  peer.begin(with: ours, at: now)
+  peer.startSRTP(with: ours, at: now)
   return (peer, theirs)
 }
 

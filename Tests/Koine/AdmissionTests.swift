@@ -15,7 +15,7 @@ struct AdmissionTests {
   }
 
   private func stageToken(publish: Bool = true, subscribe: Bool = true, age: Double = 0) throws -> String {
-    try StageToken(
+    try IVSStageToken(
       participantID: "ana", stage: "stage-1", attributes: ["role": "guest"],
       capabilities: .init(canPublish: publish, canSubscribe: subscribe), issued: now + -age, expires: now + (600 - age)
     ).signed(with: SigningKey(generating: .p384))
@@ -93,7 +93,7 @@ struct AdmissionTests {
 
   @Test func nobodySignsInWithSomebodyElsesToken() async throws {
     let world = try virtualWorld()
-    let token = try CommunicationUserToken(identity: "8:acs:ana", issued: now, expires: now + 600)
+    let token = try AzureUserToken(identity: "8:acs:ana", issued: now, expires: now + 600)
       .signed(with: SigningKey(generating: .p256))
     let (own, foreign) = (
       Endpoint(identity: "8:acs:ana", credential: token, in: world),

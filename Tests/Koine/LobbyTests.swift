@@ -10,9 +10,9 @@ struct LobbyTests {
 
   init() throws { world = try virtualWorld() }
 
-  private func enter(_ name: String, _ rights: Set<RoomPass.Right>, seconds: Double = 600) throws -> (Session, Watcher)
+  private func enter(_ name: String, _ rights: Set<KoineToken.Right>, seconds: Double = 600) throws -> (Session, Watcher)
   {
-    let pass = RoomPass(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds)
+    let pass = KoineToken(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds)
     let credential = try pass.signed(with: SigningKey(generating: .p256))
     let session = Session(JoinRequest(room: "tea", credential: credential, name: name), in: world)
     let watcher = Watcher()
@@ -106,7 +106,7 @@ struct LobbyTests {
   @Test func aStayGoesOnWithARenewedPass() async throws {
     let (guest, _) = try enter("guest", [.publish], seconds: 5)
     await world.run(for: .seconds(2))
-    let pass = RoomPass(participantID: "guest", rights: [.publish], issued: now, expires: now + 600)
+    let pass = KoineToken(participantID: "guest", rights: [.publish], issued: now, expires: now + 600)
     guest.renew(credential: try pass.signed(with: SigningKey(generating: .p256)))
     await world.run(for: .seconds(10))
     #expect(guest.state == .connected)

@@ -33,7 +33,7 @@ import Testing
       #expect(feed.push(bytes, format, width: 160, height: 90) == .taken)
       await world.run(for: .milliseconds(33))
     }
-    let seen = try #require(tap.take())
+    let seen = try #require(tap.takeFrame())
     #expect(StampReader.read(seen)?.name == "pushed")
     let pool = FramePool(limit: 1)
     let again = try #require(
@@ -41,7 +41,7 @@ import Testing
         VideoFrame.from(format, $0, width: 160, height: 90, captured: .zero, pool: pool)
       })
     #expect((picture.psnr(against: again) ?? 0) > 28)
-    #expect(tap.take() == nil && tap.statistics.rendered == tap.statistics.missed + 1)
+    #expect(tap.takeFrame() == nil && tap.statistics.rendered == tap.statistics.missed + 1)
   }
 
   private func stampedFrame(_ name: String) async throws -> VideoFrame {
@@ -51,7 +51,7 @@ import Testing
     try camera.start(on: other.backend.scheduler.lane("stamp")) { tap.render($0) }
     await other.run(for: .milliseconds(50))
     camera.stop()
-    return try #require(tap.take())
+    return try #require(tap.takeFrame())
   }
 
   @Test func aFeedTellsWhatBecameOfAPicture() async throws {
@@ -90,7 +90,7 @@ import Testing
     ben.attach(tap, to: try #require(stream(ben)))
     await world.run(for: .seconds(1))
     #expect((8...11).contains(tap.statistics.rendered))
-    #expect(tap.take().flatMap(StampReader.read)?.name == "still")
+    #expect(tap.takeFrame().flatMap(StampReader.read)?.name == "still")
     #expect(feed.statistics.repeated > 30)
   }
 
@@ -226,10 +226,10 @@ import Testing
     if let id = self.stream(ben) { ben.attach(tap, to: id) }
     await world.run(for: .seconds(2))
     #expect((28...32).contains(tap.statistics.rendered), "every other one of thirty a second")
-    #expect(tap.take()?.width == 80)
+    #expect(tap.takeFrame()?.width == 80)
     chain.effects = []
     await world.run(for: .seconds(1))
-    #expect(tap.take()?.width == 160)
+    #expect(tap.takeFrame()?.width == 160)
     #expect(chain.statistics.leftOut >= 35 && chain.statistics.missed == 0)
     stream.unpublish()
     let count = chain.statistics.processed
@@ -286,7 +286,7 @@ import Testing
     #expect((tap.read(10_000).max() ?? 0) > 6_000)
     let pictures = VideoTap()
     VideoChain([Shrink(to: 16)]).applied(before: pictures).render(try await stampedFrame("x"))
-    #expect(pictures.take()?.width == 16)
+    #expect(pictures.takeFrame()?.width == 16)
   }
 }
 

@@ -24,7 +24,7 @@ import Testing
     link.statistics { _ in
       answers.withLock { $0 += 1 }
     }
-    end.end(.lost, at: Tick(nanoseconds: 2_000_000_000))
+    end.finish(.lost, at: Tick(nanoseconds: 2_000_000_000))
     end.executeCommands(at: Tick(nanoseconds: 2_000_000_000))
     link.statistics { _ in answers.withLock { $0 += 1 } }
     #expect(answers.withLock { $0 } == 2)

@@ -24,10 +24,10 @@ import Testing
     }
   }
 
-  private func enter(_ name: String, _ rights: Set<RoomPass.Right>? = nil) async throws -> (Session, Lock<[String]>) {
+  private func enter(_ name: String, _ rights: Set<KoineToken.Right>? = nil) async throws -> (Session, Lock<[String]>) {
     let now = NumericDate.ofSystemClock()
     let credential = try rights.map {
-      try RoomPass(rights: $0, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
+      try KoineToken(rights: $0, issued: now, expires: now + 600).signed(with: SigningKey(generating: .p256))
     }
     let session = Session(JoinRequest(room: "tea", credential: credential, participantID: name, name: name), in: world)
     let told = Lock<[String]>([])
@@ -47,7 +47,7 @@ import Testing
   }
 
   private func say(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
-    backend.say(
+    backend.send(
       .init(
         Array(RecorderStatus(stage).text.utf8), as: Convention.recording, to: participant, stands: stage != .stopped,
         in: "tea"))

@@ -91,7 +91,7 @@ import Testing
     awaited.wait(for: "ana", until: alarm("ana again"))
     #expect(awaited.contains(camera.id) && !awaited.waits(for: camera.id))
     awaited.wait(for: camera.id, until: alarm("camera"))
-    awaited.end("ana")
+    awaited.stopWaiting(for: "ana")
     #expect(awaited.contains(camera.id))
     awaited.endAll()
     #expect(!awaited.contains(camera.id))

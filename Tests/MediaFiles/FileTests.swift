@@ -371,7 +371,7 @@ private final class Kept<Value: Sendable>: Sendable {
     let end = open(path + ".part", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(end >= 0)
     let recorder = WebMRecorder(path, hasPictures: false)
-    for number in 0..<20 { recorder.take(sound(number * 20)) }
+    for number in 0..<20 { recorder.receive(sound(number * 20)) }
     recorder.flush()
     close(end)
     let error = #expect(throws: RecordingError.self) { try recorder.close() }
@@ -392,7 +392,7 @@ private final class Kept<Value: Sendable>: Sendable {
       }
     }
     let (recorder, ear) = (WebMRecorder(folder.file("a.webm")), try WAVRecorder(folder.file("a.wav")))
-    for number in 0..<100 { recorder.take(sound(number * 20)) }
+    for number in 0..<100 { recorder.receive(sound(number * 20)) }
     for _ in 0..<100 { ear.play(AudioBlock(captured: .zero)) }
     recorder.flush()
     for name in ["a.webm", "a.wav"] {
@@ -513,7 +513,7 @@ private final class Kept<Value: Sendable>: Sendable {
     let recorder = PlaylistRecorder(folder.file("room.m3u8"))
     func add(_ codec: Codec, at milliseconds: Int, isKey: Bool = false) {
       let time = Tick(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
-      recorder.take(
+      recorder.receive(
         EncodedFrame(
           codec: codec, data: Bytes([0xF8, 0xFF, 0xFE]), captured: time, rtpTimestamp: UInt32(milliseconds * 48),
           isKey: isKey))

@@ -45,7 +45,7 @@ import Testing
 
   @Test func whatACapabilityDoesNotGrantIsRefusedAndSaid() async throws {
     let now = NumericDate.ofSystemClock()
-    let pass = try MeetingPass.create(
+    let pass = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "ana", externalUserID: "Ana",
       capabilities: .init(video: .receive, content: .receive), issued: now, with: try SigningKey(generating: .p256))
     let (ana, ben) = (place.app("Ana", joinToken: pass.attendee.joinToken), place.app("Ben"))

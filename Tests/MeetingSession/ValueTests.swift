@@ -53,8 +53,8 @@ import Testing
 
   @Test func aPassOfOursIsReadAsTheServicesAnswers() throws {
     let key = try SigningKey(generating: .p256)
-    let pass = try MeetingPass.create(
-      MeetingPass.Meeting(meetingID: "tea", mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: "ana",
+    let pass = try ChimeJoinInfo.create(
+      ChimeJoinInfo.Meeting(meetingID: "tea", mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: "ana",
       externalUserID: "Ana", issued: NumericDate(1_000), with: key)
     let configuration = MeetingSessionConfiguration(
       createMeetingResponse: try JSONDecoder().decode(

@@ -42,7 +42,7 @@ import Testing
     #expect(
       report.text.hasPrefix(
         """
-        mute oneself
+        mute the local microphone
           common layer     LocalStream.setMuted(_:)
                            Session.publish(microphone:as:options:)
           call agent       Call.mute(completionHandler:)

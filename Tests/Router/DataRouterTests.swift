@@ -116,15 +116,15 @@ struct DataRouterTests {
 
   @Test func serviceSpeaksToAllOrToOne() {
     var place = Place("ana", "ben")
-    let all = place.data.say(.init([1], as: "s", in: "r"), id: "1", at: ms(0))
+    let all = place.data.send(.init([1], as: "s", in: "r"), id: "1", at: ms(0))
     #expect(["ana", "ben"].filter(all.reaches) == ["ana", "ben"])
-    let one = place.data.say(.init([2], as: "s", to: "ben", in: "r"), id: "2", at: ms(0))
+    let one = place.data.send(.init([2], as: "s", to: "ben", in: "r"), id: "2", at: ms(0))
     #expect(["ana", "ben"].filter(one.reaches) == ["ben"])
     #expect(one.message.order == 2)
     #expect(place.kept(for: "cem") == ["1"], "what a service says to one does not stand")
-    _ = place.data.say(.init([3], as: "s", in: "r"), id: "3", at: ms(0))
+    _ = place.data.send(.init([3], as: "s", in: "r"), id: "3", at: ms(0))
     #expect(place.kept(for: "cem") == ["3"])
-    _ = place.data.say(.init([], as: "s", stands: false, in: "r"), id: "4", at: ms(0))
+    _ = place.data.send(.init([], as: "s", stands: false, in: "r"), id: "4", at: ms(0))
     #expect(place.kept(for: "cem") == [])
   }
 
@@ -135,7 +135,7 @@ struct DataRouterTests {
     _ = try place.send("live")
     _ = try place.send("short", lifetime: .seconds(1))
     _ = try place.send("persistent", isPersistent: true)
-    _ = place.data.say(.init([1], as: "s", in: "r"), id: "status", at: ms(0))
+    _ = place.data.send(.init([1], as: "s", in: "r"), id: "status", at: ms(0))
     _ = try place.send("persistent 2", isPersistent: true)
     #expect(place.kept(for: "ben") == ["short", "persistent", "status", "persistent 2"])
     #expect(place.kept(for: "ben", at: ms(1_000)) == ["persistent", "status", "persistent 2"])
@@ -179,7 +179,7 @@ struct DataRouterTests {
       case 1: _ = try? place.send("\(number)", lifetime: .milliseconds(number * 7 % 900), at: now)
       case 2: _ = try? place.send("\(number)", to: ["ben", "cem"], isPersistent: true, at: now)
       case 3: _ = try? place.send("\(number)", to: ["cem"], at: now)
-      default: _ = place.data.say(.init([1], as: "s\(number % 3)", in: "r"), id: "\(number)", at: now)
+      default: _ = place.data.send(.init([1], as: "s\(number % 3)", in: "r"), id: "\(number)", at: now)
       }
     }
     for number in 0..<300 { step(number, &place, .random(in: 0...4, using: &random)) }

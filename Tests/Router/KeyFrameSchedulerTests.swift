@@ -96,25 +96,25 @@ struct KeyFrameAllowanceTests {
 
   private func count(_ cause: KeyFrameAllowance.Cause, seconds: Int) -> Int {
     var allowance = KeyFrameAllowance()
-    return (0..<seconds * 10).count { allowance.take(cause, of: camera, at: ms($0 * 100)) }
+    return (0..<seconds * 10).count { allowance.spend(cause, of: camera, at: ms($0 * 100)) }
   }
 
   @Test func receiverCausesThreeKeyFramesOfAStreamAtOnce() {
     var allowance = KeyFrameAllowance()
-    let granted = (0..<5).map { _ in allowance.take(.stream, of: camera, at: ms(0)) }
+    let granted = (0..<5).map { _ in allowance.spend(.stream, of: camera, at: ms(0)) }
     #expect(granted == [true, true, true, false, false])
     #expect(count(.stream, seconds: 17) == 13)
   }
 
   @Test func receiverCausesSixSwitchesOfLayersAtOnce() {
     var allowance = KeyFrameAllowance()
-    #expect((0..<9).count { _ in allowance.take(.layer, of: camera, at: ms(0)) } == 6)
+    #expect((0..<9).count { _ in allowance.spend(.layer, of: camera, at: ms(0)) } == 6)
   }
 
   @Test func tracksAreCountedApart() {
     var allowance = KeyFrameAllowance()
-    for _ in 0..<5 { _ = allowance.take(.stream, of: camera, at: ms(0)) }
-    let other = allowance.take(.stream, of: Track.ID(participant: "ana", track: "screen"), at: ms(0))
+    for _ in 0..<5 { _ = allowance.spend(.stream, of: camera, at: ms(0)) }
+    let other = allowance.spend(.stream, of: Track.ID(participant: "ana", track: "screen"), at: ms(0))
     #expect(other)
   }
 }

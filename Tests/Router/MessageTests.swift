@@ -45,7 +45,7 @@ struct DataTests {
     ana.tell(.data(SendData(DataMessage(topic: "t", payload: [2], lifetime: .seconds(60)), id: "long")))
     ana.tell(.data(SendData(DataMessage(topic: "t", payload: [3]), id: "none")))
     world.run(.seconds(1))
-    world.router.say(.init([4], as: "koine.recording", in: "room"), at: world.now)
+    world.router.send(.init([4], as: "koine.recording", in: "room"), at: world.now)
     world.run(.seconds(4))
     let ben = try world.joined("ben")[0]
     guard case .joined(let joined) = ben.messages.first else {

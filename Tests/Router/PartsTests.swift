@@ -186,7 +186,7 @@ struct TemporalFilterTests {
 
   @Test func fewerAtOnceMoreFromASync() {
     var filter = TemporalFilter()
-    filter.begin()
+    filter.reset()
     #expect(admitted(&filter, [0, 2, 1, 2], from: 0) == [0, 2, 1, 2])
     filter.wanted = 0
     #expect(admitted(&filter, [0, 2, 1, 2], from: 4) == [0])
@@ -200,7 +200,7 @@ extension TemporalFilterTests {
   /// VP9 says it of the pictures before, not of the first one of the upper layer.
   @Test func moreBehindAPictureThatOpensTheLayers() {
     var filter = TemporalFilter(wanted: 0)
-    filter.begin()
+    filter.reset()
     func admits(_ layer: Int, _ number: Int, opens: Bool) -> Bool {
       var info = VideoPacketInfo()
       (info.startsFrame, info.temporalLayer, info.opensTemporalLayers) = (true, UInt8(layer), opens)

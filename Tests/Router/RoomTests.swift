@@ -249,7 +249,7 @@ struct LifetimeTests {
   @Test func aRouterThatOwesPacketsLetsGoOfEverything() throws {
     weak var slot: PeerSlot?
     do {
-      let world = try World(hands: nil)
+      let world = try World(workers: nil)
       let clients = try world.joined("ana", "ben")
       clients[0].publish(.microphone)
       clients[1].subscribe(to: "ana", "microphone")

@@ -85,10 +85,10 @@ struct StarvationDetectorTests {
 
   @Test func endedStarvationIsReportedOnce() {
     var receiver = Receiver(1_000_000)
-    var ended = receiver.streams[0].detector.end()
+    var ended = receiver.streams[0].detector.reset()
     #expect(!ended)
     #expect(receiver.change { _ in 0 } == 40)
-    ended = receiver.streams[0].detector.end()
+    ended = receiver.streams[0].detector.reset()
     #expect(ended)
     #expect(receiver.starved == [false])
     #expect(receiver.change { _ in 0 } == 40)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import KoineRouter
 
-/// All tests with so many hands: `KOINE_HANDS=2 swift test --filter RouterTests`.
-private let hands = ProcessInfo.processInfo.environment["KOINE_HANDS"].flatMap { Int($0) }
+/// All tests with so many hands: `KOINE_WORKERS=2 swift test --filter RouterTests`.
+private let workers = ProcessInfo.processInfo.environment["KOINE_WORKERS"].flatMap { Int($0) }
 
 /// A router and its clients on virtual time, over links with a delay and a seeded loss. Signalling goes as JSON.
 final class World {
@@ -32,12 +32,12 @@ final class World {
   private var underWay: [(at: Tick, run: () -> Void)] = []
   private let scratch = Bytes(capacity: 2048)
   /// Workers for packets and timers that are due at one time; nil: the router handles them one by one.
-  private let crew: Crew?
+  private let pool: ForkJoinPool?
   private static let address = TransportAddress.loopback(port: 7000)
 
-  init(seed: UInt64 = 1, hands: Int? = hands, _ configure: (inout RouterConfiguration) -> Void = { _ in }) throws {
+  init(seed: UInt64 = 1, workers: Int? = workers, _ configure: (inout RouterConfiguration) -> Void = { _ in }) throws {
     random = SeededRandom(seed: seed)
-    crew = hands.map { Crew(hands: $0) }
+    pool = workers.map { ForkJoinPool(workers: $0) }
     var configuration = RouterConfiguration(certificate: try Certificate.shared(), addresses: [Self.address])
     configure(&configuration)
     router = Router(configuration: configuration, random: random.fork(), now: now)
@@ -99,7 +99,7 @@ final class World {
       while let first = underWay.last, first.at <= now {
         underWay.removeLast()
         first.run()
-        if crew == nil { drain() }
+        if pool == nil { drain() }
       }
       drain()
       for client in clients {
@@ -110,7 +110,7 @@ final class World {
         }
       }
       host.handleTimeout(at: now)
-      router.handleTimeout(by: crew, at: now)
+      router.handleTimeout(by: pool, at: now)
       for client in clients { client.peer.handleTimeout(at: now) }
       drain()
       guard keepsDeadlineLaw() else { return }
@@ -136,21 +136,21 @@ final class World {
 
   /// Hands the router a datagram that no client sent.
   func inject(_ bytes: some Collection<UInt8>, from source: TransportAddress) {
-    hand(Bytes(bytes), from: source, to: Self.address)
+    worker(Bytes(bytes), from: source, to: Self.address)
     drain()
   }
 
-  private func hand(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress) {
-    if crew == nil {
+  private func worker(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress) {
+    if pool == nil {
       router.handle(datagram, from: source, to: destination, at: now)
     } else {
-      router.take(datagram, from: source, to: destination, at: now)
+      router.store(datagram, from: source, to: destination, at: now)
     }
   }
 
-  private func pollByCrew(_ crew: Crew) -> Bool {
+  private func pollByPool(_ pool: ForkJoinPool) -> Bool {
     let sent = Lock<[(transmit: Transmit, datagram: Bytes)]>([])
-    router.poll(by: crew, at: now) { departure, _ in
+    router.poll(by: pool, at: now) { departure, _ in
       let scratch = Bytes(capacity: 2048)
       while let transmit = departure.poll(into: scratch.writable) {
         let datagram = Bytes(scratch.writable[..<transmit.count])
@@ -178,14 +178,14 @@ final class World {
     var isQuiet = false
     while !isQuiet {
       isQuiet = true
-      router.handleArrivals(by: crew, at: now)
+      router.handleArrivals(by: pool, at: now)
       while let outgoing = host.pollMessage(at: now), let message = outgoing.message.message {
         let connection = outgoing.connection
         isQuiet = false
         clients.first { $0.connection == connection }?.take(message)
       }
-      if let crew {
-        if pollByCrew(crew) { isQuiet = false }
+      if let pool {
+        if pollByPool(pool) { isQuiet = false }
       } else {
         while let transmit = router.poll(into: scratch.writable, at: now) {
           isQuiet = false
@@ -201,7 +201,7 @@ final class World {
           let source = redirect?(client) ?? transmit.source
           send(Bytes(scratch.writable[..<transmit.count])) { [weak self] datagram in
             guard let self else { return }
-            self.hand(datagram, from: source, to: transmit.destination)
+            self.worker(datagram, from: source, to: transmit.destination)
           }
         }
       }

@@ -18,12 +18,12 @@ import Testing
   @Test func onlyWhatOurKeysHaveSignedOpensTheDoor() async throws {
     let (ours, theirs) = (try KeySet(newKey: "a"), try KeySet(newKey: "a"))
     let rooms = try await ServedRooms(access: .keys(try ours.verificationKeys))
-    let pass = RoomPass(room: "tea", issued: now, expires: now + 60)
+    let pass = KoineToken(room: "tea", issued: now, expires: now + 60)
     #expect(await refusal(rooms, try pass.signed(with: ours.signingKey)) == nil)
     #expect(await refusal(rooms, try pass.signed(with: theirs.signingKey)) == .unauthorized)
     #expect(await refusal(rooms, nil) == .unauthorized)
     #expect(await refusal(rooms, room: "coffee", try pass.signed(with: ours.signingKey)) == .forbidden)
-    let old = RoomPass(room: "tea", issued: now + -7_200, expires: now + -3_600)
+    let old = KoineToken(room: "tea", issued: now + -7_200, expires: now + -3_600)
     #expect(await refusal(rooms, try old.signed(with: ours.signingKey)) == .unauthorized)
     await rooms.server.stop()
   }
@@ -31,14 +31,15 @@ import Testing
   @Test func everyStylesTokenOpensTheDoor() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
-    let meeting = try MeetingPass.create(
+    let meeting = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("ws://127.0.0.1")), attendeeID: "ana", externalUserID: "ana#Ana",
       issued: now, with: keys.signingKey)
     let texts = [
-      try StageToken(participantID: "ana", stage: "tea", issued: now, expires: now + 60).signed(with: keys.signingKey),
+      try IVSStageToken(participantID: "ana", stage: "tea", issued: now, expires: now + 60).signed(
+        with: keys.signingKey),
       meeting.attendee.joinToken, meeting.attendee.joinToken + "#content",
-      try RoomToken(apiKey: "k", issued: now, expires: now + 60).signed(with: keys.signingKey),
-      try CommunicationUserToken(identity: "8:acs:ana", issued: now, expires: now + 60).signed(with: keys.signingKey),
+      try VideoSDKToken(apiKey: "k", issued: now, expires: now + 60).signed(with: keys.signingKey),
+      try AzureUserToken(identity: "8:acs:ana", issued: now, expires: now + 60).signed(with: keys.signingKey),
     ]
     for text in texts { #expect(await refusal(rooms, text) == nil) }
     await rooms.server.stop()
@@ -48,14 +49,14 @@ import Testing
   @Test func noTokenLetsItsBearerBeSomebodyElse() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
-    let eve = try CommunicationUserToken(identity: "8:acs:eve", issued: now, expires: now + 60)
+    let eve = try AzureUserToken(identity: "8:acs:eve", issued: now, expires: now + 60)
       .signed(with: keys.signingKey)
-    let meeting = try MeetingPass.create(
+    let meeting = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("ws://127.0.0.1")), attendeeID: "a", externalUserID: "intern#Ivo",
       issued: now, with: keys.signingKey)
-    let stage = try StageToken(participantID: "a", stage: "tea", userID: "u1", issued: now, expires: now + 60)
+    let stage = try IVSStageToken(participantID: "a", stage: "tea", userID: "u1", issued: now, expires: now + 60)
       .signed(with: keys.signingKey)
-    let unnamed = try StageToken(participantID: "a", stage: "tea", issued: now, expires: now + 60)
+    let unnamed = try IVSStageToken(participantID: "a", stage: "tea", issued: now, expires: now + 60)
       .signed(with: keys.signingKey)
     for (credential, id, externalID) in [
       (eve, "8:acs:ben", nil), (meeting.attendee.joinToken, "b", nil), (meeting.attendee.joinToken, "a", "ceo#Carla"),
@@ -73,15 +74,15 @@ import Testing
   }
 
   @Test func whoNeedNotAskLetsOthersInWhereTheTokenSaysSo() {
-    let rights: [(Set<RoomPass.Right>, Bool)] = [
+    let rights: [(Set<KoineToken.Right>, Bool)] = [
       ([.publish, .subscribe, .send], false), ([.subscribe, .moderate], true), ([.subscribe, .ask], false),
     ]
     for (rights, canAdmit) in rights {
-      #expect(RoomPass(rights: rights, issued: now, expires: now + 60).admission.canAdmit == canAdmit)
+      #expect(KoineToken(rights: rights, issued: now, expires: now + 60).admission.canAdmit == canAdmit)
     }
     // As the vendor has it: whoever may join.
-    for (permissions, canAdmit) in [([.join], true), ([.ask], false)] as [([RoomToken.Permission], Bool)] {
-      let token = RoomToken(apiKey: "k", permissions: permissions, issued: now, expires: now + 60)
+    for (permissions, canAdmit) in [([.join], true), ([.ask], false)] as [([VideoSDKToken.Permission], Bool)] {
+      let token = VideoSDKToken(apiKey: "k", permissions: permissions, issued: now, expires: now + 60)
       #expect(token.admission.canAdmit == canAdmit)
     }
   }
@@ -89,7 +90,7 @@ import Testing
   @Test func keysCanBeChangedWhileTheServerRuns() async throws {
     var keys = try KeySet(newKey: "old")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
-    let pass = RoomPass(issued: now, expires: now + 60)
+    let pass = KoineToken(issued: now, expires: now + 60)
     let old = try pass.signed(with: keys.signingKey)
     try keys.rotate(to: "new")
     let new = try pass.signed(with: keys.signingKey)
@@ -107,7 +108,7 @@ import Testing
   @Test func whatIsNotGrantedIsNotDone() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
-    let pass = RoomPass(name: "Guest", rights: [.subscribe], issued: now, expires: now + 60)
+    let pass = KoineToken(name: "Guest", rights: [.subscribe], issued: now, expires: now + 60)
     let guest = Session(
       JoinRequest(room: "tea", credential: try pass.signed(with: keys.signingKey), name: "Ana"), in: rooms.world())
     let events = guest.events()
@@ -128,9 +129,9 @@ import Testing
     try keys.rotate(to: "two")
     let again = try KeySet(json: try keys.json)
     #expect(again.keys.map(\.id) == ["two", "one"])
-    let token = try RoomPass(issued: now, expires: now + 60).signed(with: again.signingKey)
+    let token = try KoineToken(issued: now, expires: now + 60).signed(with: again.signingKey)
     #expect(throws: Never.self) {
-      try RoomPass.parse(token, trusting: .keys(try keys.verificationKeys), at: now)
+      try KoineToken.parse(token, trusting: .keys(try keys.verificationKeys), at: now)
     }
     #expect(throws: TokenError.self) { try KeySet(json: #"{"keys":[]}"#) }
     #expect(throws: TokenError.self) { try KeySet(json: #"{"keys":[{"kty":"oct","kid":"a","k":"AAAA"}]}"#) }

@@ -56,11 +56,11 @@ import Testing
     _ = try #require(await host.statistics())
   }
 
-  private func say(_ message: ClientMessage, on line: ConnectionID) { host.take(.success(.other(message)), on: line) }
+  private func say(_ message: ClientMessage, on line: ConnectionID) { host.handle(.success(.other(message)), on: line) }
 
   private func join(_ ear: Ear) async throws -> ConnectionID {
     let line = host.open(ear, isBrowser: true)
-    host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+    host.handle(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     try await settle()
     say(.heard(ear.counted), on: line)
     return line
@@ -73,7 +73,7 @@ import Testing
       fingerprint: .init(value: "AB:CD"),
       isLite: false,
       setup: .active)
-    host.take(.success(ClientMessage.join(Join(room: "tea", name: "Ben", description: description))), on: line)
+    host.handle(.success(ClientMessage.join(Join(room: "tea", name: "Ben", description: description))), on: line)
     return line
   }
 
@@ -86,18 +86,18 @@ import Testing
     let (first, second, bens) = (Ear(), Ear(), Ear())
     let line = try await join(first)
     let ben = joinBen(bens)
-    host.take(.success(data("one")), on: ben)
+    host.handle(.success(data("one")), on: ben)
     try await settle()
     let heard = first.counted  // of which the last shall be lost on the way
     host.close(line)
-    host.take(.success(data("two")), on: ben)
+    host.handle(.success(data("two")), on: ben)
     try await settle()
     #expect(first.texts == ["one"])
     #expect(!bens.messages.contains { if case .participantLeft = $0 { true } else { false } })
 
     let next = host.open(second, isBrowser: true)
     say(.resumeConversation(key: try #require(first.key), heard: heard - 1), on: next)
-    host.take(.success(data("three")), on: ben)
+    host.handle(.success(data("three")), on: ben)
     try await settle()
     // The join and the offer in it: one message.
     #expect(second.messages.first == .resumed(heard: 1))
@@ -119,13 +119,13 @@ import Testing
     host.close(line)
     let payload = [UInt8](repeating: 7, count: SignalingLimits.payload)
     for number in 0..<20 {
-      host.take(.success(.data(SendData(DataMessage(topic: "chat", payload: payload), id: "\(number)"))), on: ben)
+      host.handle(.success(.data(SendData(DataMessage(topic: "chat", payload: payload), id: "\(number)"))), on: ben)
     }
     try await settle()
     let next = host.open(second, isBrowser: true)
     say(.resumeConversation(key: try #require(first.key), heard: heard), on: next)
     try await settle()
-    host.take(.success(data("late")), on: ben)
+    host.handle(.success(data("late")), on: ben)
     try await settle()
     var pages = 0
     while let page = second.takePages().first {
@@ -137,7 +137,7 @@ import Testing
     }
     #expect(pages > 4)
     #expect(second.texts.count == 21 && second.texts.last == "late")
-    host.take(.success(data("later")), on: ben)
+    host.handle(.success(data("later")), on: ben)
     try await settle()
     #expect(second.texts.last == "later")
     await host.stop()
@@ -148,10 +148,10 @@ import Testing
     let (first, second) = (Ear(), Ear())
     let line = isBrowser ? try await join(first) : joinBen(first)
     try await settle()
-    if !isBrowser { host.take(.success(ClientMessage.heard(first.counted)), on: line) }
+    if !isBrowser { host.handle(.success(ClientMessage.heard(first.counted)), on: line) }
     let next = host.open(second, isBrowser: isBrowser)
     let resumption = ClientMessage.resumeConversation(key: try #require(first.key), heard: first.counted)
-    if isBrowser { say(resumption, on: next) } else { host.take(.success(resumption), on: next) }
+    if isBrowser { say(resumption, on: next) } else { host.handle(.success(resumption), on: next) }
     try await settle()
     #expect(second.messages.contains { if case .resumed = $0 { true } else { false } })
     #expect(first.isClosed)
@@ -167,7 +167,7 @@ import Testing
     host.close(line)
     let next = host.open(second, isBrowser: true)
     say(.resumeConversation(key: try #require(first.key), heard: first.counted), on: next)
-    host.take(.success(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])), on: next)
+    host.handle(.success(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])), on: next)
     try await settle()
     #expect(second.answers == 1)
     // The old line's end, told late, is nobody's.
@@ -210,7 +210,7 @@ import Testing
     _ = try await host.start()
     let (first, bens) = (Ear(), Ear())
     let line = host.open(first, isBrowser: true)
-    host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+    host.handle(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     try await settle()
     host.close(line)
     let second = Ear()

@@ -322,7 +322,7 @@ import Testing
     guard case .offer(let offer) = message else { return }
     let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) }
     var actions: [TranslatedAction] = []
-    #expect(ReadingSteps.count { actions = end.take(message, offer: read) } == 0, "the answer is written elsewhere")
+    #expect(ReadingSteps.count { actions = end.handle(message, offer: read) } == 0, "the answer is written elsewhere")
     let answer = try #require(try answers(actions).first)
     #expect(answer.media.count == most)
     #expect(answer.media.allSatisfy { $0.formats.count == 8 })
@@ -332,8 +332,8 @@ import Testing
 
   @Test func joinAndOfferThatHaveNotBeenReadAreRefused() throws {
     let media = [Offers.medium("0", "audio", "inactive")]
-    #expect(failures(end.take(try Offers.message(1, media), offer: nil)) == [.wrongState])
-    #expect(failures(end.take(try Offers.message(2, media), offer: nil)) == [.wrongState])
+    #expect(failures(end.handle(try Offers.message(1, media), offer: nil)) == [.wrongState])
+    #expect(failures(end.handle(try Offers.message(2, media), offer: nil)) == [.wrongState])
   }
 
   @Test func refusedRegistrationLeavesTheParticipantInItsRoom() throws {

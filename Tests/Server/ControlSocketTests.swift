@@ -244,7 +244,7 @@ private final class CommandLog: LogHandler, Sendable {
     try await ana.join()
     #expect(try await rooms.send(.startRecording(RecordingOrder(people: 9), room: "tea")).ok)
     #expect(words.withLock { $0.map(\.payload) } == [Array("9".utf8)])
-    rooms.server.say(.init(Array("failed".utf8), as: name, to: "koine.control", stands: false, in: "tea"))
+    rooms.server.send(.init(Array("failed".utf8), as: name, to: "koine.control", stands: false, in: "tea"))
     try await rooms.until { $0.services.first?.answer == "failed" }
     #expect(try await rooms.send(.startRecording(RecordingOrder(.livestream), room: "tea")).error?.code == .notPossible)
     await ana.leave()

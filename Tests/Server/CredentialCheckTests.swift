@@ -82,7 +82,7 @@ import Testing
       ice: ICECredentials(ufrag: "them", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
       fingerprint: .init(value: "AB:CD"),
       isLite: false, setup: .active)
-    host.take(
+    host.handle(
       .success(ClientMessage.join(Join(room: room, credential: credential, name: "Ana", description: description))),
       on: line)
   }
@@ -108,15 +108,15 @@ import Testing
     join("good", on: line)
     try await until { ana.joined != nil }
     #expect(gatekeeper.checks == 1)
-    host.take(.success(ClientMessage.renew(credential: "newer")), on: line)
+    host.handle(.success(ClientMessage.renew(credential: "newer")), on: line)
     await settle()
     #expect(gatekeeper.checks == 2)
     let phone = host.open(ben, isBrowser: false)
-    host.take(.success(ClientMessage.register(Register(identity: "ben", name: "Ben", credential: "good"))), on: phone)
+    host.handle(.success(ClientMessage.register(Register(identity: "ben", name: "Ben", credential: "good"))), on: phone)
     await settle()
     #expect(gatekeeper.checks == 3)
     #expect(ben.messages.contains { if case .registered = $0 { true } else { false } })
-    host.take(
+    host.handle(
       .success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])),
       on: host.open(browser, isBrowser: true))
     try await until { browser.joined != nil }
@@ -130,11 +130,11 @@ import Testing
     let (ana, ben) = (Inbox(), Inbox())
     let line = host.open(ana, isBrowser: false)
     join("good", on: line)
-    host.take(.success(ClientMessage.ping(1)), on: line)
-    host.take(.success(ClientMessage.attributes(["a": "b"])), on: line)
-    host.take(.success(ClientMessage.ping(2)), on: line)
+    host.handle(.success(ClientMessage.ping(1)), on: line)
+    host.handle(.success(ClientMessage.attributes(["a": "b"])), on: line)
+    host.handle(.success(ClientMessage.ping(2)), on: line)
     // Another connection is answered at once.
-    host.take(.success(ClientMessage.ping(3)), on: host.open(ben, isBrowser: false))
+    host.handle(.success(ClientMessage.ping(3)), on: host.open(ben, isBrowser: false))
     try await until { ben.messages == [.pong(3)] }
     #expect(ana.messages.isEmpty)
     gatekeeper.letGo(1)
@@ -154,7 +154,7 @@ import Testing
     let ana = Inbox()
     let line = host.open(ana, isBrowser: false)
     join("good", on: line)
-    for number in 0...ClientLine.limit { host.take(.success(ClientMessage.ping(number)), on: line) }
+    for number in 0...ClientLine.limit { host.handle(.success(ClientMessage.ping(number)), on: line) }
     try await until { ana.isClosed }
     gatekeeper.letGo(1)
     await settle()
@@ -235,7 +235,8 @@ import Testing
       if number % 2 == 0 {
         join("forged", on: line)
       } else {
-        host.take(.success(ClientMessage.register(Register(identity: "a", name: "A", credential: "forged"))), on: line)
+        host.handle(
+          .success(ClientMessage.register(Register(identity: "a", name: "A", credential: "forged"))), on: line)
       }
       host.close(line)
     }
@@ -273,7 +274,7 @@ import Testing
     #expect(eve.refusals == [.unauthorized, .unauthorized] + [Failure.Code](repeating: .tooMany, count: 5))
     #expect(!eve.isClosed, "only credentials that have been checked count for the connection")
     #expect(gatekeeper.checks == 3)
-    for _ in 0..<100 { host.take(.success(ClientMessage.renew(credential: "newer")), on: line) }
+    for _ in 0..<100 { host.handle(.success(ClientMessage.renew(credential: "newer")), on: line) }
     await settle()
     let renewals = gatekeeper.checks - 3
     #expect((10..<60).contains(renewals), "ten at once, and one more each second")
@@ -290,7 +291,7 @@ import Testing
     let inbox = Inbox()
     let line = host.open(inbox, isBrowser: true)
     for _ in 0..<3 {
-      host.take(
+      host.handle(
         .success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")], as: "koine.service")), on: line)
     }
     for number in 1...3 {
@@ -309,7 +310,7 @@ import Testing
     let inbox = Inbox()
     let line = host.open(inbox, isBrowser: true)
     let media = [Offers.medium("0", "audio", "inactive")]
-    for _ in 0..<4 { host.take(.success(try Offers.message(1, media)), on: line) }
+    for _ in 0..<4 { host.handle(.success(try Offers.message(1, media)), on: line) }
     gatekeeper.letGo(1)
     await settle()
     #expect(inbox.joined != nil)
@@ -329,12 +330,12 @@ import Testing
     ana.onMessage { [host] message in
       guard case .pong(let number) = message else { return }
       order.withLock { $0.append("ana \(number)") }
-      if number == 1 { host.take(.success(ClientMessage.ping(0)), on: other) }
+      if number == 1 { host.handle(.success(ClientMessage.ping(0)), on: other) }
     }
     ben.onMessage { _ in order.withLock { $0.append("ben") } }
     let line = host.open(ana, isBrowser: false)
     join("good", on: line)
-    for number in 1...4 { host.take(.success(ClientMessage.ping(number)), on: line) }
+    for number in 1...4 { host.handle(.success(ClientMessage.ping(number)), on: line) }
     gatekeeper.letGo(1)
     await settle()
     #expect(order.withLock { $0 } == ["ana 1", "ana 2", "ben", "ana 3", "ana 4"])
@@ -351,7 +352,7 @@ import Testing
         let text =
           #"{"type":"join","version":1,"room":"tea","name":"Ana","credential":"forged","#
           + #""offer":{"number":1,"sdp":"no description"}}"#
-        host.take(.success(try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }), on: line)
+        host.handle(.success(try Array(text.utf8).withUnsafeBytes { try BrowserMessage(json: $0) }), on: line)
       } else {
         join("forged", on: line)
       }

@@ -28,11 +28,11 @@ final class StubHost: SignalHost {
 
   func close(_ line: ConnectionID) { state.withLock { $0.closed += 1 } }
 
-  func take(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
+  func handle(_ message: Result<ClientMessage, UnreadableMessage>, on connection: ConnectionID) {
     if case .success(let message) = message { state.withLock { $0.messages.append(message) } }
   }
 
-  func take(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
+  func handle(_ message: Result<BrowserMessage, SignalingError>, on line: ConnectionID) {
     if case .success(.other(let message)) = message { state.withLock { $0.messages.append(message) } }
   }
 

@@ -64,9 +64,9 @@ import Testing
     pass.beginSignalling()
     let line = host.open(ear, isBrowser: isBrowser, pass: pass)
     if isBrowser {
-      host.take(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
+      host.handle(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     } else {
-      host.take(.success(.join(Self.join(room))), on: line)
+      host.handle(.success(.join(Self.join(room))), on: line)
     }
     _ = try await settle()
     return (line, pass)
@@ -82,9 +82,9 @@ import Testing
 
   private func acknowledge(_ ear: Ear, on line: ConnectionID, isBrowser: Bool) {
     if isBrowser {
-      host.take(.success(BrowserMessage.other(.heard(ear.counted))), on: line)
+      host.handle(.success(BrowserMessage.other(.heard(ear.counted))), on: line)
     } else {
-      host.take(.success(ClientMessage.heard(ear.counted)), on: line)
+      host.handle(.success(ClientMessage.heard(ear.counted)), on: line)
     }
   }
 
@@ -110,9 +110,9 @@ import Testing
     let line = host.open(ear, isBrowser: isBrowser, pass: pass)
     let message = ClientMessage.resumeConversation(key: try #require(last?.key), heard: last?.counted ?? 0)
     if isBrowser {
-      host.take(.success(BrowserMessage.other(message)), on: line)
+      host.handle(.success(BrowserMessage.other(message)), on: line)
     } else {
-      host.take(.success(message), on: line)
+      host.handle(.success(message), on: line)
     }
     _ = try await settle()
     #expect(ear.isResumed)
@@ -157,7 +157,7 @@ import Testing
     #expect(ears[0].refusal == nil && ears[1].refusal == nil && ears[2].refusal == .roomFull)
     _ = try await join(ears[3], room: "c", from: "192.0.2.2")
     #expect(ears[3].refusal == nil)
-    host.take(.success(.leave(reason: nil)), on: first)
+    host.handle(.success(.leave(reason: nil)), on: first)
     _ = try await join(ears[4], room: "d")
     #expect(ears[4].refusal == nil)
     #expect(try await settle().rooms == 3)
@@ -169,8 +169,8 @@ import Testing
   @Test func refusedSecondJoinDoesNotRenameTheStay() async throws {
     _ = try await host.start()
     let (line, _) = try await join(Ear(), room: "innocent")
-    host.take(.success(.join(Self.join("guilty"))), on: line)
-    host.take(.success(.leave(reason: nil)), on: line)
+    host.handle(.success(.join(Self.join("guilty"))), on: line)
+    host.handle(.success(.leave(reason: nil)), on: line)
     _ = try await settle()
     #expect(
       logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
@@ -183,9 +183,9 @@ import Testing
     let forged = Register(identity: "ben", name: "Ben", credential: "a.b.c")
     host.authorization = Authorization(
       check: { _ in .success(.open) }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
-    host.take(.success(.register(forged)), on: line)
-    host.take(.success(.join(Self.join("guilty"))), on: line)
-    host.take(.success(.leave(reason: nil)), on: line)
+    host.handle(.success(.register(forged)), on: line)
+    host.handle(.success(.join(Self.join("guilty"))), on: line)
+    host.handle(.success(.leave(reason: nil)), on: line)
     _ = try await settle()
     #expect(
       logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") } == ["joined innocent", "left innocent"])
@@ -214,11 +214,11 @@ import Testing
     let (owner, _) = try await join(ear, room: "tea")
     let (guest, _) = try await join(Ear(), room: "tea")
     let knock = try #require(ear.knock)
-    host.take(.success(.register(Register(identity: "ben", name: "Ben", credential: "a.b.c"))), on: guest)
+    host.handle(.success(.register(Register(identity: "ben", name: "Ben", credential: "a.b.c"))), on: guest)
     _ = try await settle()
-    host.take(.success(.answerKnock(participant: knock.id, admitted: true, number: knock.number)), on: owner)
+    host.handle(.success(.answerKnock(participant: knock.id, admitted: true, number: knock.number)), on: owner)
     _ = try await settle()
-    host.take(.success(.leave(reason: nil)), on: guest)
+    host.handle(.success(.leave(reason: nil)), on: guest)
     _ = try await settle()
     let lines = logs.lines.filter { $0.hasPrefix("joined") || $0.hasPrefix("left") }
     #expect(lines == ["joined tea", "joined tea", "left tea"])
@@ -234,10 +234,10 @@ import Testing
     let guestEar = Ear()
     let (guest, _) = try await join(guestEar, room: "tea")
     let knock = try #require(ear.knock)
-    host.take(.success(.answerKnock(participant: knock.id, admitted: false, number: knock.number)), on: owner)
+    host.handle(.success(.answerKnock(participant: knock.id, admitted: false, number: knock.number)), on: owner)
     _ = try await settle()
     #expect(guestEar.refusal == .denied)
-    host.take(.success(.join(Self.join("coffee"))), on: guest)
+    host.handle(.success(.join(Self.join("coffee"))), on: guest)
     _ = try await settle()
     #expect(logs.lines.filter { $0.hasPrefix("joined") } == ["joined tea", "joined coffee"])
     await host.stop()
@@ -246,9 +246,9 @@ import Testing
   @Test func refusalsOfOneAddressAreLoggedByPowersOfTen() async throws {
     _ = try await host.start()
     for _ in 0..<2 { _ = try await join(Ear(), room: "a", from: "192.0.2.9") }
-    host.take(.success(.join(Self.join(""))), on: try await join(Ear(), room: "", from: "192.0.2.1").line)
+    host.handle(.success(.join(Self.join(""))), on: try await join(Ear(), room: "", from: "192.0.2.1").line)
     let (line, _) = try await join(Ear(), room: "", from: "192.0.2.1")
-    for _ in 0..<120 { host.take(.success(.join(Self.join(""))), on: line) }
+    for _ in 0..<120 { host.handle(.success(.join(Self.join(""))), on: line) }
     _ = try await settle()
     #expect(logs.lines.filter { $0.hasPrefix("refused") } == ["refused 1", "refused 10", "refused 100"])
     await host.stop()

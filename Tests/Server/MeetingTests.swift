@@ -5,8 +5,8 @@ import KoineServer
 import KoineServerBackend
 import Testing
 
-/// All servers with so many loops: `KOINE_HANDS=2 swift test --filter ServerTests`.
-private let hands = ProcessInfo.processInfo.environment["KOINE_HANDS"].flatMap { Int($0) }
+/// All servers with so many loops: `KOINE_WORKERS=2 swift test --filter ServerTests`.
+private let workers = ProcessInfo.processInfo.environment["KOINE_WORKERS"].flatMap { Int($0) }
 
 /// An open server on ports that the system chooses, and a way to it.
 struct ServedRooms {
@@ -15,7 +15,7 @@ struct ServedRooms {
 
   init(
     access: ServerConfiguration.Access = .open, limits: ServerLimits = ServerLimits(),
-    media: ServerConfiguration.MediaAddress? = nil, loops: Int = hands ?? 1
+    media: ServerConfiguration.MediaAddress? = nil, loops: Int = workers ?? 1
   ) async throws {
     server = try await Server.start(
       ServerConfiguration(

@@ -58,7 +58,7 @@ extension BrowserTranslator {
       case .join(_, let offer), .offer(let offer): offer
       case .other: nil
       }
-    return take(
+    return handle(
       message,
       offer: offer.map { offer in Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp) } })
   }

@@ -136,7 +136,7 @@ import Testing
     struct HungUp: Error {}
     final class Line: BroadcastOutput, Sendable {
       static let failure = Lock<(@Sendable (any Error) -> Void)?>(nil)
-      func take(_ frame: EncodedFrame) {}
+      func receive(_ frame: EncodedFrame) {}
       func close() throws { throw HungUp() }
       func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { Self.failure.withLock { $0 = handler } }
     }
@@ -174,7 +174,7 @@ import Testing
     private final class Line: BroadcastOutput, Sendable {
       private let harbour: Harbour
       init(_ harbour: Harbour) { self.harbour = harbour }
-      func take(_ frame: EncodedFrame) {}
+      func receive(_ frame: EncodedFrame) {}
       func close() throws { if harbour.isAway { throw HungUp() } }
       func onReadable(_ handler: @escaping @Sendable () -> Void) { if !harbour.isAway { handler() } }
       func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {

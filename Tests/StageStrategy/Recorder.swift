@@ -119,7 +119,7 @@ func makeToken(
   publish: Bool = true, subscribe: Bool = true, lasting seconds: Double = 3_600
 ) throws -> String {
   let now = NumericDate.ofSystemClock()
-  return try StageToken(
+  return try IVSStageToken(
     participantID: id, stage: stage, userID: userID, attributes: attributes,
     capabilities: .init(canPublish: publish, canSubscribe: subscribe), issued: now, expires: now + seconds
   ).signed(with: SigningKey(generating: .p384, id: "arn:aws:ivs:us-west-2:123456789012:public-key/test"))

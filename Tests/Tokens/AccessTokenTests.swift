@@ -32,7 +32,7 @@ import Testing
 
   @Test func aCallAgentsTokenNamesTheUser() throws {
     let user = "8:acs:0c5e9b66_00000019-1111"
-    let token = CommunicationUserToken(identity: user, resourceID: "0c5e9b66", issued: now, expires: now + 3_600)
+    let token = AzureUserToken(identity: user, resourceID: "0c5e9b66", issued: now, expires: now + 3_600)
     try roundTrip(token, key: SigningKey(generating: .p256), lasting: 3_600)
     #expect(token.admission == Admission(identity: user, canModerate: true, expiry: now + 3_600))
     #expect(
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func scopesDecideAboutCalls() throws {
-    var token = CommunicationUserToken(identity: "8:acs:a", scopes: [.chat], issued: now, expires: now + 60)
+    var token = AzureUserToken(identity: "8:acs:a", scopes: [.chat], issued: now, expires: now + 60)
     #expect(!token.admission.canPublish && !token.admission.canSubscribe && !token.canStartCalls)
     token.scopes = [.voipJoin]
     #expect(token.admission.canPublish && token.admission.canSubscribe && !token.canStartCalls)
@@ -54,22 +54,22 @@ import Testing
   @Test func aCredentialNeedsNoMoreThanExp() throws {
     let payload = base64url(#"{"exp":1}"#)
     for text in ["header.\(payload).signature", "x.\(payload)", ".\(payload)."] {
-      let read = try CommunicationUserToken.reading(text)
+      let read = try AzureUserToken.reading(text)
       #expect(read.expires == NumericDate(1) && read.identity == nil)
     }
     // '_' and '-' in a payload, which the vendor's own reader trips over
     let odd = base64url(#"{"exp":1,"skypeid":"acs:???>>>~~~"}"#)
     #expect(odd.contains("_") || odd.contains("-"))
-    #expect(try CommunicationUserToken.reading("a.\(odd).b").identity == "8:acs:???>>>~~~")
+    #expect(try AzureUserToken.reading("a.\(odd).b").identity == "8:acs:???>>>~~~")
     for text in ["<USER_ACCESS_TOKEN>", "", payload, "a.%%.b", "a.\(base64url("{}")).b", "a.\(base64url("no")).b"] {
-      #expect(failure { () throws(TokenError) in _ = try CommunicationUserToken.reading(text) } != nil, "\(text)")
+      #expect(failure { () throws(TokenError) in _ = try AzureUserToken.reading(text) } != nil, "\(text)")
     }
     #expect(
-      failure { () throws(TokenError) in _ = try CommunicationUserToken.reading("a.\(base64url("{}")).b") }
+      failure { () throws(TokenError) in _ = try AzureUserToken.reading("a.\(base64url("{}")).b") }
         == .missingClaim("exp"))
     #expect(
       failure { () throws(TokenError) in
-        _ = try CommunicationUserToken.parse("a.\(payload).b", trusting: .anybody, at: now)
+        _ = try AzureUserToken.parse("a.\(payload).b", trusting: .anybody, at: now)
       } == .expired(at: NumericDate(1)))
   }
 
@@ -77,7 +77,7 @@ import Testing
 
   @Test func aStagesTokenHasTheVendorsClaims() throws {
     let key = try SigningKey(generating: .p384, id: "arn:aws:ivs:us-east-1:1:public-key/abc")
-    let token = StageToken(
+    let token = IVSStageToken(
       participantID: "p-1", stage: "lounge", userID: "alice", attributes: ["name": "Alice"],
       capabilities: .init(canPublish: false), issued: now, eventsURL: "wss://e", whipURL: "https://w")
     try roundTrip(token, key: key, lasting: 720 * 60)
@@ -98,8 +98,8 @@ import Testing
   }
 
   @Test func aStagesLimitsHold() {
-    func refused(_ change: (inout StageToken) -> Void) -> Bool {
-      var token = StageToken(participantID: "p", stage: "s", issued: now)
+    func refused(_ change: (inout IVSStageToken) -> Void) -> Bool {
+      var token = IVSStageToken(participantID: "p", stage: "s", issued: now)
       change(&token)
       return failure { () throws(TokenError) in try token.check() } != nil
     }
@@ -114,8 +114,8 @@ import Testing
   }
 
   @Test func anExchangeKeepsWhoAndWhere() {
-    let token = StageToken(participantID: "p", stage: "s", issued: now)
-    var other = StageToken(
+    let token = IVSStageToken(participantID: "p", stage: "s", issued: now)
+    var other = IVSStageToken(
       participantID: "p", stage: "s", userID: "u", attributes: ["a": "b"], capabilities: .init(canPublish: false),
       issued: now + 5)
     #expect(token.canBeExchanged(for: other))
@@ -127,7 +127,7 @@ import Testing
 
   @Test func aRoomsTokenHasTheVendorsClaims() throws {
     let key = try SigningKey(secret: secret)
-    let token = RoomToken(
+    let token = VideoSDKToken(
       apiKey: "k", permissions: [.join, .moderate], roomID: "abcd-1234-efgh", participantID: "p", roles: [.rtc],
       issued: now, expires: now + 600)
     try roundTrip(token, key: key, lasting: 600)
@@ -141,14 +141,14 @@ import Testing
   }
 
   @Test func askingIsNotAllowing() {
-    func found(_ permissions: [RoomToken.Permission], roles: [RoomToken.Role]? = nil) -> TokenError? {
-      let token = RoomToken(apiKey: "k", permissions: permissions, roles: roles, issued: now, expires: nil)
+    func found(_ permissions: [VideoSDKToken.Permission], roles: [VideoSDKToken.Role]? = nil) -> TokenError? {
+      let token = VideoSDKToken(apiKey: "k", permissions: permissions, roles: roles, issued: now, expires: nil)
       return failure { () throws(TokenError) in try token.check() }
     }
     #expect(found([.ask]) == nil)
     #expect(found([.join, .moderate]) == nil)
     #expect(found([.moderate]) == nil)
-    for wrong in [[], [RoomToken.Permission.ask, .join], [.moderate, .ask]] {
+    for wrong in [[], [VideoSDKToken.Permission.ask, .join], [.moderate, .ask]] {
       guard case .invalidClaim("permissions", _) = found(wrong) else {
         Issue.record("\(wrong)")
         continue
@@ -156,16 +156,16 @@ import Testing
     }
     #expect(found([.join], roles: [.crawler]) != nil)
     #expect(found([.join], roles: [.crawler, .rtc]) == nil)
-    #expect(RoomToken(apiKey: "k", permissions: [.ask], issued: now, expires: nil).admission.mustAsk)
+    #expect(VideoSDKToken(apiKey: "k", permissions: [.ask], issued: now, expires: nil).admission.mustAsk)
   }
 
   // MARK: Chime
 
   private static func pass(
-    capabilities: MeetingPass.Capabilities? = nil, expires: NumericDate? = nil
-  ) throws -> MeetingPass {
-    try MeetingPass.create(
-      MeetingPass.Meeting(
+    capabilities: ChimeJoinInfo.Capabilities? = nil, expires: NumericDate? = nil
+  ) throws -> ChimeJoinInfo {
+    try ChimeJoinInfo.create(
+      ChimeJoinInfo.Meeting(
         meetingID: "m-1", mediaPlacement: .at("embedded:"), externalMeetingID: "weekly",
         features: .init(videoMaxResolution: "FHD", attendeeMaxCount: 10)),
       attendeeID: "a-1", externalUserID: "1#Alice", capabilities: capabilities, issued: now, expires: expires,
@@ -174,9 +174,9 @@ import Testing
 
   @Test func aMeetingsAnswersAreReadAsTheyAreWritten() throws {
     let pass = try Self.pass(capabilities: .init(video: .receive))
-    let pair = try MeetingPass.parse(createMeeting: pass.createMeetingJSON, createAttendee: pass.createAttendeeJSON)
+    let pair = try ChimeJoinInfo.parse(createMeeting: pass.createMeetingJSON, createAttendee: pass.createAttendeeJSON)
     #expect(pair == pass)
-    #expect(try MeetingPass.parse(joinInfo: pass.joinInfoJSON) == pass)
+    #expect(try ChimeJoinInfo.parse(joinInfo: pass.joinInfoJSON) == pass)
     #expect(
       try pass.createMeetingJSON
         == #"{"Meeting":{"MeetingId":"m-1","MediaRegion":"local","ExternalMeetingId":"weekly","MediaPlacement":{"AudioHostUrl":"embedded:","SignalingUrl":"embedded:","AudioFallbackUrl":"embedded:","TurnControlUrl":"embedded:"},"MeetingFeatures":{"Video":{"MaxResolution":"FHD"},"Attendee":{"MaxCount":10}}}}"#
@@ -189,14 +189,15 @@ import Testing
   }
 
   @Test func capabilitiesBecomeGrants() throws {
-    let silent = MeetingPass.Capabilities(audio: .receive, video: .none, content: .none)
+    let silent = ChimeJoinInfo.Capabilities(audio: .receive, video: .none, content: .none)
     let grant = try Self.pass(capabilities: silent).admission(trusting: .anybody, at: now)
     #expect(!grant.canPublish && grant.canSubscribe)
   }
 
   @Test func aJoinTokenLetsNobodyElseIn() throws {
     let trust = Trust.keys([try VerificationKey(secret: secret)])
-    func found(_ trust: Trust, at date: NumericDate = now, _ change: (inout MeetingPass) -> Void) throws -> TokenError?
+    func found(_ trust: Trust, at date: NumericDate = now, _ change: (inout ChimeJoinInfo) -> Void) throws
+      -> TokenError?
     {
       var pass = try Self.pass(expires: now + 60)
       change(&pass)
@@ -224,7 +225,7 @@ import Testing
   }
 
   @Test func theVendorsOwnAnswersAreRead() throws {
-    let pass = try MeetingPass.parse(
+    let pass = try ChimeJoinInfo.parse(
       joinInfo: """
         {"JoinInfo": {"Meeting": {"Meeting": {"MeetingId": "m", "MediaRegion": "us-east-1", "MeetingHostId": null,
           "MediaPlacement": {"AudioHostUrl": "a", "SignalingUrl": "s", "EventIngestionUrl": "e", "ScreenDataUrl": "d"},
@@ -237,7 +238,7 @@ import Testing
     #expect(pass.attendee.capabilities?.content == .send)
     #expect(try pass.admission(trusting: .anybody, at: now).expiry == nil)
     for text in ["", "{}", "[]", #"{"JoinInfo":{}}"#] {
-      #expect(failure { () throws(TokenError) in _ = try MeetingPass.parse(joinInfo: text) } != nil)
+      #expect(failure { () throws(TokenError) in _ = try ChimeJoinInfo.parse(joinInfo: text) } != nil)
     }
   }
 }

@@ -25,10 +25,10 @@ import Testing
     }
   }
 
-  private static let room = RoomPass(room: "tea", participantID: "ana", issued: now, expires: now + 60)
-  private static let call = CommunicationUserToken(identity: "8:acs:ana", issued: now, expires: now + 60)
-  private static let stage = StageToken(participantID: "ana", stage: "tea", issued: now, expires: now + 60)
-  private static let listener = RoomToken(
+  private static let room = KoineToken(room: "tea", participantID: "ana", issued: now, expires: now + 60)
+  private static let call = AzureUserToken(identity: "8:acs:ana", issued: now, expires: now + 60)
+  private static let stage = IVSStageToken(participantID: "ana", stage: "tea", issued: now, expires: now + 60)
+  private static let listener = VideoSDKToken(
     apiKey: "k", roomID: "tea", participantID: "ana", issued: now, expires: now + 60)
 
   private static func meeting() throws -> MeetingJoinToken {
@@ -172,23 +172,23 @@ import Testing
     let key = try SigningKey(secret: secret, id: "a")
     var checking = try key.verificationKey
     checking.binding = try JSONCodec.decode(KeyBinding.self, from: Array(binding.utf8))
-    let text = try RoomPass(room: room, issued: now, expires: now + 60).signed(with: key)
+    let text = try KoineToken(room: room, issued: now, expires: now + 60).signed(with: key)
     #expect(found(.keys([checking]), text) == error)
     #expect(
-      failure { () throws(TokenError) in _ = try RoomPass.parse(text, trusting: .keys([checking]), at: now) } == error)
+      failure { () throws(TokenError) in _ = try KoineToken.parse(text, trusting: .keys([checking]), at: now) } == error)
   }
 
   @Test func boundKeyOpensItsRoomsOnly() throws {
     var key = try SigningKey(secret: secret, id: "a")
     key.binding.rooms = RoomPattern("team-*")
     let trust = Trust.keys([try key.verificationKey])
-    let any = try trust.read(try RoomPass(issued: now, expires: now + 60).signed(with: key), at: now)
+    let any = try trust.read(try KoineToken(issued: now, expires: now + 60).signed(with: key), at: now)
     #expect(any.opens("team-1") && !any.opens("tea"))
-    let one = try trust.read(try RoomPass(room: "team-1", issued: now, expires: now + 60).signed(with: key), at: now)
+    let one = try trust.read(try KoineToken(room: "team-1", issued: now, expires: now + 60).signed(with: key), at: now)
     #expect(one.opens("team-1") && !one.opens("team-2"))
     #expect(
       failure { () throws(TokenError) in
-        _ = try RoomPass(room: "tea", issued: now, expires: now + 60).signed(with: key)
+        _ = try KoineToken(room: "tea", issued: now, expires: now + 60).signed(with: key)
       } == .keyNotFor("the room 'tea'"))
     key.binding = KeyBinding(kinds: [.stageStrategy])
     #expect(failure { () throws(TokenError) in _ = try Self.room.signed(with: key) } == .keyNotFor("room tokens"))

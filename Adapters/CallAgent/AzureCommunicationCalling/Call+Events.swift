@@ -46,7 +46,7 @@ extension Call {
         ParticipantIdentifiers.identifier(of: participant.id), as: participant.id, displayName: participant.name,
         state: .connected, in: self)
       current.withLock { $0.remotes.append(remote) }
-      tell(added: [remote])
+      notifyDelegate(added: [remote])
     }
     current.withLock { _ = $0.present.insert(participant.id) }
     tellCount()
@@ -58,14 +58,14 @@ extension Call {
     if let remote = remote(participant.id) { remove(remote, because: reason == .removed ? .removed : .normal) }
     guard current.withLock({ $0.present.remove(participant.id) != nil }) else { return }
     tellCount()
-    if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { end(.normal) }
+    if current.withLock({ $0.isOneToOne }), remoteParticipants.isEmpty { finish(.normal) }
   }
 
   func remove(_ remote: RemoteParticipant, because reason: CallEndReason) {
     for stream in remote.incomingVideoStreams { remote.remove(stream.source) }
     remote.change(to: .disconnected, because: reason)
     current.withLock { $0.remotes.removeAll { $0 === remote } }
-    tell(removed: [remote])
+    notifyDelegate(removed: [remote])
   }
 
   /// A muted picture is one that has been withdrawn, in this style.

@@ -89,7 +89,7 @@ extension Call {
   private func withdraw(_ stream: OutgoingVideoStream) {
     let wasTold = outgoingVideoStreams.contains { $0 === stream }
     stopped(stream)
-    if wasTold { tell(removed: stream as? LocalVideoStream) }
+    if wasTold { notifyDelegate(removed: stream as? LocalVideoStream) }
   }
 
   /// The error of a camera that fails to start. The vendor has one code for all reasons.
@@ -102,7 +102,7 @@ extension Call {
       current.outgoingVideoStreams.append(stream)
       return true
     }
-    if isSent { tell(added: stream as? LocalVideoStream) }
+    if isSent { notifyDelegate(added: stream as? LocalVideoStream) }
   }
 
   private func publishOptions(of stream: OutgoingVideoStream) -> VideoPublishOptions {

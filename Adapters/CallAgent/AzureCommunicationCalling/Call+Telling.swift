@@ -15,7 +15,7 @@ extension Call {
     events.onStartTimeUpdated?(args)
   }
 
-  func tell(added: [RemoteParticipant] = [], removed: [RemoteParticipant] = []) {
+  func notifyDelegate(added: [RemoteParticipant] = [], removed: [RemoteParticipant] = []) {
     let args = ParticipantsUpdatedEventArgs(added: added, removed: removed)
     delegate?.call(self, didUpdateRemoteParticipant: args)
     events.onRemoteParticipantsUpdated?(args)
@@ -48,7 +48,7 @@ extension Call {
     events.onMutedByOthers?(args)
   }
 
-  func tell(added: LocalVideoStream? = nil, removed: LocalVideoStream? = nil) {
+  func notifyDelegate(added: LocalVideoStream? = nil, removed: LocalVideoStream? = nil) {
     guard added != nil || removed != nil else { return }
     let args = LocalVideoStreamsUpdatedEventArgs(added: added.map { [$0] } ?? [], removed: removed.map { [$0] } ?? [])
     delegate?.call(self, didUpdateLocalVideoStreams: args)

@@ -103,7 +103,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   /// The completion handler has returned, or the code that waited for the call goes on.
   func appHasIt() { gate.appHasCall() }
 
-  func begin(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
+  func start(ringing callees: [any CommunicationIdentifier], options: CallOptions?) {
     session.observe { [weak self] event in
       // Not behind the gate: a stream that must not be played is paused before it arrives.
       switch event {
@@ -140,12 +140,12 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     }
     whenOpen { call in
       call.current.withLock { $0.remotes += remotes }
-      call.tell(added: remotes)
+      call.notifyDelegate(added: remotes)
     }
     guard endpoint.state == .registered else {
       return whenOpen { call in
         for remote in remotes { call.remove(remote, because: .networkTrouble) }
-        call.end(.networkTrouble)
+        call.finish(.networkTrouble)
       }
     }
     let invitation = endpoint.invite(remotes.map(\.id), to: session.request.room, hasVideo: hasVideo)
@@ -161,10 +161,10 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   /// On the delivery queue.
   func answered(_ id: Ring.ID, by callee: String, _ answer: Ring.State) {
-    gate.pass { [weak self] in self?.take(answer, of: callee, to: id) }
+    gate.pass { [weak self] in self?.handle(answer, of: callee, to: id) }
   }
 
-  private func take(_ answer: Ring.State, of callee: String, to id: Ring.ID) {
+  private func handle(_ answer: Ring.State, of callee: String, to id: Ring.ID) {
     guard current.withLock({ $0.invitations[id] != nil }), let remote = remote(callee) else { return }
     let reason: CallEndReason
     switch answer {
@@ -181,7 +181,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     }
     guard remote.state != .connected else { return }
     remove(remote, because: reason)
-    if remoteParticipants.isEmpty, [.none, .connecting, .ringing].contains(state) { end(reason) }
+    if remoteParticipants.isEmpty, [.none, .connecting, .ringing].contains(state) { finish(reason) }
   }
 
   // MARK: Participants
@@ -203,7 +203,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       participant, as: identity(of: participant), displayName: "", state: .connecting, in: self)
     current.withLock { $0.remotes.append(remote) }
     delivery.deliver { [self] in
-      tell(added: [remote])
+      notifyDelegate(added: [remote])
     }
     let invitation = endpoint.invite([remote.id], to: session.request.room, hasVideo: false)
     current.withLock { $0.invitations[invitation.id] = invitation.callees }
@@ -236,7 +236,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     delivery.deliver { [self] in
       if remote(id) === participant { remove(participant, because: .cancelled) }
       handler(nil)
-      if remoteParticipants.isEmpty, [.none, .connecting, .ringing].contains(state) { end(.cancelled) }
+      if remoteParticipants.isEmpty, [.none, .connecting, .ringing].contains(state) { finish(.cancelled) }
     }
   }
 
@@ -272,7 +272,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
         current.hangUps.append(handler)
         return !current.invitations.isEmpty && [.none, .connecting, .ringing].contains(current.state)
       }
-      end(isRinging ? .cancelled : .normal, forEveryone: forEveryone)
+      finish(isRinging ? .cancelled : .normal, forEveryone: forEveryone)
     }
   }
 
@@ -281,7 +281,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   }
 
   /// On the delivery queue: says goodbye; what follows is told by the session.
-  func end(_ reason: CallEndReason, forEveryone: Bool = false) {
+  func finish(_ reason: CallEndReason, forEveryone: Bool = false) {
     guard state != .disconnecting, state != .disconnected else { return }
     let invitations = current.withLock { current in
       current.endReason = reason
@@ -303,7 +303,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       return !current.present.isEmpty
     }
     if hadOthers { tellCount() }
-    for feature in features { feature.end() }
+    for feature in features { feature.callEnded() }
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
       defer { current.hangUps = [] }
       return current.hangUps

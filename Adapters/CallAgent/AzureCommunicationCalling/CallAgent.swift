@@ -36,11 +36,11 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   let world: World
   /// Asked for a token, which may be a new one, for each call and each time the agent signs in.
   private let credential: CommunicationTokenCredential
-  private let key: Signature
+  private let key: AgentIdentityLock
   private let state: Lock<State>
   private let lane: Lane
 
-  private init(_ endpoint: Endpoint, credential: CommunicationTokenCredential, key: Signature) {
+  private init(_ endpoint: Endpoint, credential: CommunicationTokenCredential, key: AgentIdentityLock) {
     world = endpoint.world
     self.credential = credential
     self.key = key
@@ -60,8 +60,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   ) {
     let identity = AccessTokenParser.identity(of: token) ?? "8:acs:" + UUID().uuidString.lowercased()
     let world = World.holding(identity: identity) ?? world
-    let key = Signature(world: ObjectIdentifier(world.backend), identity: identity)
-    guard key.take() else {
+    let key = AgentIdentityLock(world: ObjectIdentifier(world.backend), identity: identity)
+    guard key.acquire() else {
       let error = CallingCommunicationErrors.noMultipleConnectionsWithSameIdentity.error(
         "there is an agent for \(identity) already; dispose it first")
       return world.delivery.deliver { handler(nil, error) }
@@ -138,7 +138,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       return fail(
         completionHandler, CallingCommunicationErrors.invalidParticipantAddedToCall.error("nobody calls themselves"))
     }
-    begin(
+    startCall(
       room: "call-" + UUID().uuidString.lowercased(), direction: .outgoing, ringing: participants, options: options,
       isAwaited: isAwaited, completionHandler)
   }
@@ -170,7 +170,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     guard let room = meetingLocator.room else {
       return fail(completionHandler, meetingLocator.refusal.error("there is no such place to meet"))
     }
-    begin(
+    startCall(
       room: room, direction: .outgoing, ringing: [], options: options, isAwaited: isAwaited, completionHandler)
   }
 
@@ -207,12 +207,12 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       return fail(
         completionHandler, CallingCommunicationErrors.incomingCallAlreadyUnplaced.error("another call is under way"))
     }
-    begin(
+    startCall(
       room: invitation.room, direction: .incoming, ringing: [], options: options, from: invitation,
       isAwaited: isAwaited, completionHandler)
   }
 
-  private func begin(
+  private func startCall(
     room: String, direction: CallDirection, ringing callees: [any CommunicationIdentifier], options: CallOptions?,
     from invitation: Ring? = nil, isAwaited: Bool,
     _ completionHandler: @escaping (Call?, (any Error)?) -> Void
@@ -224,7 +224,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     let handler = Handler(completionHandler)
     credential.token { [self] token, error in
       if let token {
-        begin(
+        startCall(
           room: room, direction, callees, options, from: invitation, isAwaited: isAwaited, with: token.token, handler)
       } else {
         world.delivery.deliver { handler(nil, error) }
@@ -234,7 +234,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
 
   /// Accepts the caller's ring, if any, and starts the call. Permissions and token are checked before, so that the agent does not
   /// accept a ring for a call that cannot start.
-  private func begin(
+  private func startCall(
     room: String, _ direction: CallDirection, _ callees: [any CommunicationIdentifier], _ options: CallOptions?,
     from invitation: Ring?, isAwaited: Bool, with token: String, _ handler: Handler<Call?, (any Error)?>
   ) {
@@ -248,11 +248,11 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
     let call = Call(room: room, direction: direction, agent: self, token: token, from: invitation)
     world.delivery.deliver { [self] in
       state.withLock { $0.calls.append(call) }
-      let news: [() -> Void] = [{ handler(call, nil) }, { self.tell(CallsUpdatedEventArgs(added: [call])) }]
+      let news: [() -> Void] = [{ handler(call, nil) }, { self.notifyDelegate(CallsUpdatedEventArgs(added: [call])) }]
       for one in world.delivery.inAnyOrder(news) { one() }
       if !isAwaited { call.appHasIt() }
     }
-    call.begin(ringing: callees, options: options)
+    call.start(ringing: callees, options: options)
   }
 
   /// The error for a device that the user has denied; nil if none is denied. If the user has not been asked yet, the prompt appears
@@ -278,10 +278,10 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// On the delivery queue, after everything else about the call.
   func removed(_ call: Call) {
     state.withLock { $0.calls.removeAll { $0 === call } }
-    tell(CallsUpdatedEventArgs(removed: [call]))
+    notifyDelegate(CallsUpdatedEventArgs(removed: [call]))
   }
 
-  private func tell(_ args: CallsUpdatedEventArgs) {
+  private func notifyDelegate(_ args: CallsUpdatedEventArgs) {
     delegate?.callAgent(self, didUpdateCalls: args)
     events.onCallsUpdated?(args)
   }

@@ -124,7 +124,7 @@ public final class DataChannelReceiver: NSObject, @unchecked Sendable {  // ever
     waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
   }
 
-  func take(_ message: DataChannelMessage) {
+  func receive(_ message: DataChannelMessage) {
     waiting.withLock { waiting in
       if waiting.count == Self.limit { waiting.removeFirst() }
       waiting.append(message)
@@ -168,7 +168,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
     DataChannelSender(options, in: call?.session)
   }
 
-  override func end() { close { _ in true } }
+  override func callEnded() { close { _ in true } }
 
   /// No more will come.
   private func close(_ isOver: (Koine.Participant.ID) -> Bool) {
@@ -198,7 +198,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
     if isNew {
       delegate?.dataChannelCallFeature(self, didCreateReceiver: DataChannelReceiverCreatedEventArgs(receiver))
     }
-    receiver.take(DataChannelMessage(number, Data(message.payload[9...])))
+    receiver.receive(DataChannelMessage(number, Data(message.payload[9...])))
   }
 }
 
@@ -267,7 +267,7 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
     try call.session.send(DataMessage(topic: Convention.text, payload: bytes))
     let own = call.session.localParticipant
     let sender = CallerInfo(displayName: own.name, identifier: ParticipantIdentifiers.identifier(of: own.id))
-    call.delivery.deliver { [weak self] in self?.tell(sender, number, text, finalized, isLocal: true) }
+    call.delivery.deliver { [weak self] in self?.notifyDelegate(sender, number, text, finalized, isLocal: true) }
   }
 
   override func handle(_ event: SessionEvent) {
@@ -275,14 +275,14 @@ public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  
       let call
     else { return }
     let sender = call.session.participants.first { $0.id == message.sender }
-    tell(
+    notifyDelegate(
       CallerInfo(
         displayName: sender?.name ?? "", identifier: ParticipantIdentifiers.identifier(of: message.sender)),
       message.payload[1..<5].reduce(Int32(0)) { $0 << 8 | Int32($1) },
       String(decoding: message.payload[5...], as: UTF8.self), message.payload[0] == 1, isLocal: false)
   }
 
-  private func tell(_ sender: CallerInfo, _ number: Int32, _ text: String, _ isFinal: Bool, isLocal: Bool) {
+  private func notifyDelegate(_ sender: CallerInfo, _ number: Int32, _ text: String, _ isFinal: Bool, isLocal: Bool) {
     let info = RealTimeTextInfo(sender, number, text, isFinal: isFinal, isLocal: isLocal)
     delegate?.realTimeTextCallFeature(self, didReceiveInfo: RealTimeTextInfoReceivedEventArgs(info))
   }

@@ -58,11 +58,11 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
 
   public func raiseHand(completionHandler: @escaping ((any Error)?) -> Void) {
     let next = hands.withLock { ($0.values.values.max() ?? 0) + 1 }
-    tell(completionHandler) { $0.setAttribute(Convention.hand, to: String(next)) }
+    complete(completionHandler) { $0.setAttribute(Convention.hand, to: String(next)) }
   }
 
   public func lowerHand(completionHandler: @escaping ((any Error)?) -> Void) {
-    tell(completionHandler) { $0.setAttribute(Convention.hand, to: nil) }
+    complete(completionHandler) { $0.setAttribute(Convention.hand, to: nil) }
   }
 
   public func lowerAllHands(completionHandler: @escaping ((any Error)?) -> Void) {
@@ -72,7 +72,7 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
   public func lowerHands(
     participants: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
-    tell(completionHandler) { try $0.ask($0.session.participants(participants), Convention.lowerHand) }
+    complete(completionHandler) { try $0.ask($0.session.participants(participants), Convention.lowerHand) }
   }
 
   nonisolated(nonsending) public func raiseHand() async throws {
@@ -88,7 +88,7 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
     try await completion { lowerHands(participants: participants, completionHandler: $0) }
   }
 
-  override func begin() { if let call { _ = hands.withLock { $0.read(call.session) } } }
+  override func callStarted() { if let call { _ = hands.withLock { $0.read(call.session) } } }
 
   override func handle(_ event: SessionEvent) {
     guard let call, Marked.mayChange(by: event) else { return }
@@ -144,7 +144,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
   ) {
     let limit = Int(maxSpotlightedParticipants)
     let lit = Set(spotlightedParticipants.map(\.identifier.rawId) + identifiers.map(\.rawId))
-    tell(completionHandler) { call in
+    complete(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
       if lit.count > limit { throw CallingCommunicationErrors.maxSpotlightReached.error("at most \(limit) at once") }
       try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "1")
@@ -154,7 +154,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
   public func cancelSpotlights(
     identifiers: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
-    tell(completionHandler) { call in
+    complete(completionHandler) { call in
       if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
       try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "0")
     }
@@ -162,7 +162,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
 
   public func cancelAllSpotlights(completionHandler: @escaping ((any Error)?) -> Void) {
     let ids = lit.withLock { Array($0.values.keys) }
-    tell(completionHandler) { try $0.ask(ids, Convention.setSpotlight, "0") }
+    complete(completionHandler) { try $0.ask(ids, Convention.setSpotlight, "0") }
   }
 
   nonisolated(nonsending) public func spotlight(identifiers: [any CommunicationIdentifier]) async throws {
@@ -175,7 +175,7 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
     try await completion { cancelAllSpotlights(completionHandler: $0) }
   }
 
-  override func begin() { if let call { _ = lit.withLock { $0.read(call.session) } } }
+  override func callStarted() { if let call { _ = lit.withLock { $0.read(call.session) } } }
 
   override func handle(_ event: SessionEvent) {
     guard let call, Marked.mayChange(by: event) else { return }
@@ -212,7 +212,7 @@ struct Marked {
 
 extension CallFeature {
   /// Does something in the room and calls the handler, on the delivery queue, with what came of it.
-  func tell(_ completionHandler: @escaping ((any Error)?) -> Void, _ work: (Call) throws -> Void) {
+  func complete(_ completionHandler: @escaping ((any Error)?) -> Void, _ work: (Call) throws -> Void) {
     guard let call else {
       let handler = Handler(completionHandler)
       let error = CallingCommunicationErrors.callFeatureExtensionNotFound.error("the call is gone")

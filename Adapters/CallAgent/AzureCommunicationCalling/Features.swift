@@ -13,17 +13,17 @@ public class CallFeature: NSObject, @unchecked Sendable {  // subclasses lock th
     delivery = call.delivery
     name = String(describing: Self.self)
     super.init()
-    begin()
+    callStarted()
   }
 
   /// Reads the initial state, before the first event.
-  func begin() {}
+  func callStarted() {}
 
   /// On the delivery queue, until the call is over.
   func handle(_ event: SessionEvent) {}
 
   /// On the delivery queue, before the call is told to be over.
-  func end() {}
+  func callEnded() {}
 }
 
 extension Call {
@@ -87,7 +87,7 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
     set { listener.it = newValue }
   }
 
-  override func begin() {
+  override func callStarted() {
     let isActive = isRecorded
     active.withLock { $0 = isActive }
   }
@@ -177,7 +177,7 @@ public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable
     set { listener.it = newValue }
   }
 
-  override func begin() {
+  override func callStarted() {
     if let speaker = call?.session.dominantSpeaker { _ = update { [speaker] + $0 } }
   }
 

@@ -3,7 +3,7 @@ import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AzureCommunicationCalling", what, why: why) }
 
-  static let diagnostics = NoEffect("CallClientOptions.diagnostics", why: "nothing here reports to anybody")
+  static let diagnostics = NoEffect("CallClientOptions.diagnostics", why: "Koine sends no diagnostics")
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
   static let push = NoEffect(
     "CallAgent.registerPushNotifications", why: "there is no push service; calls ring over the agent's connection")

@@ -41,7 +41,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
 
   public func start() {
     guard let session, isAvailable else { return }
-    let handler = LatestFrameSink(delivery) { [weak self] frame in self?.tell(frame) }
+    let handler = LatestFrameSink(delivery) { [weak self] frame in self?.notifyDelegate(frame) }
     let isNew = sink.withLock { sink in
       guard sink == nil else { return false }
       sink = handler
@@ -68,7 +68,7 @@ public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Senda
     }
   }
 
-  private func tell(_ newest: VideoFrame) {
+  private func notifyDelegate(_ newest: VideoFrame) {
     guard state == .started else { return }
     let frame = RawVideoFrameBuffer()
     frame.buffer = CVPixelBuffer(newest)

@@ -119,7 +119,7 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
 
   func add(_ stream: IncomingVideoStream) {
     current.withLock { $0.streams.append(stream) }
-    if let stream = stream as? RemoteVideoStream { tell(RemoteVideoStreamsEventArgs(added: [stream])) }
+    if let stream = stream as? RemoteVideoStream { notifyDelegate(RemoteVideoStreamsEventArgs(added: [stream])) }
     streamChanged(VideoStreamStateChangedEventArgs(stream, ""))
   }
 
@@ -130,10 +130,10 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
     }
     guard let stream else { return }
     stream.withdraw()
-    if let stream = stream as? RemoteVideoStream { tell(RemoteVideoStreamsEventArgs(removed: [stream])) }
+    if let stream = stream as? RemoteVideoStream { notifyDelegate(RemoteVideoStreamsEventArgs(removed: [stream])) }
   }
 
-  private func tell(_ args: RemoteVideoStreamsEventArgs) {
+  private func notifyDelegate(_ args: RemoteVideoStreamsEventArgs) {
     delegate?.remoteParticipant(self, didUpdateVideoStreams: args)
     events.onVideoStreamsUpdated?(args)
   }

@@ -51,7 +51,7 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
   deinit { dispose() }
 
   private func takePlace() throws {
-    guard !place.take() else { return }
+    guard !place.claim() else { return }
     state.withLock { $0.isDisposed = true }  // another renderer holds the place: it is not given back
     throw CallingCommunicationErrors.multipleRenderersNotSupported.error("the stream has a renderer already")
   }
@@ -102,7 +102,7 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
         break
       }
       session.attach(view, to: stream.source)
-      delivery.deliver { stream.begin() }
+      delivery.deliver { stream.rendererStarted() }
     }
     return view
   }

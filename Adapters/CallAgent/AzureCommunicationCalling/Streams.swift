@@ -138,7 +138,7 @@ open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // const
   public var isAvailable: Bool { state != .notAvailable }
 
   /// On the delivery queue: a renderer shows the stream.
-  func begin() { if state == .available { change(to: .started) } }
+  func rendererStarted() { if state == .available { change(to: .started) } }
 
   /// On the delivery queue: the stream has ended.
   func withdraw() {
@@ -186,7 +186,7 @@ public final class RemoteVideoStream: IncomingVideoStream, @unchecked Sendable {
 final class RenderingPlace: Sendable {
   private let isTaken = Lock(false)
 
-  func take() -> Bool {
+  func claim() -> Bool {
     isTaken.withLock { isTaken in
       defer { isTaken = true }
       return !isTaken

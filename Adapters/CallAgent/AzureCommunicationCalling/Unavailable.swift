@@ -28,9 +28,9 @@ public final class CallParticipantRole {}
 public final class CaptionsCallFeature {}
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CallCaptions {}
-@available(*, unavailable, message: "nobody reads surveys")
+@available(*, unavailable, message: "Koine collects no surveys")
 public final class SurveyCallFeature {}
-@available(*, unavailable, message: "nobody reads surveys")
+@available(*, unavailable, message: "Koine collects no surveys")
 public final class CallSurvey {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class LocalVideoEffectsFeature {}

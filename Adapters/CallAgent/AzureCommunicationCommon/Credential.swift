@@ -213,12 +213,12 @@ package enum AccessTokenParser {
   /// The raw id of the user that the token was issued to; nil if the token has none or cannot be parsed.
   package static func identity(of token: String) -> String? { try? claims(of: token).identity }
 
-  private static func claims(of token: String) throws -> CommunicationUserToken {
+  private static func claims(of token: String) throws -> AzureUserToken {
     guard token.split(separator: ".", omittingEmptySubsequences: false).count >= 2 else {
       throw CommunicationTokenCredential.error("JwtTokenParser.decodeJwtPayload", "the token has no payload")
     }
     do throws(TokenError) {
-      return try CommunicationUserToken.reading(token)
+      return try AzureUserToken.reading(token)
     } catch {
       throw CommunicationTokenCredential.error("JwtTokenParser.convertFromBase64Url", error.description)
     }

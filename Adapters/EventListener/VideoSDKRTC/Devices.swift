@@ -19,9 +19,9 @@ extension Meeting {
   /// On the delivery queue.
   func handle(_ event: Machine.Event) {
     switch event {
-    case .routeChanged(.microphone, _, let device?, _): tell { $0.onMicChanged(selectedDevice: device.name) }
+    case .routeChanged(.microphone, _, let device?, _): notifyListeners { $0.onMicChanged(selectedDevice: device.name) }
     case .failed(let device, _):
-      tell { $0.onError(error: device.kind == .camera ? .ERROR_GET_VIDEO_MEDIA : .ERROR_GET_AUDIO_MEDIA) }
+      notifyListeners { $0.onError(error: device.kind == .camera ? .ERROR_GET_VIDEO_MEDIA : .ERROR_GET_AUDIO_MEDIA) }
     case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .permissionChanged,
       .wentToBackground, .cameToForeground:
       break

@@ -22,7 +22,7 @@ extension Meeting {
       guard let session = heldSession, !session.state.isEnded else { return }
       session.statistics { figures in
         guard let session = heldSession, let meeting = heldMeeting else { return }
-        let next = meeting.take(figures, since: counts)
+        let next = meeting.update(figures, since: counts)
         follow(session, meeting, next, lane)
       }
     }
@@ -30,7 +30,7 @@ extension Meeting {
 
   /// On the delivery queue.
   /// - Returns: the counts so far.
-  private func take(
+  private func update(
     _ figures: SessionStatistics, since counts: [Track.ID: Count]
   ) -> [Track.ID: Count] {
     var next: [Track.ID: Count] = [:]
@@ -43,7 +43,7 @@ extension Meeting {
       known[id, default: [:]][MediaType(stream.stream.kind)] = words
     }
     for participant in [localParticipant] + Array(participants.values) {
-      participant.note(known[participant.id] ?? [:])
+      participant.update(known[participant.id] ?? [:])
     }
     return next
   }

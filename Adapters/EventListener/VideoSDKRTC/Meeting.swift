@@ -161,7 +161,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       guard let fault else { return world }
       fail(fault, on: world.delivery)
     case .failure(let error):
-      Delivery.main.deliver { [weak self] in self?.tell { $0.onSocketError(message: error.description) } }
+      Delivery.main.deliver { [weak self] in self?.notifyListeners { $0.onSocketError(message: error.description) } }
       fail(.UNKNOWN_ERROR, on: .main)
     }
     return nil
@@ -174,8 +174,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
     guard isFirst else { return }
     delivery.deliver { [weak self] in
-      self?.tell { $0.onError(error: error) }
-      self?.tell { $0.onMeetingStateChanged(meetingState: .CLOSED) }
+      self?.notifyListeners { $0.onError(error: error) }
+      self?.notifyListeners { $0.onMeetingStateChanged(meetingState: .CLOSED) }
     }
   }
 
@@ -189,12 +189,12 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       participant.meeting = self
       pubsub.met(newcomer)
       state.withLock { $0.participants[newcomer.id] = participant }
-      tell { $0.onParticipantJoined(participant) }
+      notifyListeners { $0.onParticipantJoined(participant) }
       outputsChanged(newcomer)
     case .participantLeft(let gone, let reason):
       pubsub.missed(gone)
       guard let participant = state.withLock({ $0.participants.removeValue(forKey: gone.id) }) else { return }
-      tell { listener in
+      notifyListeners { listener in
         listener.onParticipantLeft(participant)
         listener.onParticipantLeft(participant, reason: LeaveReason(reason))
       }
@@ -211,15 +211,15 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
       changedMode(participant)
       outputsChanged(participant)
     case .messageReceived(let message):
-      if message.topic.hasPrefix(Convention.prefix) { asked(message, in: session) } else { pubsub.take(message) }
-    case .dominantSpeakerChanged(let speaker): tell { $0.onSpeakerChanged(participantId: speaker) }
+      if message.topic.hasPrefix(Convention.prefix) { asked(message, in: session) } else { pubsub.receive(message) }
+    case .dominantSpeakerChanged(let speaker): notifyListeners { $0.onSpeakerChanged(participantId: speaker) }
     case .waitingForAdmission: state.withLock { $0.hasToAsk = true }
     case .entryRequested(let guest): entryRequested(by: guest, in: session)
     case .entryRequestEnded(let guest, let admitted):
       if let admitted { entryResponded(guest.id, admitted) }
     case .publishFailed(let stream, let error): publishingFailed(stream, error)
     case .failed(let error):  // of devices, the loudspeaker alone: a microphone says so itself
-      tell { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }
+      notifyListeners { $0.onError(error: error.code == .device ? .ERROR_GET_AUDIO_MEDIA : VideoSDKError(error)) }
     case .levelsChanged, .tileAdded, .tileChanged, .tileRemoved, .streamPublished, .permissionsChanged:
       break  // the style has no words for it, or none here (Docs/styles/event-listener.md)
     }
@@ -233,7 +233,9 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     }
     guard isNew else { return }
     let time = Int(Date().timeIntervalSince1970 * 1_000)
-    tell { $0.onQualityLimitation(type: "congestion", state: isLimited ? "detected" : "resolved", timestamp: time) }
+    notifyListeners {
+      $0.onQualityLimitation(type: "congestion", state: isLimited ? "detected" : "resolved", timestamp: time)
+    }
   }
 
   func participant(_ owner: Koine.Participant) -> Participant? {
@@ -243,16 +245,16 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   private func changed(to new: SessionState) {
     switch new {
     case .idle: break
-    case .connecting: tell { $0.onMeetingStateChanged(meetingState: .CONNECTING) }
+    case .connecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTING) }
     case .connected:
       let isFirst = state.withLock { state in
         defer { state.hasJoined = true }
         return !state.hasJoined
       }
       entryDecided(true)
-      tell { $0.onMeetingStateChanged(meetingState: .CONNECTED) }
-      if isFirst { tell { $0.onMeetingJoined() } }
-    case .reconnecting: tell { $0.onMeetingStateChanged(meetingState: .RECONNECTING) }
+      notifyListeners { $0.onMeetingStateChanged(meetingState: .CONNECTED) }
+      if isFirst { notifyListeners { $0.onMeetingJoined() } }
+    case .reconnecting: notifyListeners { $0.onMeetingStateChanged(meetingState: .RECONNECTING) }
     case .ended(let reason): ended(reason)
     }
   }
@@ -276,10 +278,10 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     localParticipant.close()
     switch reason {
     case .refused(let error) where error.code == .denied: entryDecided(false)
-    case .refused(let error): tell { $0.onError(error: VideoSDKError(error)) }
-    case .duplicate: tell { $0.onError(error: .DUPLICATE_PARTICIPANT) }
-    case .expired: tell { $0.onError(error: VideoSDKError(Failure(.unauthorized, "the token has expired"))) }
-    case .lost: tell { $0.onSocketError(message: "the connection to the room was lost") }
+    case .refused(let error): notifyListeners { $0.onError(error: VideoSDKError(error)) }
+    case .duplicate: notifyListeners { $0.onError(error: .DUPLICATE_PARTICIPANT) }
+    case .expired: notifyListeners { $0.onError(error: VideoSDKError(Failure(.unauthorized, "the token has expired"))) }
+    case .lost: notifyListeners { $0.onSocketError(message: "the connection to the room was lost") }
     case .left, .removed, .roomClosed: break
     }
     for listener in listeners { listener.onMeetingStateChanged(meetingState: .CLOSED) }
@@ -293,7 +295,7 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
   }
 
   /// A listener removed by another one meanwhile is not called any more.
-  func tell(_ call: (any MeetingEventListener) -> Void) {
+  func notifyListeners(_ call: (any MeetingEventListener) -> Void) {
     for listener in state.withLock({ $0.listeners.all }) where state.withLock({ $0.listeners.contains(listener) }) {
       call(listener)
     }

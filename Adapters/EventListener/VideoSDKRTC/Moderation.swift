@@ -8,7 +8,8 @@ import KoineTokens
 extension Meeting {
   /// Whether the token, if it is one of this style, lets its bearer decide about others.
   var mayModerate: Bool {
-    guard let token = request.credential, let claims = try? JSONWebToken.parse(token).claims(as: RoomToken.self) else {
+    guard let token = request.credential, let claims = try? JSONWebToken.parse(token).claims(as: VideoSDKToken.self)
+    else {
       return true
     }
     return claims.permissions.contains(.moderate)
@@ -48,7 +49,7 @@ extension Meeting {
   }
 
   func report(_ error: VideoSDKError) {
-    delivery.deliver { [weak self] in self?.tell { $0.onError(error: error) } }
+    delivery.deliver { [weak self] in self?.notifyListeners { $0.onError(error: error) } }
   }
 
   /// On the delivery queue: handles a message from another participant or a recorder.
@@ -58,11 +59,11 @@ extension Meeting {
     case Convention.mute: muteMic()
     case Convention.stopCamera: disableWebcam()
     case Convention.askMicrophone:
-      tell { listener in
+      notifyListeners { listener in
         listener.onMicRequested(participantId: sender, accept: { [weak self] in self?.unmuteMic() }, reject: {})
       }
     case Convention.askCamera:
-      tell { listener in
+      notifyListeners { listener in
         listener.onWebcamRequested(participantId: sender, accept: { [weak self] in self?.enableWebcam() }, reject: {})
       }
     case Convention.stop: stopOutput(named: String(decoding: message.payload, as: UTF8.self))
@@ -79,7 +80,7 @@ extension Meeting {
 // Admission of waiting participants. On the delivery queue.
 extension Meeting {
   func entryRequested(by guest: Koine.Participant, in session: Session) {
-    tell { listener in
+    notifyListeners { listener in
       listener.onEntryRequested(
         id: guest.id, name: guest.name, allow: { [weak session] in session?.admit(guest.id) },
         deny: { [weak session] in session?.deny(guest.id) })
@@ -87,7 +88,7 @@ extension Meeting {
   }
 
   func entryResponded(_ id: String, _ admitted: Bool) {
-    tell { $0.onEntryResponded(id: id, decision: admitted ? "allowed" : "denied") }
+    notifyListeners { $0.onEntryResponded(id: id, decision: admitted ? "allowed" : "denied") }
   }
 
   /// The local participant's own admission has been decided.
@@ -127,7 +128,7 @@ extension Participant {
   /// Sets the size in which this participant's video is received. For the local participant it changes `videoQuality` only:
   /// local video is sent in all sizes.
   public func setQuality(_ quality: VideoQuality) {
-    note(quality)
+    update(quality)
     guard !isLocal, let session = meeting?.session else { return }
     for stream in videoSources { session.setPreference(Self.preference(for: quality), for: stream) }
   }

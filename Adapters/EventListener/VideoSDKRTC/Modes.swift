@@ -54,9 +54,9 @@ extension Meeting {
   /// On the delivery queue.
   func changedMode(_ owner: Koine.Participant) {
     guard let mode = owner.attributes[Convention.mode].flatMap(Mode.init), let participant = participant(owner),
-      participant.note(mode)
+      participant.update(mode)
     else { return }
-    tell { $0.onParticipantModeChanged(participantId: owner.id, mode: mode) }
+    notifyListeners { $0.onParticipantModeChanged(participantId: owner.id, mode: mode) }
   }
 
   /// Sets one attribute of the local participant in the room and keeps the other attributes. Nil removes it.
@@ -97,8 +97,8 @@ extension Meeting {
   func pinned(_ text: String) {
     let words = text.split(separator: " ", maxSplits: 2).map(String.init)
     guard words.count == 3, let type = PinType(rawValue: words[1]) else { return }
-    guard let found = participant(words[2]), found.note(type, isOn: words[0] == "1") else { return }
-    tell { $0.onPinStateChanged(participantId: found.id, pinType: type) }
+    guard let found = participant(words[2]), found.update(type, isOn: words[0] == "1") else { return }
+    notifyListeners { $0.onPinStateChanged(participantId: found.id, pinType: type) }
   }
 }
 

@@ -140,7 +140,7 @@ final class Output: Sendable {
   }
 
   private func layOut(_ shown: [Shown]) {
-    for (entry, place) in zip(shown, Places(width: Self.width, height: Self.height, count: shown.count).all) {
+    for (entry, place) in zip(shown, TileLayout(width: Self.width, height: Self.height, count: shown.count).all) {
       let slot = Slot("\(entry.tile)", x: place.x, y: place.y, width: place.width, height: place.height)
       composition.change("\(entry.tile)", to: slot)
     }

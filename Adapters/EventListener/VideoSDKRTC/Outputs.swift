@@ -36,7 +36,7 @@ extension Meeting {
     if config != nil { NoEffect.recordingLook.log() }
     if !webhookUrl.isEmpty { NoEffect.webhook.log() }
     let name = "\(RecordingService.fileName(for: id))-\(Self.milliseconds).webm"
-    begin(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
+    start(.recording, [Self.folder(awsDirPath).appendingPathComponent(name)], config?.layout.gridSize ?? 4)
   }
 
   public func stopRecording() { stop(.recording) }
@@ -47,7 +47,7 @@ extension Meeting {
       output.url.isEmpty ? nil : URL(string: output.url + (output.streamKey.isEmpty ? "" : "/" + output.streamKey))
     }
     guard !places.isEmpty, places.count == outputs.count else { return report(.INVALID_LIVESTREAM_CONFIG) }
-    begin(.livestream, places, 4)
+    start(.livestream, places, 4)
   }
 
   public func stopLivestream() { stop(.livestream) }
@@ -57,7 +57,7 @@ extension Meeting {
     if config != nil { NoEffect.recordingLook.log() }
     let folder = Self.folder(nil).appendingPathComponent(
       "\(RecordingService.fileName(for: id))-\(Self.milliseconds)-hls")
-    begin(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
+    start(.playlist, [folder.appendingPathComponent("index.m3u8")], config?.layout.gridSize ?? 25)
   }
 
   public func stopHLS() { stop(.playlist) }
@@ -111,7 +111,7 @@ extension Meeting {
   var outputs: [Output] { state.withLock { Array($0.outputs.values) } }
   private func report(of kind: Output.Kind) -> Output.Report { state.withLock { $0.stages[kind] } ?? Output.Report() }
 
-  private func begin(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
+  private func start(_ kind: Output.Kind, _ places: [URL], _ people: Int) {
     guard let session = state.withLock({ $0.isOver || !$0.hasJoined ? nil : $0.session }) else { return }
     guard report(of: kind).stage == .stopped, state.withLock({ $0.outputs[kind] == nil }) else { return }
     if session.services.contains(kind.rawValue) { return ask(kind, session, places, people) }
@@ -120,7 +120,7 @@ extension Meeting {
     guard kind == .livestream || !session.world.backend.capabilities.contains(.recording) else {
       return report(kind.startFailure)
     }
-    say(kind, .starting, "")
+    announce(kind, .starting, "")
     do {
       for place in places where place.isFileURL {  // found out before anything is composed
         try FileManager.default.createDirectory(
@@ -140,7 +140,7 @@ extension Meeting {
       }
       state.withLock { $0.outputs[kind] = output }
       let place = RecordingService.name(of: places, kind.rawValue)
-      if kind != .livestream { say(kind, .started, place) }
+      if kind != .livestream { announce(kind, .started, place) }
       let hasBroken = early.withLock { early in
         early.isOver = true
         return early.hasBroken
@@ -152,7 +152,7 @@ extension Meeting {
       }
     } catch {
       report(kind.startFailure)
-      say(kind, .stopped, "")
+      announce(kind, .stopped, "")
     }
   }
 
@@ -160,8 +160,8 @@ extension Meeting {
   private func opened(_ kind: Output.Kind, _ place: String) {
     guard state.withLock({ $0.outputs[kind] != nil }) else { return }
     switch (kind, report(of: kind).stage) {
-    case (.livestream, .starting): say(kind, .started, place)
-    case (.playlist, .started): say(kind, .playable, place)
+    case (.livestream, .starting): announce(kind, .started, place)
+    case (.playlist, .started): announce(kind, .playable, place)
     default: break
     }
   }
@@ -183,9 +183,9 @@ extension Meeting {
   /// On the delivery queue: the recorder's report on an output.
   func recorderSaid(_ kind: Output.Kind, _ words: RecorderStatus, as name: String) {
     switch words.stage {
-    case .failed: tell { $0.onError(error: kind.startFailure) }
-    case .broken: tell { $0.onError(error: kind.failure) }
-    case .unfinished: tell { $0.onError(error: kind.stopFailure) }
+    case .failed: notifyListeners { $0.onError(error: kind.startFailure) }
+    case .broken: notifyListeners { $0.onError(error: kind.failure) }
+    case .unfinished: notifyListeners { $0.onError(error: kind.stopFailure) }
     case .starting: changed(kind, Output.Report(stage: .starting, by: name))
     case .started: changed(kind, Output.Report(stage: .started, place: words.destination, by: name))
     case .playable: changed(kind, Output.Report(stage: .playable, place: words.destination, by: name))
@@ -212,9 +212,9 @@ extension Meeting {
     guard let kind = Output.Kind(rawValue: name),
       let output = state.withLock({ $0.outputs.removeValue(forKey: kind) })
     else { return }
-    say(kind, .stopping, "")
+    announce(kind, .stopping, "")
     do { try output.stop() } catch { report(kind.stopFailure) }
-    say(kind, .stopped, "")
+    announce(kind, .stopped, "")
   }
 
   /// On the delivery queue: an output that this client makes has failed.
@@ -222,7 +222,7 @@ extension Meeting {
     guard let output = state.withLock({ $0.outputs.removeValue(forKey: kind) }) else { return }
     try? output.stop()  // fails for the reason that is told
     report(report(of: kind).stage == .starting ? kind.startFailure : kind.failure)
-    say(kind, .stopped, "")
+    announce(kind, .stopped, "")
   }
 
   /// The meeting is over: finishes this client's outputs without notifying listeners.
@@ -237,7 +237,7 @@ extension Meeting {
   // MARK: Telling
 
   /// Announces the stage of this client's output to the room.
-  private func say(_ kind: Output.Kind, _ stage: Output.Stage, _ place: String) {
+  private func announce(_ kind: Output.Kind, _ stage: Output.Stage, _ place: String) {
     guard let session = state.withLock({ $0.session }) else { return }
     setAttribute(kind.rawValue, to: stage == .stopped ? nil : "\(stage.rawValue) \(place)")
     let id = session.localParticipant.id
@@ -271,20 +271,20 @@ extension Meeting {
     guard old.stage != new.stage else { return }
     switch kind {
     case .recording:
-      tell { $0.onRecordingStateChanged(state: recordingState) }
-      if new.stage == .started { tell { $0.onRecordingStarted() } }
+      notifyListeners { $0.onRecordingStateChanged(state: recordingState) }
+      if new.stage == .started { notifyListeners { $0.onRecordingStarted() } }
       if new.stage == .stopped, old.stage != .starting {
-        tell { listener in
+        notifyListeners { listener in
           listener.onRecordingStoppped()
           listener.onRecordingStopped()
         }
       }
     case .livestream:
-      tell { $0.onLivestreamStateChanged(state: liveStreamState) }
-      if new.stage == .started { tell { $0.onLivestreamStarted() } }
-      if new.stage == .stopped, old.stage != .starting { tell { $0.onLivestreamStopped() } }
+      notifyListeners { $0.onLivestreamStateChanged(state: liveStreamState) }
+      if new.stage == .started { notifyListeners { $0.onLivestreamStarted() } }
+      if new.stage == .stopped, old.stage != .starting { notifyListeners { $0.onLivestreamStopped() } }
     case .playlist:
-      tell { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
+      notifyListeners { $0.onHlsStateChanged(state: hlsState, hlsUrl: hlsUrls) }
     }
   }
 }

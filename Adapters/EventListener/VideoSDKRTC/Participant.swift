@@ -39,7 +39,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   /// this client, until that participant changes its mode.
   public var mode: Mode {
     get { state.withLock { $0.mode } }
-    set { if isLocal, let meeting { meeting.changeMode(newValue) } else { _ = note(newValue) } }
+    set { if isLocal, let meeting { meeting.changeMode(newValue) } else { _ = update(newValue) } }
   }
   /// Always false: agents belong to the vendor's service.
   public var isAgent: Bool { false }
@@ -62,24 +62,24 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
   public func getAudioStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .audio)] } }
   public func getVideoStats() -> [String: Any]? { state.withLock { $0.figures[.state(value: .video)] } }
   public func getShareStats() -> [String: Any]? { state.withLock { $0.figures[.share] } }
-  func note(_ figures: [MediaType: [String: Any]]) { state.withLock { $0.figures = figures } }
+  func update(_ figures: [MediaType: [String: Any]]) { state.withLock { $0.figures = figures } }
 
   // MARK: For the meeting
 
-  func note(_ quality: VideoQuality) { state.withLock { $0.quality = quality } }
+  func update(_ quality: VideoQuality) { state.withLock { $0.quality = quality } }
   var videoSources: [Track.ID] {
     state.withLock { state in state.enabled.filter { $0.value.kind == .state(value: .video) }.map(\.key) }
   }
 
   /// - Returns: whether that is new.
-  func note(_ mode: Mode) -> Bool {
+  func update(_ mode: Mode) -> Bool {
     state.withLock { state in
       defer { state.mode = mode }
       return state.mode != mode
     }
   }
 
-  func note(_ type: PinType, isOn: Bool) -> Bool {
+  func update(_ type: PinType, isOn: Bool) -> Bool {
     state.withLock { state in
       let old = state.pin
       state.pin = ParticipantPinState(
@@ -112,7 +112,7 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
       session.setPreference(Self.preference(for: videoQuality), for: stream.id)
     }
     if new.kind == .share, stream.kind.isVideo { meeting?.shows(id, true) }
-    tell { $0.onStreamEnabled(new, forParticipant: self) }
+    notifyListeners { $0.onStreamEnabled(new, forParticipant: self) }
     tellStatus(of: new, true)
   }
 
@@ -123,15 +123,15 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
       return old
     }
     guard let old else { return }
-    old.track.end()
+    old.track.markEnded()
     if old.kind == .share, old.track is RTCVideoTrack { meeting?.shows(self.id, false) }
-    tell { $0.onStreamDisabled(old, forParticipant: self) }
+    notifyListeners { $0.onStreamDisabled(old, forParticipant: self) }
     tellStatus(of: old, false)
   }
 
   private func tellStatus(of stream: MediaStream, _ isOn: Bool) {
     guard case .state(value: let kind) = stream.kind else { return }  // of microphones and cameras
-    meeting?.tell { $0.onMediaStatusChanged(peerId: id, kind: kind.rawValue, newStatus: isOn) }
+    meeting?.notifyListeners { $0.onMediaStatusChanged(peerId: id, kind: kind.rawValue, newStatus: isOn) }
   }
 
   /// The meeting is over: no stream is enabled any more. Listeners are not notified of each stream.
@@ -143,11 +143,11 @@ public class Participant: Equatable, @unchecked Sendable {  // everything mutabl
       }
       return state.enabled.values.map(\.track)
     }
-    for track in old { track.end() }
+    for track in old { track.markEnded() }
   }
 
   /// A listener removed by another one meanwhile is not called any more.
-  private func tell(_ call: (any ParticipantEventListener) -> Void) {
+  private func notifyListeners(_ call: (any ParticipantEventListener) -> Void) {
     for listener in state.withLock({ $0.listeners.all }) where state.withLock({ $0.listeners.contains(listener) }) {
       call(listener)
     }

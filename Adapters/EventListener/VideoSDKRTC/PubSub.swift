@@ -61,7 +61,7 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
       id: "\(own.id)-\(number)", topic: topic, message: message, payload: payload, senderId: own.id,
       senderName: own.name,
       at: Date())
-    session.world.delivery.deliver { [weak self] in self?.take(copy, isToBeTold: true) }
+    session.world.delivery.deliver { [weak self] in self?.keep(copy, isToBeTold: true) }
   }
 
   public func subscribe(topic: String, forListener listener: any PubSubMessageListener) {
@@ -85,17 +85,17 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
   func missed(_ participant: Koine.Participant) { state.withLock { $0.names[participant.id] = nil } }
 
   /// What the room kept is not told to listeners: it is read with `getMessagesForTopic`.
-  func take(_ message: ReceivedMessage) {
+  func receive(_ message: ReceivedMessage) {
     let name = state.withLock { $0.names[message.sender] } ?? ""
     let payload = PubSubPayload(message.payload)
     let copy = PubSubMessage(
       id: String(message.order), topic: message.topic, message: payload.text,
       payload: payload.addition, senderId: message.sender, senderName: name,
       at: Date(timeIntervalSinceNow: -message.age.inSeconds))
-    take(copy, isToBeTold: !message.isHistory)
+    keep(copy, isToBeTold: !message.isHistory)
   }
 
-  private func take(_ message: PubSubMessage, isToBeTold: Bool) {
+  private func keep(_ message: PubSubMessage, isToBeTold: Bool) {
     let listeners = state.withLock { state in
       state.messages.append(message)
       state.bytes += message.cost

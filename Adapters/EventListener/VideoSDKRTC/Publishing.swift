@@ -121,7 +121,7 @@ extension Meeting {
       if !state.withLock({ keep(&$0, stream) }) { stream.unpublish() }
     } catch {
       let code = failure(session.world.machine)
-      session.world.delivery.deliver { [weak self] in self?.tell { $0.onError(error: code) } }
+      session.world.delivery.deliver { [weak self] in self?.notifyListeners { $0.onError(error: code) } }
     }
   }
 
@@ -134,7 +134,7 @@ extension Meeting {
       if state.camera?.isOver == true { (state.camera, state.sharedCamera) = (nil, nil) }
       if state.screen?.isOver == true { state.screen = nil }
     }
-    tell { $0.onError(error: VideoSDKError(error, of: stream.kind)) }
+    notifyListeners { $0.onError(error: VideoSDKError(error, of: stream.kind)) }
   }
 }
 

@@ -38,6 +38,6 @@ extension Meeting {
       if isShowing { state.presenters.append(id) }
       return (before, state.presenters.last)
     }
-    if before != now { tell { $0.onPresenterChanged(activePresenterId: now) } }
+    if before != now { notifyListeners { $0.onPresenterChanged(activePresenterId: now) } }
   }
 }

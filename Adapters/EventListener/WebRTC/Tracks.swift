@@ -29,7 +29,7 @@ public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` 
   public var readyState: RTCMediaStreamTrackState { mutable.withLock { $0.readyState } }
 
   /// The SDK has ended the stream; renderers may still be removed.
-  package func end() { mutable.withLock { $0.readyState = .ended } }
+  package func markEnded() { mutable.withLock { $0.readyState = .ended } }
 }
 
 public enum RTCSourceState: Int, Sendable { case initializing, live, ended, muted }
@@ -59,8 +59,8 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   override func enabledChanged(_ isEnabled: Bool) { hear(isEnabled) }
 
   /// Ends the track and enables the stream's audio again. If the stream is muted and unmuted, it gets a new, enabled track.
-  package override func end() {
-    super.end()
+  package override func markEnded() {
+    super.markEnded()
     if !isEnabled { hear(true) }
   }
 
@@ -86,8 +86,8 @@ public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
 
   public var source: RTCVideoSource { RTCVideoSource(of: self) }
 
-  package override func end() {
-    super.end()
+  package override func markEnded() {
+    super.markEnded()
     detachAll()
   }
 

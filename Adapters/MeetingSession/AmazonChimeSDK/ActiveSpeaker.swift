@@ -69,16 +69,16 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
 
   static let tick = Duration.milliseconds(200)
   static let silence = Duration.seconds(1)
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let state = Lock(State())
 
-  init(_ place: Place) { self.place = place }
+  init(_ environment: MeetingEnvironment) { self.environment = environment }
 
   // MARK: Observers
 
   func add(_ policy: any ActiveSpeakerPolicy, _ observer: any ActiveSpeakerObserver) {
     let id = observer.observerId
-    let watch = Watch(policy, observer, Repeater(place))
+    let watch = Watch(policy, observer, Repeater(environment))
     let old = state.withLock { state in
       for info in state.last.keys { watch.scores[info] = 0 }
       return state.watches.updateValue(watch, forKey: id)
@@ -110,7 +110,7 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
         watch.scores[info] = nil
         return watch.active.contains(info)
       }
-      if wasActive { tell(watch) }
+      if wasActive { notifyObserver(watch) }
     }
   }
 
@@ -123,13 +123,13 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
   }
 
   func changed(_ update: VolumeUpdate) {
-    state.withLock { $0.last[update.attendeeInfo] = (update.volumeLevel, place.now) }
+    state.withLock { $0.last[update.attendeeInfo] = (update.volumeLevel, environment.now) }
     score(update.attendeeInfo, update.volumeLevel)
   }
 
   /// Call every `tick`.
   func tick() {
-    let now = place.now
+    let now = environment.now
     let quiet = state.withLock { $0.last.filter { now - $0.value.at > Self.silence } }
     for (info, last) in quiet.sorted(by: { $0.key < $1.key }) { score(info, last.volume) }
   }
@@ -146,14 +146,14 @@ final class ActiveSpeakers: @unchecked Sendable {  // everything mutable is in `
       let old = watch.scores.updateValue(score, forKey: info)
       return old != score && (watch.active.isEmpty || watch.active.contains(info) != (score > 0))
     }
-    if needsUpdate { tell(watch) }
+    if needsUpdate { notifyObserver(watch) }
   }
 
-  private func tell(_ watch: Watch) {
+  private func notifyObserver(_ watch: Watch) {
     state.withLock { _ in
       watch.active = watch.scores.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
     }
-    place.delivery.deliver { [self, watch = Unchecked(watch)] in
+    environment.delivery.deliver { [self, watch = Unchecked(watch)] in
       let watch = watch.value
       let active = state.withLock { $0.watches.values.contains { $0 === watch } ? watch.active : nil }
       if let active { watch.observer.activeSpeakerDidDetect(attendeeInfo: active) }

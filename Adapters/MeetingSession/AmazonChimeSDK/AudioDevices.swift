@@ -13,15 +13,15 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   }
 
   let observers: Observers<any DeviceChangeObserver>
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let logger: any Logger
   private let state = Lock(State())
 
-  init(_ place: Place, _ logger: any Logger) {
-    observers = Observers(place.delivery)
-    self.place = place
+  init(_ environment: MeetingEnvironment, _ logger: any Logger) {
+    observers = Observers(environment.delivery)
+    self.environment = environment
     self.logger = logger
-    let observation = place.machine.observe { [weak self] in self?.handle($0) }
+    let observation = environment.machine.observe { [weak self] in self?.handle($0) }
     state.withLock { $0.observation = observation }
   }
 
@@ -32,21 +32,21 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
   /// The speaker is the second entry, as in the vendor's SDK, or the first if the machine has no input. The order of the other
   /// entries is undefined.
   func list() -> [MediaDevice] {
-    var devices = place.delivery.inAnyOrder(
-      place.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? [])
+    var devices = environment.delivery.inAnyOrder(
+      environment.audioSession.availableInputs?.map { MediaDevice(label: $0.portName, port: $0) } ?? [])
     devices.insert(.speaker, at: min(1, devices.count))
     return devices
   }
 
   var active: MediaDevice? {
     if state.withLock({ $0.isOnSpeaker }) { return .speaker }
-    return place.audioSession.currentRoute.inputs.first.map { MediaDevice(label: $0.portName, port: $0) }
+    return environment.audioSession.currentRoute.inputs.first.map { MediaDevice(label: $0.portName, port: $0) }
   }
 
   /// A device with a port becomes the microphone, of everything on this machine; the speaker only where sound goes out.
   func choose(_ device: MediaDevice) {
     guard !device.type.isCamera else { return logger.error(msg: "\(device) is no audio device") }
-    do { try place.audioSession.setPreferredInput(device.port) } catch {
+    do { try environment.audioSession.setPreferredInput(device.port) } catch {
       return logger.error(msg: "\(device) cannot be used: \(error.localizedDescription)")
     }
     state.withLock { $0.isOnSpeaker = device.port == nil }
@@ -58,7 +58,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     case .plugged(let device), .unplugged(let device):
       guard device.kind == .microphone else { return }
       let fresh = list()
-      observers.tell { $0.audioDeviceDidChange(freshAudioDeviceList: fresh) }
+      observers.notify { $0.audioDeviceDidChange(freshAudioDeviceList: fresh) }
     case .failed(let device, let reason): logger.error(msg: "\(device.name) cannot be used: \(reason)")
     case .interruptionBegan: logger.info(msg: "the audio session was interrupted")
     case .interruptionEnded: logger.info(msg: "the audio session goes on")
@@ -70,7 +70,7 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
 
   func publishMicrophone(in session: Session) {
     do {
-      let microphone = try place.machine.makeMicrophone()
+      let microphone = try environment.machine.makeMicrophone()
       let usual = microphone.usualProcessing
       let stream = try session.publish(
         microphone: microphone, options: AudioPublishOptions(processing: Self.processing(usual, hasVoiceFocus: false)))

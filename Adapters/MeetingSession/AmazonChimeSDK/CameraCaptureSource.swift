@@ -32,7 +32,7 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
     var nextDue: Tick?
   }
 
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let logger: any Logger
   private let lane: Lane
   private let pool = FramePool(limit: 4)
@@ -40,16 +40,16 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
   private let observers: Observers<any CaptureSourceObserver>
   private let state = Lock(State())
 
-  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place()) }
+  public convenience init(logger: any Logger) { self.init(logger: logger, in: MeetingEnvironment()) }
 
-  init(logger: any Logger, in place: Place) {
+  init(logger: any Logger, in environment: MeetingEnvironment) {
     self.logger = logger
-    self.place = place
-    lane = place.lane.scheduler.lane("camera")
-    observers = Observers(place.delivery)
+    self.environment = environment
+    lane = environment.lane.scheduler.lane("camera")
+    observers = Observers(environment.delivery)
   }
 
-  @available(*, unavailable, message: "observers tell the same; nobody collects events")
+  @available(*, unavailable, message: "observers report the same; Koine collects no events")
   public func setEventAnalyticsController(eventAnalyticsController: (any EventAnalyticsController)?) {}
 
   public var videoContentHint: VideoContentHint {
@@ -88,24 +88,26 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   public func start() {
     guard state.withLock({ $0.camera == nil }) else { return }
-    if run() { observers.tell { $0.captureDidStart() } }
+    if run() { observers.notify { $0.captureDidStart() } }
   }
 
-  public func stop() { if halt() { observers.tell { $0.captureDidStop() } } }
+  public func stop() { if halt() { observers.notify { $0.captureDidStop() } } }
 
   public func switchCamera() { device = device?.type == .videoBackCamera ? .frontCamera : .backCamera }
 
   /// Opens the camera.
   private func run() -> Bool {
     guard let device else { return fail(.configurationFailure, "no camera is selected") }
-    guard let found = device.camera(of: place.machine) else { return fail(.configurationFailure, "there is no camera") }
+    guard let found = device.camera(of: environment.machine) else {
+      return fail(.configurationFailure, "there is no camera")
+    }
     do {
-      let camera = try place.machine.makeCamera(found.id)
+      let camera = try environment.machine.makeCamera(found.id)
       state.withLock { state in
         state.camera = camera
         state.nextDue = nil
       }
-      try camera.start(on: lane) { [weak self] frame in self?.take(frame) }
+      try camera.start(on: lane) { [weak self] frame in self?.deliver(frame) }
       return true
     } catch {
       state.withLock { $0.camera = nil }
@@ -124,17 +126,17 @@ public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked S
 
   private func change(_ change: (inout State) -> Void) {
     state.withLock { change(&$0) }
-    if halt(), !run() { observers.tell { $0.captureDidStop() } }
+    if halt(), !run() { observers.notify { $0.captureDidStop() } }
   }
 
   private func fail(_ error: CaptureSourceError, _ reason: String) -> Bool {
     logger.error(msg: "the camera did not start: \(reason)")
-    observers.tell { $0.captureDidFail(error: error) }
+    observers.notify { $0.captureDidFail(error: error) }
     return false
   }
 
   /// On the camera's lane.
-  private func take(_ frame: Koine.VideoFrame) {
+  private func deliver(_ frame: Koine.VideoFrame) {
     let format = state.withLock { state -> VideoCaptureFormat? in
       guard state.camera != nil else { return nil }
       let interval = Duration.nanoseconds(1_000_000_000 / Int64(max(state.format.maxFrameRate, 1)))

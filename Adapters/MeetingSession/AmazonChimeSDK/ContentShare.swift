@@ -14,14 +14,14 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
   }
 
   let observers: Observers<any ContentShareObserver>
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let logger: any Logger
   private let configuration: MeetingSessionConfiguration
   private let sharing = Lock<Sharing?>(nil)
 
-  init(_ place: Place, _ logger: any Logger, _ configuration: MeetingSessionConfiguration) {
-    observers = Observers(place.delivery)
-    self.place = place
+  init(_ environment: MeetingEnvironment, _ logger: any Logger, _ configuration: MeetingSessionConfiguration) {
+    observers = Observers(environment.delivery)
+    self.environment = environment
     self.logger = logger
     self.configuration = configuration
   }
@@ -58,7 +58,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
       sharing?.hasBegun = true
       return true
     }
-    if isFirst { observers.tell { $0.contentShareDidStart() } }
+    if isFirst { observers.notify { $0.contentShareDidStart() } }
   }
 
   /// A stream was refused by the room, or its source did not start.
@@ -101,7 +101,7 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
   }
 
   private func ownSession() -> Session? {
-    guard let world = place.world else { return nil }
+    guard let world = environment.world else { return nil }
     let credentials = configuration.credentials
     let token = credentials.joinToken
     let session = Session(
@@ -135,6 +135,6 @@ final class ContentShare: @unchecked Sendable {  // everything mutable is in `st
 
   private func tellStop(_ code: ContentShareStatusCode) {
     let status = ContentShareStatus(statusCode: code)
-    observers.tell { $0.contentShareDidStop(status: status) }
+    observers.notify { $0.contentShareDidStop(status: status) }
   }
 }

@@ -15,14 +15,14 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
     var credit = burst
     var creditAt: Tick?
   }
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let state = Lock(State())
 
-  init(_ place: Place) { self.place = place }
+  init(_ environment: MeetingEnvironment) { self.environment = environment }
 
   func add(_ observer: any DataMessageObserver, topic: String) {
     state.withLock { state in
-      let observers = state.observers[topic] ?? Observers(place.delivery)
+      let observers = state.observers[topic] ?? Observers(environment.delivery)
       state.observers[topic] = observers
       return observers
     }.add(observer)
@@ -66,7 +66,7 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
 
   /// Whether one more message may be sent now; counts it if so.
   func takeCredit() -> Bool {
-    let now = place.now
+    let now = environment.now
     return state.withLock { state in
       let passed = state.creditAt.map { (now - $0).inSeconds } ?? 0
       state.credit = min(Self.burst, state.credit + passed * Self.perSecond)
@@ -79,7 +79,7 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
 
   /// Delivers a message to the topic's observers. `age` is how long the room has kept it.
   func receive(topic: String, payload: [UInt8], from sender: AttendeeInfo, age: Duration, throttled: Bool = false) {
-    let now = place.timestampMs
+    let now = environment.timestampMs
     let (observers, timestamp) = state.withLock { state in
       state.lastTimestamp = max(state.lastTimestamp, now - age.nanoseconds / 1_000_000)
       return (state.observers[topic], state.lastTimestamp)
@@ -87,6 +87,6 @@ final class DataMessages: @unchecked Sendable {  // everything mutable is in `st
     let message = DataMessage(
       topic: topic, data: Data(payload), senderAttendeeId: sender.attendeeId,
       senderExternalUserId: sender.externalUserId, timestampMs: timestamp, throttled: throttled)
-    observers?.tell { $0.dataMessageDidReceived(dataMessage: message) }
+    observers?.notify { $0.dataMessageDidReceived(dataMessage: message) }
   }
 }

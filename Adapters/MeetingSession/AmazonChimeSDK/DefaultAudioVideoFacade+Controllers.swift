@@ -12,7 +12,7 @@ extension DefaultAudioVideoFacade {
     guard configuration.meetingFeatures.videoMaxResolution != .videoDisabled else {
       return logger.error(msg: "this meeting has no cameras")
     }
-    guard place.machine.permission(.camera) == .granted else {
+    guard environment.machine.permission(.camera) == .granted else {
       throw PermissionError.videoPermissionError
     }
     localVideo.startCamera(config, in: session)

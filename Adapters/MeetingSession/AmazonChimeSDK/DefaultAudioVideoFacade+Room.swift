@@ -40,7 +40,7 @@ extension DefaultAudioVideoFacade {
     case .camera:
       localVideo.failed(error)
       if error.code == .forbidden {
-        audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: false) }
+        audioVideoObservers.notify { $0.cameraSendAvailabilityDidChange(available: false) }
       }
     case .screen: contentShare.failed(error)
     case .microphone:
@@ -56,8 +56,8 @@ extension DefaultAudioVideoFacade {
     case .connected: connected(session)
     case .reconnecting:
       state.withLock { $0.isReconnecting = true }
-      audioVideoObservers.tell { $0.audioSessionDidDrop() }
-      audioVideoObservers.tell(inAnyOrder: [
+      audioVideoObservers.notify { $0.audioSessionDidDrop() }
+      audioVideoObservers.notify(inAnyOrder: [
         { $0.audioSessionDidStartConnecting(reconnecting: true) }, { $0.videoSessionDidStartConnecting() },
       ])
     case .ended(let reason): ended(reason)
@@ -72,11 +72,11 @@ extension DefaultAudioVideoFacade {
       return (state.connections > 1, state.unsent)
     }
     let status = MeetingSessionStatus(statusCode: .ok)
-    audioVideoObservers.tell(inAnyOrder: [
+    audioVideoObservers.notify(inAnyOrder: [
       { $0.audioSessionDidStart(reconnecting: isAgain) }, { $0.videoSessionDidStartWithStatus(sessionStatus: status) },
     ])
     if !isAgain {
-      audioVideoObservers.tell { $0.cameraSendAvailabilityDidChange(available: true) }
+      audioVideoObservers.notify { $0.cameraSendAvailabilityDidChange(available: true) }
       roster.join(session.localParticipant.id, externalUserId: configuration.credentials.externalUserId)
     }
     for message in unsent { transmit(message, in: session) }
@@ -89,7 +89,7 @@ extension DefaultAudioVideoFacade {
       return state.isPoor != isPoor
     }
     guard hasChanged else { return }
-    audioVideoObservers.tell { isPoor ? $0.connectionDidBecomePoor() : $0.connectionDidRecover() }
+    audioVideoObservers.notify { isPoor ? $0.connectionDidBecomePoor() : $0.connectionDidRecover() }
   }
 
   /// A muted camera is none here; a share is an attendee of its own.
@@ -115,9 +115,9 @@ extension DefaultAudioVideoFacade {
     }
     guard isFirst else { return }
     // behind what the room tells in the same breath: the first list is whole
-    place.lane.post { [weak self] in
+    environment.lane.post { [weak self] in
       guard let self else { return }
-      place.delivery.deliver { [self] in
+      environment.delivery.deliver { [self] in
         state.withLock { $0.reportsSources = false }
         videos.reportSources()
       }

@@ -29,11 +29,11 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   public let configuration: MeetingSessionConfiguration
   public let logger: any Logger
-  let place: Place
+  let environment: MeetingEnvironment
   let audioVideoObservers: Observers<any AudioVideoObserver>
   let roster: Roster
   let speakers: ActiveSpeakers
-  let tiles: TileBoard
+  let tiles: TileRegistry
   let videos: RemoteVideos
   let localVideo: LocalVideo
   let contentShare: ContentShare
@@ -43,22 +43,22 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
   let state = Lock(State())
   private let reports: Repeater
 
-  init(_ configuration: MeetingSessionConfiguration, _ logger: any Logger, in place: Place) {
+  init(_ configuration: MeetingSessionConfiguration, _ logger: any Logger, in environment: MeetingEnvironment) {
     self.configuration = configuration
     self.logger = logger
-    self.place = place
-    audioVideoObservers = Observers(place.delivery)
-    speakers = ActiveSpeakers(place)
-    roster = Roster(place.delivery, speakers: speakers)
-    tiles = TileBoard(place.delivery, logger)
+    self.environment = environment
+    audioVideoObservers = Observers(environment.delivery)
+    speakers = ActiveSpeakers(environment)
+    roster = Roster(environment.delivery, speakers: speakers)
+    tiles = TileRegistry(environment.delivery, logger)
     videos = RemoteVideos(
-      place, selfId: configuration.credentials.attendeeId, tiles: tiles, observers: audioVideoObservers)
-    localVideo = LocalVideo(place, logger, configuration.meetingFeatures)
-    contentShare = ContentShare(place, logger, configuration)
-    messages = DataMessages(place)
-    metrics = Metrics(place)
-    devices = AudioDevices(place, logger)
-    reports = Repeater(place)
+      environment, selfId: configuration.credentials.attendeeId, tiles: tiles, observers: audioVideoObservers)
+    localVideo = LocalVideo(environment, logger, configuration.meetingFeatures)
+    contentShare = ContentShare(environment, logger, configuration)
+    messages = DataMessages(environment)
+    metrics = Metrics(environment)
+    devices = AudioDevices(environment, logger)
+    reports = Repeater(environment)
   }
 
   /// While the meeting runs.
@@ -76,7 +76,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
 
   public func start(audioVideoConfiguration: AudioVideoConfiguration) throws {
     let usesMicrophone = audioVideoConfiguration.audioDeviceCapabilities == .inputAndOutput
-    if usesMicrophone, place.audioSession.recordPermission != .granted {
+    if usesMicrophone, environment.audioSession.recordPermission != .granted {
       throw PermissionError.audioPermissionError
     }
     guard isIdle else { throw MediaError.illegalState }
@@ -85,9 +85,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       logger.error(msg: "the audio host's or the fallback's address is blank")
       throw MediaError.audioFailedToStart
     }
-    audioVideoObservers.tell { $0.audioSessionDidStartConnecting(reconnecting: false) }
-    guard let world = place.world else {
-      logger.error(msg: place.problem)
+    audioVideoObservers.notify { $0.audioSessionDidStartConnecting(reconnecting: false) }
+    guard let world = environment.world else {
+      logger.error(msg: environment.problem)
       throw MediaError.audioFailedToStart
     }
     let session = Session(request, in: world, options: SessionOptions(subscribesToEverything: false))
@@ -97,8 +97,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       return true
     }
     guard isFirst else { throw MediaError.illegalState }
-    localVideo.begin(limit: audioVideoConfiguration.videoMaxResolution)
-    begin(session, usesMicrophone: usesMicrophone)
+    localVideo.start(limit: audioVideoConfiguration.videoMaxResolution)
+    started(session, usesMicrophone: usesMicrophone)
   }
 
   private var isIdle: Bool { state.withLock { $0.phase.isIdle } }
@@ -111,9 +111,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       externalUserID: credentials.externalUserId)
   }
 
-  private func begin(_ session: Session, usesMicrophone: Bool) {
-    audioVideoObservers.tell { $0.videoSessionDidStartConnecting() }
-    videos.begin(in: session)
+  private func started(_ session: Session, usesMicrophone: Bool) {
+    audioVideoObservers.notify { $0.videoSessionDidStartConnecting() }
+    videos.start(in: session)
     session.observe { [weak self, weak session] event in
       if let self, let session { self.handle(event, of: session) }
     }
@@ -142,7 +142,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     case .running(let session):
       contentShare.meetingEnds()
       session.leave {}
-    case .endedByRoom: audioVideoObservers.tell(Self.videoStopped(.ok))
+    case .endedByRoom: audioVideoObservers.notify(Self.videoStopped(.ok))
     case .idle, .stopping: break
     }
     localVideo.camera.stop()
@@ -160,9 +160,9 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
     devices.meetingEnded()
     if !wasStopping { contentShare.meetingEnds() }
     localVideo.meetingEnded()
-    videos.end()
+    videos.stop()
     roster.clear()
-    if wasReconnecting { audioVideoObservers.tell { $0.audioSessionDidCancelReconnect() } }
+    if wasReconnecting { audioVideoObservers.notify { $0.audioSessionDidCancelReconnect() } }
     let status = MeetingSessionStatus(statusCode: wasStopping ? .ok : MeetingSessionStatusCode(reason))
     var stops: [(any AudioVideoObserver) -> Void] = [{ $0.audioSessionDidStopWithStatus(sessionStatus: status) }]
     if wasStopping {
@@ -171,7 +171,7 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       state.withLock { $0.phase = .idle }
       stops.append(Self.videoStopped(.videoServiceUnavailable))
     }
-    audioVideoObservers.tell(inAnyOrder: stops)
+    audioVideoObservers.notify(inAnyOrder: stops)
     state.withLock { $0.untilItsEnd }?.cancel()
   }
 

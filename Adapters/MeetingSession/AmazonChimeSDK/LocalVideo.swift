@@ -21,14 +21,14 @@ final class LocalVideo: @unchecked Sendable {  // everything mutable is in `stat
   private let features: MeetingFeatures
   private let state: Lock<State>
 
-  init(_ place: Place, _ logger: any Logger, _ features: MeetingFeatures) {
-    camera = DefaultCameraCaptureSource(logger: logger, in: place)
+  init(_ environment: MeetingEnvironment, _ logger: any Logger, _ features: MeetingFeatures) {
+    camera = DefaultCameraCaptureSource(logger: logger, in: environment)
     self.logger = logger
     self.features = features
     state = Lock(State(limit: features.videoMaxResolution))
   }
 
-  func begin(limit: VideoResolution) {
+  func start(limit: VideoResolution) {
     let own = features.videoMaxResolution
     state.withLock { $0.limit = limit.height < own.height ? limit : own }
   }

@@ -20,8 +20,9 @@ public final class DefaultMeetingSession: MeetingSession {
   public init(configuration: MeetingSessionConfiguration, logger: any Logger) {
     self.configuration = configuration
     self.logger = logger
-    let place = Place(room: configuration.meetingId, participant: configuration.credentials.attendeeId)
-    audioVideo = DefaultAudioVideoFacade(configuration, logger, in: place)
+    let environment = MeetingEnvironment(
+      room: configuration.meetingId, participant: configuration.credentials.attendeeId)
+    audioVideo = DefaultAudioVideoFacade(configuration, logger, in: environment)
   }
 
   /// The session of the room while the meeting runs; for figures that the style has no word for.

@@ -4,19 +4,19 @@ import Koine
 /// Reports once a second the session's measurements since the last report.
 final class Metrics: @unchecked Sendable {  // `last` is guarded
   let observers: Observers<any MetricsObserver>
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let timer: Repeater
   private let last = Lock<(at: Tick, figures: SessionStatistics)?>(nil)
 
-  init(_ place: Place) {
-    observers = Observers(place.delivery)
-    self.place = place
-    timer = Repeater(place)
+  init(_ environment: MeetingEnvironment) {
+    observers = Observers(environment.delivery)
+    self.environment = environment
+    timer = Repeater(environment)
   }
 
   func start(_ session: @escaping @Sendable () -> Session?) {
     timer.start(every: .seconds(1)) { [weak self] in
-      session()?.statistics { [weak self] figures in self?.take(figures) }
+      session()?.statistics { [weak self] figures in self?.report(figures) }
     }
   }
 
@@ -25,15 +25,15 @@ final class Metrics: @unchecked Sendable {  // `last` is guarded
     last.withLock { $0 = nil }
   }
 
-  private func take(_ figures: SessionStatistics) {
-    let now = place.now
+  private func report(_ figures: SessionStatistics) {
+    let now = environment.now
     let before = last.withLock { last in
       defer { last = (now, figures) }
       return last
     }
     guard !figures.streams.isEmpty, let before, now > before.at else { return }
     let metrics = Self.metrics(figures, since: before.figures, seconds: (now - before.at).inSeconds)
-    observers.tell { observer in
+    observers.notify { observer in
       // Whole numbers as Objective-C has them: apps read them `as? Int` and `as? Double`.
       observer.metricsDidReceive(
         metrics: metrics.reduce(into: [:]) { $0[$1.key] = NSNumber(value: $1.value.rounded()) })

@@ -29,14 +29,16 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     var wanted: [String: VideoSubscriptionConfiguration]?
   }
 
-  let tiles: TileBoard
-  private let place: Place
+  let tiles: TileRegistry
+  private let environment: MeetingEnvironment
   private let selfId: String
   private let observers: Observers<any AudioVideoObserver>
   private let state = Lock(State())
 
-  init(_ place: Place, selfId: String, tiles: TileBoard, observers: Observers<any AudioVideoObserver>) {
-    self.place = place
+  init(
+    _ environment: MeetingEnvironment, selfId: String, tiles: TileRegistry, observers: Observers<any AudioVideoObserver>
+  ) {
+    self.environment = environment
     self.selfId = selfId
     self.tiles = tiles
     self.observers = observers
@@ -44,7 +46,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
 
   // MARK: What the app wants
 
-  func begin(in session: Session) {
+  func start(in session: Session) {
     state.withLock { state in
       state.session = session
       state.isReceiving = false
@@ -129,7 +131,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
   }
 
   /// The session is over: every tile goes.
-  func end() {
+  func stop() {
     let videos = state.withLock { state in
       defer {
         state.session = nil
@@ -153,9 +155,9 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       state.toldSources = state.sources
       return (new.sorted { $0.key < $1.key }.map(\.value), gone.sorted { $0.key < $1.key }.map(\.value))
     }
-    let (lost, found) = (place.delivery.inAnyOrder(gone), place.delivery.inAnyOrder(new))
-    if !lost.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeUnavailable(sources: lost) } }
-    if !found.isEmpty { observers.tell { $0.remoteVideoSourcesDidBecomeAvailable(sources: found) } }
+    let (lost, found) = (environment.delivery.inAnyOrder(gone), environment.delivery.inAnyOrder(new))
+    if !lost.isEmpty { observers.notify { $0.remoteVideoSourcesDidBecomeUnavailable(sources: lost) } }
+    if !found.isEmpty { observers.notify { $0.remoteVideoSourcesDidBecomeAvailable(sources: found) } }
   }
 
   // MARK: Both together
@@ -165,7 +167,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     var toOpen: [Video] = []
     var toDrop: [Video] = []
     var toForget: [Int] = []
-    let now = place.now
+    let now = environment.now
     var hasWaiting = false
     let (session, wanted) = state.withLock { state in
       var cameras = 0
@@ -203,10 +205,10 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
       if let feed = video.feed { session?.attach(feed as any Koine.VideoSink, to: video.stream) }
       if !video.isLocal { session?.subscribe(to: video.stream) }
     }
-    for tileId in toForget { place.delivery.deliver { [tiles] in tiles.remove(tileId: tileId) } }
+    for tileId in toForget { environment.delivery.deliver { [tiles] in tiles.remove(tileId: tileId) } }
     if hasWaiting {
-      place.lane.post(at: now + Self.pauseBeforeEmptyTile) { [weak self] in
-        self?.place.delivery.deliver { [weak self] in self?.addEmptyTiles() }
+      environment.lane.post(at: now + Self.pauseBeforeEmptyTile) { [weak self] in
+        self?.environment.delivery.deliver { [weak self] in self?.addEmptyTiles() }
       }
     }
     for (attendeeId, configuration) in wanted ?? [:] { prefer(configuration, attendeeId, session) }
@@ -214,7 +216,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
 
   /// On the delivery queue.
   private func addEmptyTiles() {
-    let due = place.now - Self.pauseBeforeEmptyTile
+    let due = environment.now - Self.pauseBeforeEmptyTile
     let videos = state.withLock { state in state.videos.filter { $0.unwanted.map { $0 <= due } ?? false } }
     for video in videos {
       if let tileId = video.tileId { tiles.addEmpty(tileId: tileId, attendeeId: video.attendeeId) }
@@ -234,7 +236,7 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
   }
 
   private func feed(of video: Video, _ tileId: Int) -> LatestFrameSink {
-    LatestFrameSink(place.delivery) { [tiles] frame in
+    LatestFrameSink(environment.delivery) { [tiles] frame in
       tiles.receive(VideoFrame(frame), tileId: tileId, attendeeId: video.attendeeId, isLocal: video.isLocal)
     }
   }
@@ -245,6 +247,6 @@ final class RemoteVideos: @unchecked Sendable {  // everything mutable is in `st
     feed.close()
     state.withLock { $0.session }?.detach(feed as any Koine.VideoSink, from: video.stream)
     if onDelivery { return tiles.remove(tileId: tileId) }
-    place.delivery.deliver { [tiles] in tiles.remove(tileId: tileId) }
+    environment.delivery.deliver { [tiles] in tiles.remove(tileId: tileId) }
   }
 }

@@ -37,13 +37,13 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded: any thread
       return true
     }
     guard isNew else { return }
-    observers.tell { $0.attendeesDidJoin(attendeeInfo: [info]) }
+    observers.notify { $0.attendeesDidJoin(attendeeInfo: [info]) }
     speakers.joined(info)
   }
 
   func leave(_ id: String, dropped: Bool = false) {
     guard let info = attendees.withLock({ $0.removeValue(forKey: id)?.info }) else { return }
-    observers.tell { observer in
+    observers.notify { observer in
       if dropped {
         observer.attendeesDidDrop(attendeeInfo: [info])
       } else {
@@ -105,6 +105,6 @@ final class Roster: @unchecked Sendable {  // `attendees` is guarded: any thread
 
   private func tell<Item>(_ items: [Item], _ call: @escaping (any RealtimeObserver, [Item]) -> Void) {
     let items = observers.delivery.inAnyOrder(items)  // the vendor's come from sets
-    if !items.isEmpty { observers.tell { call($0, items) } }
+    if !items.isEmpty { observers.notify { call($0, items) } }
   }
 }

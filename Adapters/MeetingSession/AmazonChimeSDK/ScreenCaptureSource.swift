@@ -14,13 +14,13 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
   private let observers: Observers<any CaptureSourceObserver>
   private let state = Lock(State())
 
-  public convenience init(logger: any Logger) { self.init(logger: logger, in: Place()) }
+  public convenience init(logger: any Logger) { self.init(logger: logger, in: MeetingEnvironment()) }
 
-  init(logger: any Logger, in place: Place) {
+  init(logger: any Logger, in environment: MeetingEnvironment) {
     self.logger = logger
-    lane = place.lane.scheduler.lane("screen")
-    words = place.world.map(\.devices.screen) ?? DefaultDevices.environment.screen
-    observers = Observers(place.delivery)
+    lane = environment.lane.scheduler.lane("screen")
+    words = environment.world.map(\.devices.screen) ?? DefaultDevices.environment.screen
+    observers = Observers(environment.delivery)
   }
 
   public var videoContentHint: VideoContentHint {
@@ -38,12 +38,12 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
     do {
       let screen = try Devices.camera(words)
       state.withLock { $0.screen = screen }
-      try screen.start(on: lane) { [weak self] frame in self?.take(frame) }
-      observers.tell { $0.captureDidStart() }
+      try screen.start(on: lane) { [weak self] frame in self?.deliver(frame) }
+      observers.notify { $0.captureDidStart() }
     } catch {
       state.withLock { $0.screen = nil }
       logger.error(msg: "the screen is not captured: \(error)")
-      observers.tell { $0.captureDidFail(error: .systemFailure) }
+      observers.notify { $0.captureDidFail(error: .systemFailure) }
     }
   }
 
@@ -54,11 +54,11 @@ public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Send
     }
     guard let screen else { return }
     screen.stop()
-    observers.tell { $0.captureDidStop() }
+    observers.notify { $0.captureDidStop() }
   }
 
   /// On the screen's lane.
-  private func take(_ frame: Koine.VideoFrame) {
+  private func deliver(_ frame: Koine.VideoFrame) {
     if state.withLock({ $0.screen != nil }) { sinks.hand(VideoFrame(frame)) }
   }
 }

@@ -8,19 +8,19 @@ public final class Transcript {}
 public final class TranscriptionStatus {}
 @available(*, unavailable, message: "rooms have no replicas to be promoted from")
 public protocol PrimaryMeetingPromotionObserver {}
-@available(*, unavailable, message: "observers and metrics tell the same; nobody collects events")
+@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
 public protocol EventAnalyticsObserver {}
-@available(*, unavailable, message: "observers and metrics tell the same; nobody collects events")
+@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
 public protocol EventAnalyticsController {}
-@available(*, unavailable, message: "observers and metrics tell the same; nobody collects events")
+@available(*, unavailable, message: "observers and metrics report the same; Koine collects no events")
 public protocol EventAnalyticsFacade {}
-@available(*, unavailable, message: "nobody collects events")
+@available(*, unavailable, message: "Koine collects no events")
 public protocol EventReporter {}
-@available(*, unavailable, message: "nobody collects events")
+@available(*, unavailable, message: "Koine collects no events")
 public protocol EventReporterFactory {}
-@available(*, unavailable, message: "nobody collects events")
+@available(*, unavailable, message: "Koine collects no events")
 public final class NoopEventReporterFactory {}
-@available(*, unavailable, message: "nobody collects events")
+@available(*, unavailable, message: "Koine collects no events")
 public final class IngestionConfigurationBuilder {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundBlurConfiguration {}

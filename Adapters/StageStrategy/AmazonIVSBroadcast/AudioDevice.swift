@@ -42,7 +42,7 @@ public class AudioDevice: StageDevice, IVSAudioDevice, @unchecked Sendable {  //
       return meter
     }
     if let old {
-      old.end()
+      old.stop()
       detach(old)
     }
     if let new { attach(new) }

@@ -20,13 +20,13 @@ final class AudioMeter: AudioSink, @unchecked Sendable {  // `sum` is a lock, `c
   private let callback: (Levels) -> Void
   private let sum = Lock(Sum())
 
-  /// - Parameter callback: called on the delivery queue, until `end`.
+  /// - Parameter callback: called on the delivery queue, until `stop`.
   init(delivery: Delivery, callback: @escaping (Levels) -> Void) {
     self.delivery = delivery
     self.callback = callback
   }
 
-  func end() { sum.withLock { $0.isOver = true } }
+  func stop() { sum.withLock { $0.isOver = true } }
 
   func play(_ block: AudioBlock) {
     let whole = sum.withLock { sum -> Sum? in

@@ -123,14 +123,14 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     do {
       try open(place, run)
     } catch {
-      _ = end(run)
+      _ = finish(run)
       throw NSError.ivs(.networkConnectivityLost, "\(error)", source: sessionId, fatal: true)
     }
   }
 
   private func open(_ place: URL, _ run: Int) throws {
     let output = try BroadcastOutputs.make(for: place)
-    tell(State.connecting)
+    notifyDelegate(State.connecting)
     let broadcast = try Broadcast(
       of: mixer.composition, to: output, bitrate: bitrate, soundBitrate: soundBitrate,
       keyFrameInterval: keyFrameInterval, onReadable: { [weak self] in self?.took(run) },
@@ -150,15 +150,15 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   /// Finishes; the end is told to the delegate, after an error if the output could not be finished. A server that is to be
   /// tried again is so no more.
   public func stop() {
-    guard let ended = end(state.withLock { $0.run }) else { return }
-    if ended.tries > 0 { tell(RetryState.notRetrying) }
+    guard let ended = finish(state.withLock { $0.run }) else { return }
+    if ended.tries > 0 { notifyDelegate(RetryState.notRetrying) }
     guard let broadcast = ended.broadcast else {
-      if ended.tries > 0 { tell(State.disconnected) }
+      if ended.tries > 0 { notifyDelegate(State.disconnected) }
       return
     }
     do {
       try broadcast.stop()
-      tell(State.disconnected)
+      notifyDelegate(State.disconnected)
     } catch {
       tellFailure(error)
     }
@@ -171,7 +171,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
   }
 
   /// - Returns: nil if it was over.
-  private func end(_ run: Int) -> Ended? {
+  private func finish(_ run: Int) -> Ended? {
     state.withLock { state in
       guard state.isSending, state.run == run else { return nil }
       defer { (state.isSending, state.broadcast, state.meter) = (false, nil, nil) }
@@ -201,12 +201,12 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
       if let next = nextTry(after: run) {
         try? next.broken?.stop()  // fails for the reason that is told
         emit(error, fatal: false)
-        tell(RetryState.waitingForBackoffTimer)
+        notifyDelegate(RetryState.waitingForBackoffTimer)
         let lane = world.backend.scheduler.lane("broadcast")
         lane.post(at: lane.scheduler.now + .seconds(next.number)) { [weak self] in self?.tryAgain(next) }
-      } else if let ended = end(run) {  // else stopped meanwhile, which told it
+      } else if let ended = finish(run) {  // else stopped meanwhile, which told it
         try? ended.broadcast?.stop()
-        if ended.tries > 0 { tell(RetryState.failure) }
+        if ended.tries > 0 { notifyDelegate(RetryState.failure) }
         tellFailure(error)
       }
     }
@@ -239,7 +239,7 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
 
   private func tryAgain(_ next: Try) {
     guard state.withLock({ $0.run == next.run }) else { return }  // stopped
-    tell(RetryState.retrying)
+    notifyDelegate(RetryState.retrying)
     do { try open(next.server, next.run) } catch { broke(next.run, error) }
   }
 
@@ -254,16 +254,16 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
 
   private func tellFailure(_ error: any Error) {
     emit(error, fatal: true)
-    tell(State.error)
+    notifyDelegate(State.error)
   }
 
-  private func tell(_ new: RetryState) {
+  private func notifyDelegate(_ new: RetryState) {
     world.delivery.deliver { [weak self] in
       if let self { delegate?.broadcastSession(self, didChange: new) }
     }
   }
 
-  private func tell(_ new: State) {
+  private func notifyDelegate(_ new: State) {
     world.delivery.deliver { [weak self] in
       if let self { delegate?.broadcastSession(self, didChange: new) }
     }
@@ -291,7 +291,7 @@ private final class SoundMeter: Sendable {
   }
 
   deinit {
-    meter.end()
+    meter.stop()
     sound.removeSink(meter)
   }
 }

@@ -4,7 +4,7 @@ import Koine
 /// A device to be published: handed out by the strategy, as the same object for as long as it is to stay.
 public class IVSLocalStageStream: IVSStageStream, @unchecked Sendable {  // `own` is a lock
   private struct Publication {
-    weak var run: StageRun?
+    weak var run: StageSession?
     let stream: LocalStream
   }
   private struct Own {
@@ -33,7 +33,7 @@ public class IVSLocalStageStream: IVSStageStream, @unchecked Sendable {  // `own
 
   /// Stage-wide, at any time: before the stream is handed out, too. What the app sees changes at once.
   public func setMuted(_ muted: Bool) {
-    note(muted: muted)
+    update(muted: muted)
     for publication in own.withLock({ $0.publications }) { publication.stream.setMuted(muted) }
   }
 
@@ -67,7 +67,7 @@ public class IVSLocalStageStream: IVSStageStream, @unchecked Sendable {  // `own
 
   // MARK: Publishing
 
-  func attach(_ stream: LocalStream, of run: StageRun) {
+  func attach(_ stream: LocalStream, of run: StageSession) {
     own.withLock { $0.publications.append(Publication(run: run, stream: stream)) }
   }
 

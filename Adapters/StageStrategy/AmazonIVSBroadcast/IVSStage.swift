@@ -11,12 +11,12 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   private struct State {
     weak var strategy: (any IVSStageStrategy)?
     weak var errorDelegate: (any IVSErrorDelegate)?
-    var run: StageRun?
+    var run: StageSession?
   }
 
   let world: World
   let token: ParticipantToken
-  let board = RendererBoard()
+  let board = RendererList()
   private let state: Lock<State>
 
   /// - Throws: 1000 for a text that is no participant token.
@@ -44,7 +44,7 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   /// - Throws: 1001 when the token has expired; `invalidState` when the stage is joined already.
   public func join() throws {
     guard !token.isExpired else { throw NSError.ivs(.expiredToken, "the token has expired") }
-    let run = StageRun(of: self)
+    let run = StageSession(of: self)
     let isFirst = state.withLock { state in
       guard state.run == nil else { return false }
       state.run = run
@@ -53,7 +53,7 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     guard isFirst else {
       throw NSError.ivs(.invalidState, "the stage is joined already, or being joined", source: "IVSStage")
     }
-    run.begin()
+    run.start()
   }
 
   /// Leaves. Called on the delivery queue, everything about the end is told before this returns; called elsewhere, it
@@ -61,9 +61,9 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   public func leave() {
     guard let run = takeRun() else { return }
     if world.delivery.isCurrent {
-      run.end(with: nil)
+      run.finish(with: nil)
     } else {
-      world.delivery.deliver { run.end(with: nil) }
+      world.delivery.deliver { run.finish(with: nil) }
     }
   }
 
@@ -83,12 +83,12 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   /// The session behind the stage while it is joined; for figures that the style has no word for.
   package var session: Session? { run?.session }
 
-  private var run: StageRun? { state.withLock { $0.run } }
+  private var run: StageSession? { state.withLock { $0.run } }
   var strategy: (any IVSStageStrategy)? { state.withLock { $0.strategy } }
 
   /// - Parameter run: only if it is this one; nil: whichever there is.
   @discardableResult
-  func takeRun(_ run: StageRun? = nil) -> StageRun? {
+  func takeRun(_ run: StageSession? = nil) -> StageSession? {
     state.withLock { state in
       guard run == nil || run === state.run else { return nil }
       defer { state.run = nil }

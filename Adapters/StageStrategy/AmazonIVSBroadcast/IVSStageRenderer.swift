@@ -46,7 +46,7 @@ extension IVSStageRenderer {
 /// `drain` may be entered again from inside a callback (an app that leaves while it is told of something): the inner call
 /// first finishes what the outer one had begun, so that every renderer hears everything in the same order.
 /// Touched on the delivery queue, but for `renderers`, which is a lock.
-final class RendererBoard: @unchecked Sendable {
+final class RendererList: @unchecked Sendable {
   private struct Telling {
     var rest: ArraySlice<any IVSStageRenderer>
     let call: (any IVSStageRenderer) -> Void
@@ -58,7 +58,7 @@ final class RendererBoard: @unchecked Sendable {
   func add(_ renderer: any IVSStageRenderer) { renderers.add(renderer) }
   func remove(_ renderer: any IVSStageRenderer) { renderers.remove(renderer) }
 
-  func tell(_ call: @escaping (any IVSStageRenderer) -> Void) {
+  func notify(_ call: @escaping (any IVSStageRenderer) -> Void) {
     tellings.append(Telling(rest: renderers.all[...], call: call))
     drain()
   }

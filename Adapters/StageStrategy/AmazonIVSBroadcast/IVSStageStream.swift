@@ -19,7 +19,7 @@ public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a l
 
   /// Whether the stream is muted for all participants of the stage.
   public var isMuted: Bool { shared.withLock { $0.isMuted } }
-  func note(muted: Bool) { shared.withLock { $0.isMuted = muted } }
+  func update(muted: Bool) { shared.withLock { $0.isMuted = muted } }
 
   /// Held weakly.
   public var delegate: (any IVSStageStreamDelegate)? {
@@ -82,5 +82,5 @@ public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `se
   }
 
   /// No longer subscribed to.
-  func end() { session.withLock { $0.session = nil } }
+  func detach() { session.withLock { $0.session = nil } }
 }

@@ -4,12 +4,12 @@ import KoineTokens
 /// What a participant token says. The room checks it; here it is only read.
 struct ParticipantToken: Sendable {
   let text: String
-  private let claims: StageToken
+  private let claims: IVSStageToken
 
   /// - Returns: nil if the text is no participant token.
   init?(_ text: String) {
     do throws(TokenError) {
-      claims = try JSONWebToken.parse(text).claims(as: StageToken.self)
+      claims = try JSONWebToken.parse(text).claims(as: IVSStageToken.self)
       try claims.check()
     } catch {
       return nil

@@ -9,7 +9,7 @@ package import struct KoineSignaling.RoomService
 extension EmbeddedBackend: AttendedBackend {
   package func attend(_ make: () -> RoomService) { host.attend(make) }
 
-  package func say(_ answer: RoomService.Answer) { host.say(answer) }
+  package func send(_ answer: RoomService.Answer) { host.say(answer) }
 
   package var inside: any Backend { InsideBackend(scheduler: scheduler, capabilities: capabilities, clients: clients) }
 }
@@ -48,6 +48,6 @@ extension EmbeddedRouterHost {
 
   /// From any thread.
   func say(_ answer: RoomService.Answer) {
-    post { $0.router?.say(answer, at: $0.loop.now) }
+    post { $0.router?.send(answer, at: $0.loop.now) }
   }
 }

@@ -72,7 +72,7 @@ public final class EmbeddedBackend: Backend {
   /// wait in a virtual world are then never called. In real time, released sessions leave by themselves.
   deinit {
     guard scheduler.kind == .virtual else { return }
-    scheduler.end()
+    scheduler.finish()
     host.dissolve()
     clients.dissolve()
   }

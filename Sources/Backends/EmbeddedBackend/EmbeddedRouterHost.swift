@@ -150,7 +150,8 @@ final class EmbeddedRouterHost: ClientTransports, @unchecked Sendable {
 
   // MARK: Datagrams and time
 
-  func take(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) -> Bool {
+  func receive(_ datagram: Bytes, from source: TransportAddress, to destination: TransportAddress, at now: Tick) -> Bool
+  {
     guard destination == address else { return false }
     let transport = clients.number(at: source).flatMap(transport)
     if datagram.readable.first != SignalStream.firstByte {

@@ -38,7 +38,7 @@ final class ServerTransport: ClientTransport {
     case .closed(let reason):
       (isConnected, socket) = (false, nil)
       guard hasEverOpened else {
-        client?.end(.refused(Failure(.unreachable, "the server cannot be reached: \(reason)")), at: now)
+        client?.finish(.refused(Failure(.unreachable, "the server cannot be reached: \(reason)")), at: now)
         return
       }
       client?.connectionLost(at: now)

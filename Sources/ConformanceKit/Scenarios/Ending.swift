@@ -4,59 +4,59 @@ extension Scenario {
     Scenario(
       "end.left", "Leaving is reported once, in the documented order, also where an observer removes itself meanwhile.",
       proves: "laws 2 and 3", second: [.endObservers]
-    ) { story in
-      _ = try await story.joined("Ana")
-      let ben = try await story.joined("Ben")
-      try await end(ben, by: .left, in: story) { ben in ben.leave() }
+    ) { context in
+      _ = try await context.joined("Ana")
+      let ben = try await context.joined("Ben")
+      try await endCall(ben, by: .left, in: context) { ben in ben.leave() }
       for name in ben.endCallbacks(of: .left).flatMap({ $0.sorted() }) {
-        let again = try await story.joined("Ben", style: ben.style)
-        try await end(again, by: .left, removingIn: name, in: story) { ben in ben.leave() }
+        let again = try await context.joined("Ben", style: ben.style)
+        try await endCall(again, by: .left, removingIn: name, in: context) { ben in ben.leave() }
       }
     },
     Scenario(
       "end.replaced",
       "Being replaced is reported once, in the documented order, also to an observer that removes itself.",
       proves: "laws 2 and 3", first: [.endObservers, .secondDevice], isAlone: true
-    ) { story in
-      var ana = try await story.joined("Ana")
+    ) { context in
+      var ana = try await context.joined("Ana")
       for name in ana.endCallbacks(of: .replaced).flatMap({ $0.sorted() }) {
-        let next = try story.person("Ana", style: ana.style)
-        try await end(ana, by: .replaced, removingIn: name, in: story) { _ in try next.join() }
-        try await story.until("the new Ana is in the room") { next.isConnected }
+        let next = try context.person("Ana", style: ana.style)
+        try await endCall(ana, by: .replaced, removingIn: name, in: context) { _ in try next.join() }
+        try await context.until("the new Ana is in the room") { next.isConnected }
         ana = next
       }
     },
     Scenario(
       "end.lost", "A lost connection is reported once, in the documented order, also where an observer removes itself.",
       proves: "laws 2 and 3", first: [.endObservers], isAlone: true, isLong: true,
-      troubles: [.gap(of: "ana", milliseconds: 300_000)]
-    ) { story in
-      let ana = try await story.joined("Ana")
+      faults: [.gap(of: "ana", milliseconds: 300_000)]
+    ) { context in
+      let ana = try await context.joined("Ana")
       let name = ana.endCallbacks(of: .connectionLost).first?.first
-      try await end(ana, by: .connectionLost, removingIn: name, in: story) { ana in
-        story.place.cause(.gap(of: ana.id, milliseconds: 300_000))
+      try await endCall(ana, by: .connectionLost, removingIn: name, in: context) { ana in
+        context.environment.inject(.gap(of: ana.id, milliseconds: 300_000))
       }
     },
     Scenario(
       "read.between", "A property read inside a callback has the same value until the next callback.", proves: "law 1",
-      first: [.readings], troubles: [.gap(of: "ana", milliseconds: 1_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
+      first: [.readings], faults: [.gap(of: "ana", milliseconds: 1_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
       let monitor = ana.recorder.readingMonitor
       monitor.start { [weak ana] in ana?.readings ?? [:] }
-      try story.expect("there is something to be read", !ana.readings.isEmpty)
+      try context.expect("there is something to be read", !ana.readings.isEmpty)
       var others = OtherParticipants([ben])
       for turn in 0..<40 {
-        if turn == 20 { story.place.cause(.gap(of: ana.id, milliseconds: 1_000)) }
-        try await others.act(in: story)
+        if turn == 20 { context.environment.inject(.gap(of: ana.id, milliseconds: 1_000)) }
+        try await others.act(in: context)
         for _ in 0..<8 {
-          await story.run(milliseconds: others.milliseconds(below: 50))
+          await context.run(milliseconds: others.milliseconds(below: 50))
           monitor.compareBetweenCallbacks()
         }
       }
       // While the app takes leave, its own calls change what it reads.
-      try story.expect("callbacks came, not \(monitor.callbacks)", monitor.callbacks > 20)
-      try story.expect(Set(monitor.faults).sorted().prefix(5).joined(separator: "; "), monitor.faults.isEmpty)
+      try context.expect("callbacks came, not \(monitor.callbacks)", monitor.callbacks > 20)
+      try context.expect(Set(monitor.faults).sorted().prefix(5).joined(separator: "; "), monitor.faults.isEmpty)
     },
   ]
 
@@ -64,24 +64,24 @@ extension Scenario {
   /// - Parameters:
   ///   - name: the callback in which a further observer removes itself; nil: it stays.
   ///   - cause: makes the call end.
-  @MainActor private static func end(
-    _ driver: any Driver, by end: CallEnd, removingIn name: String? = nil, in story: Story,
+  @MainActor private static func endCall(
+    _ driver: any Driver, by end: CallEnd, removingIn name: String? = nil, in context: ScenarioContext,
     _ cause: @MainActor (any Driver) throws -> Void
   ) async throws {
     let documented = driver.endCallbacks(of: end)
-    try story.expect("the style documents its end", !documented.isEmpty)
+    try context.expect("the style documents its end", !documented.isEmpty)
     let observer = EndObserver(removesItselfIn: name)
     observer.remove = driver.observeEnd { [weak observer] in observer?.receive($0) }
     try cause(driver)
-    try await story.until("\(driver.name) is out", within: 120_000) { driver.isOver }
-    await story.run(milliseconds: 500)
+    try await context.until("\(driver.name) is out", within: 120_000) { driver.isOver }
+    await context.run(milliseconds: 500)
     let all = driver.recorder.endCallbacks
-    try story.expect("\(all) are the documented \(documented)", matches(all, documented))
+    try context.expect("\(all) are the documented \(documented)", matches(all, documented))
     var expected = all
     if let name, !driver.endReachesRemovedObservers, let index = all.firstIndex(of: name) {
       expected = Array(all[...index])
     }
-    try story.expect(
+    try context.expect(
       "an observer that is removed in \(name ?? "none") receives \(expected), not \(observer.received)",
       observer.received == expected)
   }
@@ -122,7 +122,7 @@ private struct OtherParticipants {
 
   mutating func milliseconds(below limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
-  mutating func act(in story: Story) async throws {
+  mutating func act(in context: ScenarioContext) async throws {
     let index = Int(next() % UInt64(people.count))
     let one = people[index]
     switch next() % 8 {
@@ -130,10 +130,10 @@ private struct OtherParticipants {
     case 2: one.setMicrophoneMuted(false)
     case 3: one.setCameraOn(false)
     case 4: one.setCameraOn(true)
-    case 5: if one.inexpressible[.messages] == nil { try one.say("hello", lifetime: nil) }
+    case 5: if one.inexpressible[.messages] == nil { try one.sendMessage("hello", lifetime: nil) }
     case 6 where people.count < 3:
       guests += 1
-      let guest = try story.person("Guest\(guests)", style: one.style)
+      let guest = try context.person("Guest\(guests)", style: one.style)
       try guest.join()
       people.append(guest)
     default:

@@ -2,95 +2,95 @@ extension Scenario {
   static let network: [Scenario] = [
     Scenario(
       "network.short-gap", "Three seconds of nothing, and everybody is still there.", proves: "DESIGN, reconnection",
-      troubles: [.gap(of: "ana", milliseconds: 3_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.gap(of: ana.id, milliseconds: 3_000))
-      await story.run(milliseconds: 3_500)
-      try await goesOn(ana, ben, in: story)
-      try story.expect("nobody was told of a leave", story.count(.left, to: ben) == 0)
+      faults: [.gap(of: "ana", milliseconds: 3_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.gap(of: ana.id, milliseconds: 3_000))
+      await context.run(milliseconds: 3_500)
+      try await goesOn(ana, ben, in: context)
+      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.facts-in-a-gap", "What happened meanwhile is told afterwards, once.", proves: "law 7",
-      troubles: [.gap(of: "ana", milliseconds: 3_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.gap(of: ana.id, milliseconds: 3_000))
-      await story.run(milliseconds: 500)
+      faults: [.gap(of: "ana", milliseconds: 3_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.gap(of: ana.id, milliseconds: 3_000))
+      await context.run(milliseconds: 500)
       ben.setMicrophoneMuted(true)
-      let cleo = try await story.joined("Cleo")
-      await story.run(milliseconds: 3_000)
-      try await story.until("Ana knows of it all", within: 15_000) {
+      let cleo = try await context.joined("Cleo")
+      await context.run(milliseconds: 3_000)
+      try await context.until("Ana knows of it all", within: 15_000) {
         ana.sees(ben)?.isMicrophoneMuted == true && ana.knows(cleo)
       }
-      try story.expect("once", story.count(.joined, to: ana, of: cleo) == 1)
+      try context.expect("once", context.count(.joined, to: ana, of: cleo) == 1)
     },
     Scenario(
       "network.long-gap", "Twenty-five seconds of nothing, and the call goes on.", proves: "DESIGN, reconnection",
-      isLong: true, troubles: [.gap(of: "ana", milliseconds: 25_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.gap(of: ana.id, milliseconds: 25_000))
-      await story.run(milliseconds: 26_000)
-      try await goesOn(ana, ben, in: story)
-      try story.expect("nobody was told of a leave", story.count(.left, to: ben) == 0)
+      isLong: true, faults: [.gap(of: "ana", milliseconds: 25_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.gap(of: ana.id, milliseconds: 25_000))
+      await context.run(milliseconds: 26_000)
+      try await goesOn(ana, ben, in: context)
+      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.new-address", "Somebody goes from one network to another, and the call goes on.",
-      proves: "DESIGN, reconnection", troubles: [.addressChange(of: "ana")]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.addressChange(of: ana.id))
-      await story.run(milliseconds: 500)
-      try await goesOn(ana, ben, in: story)
-      try story.expect("nobody was told of a leave", story.count(.left, to: ben) == 0)
+      proves: "DESIGN, reconnection", faults: [.addressChange(of: "ana")]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.addressChange(of: ana.id))
+      await context.run(milliseconds: 500)
+      try await goesOn(ana, ben, in: context)
+      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.restart", "The room's server forgets everything, and all find each other again.",
-      proves: "DESIGN, reconnection", isLong: true, troubles: [.routerRestart]
-    ) { story in
-      let (ana, ben) = try await story.two()
+      proves: "DESIGN, reconnection", isLong: true, faults: [.routerRestart]
+    ) { context in
+      let (ana, ben) = try await context.two()
       ben.setMicrophoneMuted(true)
-      try await story.until("Ana sees that Ben is muted") { ana.sees(ben)?.isMicrophoneMuted == true }
-      story.place.cause(.routerRestart)
-      await story.run(milliseconds: 1_000)
-      try await goesOn(ana, ben, in: story)
-      try await story.allAgree()
-      try await story.until("Ben still is muted") { ana.sees(ben)?.isMicrophoneMuted == true }
+      try await context.until("Ana sees that Ben is muted") { ana.sees(ben)?.isMicrophoneMuted == true }
+      context.environment.inject(.routerRestart)
+      await context.run(milliseconds: 1_000)
+      try await goesOn(ana, ben, in: context)
+      try await context.allAgree()
+      try await context.until("Ben still is muted") { ana.sees(ben)?.isMicrophoneMuted == true }
     },
     Scenario(
       "network.message-in-a-gap", "What was said meanwhile is heard afterwards, once.", proves: "law 3",
-      needs: [.messages], troubles: [.gap(of: "ana", milliseconds: 3_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.gap(of: ana.id, milliseconds: 3_000))
-      await story.run(milliseconds: 500)
+      needs: [.messages], faults: [.gap(of: "ana", milliseconds: 3_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.gap(of: ana.id, milliseconds: 3_000))
+      await context.run(milliseconds: 500)
       for number in 0..<5 {
-        try ben.say("\(number)", lifetime: nil)
-        await story.run(milliseconds: 100)
+        try ben.sendMessage("\(number)", lifetime: nil)
+        await context.run(milliseconds: 100)
       }
-      try await story.until("Ana has heard all", within: 20_000) { ana.heard.count >= 5 }
-      try story.expect("in order, once", ana.heard.map(\.text) == (0..<5).map(String.init))
+      try await context.until("Ana has heard all", within: 20_000) { ana.heard.count >= 5 }
+      try context.expect("in order, once", ana.heard.map(\.text) == (0..<5).map(String.init))
     },
     Scenario(
       "network.gone", "Who is away for good has left for the others, and is told the end.",
-      proves: "DESIGN, reconnection", isLong: true, troubles: [.gap(of: "ana", milliseconds: 120_000)]
-    ) { story in
-      let (ana, ben) = try await story.two()
-      story.place.cause(.gap(of: ana.id, milliseconds: 120_000))
+      proves: "DESIGN, reconnection", isLong: true, faults: [.gap(of: "ana", milliseconds: 120_000)]
+    ) { context in
+      let (ana, ben) = try await context.two()
+      context.environment.inject(.gap(of: ana.id, milliseconds: 120_000))
       for person in [ana, ben] {  // two minutes of pictures would prove nothing more
         person.setCameraOn(false)
         person.setMicrophoneMuted(true)
       }
-      try await story.until("Ben sees that she is gone", within: 60_000) { ben.others.isEmpty }
-      try await story.until("Ana is told the end", within: 125_000) { ana.isOver }
+      try await context.until("Ben sees that she is gone", within: 60_000) { ben.others.isEmpty }
+      try await context.until("Ana is told the end", within: 125_000) { ana.isOver }
     },
   ]
 
   @MainActor
-  private static func goesOn(_ ana: any Driver, _ ben: any Driver, in story: Story) async throws {
+  private static func goesOn(_ ana: any Driver, _ ben: any Driver, in context: ScenarioContext) async throws {
     let pictures = (ana.sees(ben)?.pictures ?? 0, ben.sees(ana)?.pictures ?? 0)
-    try await story.until("they see each other again", within: 20_000) {
+    try await context.until("they see each other again", within: 20_000) {
       (ana.sees(ben)?.pictures ?? 0) > pictures.0 + 5 && (ben.sees(ana)?.pictures ?? 0) > pictures.1 + 5
     }
   }

@@ -43,8 +43,8 @@ public final class AVAudioSession: NSObject, Sendable {
   public static let interruptionNotification = Notification.Name("AVAudioSessionInterruptionNotification")
   public static let routeChangeNotification = Notification.Name("AVAudioSessionRouteChangeNotification")
 
-  private struct Place { weak var machine: Machine? }
-  private let place: Lock<Place>
+  private struct WeakMachine { weak var machine: Machine? }
+  private let machineReference: Lock<WeakMachine>
   private let route: Lock<AVAudioSessionRouteDescription>
 
   /// The session of the machine of code that runs here: `World.current`'s, else the process's.
@@ -54,18 +54,18 @@ public final class AVAudioSession: NSObject, Sendable {
   public class func of(_ machine: Machine) -> AVAudioSession {
     machine.sharedObject {
       let session = AVAudioSession(machine)
-      machine.observe { [weak session] in session?.tell($0) }
+      machine.observe { [weak session] in session?.handle($0) }
       return session
     }
   }
 
   private init(_ machine: Machine) {
-    place = Lock(Place(machine: machine))
+    machineReference = Lock(WeakMachine(machine: machine))
     route = Lock(Self.route(of: machine))
   }
 
   /// Nil once the machine is gone; then there are no devices.
-  private var machine: Machine? { place.withLock { $0.machine } }
+  private var machine: Machine? { machineReference.withLock { $0.machine } }
 
   // MARK: Permissions
 
@@ -116,7 +116,7 @@ public final class AVAudioSession: NSObject, Sendable {
   }
 
   /// On the delivery queue.
-  private func tell(_ event: Machine.Event) {
+  private func handle(_ event: Machine.Event) {
     switch event {
     case .routeChanged(let kind, _, _, let reason) where kind != .camera:
       let previous = route.withLock { route in

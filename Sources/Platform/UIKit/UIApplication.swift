@@ -27,7 +27,7 @@ public final class UIApplication: UIResponder {
   nonisolated public class func of(_ machine: Machine) -> UIApplication {
     machine.sharedObject {
       let application = UIApplication(machine)
-      machine.observe { [weak application] event in application?.tell(event) }
+      machine.observe { [weak application] event in application?.handle(event) }
       return application
     }
   }
@@ -44,7 +44,7 @@ public final class UIApplication: UIResponder {
   public var isIdleTimerDisabled = false
 
   /// On the delivery queue.
-  nonisolated private func tell(_ event: Machine.Event) {
+  nonisolated private func handle(_ event: Machine.Event) {
     switch event {
     case .wentToBackground:
       post(Self.willResignActiveNotification, .inactive, before: true)

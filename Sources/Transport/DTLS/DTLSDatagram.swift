@@ -36,12 +36,12 @@ struct DTLSDatagram {
       let body = start + Self.recordHeader
       guard length > 0, length <= bytes.count - body else { return nil }
       let record = UnsafeRawBufferPointer(rebasing: bytes[body..<body + length])
-      guard note(bytes[start], epoch: bytes.bigEndian16(at: start + 3), record) else { return nil }
+      guard accept(bytes[start], epoch: bytes.bigEndian16(at: start + 3), record) else { return nil }
       start = body + length
     }
   }
 
-  private mutating func note(_ type: UInt8, epoch: UInt16, _ record: UnsafeRawBufferPointer) -> Bool {
+  private mutating func accept(_ type: UInt8, epoch: UInt16, _ record: UnsafeRawBufferPointer) -> Bool {
     guard epoch <= 1 else { return false }  // no renegotiation, so no third set of keys
     guard epoch == 0 || record.count > Self.protection else { return false }
     switch (type, epoch) {

@@ -130,9 +130,9 @@ package final class DTLSEndpoint {
 
   package func handleTimeout(at now: Tick) {
     if let notedAlert, now >= notedAlert.graceEnds {
-      end(.failed(.alert(notedAlert.description)))
+      finish(.failed(.alert(notedAlert.description)))
     } else if let handshakeEnds, now >= handshakeEnds {
-      end(.failed(.timedOut))
+      finish(.failed(.timedOut))
     } else if let due = repeatAt, now >= due {
       repeatAfter = min(repeatAfter * 2, Self.slowestRepeat)
       repeatAt = now + repeatAfter
@@ -163,9 +163,9 @@ package final class DTLSEndpoint {
     switch state {
     case .connected:
       sayGoodbye()
-      end(.closed)
+      finish(.closed)
     case .new, .handshaking:
-      end(.closed)
+      finish(.closed)
     case .failed, .closed:
       return
     }
@@ -188,9 +188,9 @@ package final class DTLSEndpoint {
     case SSL_ERROR_WANT_READ:
       break
     case SSL_ERROR_ZERO_RETURN:
-      end(.closed)
+      finish(.closed)
     default:
-      end(.failed(.fromQueue("handshake")))
+      finish(.failed(.fromQueue("handshake")))
     }
     ERR_clear_error()
   }
@@ -239,7 +239,7 @@ package final class DTLSEndpoint {
       state = .connected(keys)
     } catch {
       sayGoodbye()
-      end(.failed(error))
+      finish(.failed(error))
     }
   }
 
@@ -282,8 +282,8 @@ package final class DTLSEndpoint {
         case SSL_ERROR_WANT_READ: break
         case SSL_ERROR_ZERO_RETURN:
           sayGoodbye()
-          end(.closed)
-        default: end(.failed(.fromQueue("reading")))
+          finish(.closed)
+        default: finish(.failed(.fromQueue("reading")))
         }
         break
       }
@@ -308,7 +308,7 @@ package final class DTLSEndpoint {
     outgoing += port.takeWritten()
   }
 
-  private func end(_ last: State) {
+  private func finish(_ last: State) {
     state = last
     flight = []
     repeatAt = nil

@@ -328,17 +328,17 @@ package struct ICEAgent {
   package mutating func handleTimeout(at now: Tick) {
     self.now = now
     guard !isOver else { return }
-    if selected != nil, now - lastConsent >= Self.consentLimit { return end(.disconnected) }
+    if selected != nil, now - lastConsent >= Self.consentLimit { return finish(.disconnected) }
     guard role != .lite, remote != nil else { return }
     checklist.giveUp(at: now)
     if nomination?.isOver(at: now) == true { nomination = nil }  // consent checks nominate, too
     guard selected == nil else { return }
     let patienceEnds = patienceEnds ?? now + Self.patience
     self.patienceEnds = patienceEnds
-    if checklist.haveAllFailed || now >= patienceEnds { end(.failed) }
+    if checklist.haveAllFailed || now >= patienceEnds { finish(.failed) }
   }
 
-  private mutating func end(_ event: Event) {
+  private mutating func finish(_ event: Event) {
     isOver = true
     replies.removeAll()
     events.append(event)

@@ -187,7 +187,7 @@ struct BandwidthEstimator {
       }
       sent.set(.arrived, of: number)
       newestSent = max(newestSent ?? packet.at, packet.at)
-      take(packet, arrival: arrival)
+      addArrival(packet, arrival: arrival)
     }
     if let newestSent {
       sent.settle(before: newestSent - Self.judgementDelay) { lossCeiling.count(isLost: $0) }
@@ -207,7 +207,7 @@ struct BandwidthEstimator {
     return last &+ difference
   }
 
-  private mutating func take(_ packet: SendHistory.Packet, arrival: Int64) {
+  private mutating func addArrival(_ packet: SendHistory.Packet, arrival: Int64) {
     delivery.add(packet.size, arrival: arrival)
     queue.add(arrival: arrival, delay: arrival &- packet.at.nanoseconds)
     if packet.probe != 0 {

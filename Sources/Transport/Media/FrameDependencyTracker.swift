@@ -49,13 +49,13 @@ struct FrameDependencyTracker {
     } else if picture.syncsTemporalLayer {
       broken = .nothing
     }
-    if let id = picture.pictureID { note(id) }
+    if let id = picture.pictureID { addFrame(id) }
   }
 
   init() {}
   private init(marksSyncs: Bool) { self.marksSyncs = marksSyncs }
 
-  private mutating func note(_ id: UInt16) {
+  private mutating func addFrame(_ id: UInt16) {
     guard let newestID else {
       (self.newestID, decoded) = (id, 1)
       return

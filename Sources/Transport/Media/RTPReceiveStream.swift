@@ -98,7 +98,7 @@ struct RTPReceiveStream {
 
   /// Takes a packet of the stream itself, or one recovered from its retransmission stream.
   /// - Returns: the packet, unless it has been seen.
-  mutating func take(
+  mutating func receive(
     _ datagram: Bytes, _ packet: RTPPacket, _ extensions: HeaderExtensions, sequence number: UInt16,
     payloadRange: Range<Int>, isRecovered: Bool, at now: Tick
   ) -> SharedPacket? {

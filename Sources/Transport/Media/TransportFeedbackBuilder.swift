@@ -26,10 +26,10 @@ struct TransportFeedbackBuilder {
     let full = sequence.extend(number)
     if arrivals.isEmpty {
       arrivals = Array(repeating: Self.missing, count: Int(Self.size))
-      begin(at: full)
+      startReport(at: full)
     }
     if full > highest {
-      if full - highest >= Self.size / 2 { begin(at: full) }
+      if full - highest >= Self.size / 2 { startReport(at: full) }
       while highest < full {
         highest += 1
         arrivals[index(highest)] = Self.missing
@@ -74,7 +74,7 @@ struct TransportFeedbackBuilder {
       referenceTime: UInt32(truncatingIfNeeded: reference) & 0xFF_FFFF, number: reports, deltas: deltas)
   }
 
-  private mutating func begin(at full: Int64) {
+  private mutating func startReport(at full: Int64) {
     highest = full - 1
     next = full
   }

@@ -26,7 +26,7 @@ final class ControlQueue {
   func append(_ packet: RTCP) { packets.append(packet) }
 
   /// There are keys: reports begin.
-  func begin(at now: Tick) { reportDue = now + .milliseconds(50) }
+  func start(at now: Tick) { reportDue = now + .milliseconds(50) }
 
   /// Lets the next report go out earlier.
   func hastenReport(at now: Tick) {
@@ -58,7 +58,9 @@ final class ControlQueue {
   }
 
   /// Nothing is sent any more but the end of these sources.
-  func end(_ sources: [UInt32]) { packets = sources.isEmpty ? [] : [.goodbye(Array(sources.prefix(Self.blockLimit)))] }
+  func sendGoodbye(_ sources: [UInt32]) {
+    packets = sources.isEmpty ? [] : [.goodbye(Array(sources.prefix(Self.blockLimit)))]
+  }
 
   /// Writes as many packets as a datagram takes, encrypted.
   func poll(into out: UnsafeMutableRawBufferPointer, _ srtp: SRTPSession, _ trace: PlaintextTrace) -> Int? {

@@ -238,7 +238,7 @@ package final class Peer {
     guard !isOver, !isClosing else { return }
     isClosing = true
     earlyMedia = []
-    control.end(sender.allSources)
+    control.sendGoodbye(sender.allSources)
   }
 
   private func pollGoodbye(into out: UnsafeMutableRawBufferPointer) -> Int? {
@@ -260,30 +260,30 @@ package final class Peer {
         if srtp != nil { events.append(.connected) }  // found again, from another address of ours
         if dtls.role == .client, case .new = dtls.state { dtls.start(at: now) }
       case .pairChanged: break
-      case .disconnected: end("the path was lost: no consent from the other end")
-      case .failed: end("no path to the other end was found")
+      case .disconnected: fail("the path was lost: no consent from the other end")
+      case .failed: fail("no path to the other end was found")
       }
     }
     switch dtls.state {
-    case .connected(let keys) where srtp == nil: begin(with: keys, at: now)
-    case .failed(let error): end("the handshake failed: \(error)")
-    case .closed where srtp != nil: end(.closed)
+    case .connected(let keys) where srtp == nil: startSRTP(with: keys, at: now)
+    case .failed(let error): fail("the handshake failed: \(error)")
+    case .closed where srtp != nil: finish(.closed)
     default: break
     }
   }
 
-  private func begin(with keys: SRTPKeys, at now: Tick) {
+  private func startSRTP(with keys: SRTPKeys, at now: Tick) {
     do {
-      begin(with: try SRTPSession.make(keys), at: now)
+      startSRTP(with: try SRTPSession.make(keys), at: now)
     } catch {
-      end("the keys cannot be used: \(error)")
+      fail("the keys cannot be used: \(error)")
     }
   }
 
-  func begin(with session: SRTPSession, at now: Tick) {
+  func startSRTP(with session: SRTPSession, at now: Tick) {
     srtp = session
     ice.validateSelected()  // the completed handshake proves that the other end receives on this path
-    control.begin(at: now)
+    control.start(at: now)
     events.append(.connected)
     sender.requestMissedFrames()
     for datagram in earlyMedia { handleMedia(datagram, at: now) }
@@ -298,9 +298,9 @@ package final class Peer {
     earlyMedia.append(datagram)
   }
 
-  private func end(_ reason: String) { end(.failed(reason)) }
+  private func fail(_ reason: String) { finish(.failed(reason)) }
 
-  private func end(_ event: PeerEvent) {
+  private func finish(_ event: PeerEvent) {
     guard !isOver else { return }
     isOver = true
     earlyMedia = []

@@ -73,7 +73,7 @@ final class PeerReceiver {
       return try takeRedundant(datagram, packet, extensions, of: route.stream, at: now)
     }
     guard
-      let shared = streams[route.stream].take(
+      let shared = streams[route.stream].receive(
         datagram, packet, extensions, sequence: sequence, payloadRange: range, isRecovered: route.isRetransmission,
         at: now)
     else { return }
@@ -97,7 +97,7 @@ final class PeerReceiver {
       original.timestamp &-= block.offset
       if isCopy { originalExtensions.absoluteCaptureTime = nil }
       guard
-        let shared = streams[stream].take(
+        let shared = streams[stream].receive(
           datagram, original, originalExtensions, sequence: packet.sequence &- UInt16(block.distance),
           payloadRange: block.payload, isRecovered: isCopy, at: now)
       else { return }

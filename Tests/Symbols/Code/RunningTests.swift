@@ -17,7 +17,7 @@ import Testing
 
   private func token(of name: String) throws -> String {
     let now = NumericDate.ofSystemClock()
-    return try StageToken(
+    return try IVSStageToken(
       participantID: name, stage: "tea", userID: name, attributes: ["role": "guest"],
       capabilities: .init(canPublish: true, canSubscribe: true), issued: now, expires: now + 3_600
     ).signed(with: SigningKey(generating: .p384, id: "arn:aws:ivs:us-west-2:123456789012:public-key/test"))

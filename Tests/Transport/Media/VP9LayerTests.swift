@@ -22,7 +22,7 @@ import Testing
       let datagram = Bytes(header + descriptor + packet.bytes)
       let parsed = try RTPPacket(parsing: datagram.readable)
       let extensions = HeaderExtensions(parsed, in: datagram.readable, map: .koine)
-      let shared = stream.take(
+      let shared = stream.receive(
         datagram, parsed, extensions, sequence: parsed.sequence, payloadRange: parsed.payloadRange, isRecovered: false,
         at: .zero)
       stream.assemble(try #require(shared), ClockMap(), at: .zero) { frames.append($0.data.array) }

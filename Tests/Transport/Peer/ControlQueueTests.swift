@@ -38,7 +38,7 @@ import Testing
 
   @Test func reportsComeTogetherWithTheNameOfTheirSource() throws {
     let queue = queue()
-    queue.begin(at: now)
+    queue.start(at: now)
     queue.addReports([], [block(7)], at: now)
     let packets = try #require(try next(queue))
     guard packets.count == 2, case .receiverReport(let sender, let blocks) = packets[0],
@@ -66,7 +66,7 @@ import Testing
     let queue = queue()
     queue.hastenReport(at: now)
     #expect(queue.reportDue == nil)
-    queue.begin(at: now)
+    queue.start(at: now)
     queue.hastenReport(at: now)
     #expect(queue.reportDue == now + .milliseconds(20))
     queue.hastenReport(at: now + .milliseconds(10))
@@ -85,7 +85,7 @@ import Testing
   @Test func nothingButTheGoodbyeGoesOutAtTheEnd() throws {
     let queue = queue()
     queue.append(.pictureLoss(sender: 1, media: 2))
-    queue.end([11, 12])
+    queue.sendGoodbye([11, 12])
     let packets = try #require(try next(queue))
     guard packets.count == 1, case .goodbye(let sources) = packets[0] else {
       Issue.record("not a goodbye: \(packets)")
@@ -93,7 +93,7 @@ import Testing
     }
     #expect(sources == [11, 12])
     queue.append(.pictureLoss(sender: 1, media: 2))
-    queue.end([])
+    queue.sendGoodbye([])
     #expect(try next(queue) == nil)
   }
 

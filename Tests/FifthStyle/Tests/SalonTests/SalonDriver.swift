@@ -13,7 +13,7 @@ final class SalonDriver: Driver {
     .tokenForm: "nobody is asked for papers", .tokenRoom: "nobody is asked for papers", .endObservers: "one ear",
   ]
   private var salon: Salon?
-  private(set) var heard: [Heard] = []
+  private(set) var heard: [ObservedMessage] = []
   var largestMessage: Int { 65_536 }
 
   init(_ name: String, room: String, in world: World, recorder: Recorder) {
@@ -28,7 +28,7 @@ final class SalonDriver: Driver {
   func setMicrophoneMuted(_ isMuted: Bool) { try? say(.speak(!isMuted)) }
   func setCameraOn(_ isOn: Bool) { try? say(.film(isOn)) }
   func setSharing(_ isOn: Bool) { try? say(.present(isOn)) }
-  func say(_ text: String, lifetime: Int?) throws {
+  func sendMessage(_ text: String, lifetime: Int?) throws {
     try say(.say(text, keptFor: lifetime.map { .milliseconds($0) }))
   }
   func want(_ interest: Interest, from id: String) {
@@ -44,9 +44,9 @@ final class SalonDriver: Driver {
 
   var isConnected: Bool { salon?.scene.isEntered ?? false }
   var isOver: Bool { salon?.scene.isOver ?? false }
-  var others: [Seen] {
+  var others: [ObservedParticipant] {
     (salon?.scene.guests ?? []).map { guest in
-      Seen(
+      ObservedParticipant(
         id: guest.id, name: guest.name, isMicrophoneMuted: guest.isSilent, hasPicture: guest.hasPicture,
         pictures: guest.picture.framesRendered, width: guest.picture.lastFrame?.width ?? 0,
         height: guest.picture.lastFrame?.height ?? 0, isSharing: guest.hasScreen,
@@ -57,22 +57,22 @@ final class SalonDriver: Driver {
   private func hear(_ notice: Salon.Notice) {
     let scene = salon?.scene
     switch notice {
-    case .entered: recorder.told(.connected, agrees: scene?.isEntered)
-    case .lost: recorder.told(.reconnecting)
-    case .found: recorder.told(.reconnected)
-    case .over(let reason): recorder.told(.ended, of: nil, reason, agrees: scene?.isOver)
-    case .arrived(let id): recorder.told(.joined, of: id, agrees: scene?.guest(id) != nil)
-    case .departed(let id): recorder.told(.left, of: id, agrees: scene?.guest(id) == nil)
-    case .voice(let id): recorder.told(.speaking, of: id)
+    case .entered: recorder.record(.connected, agrees: scene?.isEntered)
+    case .lost: recorder.record(.reconnecting)
+    case .found: recorder.record(.reconnected)
+    case .over(let reason): recorder.record(.ended, of: nil, reason, agrees: scene?.isOver)
+    case .arrived(let id): recorder.record(.joined, of: id, agrees: scene?.guest(id) != nil)
+    case .departed(let id): recorder.record(.left, of: id, agrees: scene?.guest(id) == nil)
+    case .voice(let id): recorder.record(.speaking, of: id)
     case .silence(let id, let isSilent):
-      recorder.told(isSilent ? .muted : .unmuted, of: id, agrees: scene?.guest(id)?.isSilent == isSilent)
+      recorder.record(isSilent ? .muted : .unmuted, of: id, agrees: scene?.guest(id)?.isSilent == isSilent)
     case .picture(let id, let isOn):
-      recorder.told(isOn ? .pictureOn : .pictureOff, of: id, agrees: scene?.guest(id)?.hasPicture == isOn)
+      recorder.record(isOn ? .pictureOn : .pictureOff, of: id, agrees: scene?.guest(id)?.hasPicture == isOn)
     case .screen(let id, let isOn):
-      recorder.told(isOn ? .shareOn : .shareOff, of: id, agrees: scene?.guest(id)?.hasScreen == isOn)
+      recorder.record(isOn ? .shareOn : .shareOff, of: id, agrees: scene?.guest(id)?.hasScreen == isOn)
     case .words(let sender, let text):
-      heard.append(Heard(sender: sender, text: text))
-      recorder.told(.message, of: sender, text)
+      heard.append(ObservedMessage(sender: sender, text: text))
+      recorder.record(.message, of: sender, text)
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Where salons are held: in this process, in virtual time.
 @MainActor
-private final class Parlour: Place {
+private final class Parlour: TestEnvironment {
   private let backend: EmbeddedBackend
   private var world: World
 
@@ -20,7 +20,7 @@ private final class Parlour: Place {
 
   var now: Int { Int(backend.scheduler.now.nanoseconds / 1_000_000) }
   func run(milliseconds: Int) async { await world.run(for: .milliseconds(milliseconds)) }
-  func makeDriver(style: String, name: String, room: String, papers: Papers) -> any Driver {
+  func makeDriver(style: String, name: String, room: String, credential: CredentialState) -> any Driver {
     SalonDriver(name, room: room, in: world, recorder: Recorder(who: name) { [self] in now })
   }
   func useLargeCameras() -> Bool {
@@ -29,12 +29,12 @@ private final class Parlour: Place {
   }
   func close() async {}
 
-  func obstacle(to trouble: Trouble) -> String? {
-    if case .narrowPath = trouble { "this place has no narrow paths" } else { nil }
+  func obstacle(to fault: Fault) -> String? {
+    if case .narrowPath = fault { "this place has no narrow paths" } else { nil }
   }
 
-  func cause(_ trouble: Trouble) {
-    switch trouble {
+  func inject(_ fault: Fault) {
+    switch fault {
     case .gap(let id, let milliseconds): backend.cutNetwork(of: id, for: .milliseconds(milliseconds))
     case .addressChange(let id): backend.changeAddress(of: id)
     case .routerRestart: backend.restartRouter()
@@ -47,8 +47,8 @@ private final class Parlour: Place {
 @MainActor
 @Suite struct SalonTests {
   @Test func theFifthStyleKeepsEveryPromise() async {
-    let ground = Ground(name: "parlour", isVirtual: true) { seed, _ in Parlour(seed: seed) }
-    let report = await Suite(styles: ["salon"], grounds: [ground]).run()
+    let environment = EnvironmentFactory(name: "parlour", isVirtual: true) { seed, _ in Parlour(seed: seed) }
+    let report = await Suite(styles: ["salon"], environments: [environment]).run()
     print("the fifth style: \(report.summary)")
     #expect(report.failures.isEmpty, "\(report.failureText())")
     #expect(report.passes > 65)

@@ -21,12 +21,12 @@ import Testing
     return World(backend: backend, delivery: delivery, devices: devices, effort: .least)
   }
 
-  private static let virtual = Ground(name: "relay, virtual", isVirtual: true) { seed, order in
-    Venue(world(RelayBackend(virtual: seed), order), isVirtual: true)
+  private static let virtual = EnvironmentFactory(name: "relay, virtual", isVirtual: true) { seed, order in
+    KoineEnvironment(world(RelayBackend(virtual: seed), order), isVirtual: true)
   }
 
-  private static let sockets = Ground(name: "relay", isVirtual: false) { _, order in
-    Venue(world(RelayBackend(), order), isVirtual: false)
+  private static let sockets = EnvironmentFactory(name: "relay", isVirtual: false) { _, order in
+    KoineEnvironment(world(RelayBackend(), order), isVirtual: false)
   }
 
   private static let styles = ["call-agent", "stage-strategy", "meeting-session", "event-listener", "koine"]
@@ -44,10 +44,10 @@ import Testing
       || ProcessInfo.processInfo.environment["KOINE_ALL_PAIRS"] != nil
   }
 
-  private func play(_ scenarios: [Scenario], on ground: Ground) async -> Report {
-    let suite = Suite(scenarios: scenarios.filter(Self.isPlayed), styles: Self.styles, grounds: [ground])
+  private func play(_ scenarios: [Scenario], on environment: EnvironmentFactory) async -> Report {
+    let suite = Suite(scenarios: scenarios.filter(Self.isPlayed), styles: Self.styles, environments: [environment])
     let report = await suite.run(suite.cases.filter { Self.isPlayed($0.first, $0.second) })
-    print("over \(ground.name): \(report.summary)")
+    print("over \(environment.name): \(report.summary)")
     return report
   }
 

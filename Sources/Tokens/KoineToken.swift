@@ -1,5 +1,5 @@
 /// A token for a room without a vendor's format, for apps of the common layer and browsers.
-public struct RoomPass: AccessToken {
+public struct KoineToken: AccessToken {
   public enum Right: String, Hashable, Sendable, CaseIterable {
     /// Everything; or only one kind of it.
     case publish

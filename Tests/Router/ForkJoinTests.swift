@@ -5,10 +5,10 @@ import Testing
 @testable import KoineRouter
 
 /// A router with several workers.
-struct HandTests {
+struct ForkJoinTests {
   /// 24 participants speak at once, so that the workers share incoming packets, due timers and outgoing packets.
-  private func outcome(hands: Int?) throws -> [[Int]] {
-    let world = try World(seed: 5, hands: hands)
+  private func outcome(workers: Int?) throws -> [[Int]] {
+    let world = try World(seed: 5, workers: workers)
     let clients = try (0..<24).map { number in
       let client = try world.makeClient()
       client.join("room", as: "p\(number)")
@@ -33,8 +33,8 @@ struct HandTests {
   }
 
   @Test func everybodyGetsTheSameHoweverManyHelp() throws {
-    let alone = try outcome(hands: nil)
+    let alone = try outcome(workers: nil)
     #expect(alone.allSatisfy { $0.count > 20 && $0 == $0.sorted() })
-    #expect(try outcome(hands: 3) == alone)
+    #expect(try outcome(workers: 3) == alone)
   }
 }

@@ -4,7 +4,7 @@ import KoineMediaFiles
 
 /// A camera and a microphone before which hands are clapped: light and loud for a tenth of each second, so that it can be
 /// measured in a file how far sound and pictures are apart.
-final class Clapper: VideoSource, AudioSource, Sendable {
+final class SyncTestSource: VideoSource, AudioSource, Sendable {
   let format = VideoFormat(width: 640, height: 360, framesPerSecond: 30)
   let channels = 1
   private let frames: (dark: [VideoFrame], light: [VideoFrame])

@@ -32,14 +32,14 @@ struct Publication {
   func detachAll() { for entry in entries { entry.stream.detach(entry.local) } }
 }
 
-extension StageRun {
+extension StageSession {
   /// Asks the strategy whether and what to publish, and applies the differences from before.
   func refreshPublication() {
     guard token.mayPublish else { return }
     guard ask({ $1.stage($0, shouldPublishParticipant: local) }) == true else { return endPublication() }
     if !publication.isAnnounced {
       publication.isAnnounced = true
-      tell { [local] in $1.stage($0, participantDidJoin: local) }
+      notifyRenderers { [local] in $1.stage($0, participantDidJoin: local) }
     }
     let streams = ask { $1.stage($0, streamsToPublishForParticipant: local) } ?? []
     guard !isOver else { return }
@@ -51,7 +51,7 @@ extension StageRun {
   private func tellForeign(in streams: [IVSLocalStageStream]) {
     let foreign = streams.filter { $0.plan == .nothing }
     for stream in foreign where !publication.foreign.contains(where: { $0 === stream }) {
-      tell(
+      reportError(
         .ivs(.unsupportedDeviceType, "\(stream.device.tag()) cannot be published", source: "IVSStage"))
     }
     publication.foreign = foreign
@@ -134,17 +134,17 @@ extension StageRun {
     let new = publication.entries.filter { !$0.isTold }
     guard !new.isEmpty else { return }
     for entry in new { entry.isTold = true }
-    tell { [local] in $1.stage($0, participant: local, didAdd: new.map(\.stream)) }
+    notifyRenderers { [local] in $1.stage($0, participant: local, didAdd: new.map(\.stream)) }
   }
 
   private func tellRemoved(_ entries: [Publication.Entry]) {
     let told = entries.filter(\.isTold)
-    if !told.isEmpty { tell { [local] in $1.stage($0, participant: local, didRemove: told.map(\.stream)) } }
+    if !told.isEmpty { notifyRenderers { [local] in $1.stage($0, participant: local, didRemove: told.map(\.stream)) } }
   }
 
   private func change(to state: IVSParticipantPublishState) {
     publication.state = state
-    tell { [local] in $1.stage($0, participant: local, didChange: state) }
+    notifyRenderers { [local] in $1.stage($0, participant: local, didChange: state) }
   }
 
   func muted(_ stream: Track) {
@@ -153,7 +153,7 @@ extension StageRun {
     else { return }
     entry.toldMuted = stream.isMuted
     guard entry.isTold else { return }
-    tell { [local] in $1.stage($0, participant: local, didChangeMutedStreams: [entry.stream]) }
+    notifyRenderers { [local] in $1.stage($0, participant: local, didChangeMutedStreams: [entry.stream]) }
     entry.stream.delegate?.streamDidChangeIsMuted(entry.stream)
   }
 
@@ -185,15 +185,15 @@ extension StageRun {
     if publication.entries.isEmpty, publication.state != .notPublished { change(to: .notPublished) }
     tellRemoved([entry])
     tellAdded()
-    tell(code)
+    reportError(code)
   }
 
   /// Something else that the app asked for could not be done.
-  func failed(_ error: Failure) { tell(nsError(error)) }
+  func failed(_ error: Failure) { reportError(nsError(error)) }
 
   private func nsError(_ error: Failure) -> NSError { .ivs(StageFault(error), error.message, fatal: false) }
 
-  private func tell(_ error: NSError) {
+  private func reportError(_ error: NSError) {
     if !isOver, let stage { stage.errorDelegate?.source(stage, didEmitError: error) }
   }
 
@@ -209,6 +209,6 @@ extension StageRun {
     publication.isAnnounced = false
     if publication.state != .notPublished { change(to: .notPublished) }
     tellRemoved(entries)
-    tell { [local] in $1.stage($0, participantDidLeave: local) }
+    notifyRenderers { [local] in $1.stage($0, participantDidLeave: local) }
   }
 }

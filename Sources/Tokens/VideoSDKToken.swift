@@ -1,5 +1,5 @@
 /// The token of a VideoSDK meeting: HS256 by the secret that belongs to `apikey`.
-public struct RoomToken: AccessToken {
+public struct VideoSDKToken: AccessToken {
   public enum Permission: String, Hashable, Sendable, CaseIterable {
     /// Enters directly, and admits or refuses participants in the lobby.
     case join = "allow_join"

@@ -1,6 +1,6 @@
 /// The participant token of an Amazon IVS stage: the payload of a self-signed one (ES384, the public key's ARN as
 /// `kid`), which those of the vendor's control plane share.
-public struct StageToken: AccessToken {
+public struct IVSStageToken: AccessToken {
   public struct Capabilities: Hashable, Sendable, Codable {
     public var canPublish: Bool
     public var canSubscribe: Bool
@@ -78,7 +78,7 @@ public struct StageToken: AccessToken {
 
   /// Whether a participant with this token may continue with `other` (stage-strategy catalogue, token exchange). The participant id,
   /// topic, resource and URLs must be the same. Permissions and attributes may differ.
-  public func canBeExchanged(for other: StageToken) -> Bool {
+  public func canBeExchanged(for other: IVSStageToken) -> Bool {
     (participantID, topic, resource, whipURL, eventsURL)
       == (other.participantID, other.topic, other.resource, other.whipURL, other.eventsURL)
   }

@@ -6,8 +6,8 @@ import KoineUIKit
 ///
 /// Each change adds a line to the trace. The line is added last, because an app may act as soon as it is notified.
 @MainActor
-final class Sightings {
-  private struct Sighting {
+final class ObservedParticipants {
+  private struct Entry {
     var name: String
     var isMicrophoneMuted: Bool?
     var hasPicture = false
@@ -20,15 +20,15 @@ final class Sightings {
 
   private let recorder: Recorder
   private var order: [String] = []
-  private var people: [String: Sighting] = [:]
+  private var people: [String: Entry] = [:]
 
   init(_ recorder: Recorder) { self.recorder = recorder }
 
-  var seen: [Seen] {
+  var seen: [ObservedParticipant] {
     order.compactMap { id in
       people[id].map { person in
         let frame = person.views.last?.lastFrame
-        return Seen(
+        return ObservedParticipant(
           id: id, name: person.name, isMicrophoneMuted: person.isMicrophoneMuted, hasPicture: person.hasPicture,
           pictures: person.views.reduce(0) { $0 + $1.framesRendered }, width: frame?.width ?? 0,
           height: frame?.height ?? 0, isSharing: person.isSharing,
@@ -48,14 +48,14 @@ final class Sightings {
   ) {
     if people[id] == nil { order.append(id) }
     let own = attributes.filter { Roster.attributes(of: name)[$0.key] != nil }
-    people[id] = Sighting(name: name, isMicrophoneMuted: isMuted, attributes: own)
-    recorder.told(.joined, of: id, agrees: agrees)
+    people[id] = Entry(name: name, isMicrophoneMuted: isMuted, attributes: own)
+    recorder.record(.joined, of: id, agrees: agrees)
   }
 
   func left(_ id: String, agrees: Bool? = nil) {
     order.removeAll { $0 == id }
     people[id] = nil
-    recorder.told(.left, of: id, agrees: agrees)
+    recorder.record(.left, of: id, agrees: agrees)
   }
 
   /// Forgets all remote participants, because the app itself has left the room.
@@ -68,7 +68,7 @@ final class Sightings {
   func pictureOn(_ id: String, in view: VideoView?, agrees: Bool? = nil) {
     people[id]?.hasPicture = true
     if let view, people[id]?.views.last !== view { people[id]?.views.append(view) }
-    recorder.told(.pictureOn, of: id, agrees: agrees)
+    recorder.record(.pictureOn, of: id, agrees: agrees)
   }
 
   /// Drawn elsewhere from now on.
@@ -76,25 +76,25 @@ final class Sightings {
 
   func pictureOff(_ id: String, agrees: Bool? = nil) {
     people[id]?.hasPicture = false
-    recorder.told(.pictureOff, of: id, agrees: agrees)
+    recorder.record(.pictureOff, of: id, agrees: agrees)
   }
 
   func shareOn(_ id: String, in view: VideoView, agrees: Bool? = nil) {
     people[id]?.isSharing = true
     people[id]?.screens.append(view)
-    recorder.told(.shareOn, of: id, agrees: agrees)
+    recorder.record(.shareOn, of: id, agrees: agrees)
   }
 
   func shareOff(_ id: String, agrees: Bool? = nil) {
     people[id]?.isSharing = false
-    recorder.told(.shareOff, of: id, agrees: agrees)
+    recorder.record(.shareOff, of: id, agrees: agrees)
   }
 
   func muted(_ id: String, _ isMuted: Bool, agrees: Bool? = nil) {
     guard people[id]?.isMicrophoneMuted != isMuted else { return }
     people[id]?.isMicrophoneMuted = isMuted
-    recorder.told(isMuted ? .muted : .unmuted, of: id, agrees: agrees)
+    recorder.record(isMuted ? .muted : .unmuted, of: id, agrees: agrees)
   }
 
-  func spoke(_ id: String) { recorder.told(.speaking, of: id) }
+  func spoke(_ id: String) { recorder.record(.speaking, of: id) }
 }

@@ -8,7 +8,7 @@ public import KoineSimulatedNetwork
 
 /// Where the suite's people meet in Koine.
 @MainActor
-public final class Venue: Place {
+public final class KoineEnvironment: TestEnvironment {
   private var world: World
   private let start: Tick
   private let isVirtual: Bool
@@ -32,18 +32,18 @@ public final class Venue: Place {
     }
   }
 
-  public func makeDriver(style: String, name: String, room: String, papers: Papers) throws -> any Driver {
+  public func makeDriver(style: String, name: String, room: String, credential: CredentialState) throws -> any Driver {
     guard let style = Style(named: style) else { throw UnknownStyle(style) }
-    return try style.makeDriver(name: name, room: room + suffix, in: world, papers: papers, since: start)
+    return try style.makeDriver(name: name, room: room + suffix, in: world, credential: credential, since: start)
   }
 
-  public func obstacle(to trouble: Trouble) -> String? {
+  public func obstacle(to fault: Fault) -> String? {
     world.backend is EmbeddedBackend ? nil : "what lies beneath this backend cannot be disturbed from here"
   }
 
-  public func cause(_ trouble: Trouble) {
+  public func inject(_ fault: Fault) {
     guard let backend = world.backend as? EmbeddedBackend else { return }
-    switch trouble {
+    switch fault {
     case .gap(let id, let milliseconds): backend.cutNetwork(of: id, for: .milliseconds(milliseconds))
     case .addressChange(let id): backend.changeAddress(of: id)
     case .routerRestart: backend.restartRouter()
@@ -71,12 +71,12 @@ struct UnknownStyle: Error, CustomStringConvertible {
   }
 }
 
-extension Ground {
+extension EnvironmentFactory {
   /// The environment of the backend at an address, in real time.
-  public static func at(_ address: String) -> Ground {
-    Ground(name: address, isVirtual: false) { _, order in
+  public static func at(_ address: String) -> EnvironmentFactory {
+    EnvironmentFactory(name: address, isVirtual: false) { _, order in
       let suffix = "-" + UUID().uuidString.lowercased()
-      return Venue(world(try Backends.backend(at: address), order), isVirtual: false, suffix: suffix)
+      return KoineEnvironment(world(try Backends.backend(at: address), order), isVirtual: false, suffix: suffix)
     }
   }
 
@@ -97,18 +97,18 @@ extension Ground {
   }
 
   /// A router in this process, in virtual time.
-  public static func virtual(network: NetworkSpec? = nil) -> Ground {
-    Ground(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed, order in
+  public static func virtual(network: NetworkSpec? = nil) -> EnvironmentFactory {
+    EnvironmentFactory(name: network.map { "virtual, \($0)" } ?? "virtual", isVirtual: true) { seed, order in
       let backend = EmbeddedBackend(virtual: seed, network: network)
-      return Venue(world(backend, order), isVirtual: true)
+      return KoineEnvironment(world(backend, order), isVirtual: true)
     }
   }
 
   /// A router in this process, over loopback UDP.
-  public static func loopback(network: NetworkSpec? = nil) -> Ground {
-    Ground(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _, order in
+  public static func loopback(network: NetworkSpec? = nil) -> EnvironmentFactory {
+    EnvironmentFactory(name: network.map { "loopback, \($0)" } ?? "loopback", isVirtual: false) { _, order in
       let backend = EmbeddedBackend(network: network)
-      return Venue(world(backend, order), isVirtual: false)
+      return KoineEnvironment(world(backend, order), isVirtual: false)
     }
   }
 }

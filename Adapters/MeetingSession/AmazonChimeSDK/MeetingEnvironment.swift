@@ -4,7 +4,7 @@ import KoineAVFoundation
 import KoineBackends
 
 /// Where a meeting session lives, captured when it is made: the world with its clock and its queue.
-final class Place: Sendable {
+final class MeetingEnvironment: Sendable {
   /// Nil: `KOINE_BACKEND` names nothing that can be reached, as `problem` says.
   let world: World?
   let problem: String
@@ -69,7 +69,7 @@ final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded;
   }
 
   /// In no promised order among observers.
-  func tell(_ call: @escaping (Observer) -> Void) {
+  func notify(_ call: @escaping (Observer) -> Void) {
     nonisolated(unsafe) let call = call  // handed over to the queue, run there once
     delivery.deliver { [self] in
       for observer in delivery.inAnyOrder(entries.withLock { $0 }) where contains(observer) { call(observer) }
@@ -77,8 +77,8 @@ final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded;
   }
 
   /// What happens at one moment, in no promised order: the audio and the video side know nothing of each other.
-  func tell(inAnyOrder calls: [(Observer) -> Void]) {
-    for call in delivery.inAnyOrder(calls) { tell(call) }
+  func notify(inAnyOrder calls: [(Observer) -> Void]) {
+    for call in delivery.inAnyOrder(calls) { notify(call) }
   }
 
   private func contains(_ observer: Observer) -> Bool {
@@ -88,26 +88,26 @@ final class Observers<Observer>: @unchecked Sendable {  // `entries` is guarded;
 
 /// Calls on the delivery queue at steady times, from one interval after the start on.
 final class Repeater: Sendable {
-  private let place: Place
+  private let environment: MeetingEnvironment
   private let run = Lock(0)
 
-  init(_ place: Place) { self.place = place }
+  init(_ environment: MeetingEnvironment) { self.environment = environment }
 
   func start(every interval: Duration, _ body: @escaping @Sendable () -> Void) {
     let run = run.withLock { run in
       run += 1
       return run
     }
-    wait(until: place.now + interval, interval, run, body)
+    wait(until: environment.now + interval, interval, run, body)
   }
 
   func stop() { run.withLock { $0 += 1 } }
 
   private func wait(until due: Tick, _ interval: Duration, _ run: Int, _ body: @escaping @Sendable () -> Void) {
-    place.lane.post(at: due) { [weak self] in
+    environment.lane.post(at: due) { [weak self] in
       guard let self, self.run.withLock({ $0 }) == run else { return }
-      place.delivery.deliver { [weak self] in if let self, self.run.withLock({ $0 }) == run { body() } }
-      wait(until: max(due + interval, place.now), interval, run, body)
+      environment.delivery.deliver { [weak self] in if let self, self.run.withLock({ $0 }) == run { body() } }
+      wait(until: max(due + interval, environment.now), interval, run, body)
     }
   }
 }

@@ -1,7 +1,7 @@
 /// Where so many pictures of a room lie, in pixels from the upper left corner.
-public struct Places: Sendable {
-  public struct Place: Hashable, Sendable { public var x, y, width, height: Double }
-  public private(set) var all: [Place] = []
+public struct TileLayout: Sendable {
+  public struct Tile: Hashable, Sendable { public var x, y, width, height: Double }
+  public private(set) var all: [Tile] = []
 
   /// - Parameter hasLarge: the first takes four fifths of the height, the others share a row below.
   public init(width: Double, height: Double, count: Int, hasLarge: Bool = false) {
@@ -10,10 +10,10 @@ public struct Places: Sendable {
       return
     }
     let row = height / 5
-    all.append(Place(x: 0, y: 0, width: width, height: height - row))
+    all.append(Tile(x: 0, y: 0, width: width, height: height - row))
     for index in 0..<max(count - 1, 0) {
       let share = width / Double(count - 1)
-      all.append(Place(x: Double(index) * share, y: height - row, width: share, height: row))
+      all.append(Tile(x: Double(index) * share, y: height - row, width: share, height: row))
     }
   }
 
@@ -24,7 +24,7 @@ public struct Places: Sendable {
     let (width, height) = (width / Double(columns), height / Double(rows))
     for index in 0..<count {
       all.append(
-        Place(x: Double(index % columns) * width, y: Double(index / columns) * height, width: width, height: height))
+        Tile(x: Double(index % columns) * width, y: Double(index / columns) * height, width: width, height: height))
     }
   }
 }

@@ -4,8 +4,8 @@ import Koine
 
 /// One stay on a stage, from joining to leaving: the room's events in, the strategy's answers in, renderers' calls out.
 ///
-/// Touched on the delivery queue only; `begin`, `session`, `plansChanged` and letting go are for any thread.
-final class StageRun: @unchecked Sendable {
+/// Touched on the delivery queue only; `start`, `session`, `plansChanged` and letting go are for any thread.
+final class StageSession: @unchecked Sendable {
   let session: Session
   let local: IVSParticipantInfo
   let token: ParticipantToken
@@ -42,7 +42,7 @@ final class StageRun: @unchecked Sendable {
 
   deinit { publication.detachAll() }
 
-  func begin() {
+  func start() {
     let observation = session.observe { [weak self] event in self?.handle(event) }
     self.observation.withLock { $0 = observation }
     session.join { _ in }  // how it went is told by events
@@ -73,7 +73,7 @@ final class StageRun: @unchecked Sendable {
     case .attributesChanged(let participant):
       guard let remote = remote(participant.id) else { return }
       guard remote.info.update(attributes: Self.own(participant.attributes)) else { return }
-      if remote.isAnnounced { tell { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
+      if remote.isAnnounced { notifyRenderers { $1.stage($0, participantMetadataDidUpdate: remote.info) } }
     case .publishFailed(let stream, let error): refused(stream, error)
     case .failed(let error): failed(error)
     default: break  // not in this style's vocabulary
@@ -96,14 +96,14 @@ final class StageRun: @unchecked Sendable {
       refresh()
     case .ended(let reason):
       stage?.takeRun(self)
-      end(with: Self.error(for: reason))
+      finish(with: Self.error(for: reason))
     }
   }
 
   private func connect(_ new: IVSStageConnectionState) {
     guard connection != new else { return }
     connection = new
-    tell { $1.stage($0, didChange: new, withError: nil) }
+    notifyRenderers { $1.stage($0, didChange: new, withError: nil) }
   }
 
   private static func error(for reason: EndReason) -> NSError? {
@@ -142,9 +142,9 @@ final class StageRun: @unchecked Sendable {
     return question(stage, strategy)
   }
 
-  func tell(_ call: @escaping (IVSStage, any IVSStageRenderer) -> Void) {
+  func notifyRenderers(_ call: @escaping (IVSStage, any IVSStageRenderer) -> Void) {
     guard !isOver, let stage else { return }
-    stage.board.tell { call(stage, $0) }
+    stage.board.notify { call(stage, $0) }
   }
 
   // MARK: The others
@@ -155,8 +155,8 @@ final class StageRun: @unchecked Sendable {
       subscribe(remote)
     } else {
       remote.isAnnounced = true
-      tell { $1.stage($0, participantDidJoin: remote.info) }
-      tell { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.published) }
+      notifyRenderers { $1.stage($0, participantDidJoin: remote.info) }
+      notifyRenderers { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.published) }
       ask(about: remote)
     }
     settleSoon(remote)
@@ -213,19 +213,19 @@ final class StageRun: @unchecked Sendable {
     guard !isOver, !streams.isEmpty else { return }
     let new = streams.map { IVSRemoteStageStream($0, in: session, gain: remote.gain) }
     remote.told += new
-    tell { $1.stage($0, participant: remote.info, didAdd: new) }
+    notifyRenderers { $1.stage($0, participant: remote.info, didAdd: new) }
   }
 
   private func remove(_ streams: [IVSRemoteStageStream], of remote: RemoteParticipant) {
     guard !streams.isEmpty else { return }
     remote.told.removeAll { told in streams.contains { $0 === told } }
-    for stream in streams { stream.end() }
-    tell { $1.stage($0, participant: remote.info, didRemove: streams) }
+    for stream in streams { stream.detach() }
+    notifyRenderers { $1.stage($0, participant: remote.info, didRemove: streams) }
   }
 
   private func change(_ remote: RemoteParticipant, to state: IVSParticipantSubscribeState) {
     remote.subscription = state
-    tell { $1.stage($0, participant: remote.info, didChange: state) }
+    notifyRenderers { $1.stage($0, participant: remote.info, didChange: state) }
   }
 
   /// A participant that no longer publishes is reported as having left the stage.
@@ -233,22 +233,22 @@ final class StageRun: @unchecked Sendable {
     remote.isAnnounced = false
     remote.wanted = .none
     remote.asked = []
-    tell { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.notPublished) }
-    tell { $1.stage($0, participantDidLeave: remote.info) }
+    notifyRenderers { $1.stage($0, participant: remote.info, didChange: IVSParticipantPublishState.notPublished) }
+    notifyRenderers { $1.stage($0, participantDidLeave: remote.info) }
   }
 
   private func muted(_ stream: Track, of remote: RemoteParticipant) {
     if let index = remote.present.firstIndex(where: { $0.id == stream.id }) { remote.present[index] = stream }
     guard let told = remote.told.first(where: { $0.id == stream.id }), told.isMuted != stream.isMuted else { return }
-    told.note(muted: stream.isMuted)
-    tell { $1.stage($0, participant: remote.info, didChangeMutedStreams: [told]) }
+    told.update(muted: stream.isMuted)
+    notifyRenderers { $1.stage($0, participant: remote.info, didChangeMutedStreams: [told]) }
     told.delegate?.streamDidChangeIsMuted(told)
   }
 
   // MARK: The end
 
   /// Tells of everything that is no more, and of the end. Nothing follows.
-  func end(with error: NSError?) {
+  func finish(with error: NSError?) {
     guard !isOver else { return }
     observation.withLock { $0 }?.cancel()
     session.leave {}
@@ -258,7 +258,7 @@ final class StageRun: @unchecked Sendable {
     }
     endPublication()
     connection = .disconnected
-    tell { $1.stage($0, didChange: .disconnected, withError: error) }
+    notifyRenderers { $1.stage($0, didChange: .disconnected, withError: error) }
     isOver = true
   }
 }
@@ -286,7 +286,7 @@ final class RemoteParticipant: @unchecked Sendable {  // touched on the delivery
       // A participant without a name has its id as name, which is no user id.
       id: participant.id,
       userId: participant.externalUserID ?? (participant.name == participant.id ? "" : participant.name),
-      attributes: StageRun.own(participant.attributes), isLocal: false,
+      attributes: StageSession.own(participant.attributes), isLocal: false,
       capabilities: capabilities)
   }
 

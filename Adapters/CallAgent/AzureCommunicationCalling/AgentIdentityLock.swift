@@ -1,7 +1,7 @@
 import Koine
 
 /// An identity has one agent in a process and a world at a time.
-final class Signature: Sendable {
+final class AgentIdentityLock: Sendable {
   private struct Key: Hashable {
     let world: ObjectIdentifier
     let identity: String
@@ -13,7 +13,7 @@ final class Signature: Sendable {
 
   init(world: ObjectIdentifier, identity: String) { key = Key(world: world, identity: identity) }
 
-  func take() -> Bool {
+  func acquire() -> Bool {
     let isFree = Self.taken.withLock { $0.insert(key).inserted }
     holds.withLock { $0 = isFree }
     return isFree

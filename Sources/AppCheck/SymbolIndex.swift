@@ -2,7 +2,7 @@ import KoineBase
 import KoinePorting
 
 /// Koine's declarations for the styles that an app uses, and the status of the vendors' API entries.
-struct Knowledge {
+struct SymbolIndex {
   let styles: [Style]
   private let apis: [VendorAPI]
   /// Declared or listed members by style, type and name without labels.

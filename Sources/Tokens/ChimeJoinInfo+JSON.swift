@@ -5,7 +5,7 @@ public struct MeetingJoinToken: AccessToken {
   public var meetingID: String
   public var attendeeID: String
   public var externalUserID: String
-  public var capabilities: MeetingPass.Capabilities?
+  public var capabilities: ChimeJoinInfo.Capabilities?
   public var issued: NumericDate?
   public var expires: NumericDate
 
@@ -24,7 +24,7 @@ public struct MeetingJoinToken: AccessToken {
       canPublish: directions?.contains { $0.sends } ?? true,
       canSubscribe: directions?.contains { $0.receives } ?? true, expiry: expires)
     if let capabilities {
-      let ways: [(Admission.Medium, MeetingPass.Capabilities.Direction)] = [
+      let ways: [(Admission.Medium, ChimeJoinInfo.Capabilities.Direction)] = [
         (.sound, capabilities.audio), (.pictures, capabilities.video), (.screen, capabilities.content),
       ]
       admission.media = Set(ways.filter { $0.1.sends }.map(\.0))
@@ -42,9 +42,9 @@ public struct MeetingJoinToken: AccessToken {
   }
 }
 
-extension MeetingPass {
-  private struct MeetingAnswer: Codable { var Meeting: MeetingPass.Meeting }
-  private struct AttendeeAnswer: Codable { var Attendee: MeetingPass.Attendee }
+extension ChimeJoinInfo {
+  private struct MeetingAnswer: Codable { var Meeting: ChimeJoinInfo.Meeting }
+  private struct AttendeeAnswer: Codable { var Attendee: ChimeJoinInfo.Attendee }
   /// What the vendor's demo server answers: both, one within the other.
   private struct JoinAnswer: Codable {
     struct Info: Codable {
@@ -62,14 +62,14 @@ extension MeetingPass {
   public static func create(
     _ meeting: Meeting, attendeeID: String, externalUserID: String, capabilities: Capabilities? = nil,
     issued: NumericDate, expires: NumericDate? = nil, with key: SigningKey
-  ) throws(TokenError) -> MeetingPass {
+  ) throws(TokenError) -> ChimeJoinInfo {
     let token = MeetingJoinToken(
       meetingID: meeting.meetingID, attendeeID: attendeeID, externalUserID: externalUserID, capabilities: capabilities,
       issued: issued, expires: expires ?? issued + 24 * 60 * 60)
     let attendee = Attendee(
       attendeeID: attendeeID, externalUserID: externalUserID, joinToken: try token.signed(with: key),
       capabilities: capabilities)
-    return MeetingPass(meeting: meeting, attendee: attendee)
+    return ChimeJoinInfo(meeting: meeting, attendee: attendee)
   }
 
   /// `{"Meeting": {…}}`
@@ -92,16 +92,16 @@ extension MeetingPass {
   }
 
   /// Reads the pair of answers; checks nothing but their form.
-  public static func parse(createMeeting: String, createAttendee: String) throws(TokenError) -> MeetingPass {
-    MeetingPass(
+  public static func parse(createMeeting: String, createAttendee: String) throws(TokenError) -> ChimeJoinInfo {
+    ChimeJoinInfo(
       meeting: try decode(MeetingAnswer.self, from: createMeeting).Meeting,
       attendee: try decode(AttendeeAnswer.self, from: createAttendee).Attendee)
   }
 
   /// Reads the demo server's answer; checks nothing but its form.
-  public static func parse(joinInfo: String) throws(TokenError) -> MeetingPass {
+  public static func parse(joinInfo: String) throws(TokenError) -> ChimeJoinInfo {
     let info = try decode(JoinAnswer.self, from: joinInfo).JoinInfo
-    return MeetingPass(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)
+    return ChimeJoinInfo(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)
   }
 
   /// The admission that the meeting and attendee grant. A `#content` attendee has its base attendee's token, with or without the same

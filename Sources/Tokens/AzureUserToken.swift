@@ -2,7 +2,7 @@
 ///
 /// Of its claims clients read `exp` alone; the others are what the service writes. The vendor's tokens are RS256, which
 /// is read but never checked here: ours are signed by a key of this package.
-public struct CommunicationUserToken: AccessToken {
+public struct AzureUserToken: AccessToken {
   /// `acsScope`: what the user may do.
   public enum Scope: String, Hashable, Sendable, CaseIterable {
     case voip, chat
@@ -34,8 +34,8 @@ public struct CommunicationUserToken: AccessToken {
   public static var isReadByPayloadAlone: Bool { true }
 
   /// The claims of any text with an `exp` in its second part, expired or not. An app can make a credential of such a text.
-  public static func reading(_ text: String) throws(TokenError) -> CommunicationUserToken {
-    try JSONWebToken.uncheckedClaims(CommunicationUserToken.self, in: text)
+  public static func reading(_ text: String) throws(TokenError) -> AzureUserToken {
+    try JSONWebToken.uncheckedClaims(AzureUserToken.self, in: text)
   }
 
   public func check() throws(TokenError) {

@@ -4,7 +4,7 @@ import KoineJSONCodec
 ///
 /// The attendee's `JoinToken` is opaque to apps. Koine's join tokens are JSON Web Tokens that repeat the meeting, the attendee and its
 /// capabilities, so that a server can check them. With `Trust.anybody`, the vendor's join tokens are accepted without reading them.
-public struct MeetingPass: Hashable, Sendable {
+public struct ChimeJoinInfo: Hashable, Sendable {
   public var meeting: Meeting
   public var attendee: Attendee
 
@@ -154,10 +154,10 @@ public struct MeetingPass: Hashable, Sendable {
   public init(meeting: Meeting, attendee: Attendee) { (self.meeting, self.attendee) = (meeting, attendee) }
 }
 
-extension MeetingPass.Meeting {
+extension ChimeJoinInfo.Meeting {
   public init(
-    meetingID: String, mediaPlacement: MeetingPass.MediaPlacement, mediaRegion: String = "local",
-    externalMeetingID: String? = nil, primaryMeetingID: String? = nil, features: MeetingPass.Features? = nil
+    meetingID: String, mediaPlacement: ChimeJoinInfo.MediaPlacement, mediaRegion: String = "local",
+    externalMeetingID: String? = nil, primaryMeetingID: String? = nil, features: ChimeJoinInfo.Features? = nil
   ) {
     (self.meetingID, self.mediaPlacement, self.mediaRegion) = (meetingID, mediaPlacement, mediaRegion)
     (self.externalMeetingID, self.primaryMeetingID) = (externalMeetingID, primaryMeetingID)

@@ -84,7 +84,7 @@ public final class DefaultVideoTile: VideoTile {
 ///
 /// A tile begins with its first picture or with the notice that it is paused. Unbinding a tile that lives forgets it; its
 /// next picture adds it again, with the same id: so does the vendor's, and apps rely on it.
-final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are shown on the delivery queue
+final class TileRegistry: @unchecked Sendable {  // `tiles` is guarded; tiles are shown on the delivery queue
   let observers: Observers<any VideoTileObserver>
   private let logger: any Logger
   private let tiles = Lock<[Int: DefaultVideoTile]>([:])
@@ -107,7 +107,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
     if state.videoStreamContentWidth != frame.width || state.videoStreamContentHeight != frame.height {
       state.videoStreamContentWidth = frame.width
       state.videoStreamContentHeight = frame.height
-      observers.tell { $0.videoTileSizeDidChange(tileState: state) }
+      observers.notify { $0.videoTileSizeDidChange(tileState: state) }
     }
     // Behind the size, as the vendor's source has it.
     if empty.withLock({ $0.remove(tileId) }) != nil { setPaused(false, tileId: tileId, attendeeId: attendeeId) }
@@ -124,7 +124,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
     guard state.pauseState != .pausedByUserRequest, state.pauseState != new else { return }
     guard isPaused || !empty.withLock({ $0.contains(tileId) }) else { return }  // resumes with its first picture
     state.pauseState = new
-    observers.tell { isPaused ? $0.videoTileDidPause(tileState: state) : $0.videoTileDidResume(tileState: state) }
+    observers.notify { isPaused ? $0.videoTileDidPause(tileState: state) : $0.videoTileDidResume(tileState: state) }
   }
 
   /// A tile of a video that the app could receive and does not.
@@ -136,7 +136,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
   func remove(tileId: Int) {
     _ = empty.withLock { $0.remove(tileId) }
     guard let state = tiles.withLock({ $0.removeValue(forKey: tileId)?.state }) else { return }
-    observers.tell { $0.videoTileDidRemove(tileState: state) }
+    observers.notify { $0.videoTileDidRemove(tileState: state) }
   }
 
   private func add(
@@ -149,7 +149,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
     tile.setPauseState(pauseState: pauseState)
     let state = tile.state
     tiles.withLock { $0[tileId] = tile }
-    observers.tell { $0.videoTileDidAdd(tileState: state) }
+    observers.notify { $0.videoTileDidAdd(tileState: state) }
   }
 
   // MARK: What the app wants, on any thread
@@ -168,7 +168,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
   func pause(tileId: Int) -> Bool {
     guard let state = remoteTile(tileId), state.pauseState != .pausedByUserRequest else { return false }
     state.pauseState = .pausedByUserRequest
-    observers.tell { $0.videoTileDidPause(tileState: state) }
+    observers.notify { $0.videoTileDidPause(tileState: state) }
     return true
   }
 
@@ -176,7 +176,7 @@ final class TileBoard: @unchecked Sendable {  // `tiles` is guarded; tiles are s
   func resume(tileId: Int) -> Bool {
     guard let state = remoteTile(tileId), state.pauseState == .pausedByUserRequest else { return false }
     state.pauseState = .unpaused
-    observers.tell { $0.videoTileDidResume(tileState: state) }
+    observers.notify { $0.videoTileDidResume(tileState: state) }
     return true
   }
 
