@@ -51,7 +51,8 @@ import VideoSDKRTC
 
     func token(_ permissions: [VideoSDKToken.Permission]) throws -> String {
       let now = NumericDate.ofSystemClock()
-      return try VideoSDKToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(with: key)
+      return try VideoSDKToken(apiKey: "key", permissions: permissions, issued: now, expires: now + 3_600).signed(
+        with: key)
     }
 
     func enter(_ name: String, _ permissions: [VideoSDKToken.Permission] = [.join, .moderate]) async throws -> Guest {

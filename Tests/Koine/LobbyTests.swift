@@ -10,8 +10,9 @@ struct LobbyTests {
 
   init() throws { world = try virtualWorld() }
 
-  private func enter(_ name: String, _ rights: Set<KoineToken.Right>, seconds: Double = 600) throws -> (Session, Watcher)
-  {
+  private func enter(_ name: String, _ rights: Set<KoineToken.Right>, seconds: Double = 600) throws -> (
+    Session, Watcher
+  ) {
     let pass = KoineToken(participantID: name, name: name, rights: rights, issued: now, expires: now + seconds)
     let credential = try pass.signed(with: SigningKey(generating: .p256))
     let session = Session(JoinRequest(room: "tea", credential: credential, name: name), in: world)

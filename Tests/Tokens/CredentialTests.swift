@@ -175,7 +175,8 @@ import Testing
     let text = try KoineToken(room: room, issued: now, expires: now + 60).signed(with: key)
     #expect(found(.keys([checking]), text) == error)
     #expect(
-      failure { () throws(TokenError) in _ = try KoineToken.parse(text, trusting: .keys([checking]), at: now) } == error)
+      failure { () throws(TokenError) in _ = try KoineToken.parse(text, trusting: .keys([checking]), at: now) } == error
+    )
   }
 
   @Test func boundKeyOpensItsRoomsOnly() throws {
