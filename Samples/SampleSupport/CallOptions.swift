@@ -16,7 +16,7 @@ public struct MediaOptions: ParsableArguments {
   @Option(help: "Microphone: tone[:HZ], noise[:SEED], fan[:SEED], silence, file:PATH, pulse[:NAME][@SERVER].")
   public var microphone: String?
 
-  @Option(help: "Where what is received is played: none, pulse[:NAME][@SERVER].")
+  @Option(help: "Loudspeaker for received audio: none, pulse[:NAME][@SERVER].")
   public var loudspeaker: String?
 
   @Option(
@@ -26,7 +26,7 @@ public struct MediaOptions: ParsableArguments {
       """)
   public var network: String?
 
-  @Option(help: "Write what is received to DIR/<receiver>/<sender>.wav, .y4m and .webm.")
+  @Option(help: "Write received media to DIR/<receiver>/<sender>.wav, .y4m and .webm.")
   public var record: String?
 
   @Option(help: "Write a picture of the screen to this PNG file at the end.")

@@ -44,7 +44,7 @@ struct KoineCallAgent: AsyncParsableCommand {
     guard [!callees.isEmpty, answer, group != nil].count(where: \.self) <= 1 else {
       throw ValidationError("--call, --answer and --group exclude each other")
     }
-    if source.isGiven, user != nil { throw ValidationError("--token says already who calls") }
+    if source.isGiven, user != nil { throw ValidationError("--token already names the caller") }
     if let group, UUID(uuidString: group) == nil { throw ValidationError("--group takes a UUID") }
   }
 

@@ -20,7 +20,7 @@ struct KoineListener: AsyncParsableCommand {
 
   @OptionGroup var source: TokenSource
 
-  @Option(help: "Take this id, where the token lets in nobody else; otherwise one is made up.")
+  @Option(help: "Id of the participant, if the token requires one; by default the room makes one.")
   var participant: String?
 
   @Option(help: "Record the room into a file of this folder.")

@@ -38,7 +38,7 @@ struct KoineStage: AsyncParsableCommand {
 
   func validate() throws {
     guard !source.isGiven || stage == nil && user == nil else {
-      throw ValidationError("--token says already which stage, and who")
+      throw ValidationError("--token already names the stage and the participant")
     }
   }
 

@@ -79,7 +79,7 @@ struct Stage: Sendable {
   func stream(_ kind: Track.Kind, of name: String, seenBy session: Session) throws -> Track.ID {
     let streams = session.participants.first { $0.id == name }?.tracks
     guard let stream = streams?.first(where: { $0.kind == kind }) else {
-      throw SampleExit(code: 69, "\(self.name): nobody sees \(name)'s \(kind.rawValue)")
+      throw SampleExit(code: 69, "\(self.name): no participant sees \(name)'s \(kind.rawValue)")
     }
     return stream.id
   }
@@ -89,13 +89,13 @@ struct Stage: Sendable {
 
 /// Counts received video frames, and measures the loudness of received audio.
 final class Viewer: VideoSink, AudioSink, Sendable {
-  private struct Seen {
+  private struct Counts {
     var pictures = 0
     var size = ""
     var energy = 0.0
     var samples = 0
   }
-  private let seen = Lock(Seen())
+  private let seen = Lock(Counts())
 
   var pictures: Int { seen.withLock { $0.pictures } }
   var size: String { seen.withLock { $0.size } }

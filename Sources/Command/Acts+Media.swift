@@ -65,8 +65,8 @@ extension Acts {
     )
     await stage.run(2)
     let still = await stage.figures(ana).streams.compactMap(\.outgoing).reduce(0) { $0 + $1.bytes }
-    stage.printLine("Ben pauses it: nobody wants it, and Ana sends \((still - sent) * 4 / 1_000) kbit/s")
-    try stage.expect(viewer.pictures == shown && still - sent < 2_000, "layers that nobody wants are sent")
+    stage.printLine("Ben pauses it: no receiver wants it, and Ana sends \((still - sent) * 4 / 1_000) kbit/s")
+    try stage.expect(viewer.pictures == shown && still - sent < 2_000, "layers that no receiver wants are sent")
   }
 
   static func vp9(_ stage: Stage) async throws {
@@ -189,7 +189,7 @@ extension Acts {
     }.get()
     await stage.run(10)
     try await stage.world.run { await Result.of { try await recording.stop() } }.get()
-    stage.printLine("four people for ten seconds, recorded by somebody unseen: \(file.path)")
+    stage.printLine("four participants for ten seconds, recorded by a hidden participant: \(file.path)")
     try stage.expect(FileManager.default.fileExists(atPath: file.path), "there is no file")
     if stage.folder == nil { try? FileManager.default.removeItem(at: file) }
   }
@@ -258,7 +258,8 @@ extension Acts {
       "\(taken) pictures of BGRA and 2 s of 16 kHz sound were pushed; pulled: \(tap.statistics.rendered) pictures, turned \(seen.quarterTurns) quarters by an effect, as NV12 \(seen.bytes(.nv12).count) bytes"
     )
     stage.printLine("the feed waited for \(sound.statistics.starved) samples")
-    try stage.expect(taken == 60 && seen.quarterTurns == 1 && ear.takeLevel() > -30, "what was pushed is not what came")
+    try stage.expect(
+      taken == 60 && seen.quarterTurns == 1 && ear.takeLevel() > -30, "the received media differ from the pushed media")
   }
 }
 

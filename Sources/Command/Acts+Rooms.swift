@@ -38,8 +38,8 @@ extension Acts {
     try stage.expect(await call("ben") { desk.reply(.busy, to: $0.id) } == .busy, "Ben could not be busy")
     try stage.expect(await call("ben") { ana.cancel($0.id) } == .cancelled, "Ana could not give up")
     try stage.expect(
-      await call("ben", patience: .seconds(2)) { _ in } == .unanswered, "a call that nobody answers did not end")
-    try stage.expect(await call("eva") { _ in } == .unreachable, "nobody is registered as Eva")
+      await call("ben", patience: .seconds(2)) { _ in } == .unanswered, "an unanswered call did not end")
+    try stage.expect(await call("eva") { _ in } == .unreachable, "Eva is not registered")
   }
 
   static func messages(_ stage: Stage) async throws {
@@ -156,7 +156,8 @@ extension Acts {
     try stage.expect(voice.isMuted, "the host could not mute the guest")
     let eye = try await stage.enter("eye", credential: pass("eye", [.subscribe, .hidden]))
     try stage.expect(
-      host.participants.map(\.id) == ["guest"] && eye.participants.count == 2, "who is hidden was seen, or sees nobody")
+      host.participants.map(\.id) == ["guest"] && eye.participants.count == 2,
+      "a hidden participant was seen, or sees no participant")
     guest.renew(credential: try pass("guest", [.publishSound], seconds: 40))
     await stage.run(20)
     try stage.expect(guest.state == .connected, "the renewed pass did not hold")
@@ -169,7 +170,7 @@ extension Acts {
     )
     asking.join { _ in }
     await stage.run(1)
-    try stage.expect(host.entryRequests.map(\.id) == ["eva"], "nobody waits in the lobby")
+    try stage.expect(host.entryRequests.map(\.id) == ["eva"], "no participant waits in the lobby")
     host.admit("eva")
     await stage.run(1)
     try stage.expect(asking.state == .connected, "Eva was not let in")

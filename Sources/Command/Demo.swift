@@ -120,7 +120,7 @@ struct Demo: AsyncParsableCommand {
     if enough.isSaid { return }
     let expected = people.count * (people.count - 1)
     if directions.count(where: { $0.framesRendered > 0 }) < expected {
-      throw SampleExit(code: 69, "somebody saw nothing of somebody")
+      throw SampleExit(code: 69, "a participant received no video of another one")
     }
   }
 

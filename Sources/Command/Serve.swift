@@ -59,10 +59,10 @@ struct Serve: AsyncParsableCommand {
       valueName: "ip"))
   var address: [String] = []
 
-  @Flag(help: "Lets everybody in; tokens are believed whoever has signed them.")
+  @Flag(help: "Admits every client; signatures of tokens are not checked.")
   var open = false
 
-  @Option(help: "Lets in whoever bears a token that a key of this file has signed; it is read again on SIGHUP.")
+  @Option(help: "Admits clients with a token that a key of this file has signed; the file is read again on SIGHUP.")
   var keys: String?
 
   @Option(help: "Serves HTTPS and wss:// with this certificate chain (PEM); it is read again on SIGHUP.")
@@ -80,14 +80,14 @@ struct Serve: AsyncParsableCommand {
   @Option(help: "On how many threads media leaves. (default: one for each core, at most 4)")
   var loops: String?
 
-  @Option(help: "Records rooms into this folder when somebody in them asks for it.")
+  @Option(help: "Records rooms into this folder when a participant requests it.")
   var recordings: String?
 
   @Option(
     help: "Nothing is recorded while fewer bytes than this are free: a number, or one with K, M, G. (default: 1G)")
   var recordingsFree: String?
 
-  @Flag(help: "Sends the rooms that may be recorded on to RTMP servers, too, which those name who ask for it.")
+  @Flag(help: "Also streams rooms live to RTMP servers that participants name.")
   var livestreams = false
 
   @Option(

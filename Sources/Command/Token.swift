@@ -7,7 +7,7 @@ import KoineTokens
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Makes keys, and the tokens that each style's app is let in with.",
-    discussion: "A server that is started with the same keys lets in whoever bears a token of theirs.",
+    discussion: "A server that is started with the same keys admits clients with these tokens.",
     subcommands: [
       KeysCommand.self, CallAgentToken.self, StageTokenCommand.self, MeetingToken.self, ListenerToken.self,
       KoineTokenCommand.self,
@@ -178,7 +178,7 @@ struct StageTokenCommand: TokenCommand {
   @Option(help: "The user's id in the app.")
   var user: String?
 
-  @Option(name: .customLong("attribute"), help: "NAME=VALUE, shown to everybody on the stage.")
+  @Option(name: .customLong("attribute"), help: "NAME=VALUE, shown to all participants of the stage.")
   var attributes: [String] = []
 
   @Flag(help: "Does not let its bearer publish.")
@@ -307,13 +307,13 @@ struct KoineTokenCommand: TokenCommand {
   @Flag(help: "Does not let its bearer send data messages.")
   var noSend = false
 
-  @Flag(help: "Lets its bearer put others out, close the room, and let those in who have to ask.")
+  @Flag(help: "Permits to remove participants, to close the room, and to admit waiting participants.")
   var moderate = false
 
-  @Flag(help: "Its bearer waits until somebody in the room who may do so lets it in.")
+  @Flag(help: "The participant waits until a participant with that permission admits it.")
   var ask = false
 
-  @Flag(help: "The others do not see its bearer, who publishes nothing.")
+  @Flag(help: "The other participants do not see the participant, which publishes nothing.")
   var hidden = false
 
   func validate() throws {

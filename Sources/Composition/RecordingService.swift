@@ -12,9 +12,9 @@ import KoineBase
 /// folder in `Rules`, recordings are written there: `<room>-<time>.webm`, and playlists as `<room>-<time>-hls/index.m3u8`. Without
 /// one, each request names the destination; the requesting app then runs in this process.
 public final class RecordingService: Sendable {
-  /// As rooms know it.
+  /// The names under which participants address the service in a room.
   public static var names: [String] { Convention.recordingServices }
-  /// Without what sends rooms on to other servers.
+  /// The names without the one of live streams.
   public static var namesOfFiles: [String] { Convention.recordingServices.filter { $0 != Convention.livestream } }
 
   public struct Rules: Sendable {
@@ -24,15 +24,15 @@ public final class RecordingService: Sendable {
     public var sendsOn: Bool
     /// The servers that rooms may be sent on to; nil: any.
     public var hosts: LivestreamHosts?
-    /// Nothing is begun, and what goes on ends, while the folder's file system has fewer bytes free than this.
+    /// While the folder's file system has fewer bytes free, no recording starts and running recordings end.
     public var freeBytes = 0
-    /// Asked besides, for tests.
+    /// A further condition for recordings, for tests.
     var spaceIsLeft: @Sendable () -> Bool = { true }
-    /// How many recordings may begin in a room in a minute.
+    /// Most recordings that start in a room in a minute.
     public var startsPerMinute = Int.max
-    /// How many go on at a time: each codes a picture and a sound of its room, which is decoded once for all of them.
+    /// Most recordings at a time. Each encodes one video and one audio stream; a room is decoded once for all of its recordings.
     public var limit: Int
-    /// What recordings are like, but for their room and how many are seen.
+    /// Settings of recordings, except the room and the number of shown participants.
     public var look = RecordingRequest(room: "")
 
     public init(folder: URL? = nil, sendsOn: Bool = true, limit: Int = .max) {
@@ -46,12 +46,12 @@ public final class RecordingService: Sendable {
 
   private struct State {
     var underWay: [Key: RecordingJob] = [:]
-    /// By room.
+    /// The recorder's sessions, by room.
     var sharedSessions: [String: SharedRecorderSession] = [:]
     var isClosed = false
-    /// When recordings began in the last minute, by room.
+    /// Starts of recordings in the last minute, by room.
     var starts: [String: [Tick]] = [:]
-    /// When a live stream failed, by room.
+    /// The last failure of a live stream, by room.
     var failures: [String: Tick] = [:]
     /// Refused recordings of all rooms.
     var refusals = LogThrottle(interval: .seconds(60))
@@ -61,7 +61,7 @@ public final class RecordingService: Sendable {
 
   /// Most messages that wait for `queue` after `hearLater`. Further messages are dropped.
   static let waitingLimit = 1_024
-  /// After a live stream has failed, the room's next one is refused for so long: failures tell which servers answer.
+  /// After a live stream has failed, the room's next one is refused for this long, because failures reveal which servers answer.
   static let pauseAfterFailure = Duration.seconds(10)
 
   private let rules: Rules
@@ -73,10 +73,10 @@ public final class RecordingService: Sendable {
   private let state = Lock(State())
 
   /// - Parameters:
-  ///   - world: how the rooms are reached, asked whenever one is to be entered; nil: not any more.
-  ///   - credential: what lets the recorder into a room, asked with it: to receive, unseen.
-  ///   - say: called for what the desk says, one word after the other for each recording.
-  ///   - log: told what begins, ends and fails, in words for people.
+  ///   - world: returns the world in which the recorder joins rooms; nil once recording has ended.
+  ///   - credential: returns a credential with which the recorder joins a room, hidden and receiving.
+  ///   - say: called for each message of the service to a room, in order for each recording.
+  ///   - log: called with a line of text when a recording starts, ends or fails.
   public init(
     _ rules: Rules, world: @escaping @Sendable () -> World?,
     credential: @escaping @Sendable (_ room: String) throws -> String,
@@ -85,7 +85,7 @@ public final class RecordingService: Sendable {
     (self.rules, self.world, self.credential, self.say, self.log) = (rules, world, credential, say, log)
   }
 
-  /// As `hear`, on a thread of the desk's own: for a network loop, which must not wait for the disk or the log.
+  /// Handles a participant's message on the service's own queue. For a network loop, which must not wait for the disk or the log.
   public func hearLater(_ word: RoomService.Word) {
     let isAccepted = state.withLock { state in
       guard state.waiting < Self.waitingLimit else { return false }
@@ -99,10 +99,10 @@ public final class RecordingService: Sendable {
     }
   }
 
-  /// Returns once all that came by `hearLater` has been handled; for tests.
+  /// Returns once all messages of `hearLater` have been handled; for tests.
   func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
-  /// What a participant has said to the desk. From any thread. Looks at the disk and writes to the log.
+  /// Handles a participant's message to the service. Any thread may call it. Accesses the disk and writes to the log.
   public func hear(_ word: RoomService.Word) {
     switch word.topic {
     case Convention.stop:
@@ -116,9 +116,9 @@ public final class RecordingService: Sendable {
   private func start(_ kind: String, requestedBy word: RoomService.Word) {
     let room = word.room
     let key = Key(room: room, kind: kind)
-    guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it goes on already
+    guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it is being made already
     do {
-      guard let wish = OutputRequest(word.payload) else { throw Refusal(reason: "it is not understood what is wished") }
+      guard let wish = OutputRequest(word.payload) else { throw Refusal(reason: "the request cannot be parsed") }
       let places = try places(kind, wish, room)
       try spend(kind, in: room)
       var request = rules.look
@@ -130,10 +130,10 @@ public final class RecordingService: Sendable {
         hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
       ) { [weak self] hasFailed in self?.recordingEnded(key, hasFailed: hasFailed) }
       let obstacle: String? = state.withLock { state in
-        if state.isClosed { return "nothing is begun any more" }
-        if state.underWay[key] != nil { return "it goes on already" }
+        if state.isClosed { return "recording has ended" }
+        if state.underWay[key] != nil { return "it is being made already" }
         if state.underWay.count >= rules.limit {
-          return "\(rules.limit) recordings go on, and there is room for no more"
+          return "the limit of \(rules.limit) recordings at a time is reached"
         }
         state.underWay[key] = recording
         return nil
@@ -152,7 +152,7 @@ public final class RecordingService: Sendable {
     }
   }
 
-  /// - Returns: how many there have been within a minute, where that is to be logged.
+  /// - Returns: the number of refusals within a minute, if this one is to be logged.
   private func countRefusal() -> Int? {
     guard let now else { return 1 }
     return state.withLock { $0.refusals.countEvent(at: now) }
@@ -160,7 +160,7 @@ public final class RecordingService: Sendable {
 
   private var now: Tick? { world()?.backend.scheduler.now }
 
-  /// Counts one that begins, and refuses it where there are too many, or too little space.
+  /// Counts a starting recording. Refuses it if there are too many, or too little space.
   private func spend(_ kind: String, in room: String) throws {
     guard rules.hasSpace else { throw Refusal(reason: "fewer than \(rules.freeBytes) bytes are free") }
     guard let now else { return }
@@ -189,11 +189,11 @@ public final class RecordingService: Sendable {
     }
   }
 
-  /// One that is in the room, or will be.
+  /// Returns the recorder's session in the room, or creates one.
   private func makeSharedSession(for request: RecordingRequest) throws -> SharedRecorderSession {
     let room = request.room
     if let sharedSession = state.withLock({ $0.sharedSessions[room] }), sharedSession.share() { return sharedSession }
-    guard let world = world() else { throw Refusal(reason: "nothing to record with") }
+    guard let world = world() else { throw Refusal(reason: "recording has ended") }
     var request = request
     request.credential = try credential(room)
     let sharedSession = SharedRecorderSession(request, in: world) { [weak self] sharedSession in
@@ -203,7 +203,7 @@ public final class RecordingService: Sendable {
     return sharedSession
   }
 
-  /// Ends all of them: returns once their files are finished. Nothing is begun any more.
+  /// Ends all recordings, and returns once their files are complete. No recording starts afterwards.
   public func close() async {
     let recordings = state.withLock { state in
       state.isClosed = true
@@ -213,8 +213,8 @@ public final class RecordingService: Sendable {
     log("recordings closed: \(recordings.count)")
   }
 
-  /// From now on every file that the process makes is its owner's alone: other users of the machine must not read calls.
-  /// FFmpeg makes files by itself, so nothing less than the process's mask reaches all of them.
+  /// From now on, only the process's user can read the files that the process creates: other users must not read recordings.
+  /// FFmpeg creates files by itself, so the process's file mode mask is set.
   public static func keepFilesPrivate() { umask(0o077) }
 
   // MARK: Places
@@ -230,14 +230,14 @@ public final class RecordingService: Sendable {
         $0.scheme?.isEmpty == false && (rules.folder == nil || !$0.isFileURL)
       }
       guard rules.sendsOn, areTheirs, !wish.destinations.isEmpty else {
-        throw Refusal(reason: "rooms are not sent on to where is wished")
+        throw Refusal(reason: "live streams to this destination are not permitted")
       }
       if let hosts = rules.hosts { for place in wish.destinations { try hosts.checkName(place) } }
       return wish.destinations
     }
     guard let folder = rules.folder else {
       guard !wish.destinations.isEmpty, wish.destinations.allSatisfy(\.isFileURL) else {
-        throw Refusal(reason: "it is not said where to")
+        throw Refusal(reason: "the request names no destination")
       }
       return wish.destinations
     }
@@ -245,7 +245,7 @@ public final class RecordingService: Sendable {
   }
 
   /// The destination of an output as a room may learn it: without a folder of the service's own, and without the key of a live stream.
-  /// - Parameter folder: the service's own; nil: it has none.
+  /// - Parameter folder: the service's own folder; nil: it has none.
   public static func name(of places: [URL], _ kind: String, in folder: URL? = nil) -> String {
     guard kind != Convention.livestream, let place = places.first else { return "" }
     guard folder != nil else { return place.absoluteString }
@@ -253,7 +253,7 @@ public final class RecordingService: Sendable {
   }
 
   static func place(_ kind: String, _ room: String, in folder: URL) -> URL {
-    let number = String(UInt32.random(in: .min ... .max), radix: 36)  // two rooms may have one safe name
+    let number = String(UInt32.random(in: .min ... .max), radix: 36)  // two rooms may have the same safe name
     let name = "\(room.asFileName)-\(Int(Date().timeIntervalSince1970 * 1_000))-\(number)"
     return kind == Convention.recording
       ? folder.appendingPathComponent(name + ".webm")
@@ -262,12 +262,12 @@ public final class RecordingService: Sendable {
 }
 
 extension RecordingService.Rules {
-  /// Whether running recordings may go on.
+  /// Whether recordings may start and continue.
   fileprivate var hasSpace: Bool {
     guard spaceIsLeft() else { return false }
     guard let folder, freeBytes > 0 else { return true }
     var figures = statvfs()
-    // Made by the first recording: until then its parent counts.
+    // The first recording creates the folder: until then its parent counts.
     guard statvfs(folder.path, &figures) == 0 || statvfs(folder.deletingLastPathComponent().path, &figures) == 0 else {
       return true
     }

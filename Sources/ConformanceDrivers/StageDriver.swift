@@ -18,7 +18,7 @@ final class StageDriver: NSObject, KoineDriver {
     .layers: "the room chooses the layer by the receiver's path",
     .tokenRoom: "the token is what says which stage",
     .share: "a stage knows no screen beside a camera",
-    .pausing: "the vendor has no pause; the strategy says what is wanted",
+    .pausing: "the vendor has no pause; the strategy states the wanted streams",
     .ringing: "the vendor has no calls between people, only stages",
   ]
   private var stage: IVSStage?

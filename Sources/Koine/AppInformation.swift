@@ -5,6 +5,7 @@ import Foundation
 public struct AppInformation: Sendable {
   private let values: [String: any Sendable]
 
+  /// Creates an app's information dictionary.
   /// - Parameter values: property list values: strings, numbers, Booleans, data, dates, arrays and dictionaries of them.
   public init(_ values: [String: any Sendable]) { self.values = values }
 

@@ -3,7 +3,9 @@
 /// A backend owns sockets, signalling and its peers, and gives a session a `Link`. It also provides the clock: all timers of
 /// a session run on the backend's scheduler.
 public protocol Backend: AnyObject, Sendable {
+  /// The clock of all sessions of the backend.
   var scheduler: Scheduler { get }
+  /// The optional features that the backend supports.
   var capabilities: BackendCapabilities { get }
   /// Begins to reach the room. Returns at once; how it goes is told to `receiver`, never from inside this call.
   func connect(_ request: JoinRequest, receiver: any LinkReceiver) -> any Link
@@ -16,9 +18,13 @@ public struct BackendCapabilities: OptionSet, Sendable {
   public let rawValue: UInt32
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+  /// Data messages between participants.
   public static let dataMessages = BackendCapabilities(rawValue: 1 << 0)
+  /// Attributes of participants.
   public static let attributes = BackendCapabilities(rawValue: 1 << 1)
+  /// Audio levels and the dominant speaker.
   public static let activeSpeaker = BackendCapabilities(rawValue: 1 << 2)
+  /// Calls between registered identities.
   public static let ringing = BackendCapabilities(rawValue: 1 << 3)
   /// A service co-located with the router records rooms, if the server's operator enables recording.
   public static let recording = BackendCapabilities(rawValue: 1 << 4)
@@ -26,15 +32,20 @@ public struct BackendCapabilities: OptionSet, Sendable {
 
 /// A client's request to join a room: the room, the credential, and the participant as it wants to appear.
 public struct JoinRequest: Sendable {
+  /// The room to join.
   public var room: String
   /// The vendor's token, passed on as it is; the embedded backend takes none too.
   public var credential: String?
   /// Empty or nil: the room makes one up.
   public var participantID: Participant.ID?
+  /// The display name.
   public var name: String
+  /// The app's own id of the user; nil: none.
   public var externalUserID: String?
+  /// The participant's attributes; at most 64, in all 16 KiB of JSON.
   public var attributes: [String: String]
 
+  /// Creates a request.
   public init(
     room: String, credential: String? = nil, participantID: Participant.ID? = nil, name: String,
     externalUserID: String? = nil, attributes: [String: String] = [:]
@@ -52,19 +63,27 @@ public struct JoinRequest: Sendable {
 public protocol Link: AnyObject, Sendable {
   /// Publishes a track of the local participant. Called after `joined`, again after `rejoined`.
   func publish(_ track: Track, options: PublishOptions)
+  /// Withdraws a published track.
   func unpublish(_ track: Track.ID)
+  /// Mutes or unmutes a published track for all receivers.
   func setMuted(_ muted: Bool, _ track: Track.ID)
   /// Sends one frame of a published track. Frames sent before the media path is connected are dropped.
   func send(_ frame: EncodedFrame, of track: Track.ID)
 
+  /// Subscribes to a remote participant's track.
   func subscribe(to track: Track.ID)
+  /// Ends a subscription.
   func unsubscribe(from track: Track.ID)
+  /// Requests a key frame of a subscribed track.
   func requestKeyFrame(of track: Track.ID)
   /// The room forwards nothing of a paused track; the subscription stays.
   func setPaused(_ paused: Bool, _ track: Track.ID)
+  /// Sets the preferred layer, size and priority of a subscribed track.
   func setPreference(_ preference: LayerPreference, of track: Track.ID)
 
+  /// Sends a data message. It arrives once, also if the link reconnects.
   func send(_ message: DataMessage)
+  /// Replaces the local participant's attributes.
   func setAttributes(_ attributes: [String: String])
   /// Mutes a participant's stream for all receivers.
   func mute(_ stream: Track.ID)
@@ -84,7 +103,9 @@ public protocol Link: AnyObject, Sendable {
 
 /// Hears of a link. Called on the backend's network loop: must return at once.
 public protocol LinkReceiver: AnyObject, Sendable {
+  /// Called for each event, in order. Must return at once.
   func linkDidChange(_ event: LinkEvent)
+  /// Called for each received frame of a subscribed track. Must return at once.
   func linkDidReceive(_ frame: EncodedFrame, of track: Track.ID)
 }
 
@@ -104,9 +125,13 @@ public enum LinkEvent: Sendable {
   case knock(Participant)
   /// A participant no longer waits for admission. `admitted` is nil if the wait ended without a decision.
   case knockEnded(Participant.ID, admitted: Bool?)
+  /// A remote participant joined.
   case participantJoined(Participant)
+  /// A remote participant left.
   case participantLeft(Participant.ID, DepartureReason)
+  /// A remote participant published a stream.
   case streamAdded(Track)
+  /// A stream was withdrawn. For a local stream: the room does not permit it any more.
   case streamRemoved(Track.ID)
   /// A stream was muted or unmuted. For a local stream: a moderator has muted it.
   case streamMuted(Track.ID, Bool)
@@ -120,8 +145,11 @@ public enum LinkEvent: Sendable {
   case subscriptionsEnded([Track.ID])
   /// The local participant's permissions, after the room has changed them.
   case permissionsChanged(Set<ParticipantPermission>)
+  /// A remote participant changed its attributes.
   case attributesChanged(Participant.ID, [String: String])
+  /// A data message arrived.
   case message(ReceivedMessage)
+  /// Audio levels or the dominant speaker changed.
   case speakers(Speakers)
   /// The connection quality of participants, for each participant with a changed quality.
   case quality([Participant.ID: ConnectionQuality])

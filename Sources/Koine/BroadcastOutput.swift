@@ -41,23 +41,27 @@ public protocol RawBroadcastOutput: BroadcastOutput, VideoSink, AudioSink {
 }
 
 extension RawBroadcastOutput {
-  public func receive(_ frame: EncodedFrame) { preconditionFailure("who codes by itself is given no coded frames") }
+  public func receive(_ frame: EncodedFrame) {
+    preconditionFailure("an output that encodes by itself gets no encoded frames")
+  }
 }
 
 /// What a broadcast is to be like.
 public struct BroadcastPlan: Sendable, Hashable {
   /// In pixels.
   public var width, height: Int
+  /// Video frames per second; default 30.
   public var framesPerSecond: Double
-  /// Of the pictures, in bit/s.
+  /// Bitrate of the video, in bit/s.
   public var bitrate: Int
   /// In bit/s.
   public var soundBitrate: Int
-  /// Of the sound: 1 or 2.
+  /// Number of audio channels: 1 or 2.
   public var channels: Int
   /// Between two pictures that stand for themselves.
   public var keyFrameInterval: Duration
 
+  /// Creates a plan for video of this size, in pixels.
   public init(
     width: Int, height: Int, framesPerSecond: Double = 30, bitrate: Int = 2_100_000, soundBitrate: Int = 96_000,
     keyFrameInterval: Duration = .seconds(2), channels: Int = 1
@@ -71,12 +75,16 @@ public struct BroadcastPlan: Sendable, Hashable {
 /// The outputs that can be named by URL. Modules that can write register theirs at start: `MediaFiles` files ending in `.webm`,
 /// `.mp4` and `.m3u8`, and RTMP servers.
 public enum BroadcastOutputs {
+  /// Creates an output for a URL. Throws the output's own error.
   public typealias Make = @Sendable (URL) throws -> any BroadcastOutput
 
   private static let makers = Lock<[String: Make]>([:])
-  /// Those of the current task, before those that are registered: tests that run side by side have their own.
+  /// Outputs of the current task. They take precedence over registered ones, so that tests that run in parallel can
+  /// have their own.
   @TaskLocal public static var own: [String: Make] = [:]
 
+  /// Registers an output for file URLs of an ending, or for URLs of a scheme. It replaces an earlier one. Any thread
+  /// may call it.
   /// - Parameter ending: of a file URL's path, without the dot; or another URL's scheme with its colon, as in `rtmp:`.
   public static func register(_ ending: String, _ make: @escaping Make) { makers.withLock { $0[ending] = make } }
 
@@ -88,6 +96,7 @@ public enum BroadcastOutputs {
     reserved.withLock { $0[url] = own }
   }
 
+  /// Creates the output for a URL.
   /// - Throws: `BroadcastOutputError` if no output is registered for such a URL; otherwise the output's own errors.
   public static func make(for url: URL) throws -> any BroadcastOutput {
     let name = url.isFileURL ? url.pathExtension : (url.scheme ?? "") + ":"
@@ -100,7 +109,9 @@ public enum BroadcastOutputs {
 
 /// No output is registered for such a URL. `known` holds the registered file endings and URL schemes.
 public struct BroadcastOutputError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The URL without an output.
   public let url: URL
+  /// The registered file endings and URL schemes, sorted.
   public let known: [String]
   public var description: String {
     "nothing writes to '\(place)'; there is: \(known.isEmpty ? "nothing" : known.joined(separator: ", "))"

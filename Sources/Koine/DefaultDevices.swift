@@ -1,8 +1,11 @@
 import Foundation
 
-/// What stands for "the camera", "the microphone", "the loudspeaker" and "the screen", in the words of `Devices`.
+/// The default devices of a world's machine, as specifications of `Devices`.
 public struct DefaultDevices: Sendable, Hashable {
-  public var camera, microphone: String
+  /// The camera.
+  public var camera: String
+  /// The microphone.
+  public var microphone: String
   /// The camera at the machine's back, for vendor code that asks for it.
   public var backCamera: String
   /// Where sessions without a loudspeaker of their own play what they hear.
@@ -10,6 +13,7 @@ public struct DefaultDevices: Sendable, Hashable {
   /// The video source of a screen share, in the syntax of camera names (`Devices.camera`).
   public var screen: String
 
+  /// Creates default devices; each parameter is a specification of `Devices`.
   /// - Parameter backCamera: nil: the same as `camera`.
   public init(
     camera: String = "pattern", microphone: String = "tone", backCamera: String? = nil, loudspeaker: String = "none",

@@ -3,9 +3,12 @@ import Foundation
 
 /// The one queue on which an app hears of things, one at a time, in order, never from inside a call it is making.
 public final class Delivery: Sendable {
+  /// Delivery on the main queue in the usual order.
   public static let main = Delivery(queue: .main)
 
+  /// The queue on which apps are notified.
   public let queue: DispatchQueue
+  /// The order of notifications between which no order is documented.
   public let order: Order
   /// How many deliveries have been posted, and how many of the first of them are known to have run.
   private typealias Count = Lock<(posted: Int, fenced: Int)>
@@ -32,6 +35,7 @@ public final class Delivery: Sendable {
     case shuffled(seed: UInt64)
   }
 
+  /// Creates a delivery on a serial queue.
   public init(queue: DispatchQueue, order: Order = .usual) {
     self.queue = queue
     self.order = order
@@ -79,6 +83,7 @@ public final class Delivery: Sendable {
     }
   }
 
+  /// Runs `work` on the queue, after all earlier work. Any thread may call it.
   public func deliver(_ work: @escaping @Sendable () -> Void) {
     var work = work
     if let owner {

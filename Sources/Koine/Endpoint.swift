@@ -10,11 +10,15 @@ import Foundation
 /// Any thread may call any method; events come on the world's delivery queue. Several endpoints may register the same
 /// identity, as several devices: all of them ring, and the first answer counts.
 public final class Endpoint: Sendable {
+  /// The identity that callers ring.
   public let identity: String
+  /// The display name that callees see.
   public let name: String
+  /// The world of the endpoint's backend and delivery.
   public let world: World
   let core: EndpointCore
 
+  /// Creates an endpoint that is not registered yet.
   public init(identity: String, name: String = "", credential: String? = nil, in world: World) {
     self.identity = identity
     self.name = name
@@ -24,8 +28,9 @@ public final class Endpoint: Sendable {
 
   deinit { core.unregister {} }
 
+  /// The present state.
   public var state: EndpointState { core.visible.withLock { $0.state } }
-  /// Those under way, own ones and others', in the order in which they began.
+  /// Incoming and outgoing rings that have not ended, in the order in which they began.
   public var invitations: [Ring] { core.visible.withLock { $0.invitations } }
 
   /// Calls `handler` on the delivery queue for each event from now on, until the observation is cancelled.
@@ -59,6 +64,7 @@ public final class Endpoint: Sendable {
 
   /// Signs out: own calls that still ring are cancelled. Harmless when already ended.
   public func unregister() async { await withCheckedContinuation { done in core.unregister { done.resume() } } }
+  /// Signs the identity out. `completion` is called once, on the delivery queue.
   public func unregister(completion: @escaping @Sendable () -> Void) { core.unregister(completion) }
 
   /// Rings callees. Their answers arrive as `answered` events. A callee without a registered endpoint is `unreachable`.

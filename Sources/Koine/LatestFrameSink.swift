@@ -8,6 +8,7 @@ public final class LatestFrameSink: VideoSink, Sendable {
   private let delivery: Delivery
   private let show: @Sendable (VideoFrame) -> Void
 
+  /// Creates a sink that shows the latest frame.
   /// - Parameter show: called on `delivery`'s queue.
   public init(_ delivery: Delivery, show: @escaping @Sendable (VideoFrame) -> Void) {
     self.delivery = delivery

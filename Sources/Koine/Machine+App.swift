@@ -14,6 +14,7 @@ extension Machine {
     }
   }
 
+  /// Brings the app to the foreground: its cameras give frames again.
   public func returnToForeground() {
     change { state in
       defer { state.isInBackground = false }

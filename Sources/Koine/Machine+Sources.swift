@@ -1,6 +1,7 @@
 // Cameras, microphones and loudspeakers that follow the plugged in devices, the choice of devices and the permissions.
 
 extension Machine {
+  /// Creates a source that follows the camera in use, or a certain camera.
   /// - Parameter id: nil: the camera in use, also when that becomes another. Pictures stop while there is none.
   /// - Throws: when there is none now, or its source's words lead to none.
   public func makeCamera(_ id: Device.ID? = nil) throws(DeviceError) -> any VideoSource {
@@ -11,8 +12,10 @@ extension Machine {
     return camera
   }
 
+  /// Creates a source that follows the microphone in use, or a certain microphone.
   /// - Parameter id: nil: the microphone in use, also when that becomes another. It gives nothing while there is none, or
   ///   while sound is interrupted.
+  /// - Throws: `DeviceError` if there is no such microphone, or its specification is invalid.
   public func makeMicrophone(_ id: Device.ID? = nil) throws(DeviceError) -> any AudioSource {
     let device = try find(.microphone, id)
     let first = try Devices.microphone(device.source)

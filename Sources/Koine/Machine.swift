@@ -8,29 +8,64 @@
 /// machine, reports each change. Sources made by `makeCamera` and `makeMicrophone`, and the loudspeaker, follow at once.
 /// Observers are notified on the delivery queue, in order. Any thread may call any method.
 public final class Machine: Sendable {
-  public enum Kind: String, Sendable, Hashable, CaseIterable { case camera, microphone, loudspeaker }
+  /// The kind of a device.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A source of video.
+    case camera
+    /// A source of audio.
+    case microphone
+    /// A sink of audio.
+    case loudspeaker
+  }
 
-  /// How a device belongs to the machine.
-  public enum Attachment: String, Sendable, Hashable { case builtIn, front, back, wired, bluetooth, usb, virtual }
+  /// The connection of a device to the machine.
+  public enum Attachment: String, Sendable, Hashable {
+    /// A part of the machine, such as its loudspeaker.
+    case builtIn
+    /// A camera on the side of the screen.
+    case front
+    /// A camera on the back.
+    case back
+    /// A device with an analogue plug, such as headphones.
+    case wired
+    /// A Bluetooth device.
+    case bluetooth
+    /// A USB device.
+    case usb
+    /// A device that exists in software only.
+    case virtual
+  }
 
+  /// A device of the machine.
   public struct Device: Sendable, Hashable, Identifiable {
     /// Different for each device that is plugged in.
     public let id: String
+    /// The kind of the device.
     public let kind: Kind
     /// As people see it.
     public let name: String
+    /// The connection of the device to the machine.
     public let attachment: Attachment
     /// In the words of `Devices`.
     public let source: String
 
+    /// Creates a device.
     public init(id: String, kind: Kind, name: String, attachment: Attachment = .usb, source: String) {
       (self.id, self.kind, self.name, self.attachment, self.source) = (id, kind, name, attachment, source)
     }
   }
 
   /// Whether the owner lets apps use cameras or microphones. Loudspeakers are always allowed.
-  public enum Permission: Sendable, Hashable { case undetermined, denied, granted }
+  public enum Permission: Sendable, Hashable {
+    /// The user has not decided yet.
+    case undetermined
+    /// The user has denied the use.
+    case denied
+    /// The user has granted the use.
+    case granted
+  }
 
+  /// The reason why another device is in use.
   public enum RouteReason: Sendable, Hashable {
     /// The device was plugged in. Audio uses the device that was plugged in last.
     case plugged
@@ -40,18 +75,24 @@ public final class Machine: Sendable {
     case chosen
   }
 
+  /// A change of the machine.
   public enum Event: Sendable, Hashable {
+    /// A device was plugged in.
     case plugged(Device)
+    /// A device was unplugged.
     case unplugged(Device)
     /// Another device is in use, or none.
     case routeChanged(Kind, from: Device?, to: Device?, RouteReason)
     /// Something else has the sound: microphones give none, loudspeakers play none.
     case interruptionBegan
+    /// The interruption is over.
     /// - Parameter mayResume: false: the app is asked to wait for its user. Sources go on by themselves either way.
     case interruptionEnded(mayResume: Bool)
+    /// The user has granted or denied the use of devices of a kind.
     case permissionChanged(Kind, Permission)
     /// The app that runs here is no longer in front: its cameras give nothing.
     case wentToBackground
+    /// The app is in the foreground again.
     case cameToForeground
     /// A device that should be in use could not be opened.
     case failed(Device, reason: String)
@@ -77,8 +118,10 @@ public final class Machine: Sendable {
   struct WeakFollower: Sendable { weak var follower: (any MachineFollower)? }
 
   let state: Lock<State>
+  /// The delivery on which observers are notified.
   public let delivery: Delivery
 
+  /// Creates a machine with these devices.
   /// - Parameter delivery: where observers hear of things.
   public init(_ devices: [Device], delivery: Delivery = .main) {
     self.delivery = delivery
@@ -91,11 +134,15 @@ public final class Machine: Sendable {
 
   /// All devices, in the order in which they were plugged in.
   public var devices: [Device] { state.withLock { $0.devices } }
+  /// The devices of a kind, in the order in which they were plugged in.
   public func devices(_ kind: Kind) -> [Device] { devices.filter { $0.kind == kind } }
+  /// The device with this id; nil if it is not plugged in.
   public func device(_ id: Device.ID) -> Device? { devices.first { $0.id == id } }
   /// The device of this kind that is in use; nil if the machine has none.
   public func current(_ kind: Kind) -> Device? { state.withLock { $0.current(kind) } }
+  /// Whether another program interrupts the audio.
   public var isInterrupted: Bool { state.withLock { $0.isInterrupted } }
+  /// The user's permission for devices of a kind.
   public func permission(_ kind: Kind) -> Permission { state.withLock { $0.permissionAsked(kind) } }
 
   // MARK: Acts of the machine's user
@@ -123,6 +170,7 @@ public final class Machine: Sendable {
     }
   }
 
+  /// Uses a device from now on: the user or the app has chosen it.
   /// - Returns: false if there is no such device.
   @discardableResult
   public func choose(_ id: Device.ID) -> Bool {
@@ -143,6 +191,7 @@ public final class Machine: Sendable {
     }
   }
 
+  /// Ends the interruption: microphones and loudspeakers work again.
   public func endInterruption(mayResume: Bool = true) {
     change { state in
       defer { state.isInterrupted = false }
@@ -181,6 +230,7 @@ public final class Machine: Sendable {
     if answerNow != .undetermined { setPermission(answerNow, kind) }
   }
 
+  /// Asks the user for permission, unless the user has decided before. Returns whether it is granted.
   public func requestPermission(_ kind: Kind) async -> Bool {
     await withCheckedContinuation { answer in requestPermission(kind) { answer.resume(returning: $0) } }
   }

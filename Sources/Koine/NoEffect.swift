@@ -6,6 +6,7 @@ import Foundation
 public struct NoEffect: Sendable {
   private let module, what, why: String
 
+  /// Declares a vendor symbol without effect.
   /// - Parameters:
   ///   - module: the vendor's module.
   ///   - what: the name in the vendor's API.

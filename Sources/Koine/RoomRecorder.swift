@@ -2,6 +2,7 @@ public import Foundation
 
 /// A request to record a room, with the layout and the format of the recording.
 public struct RecordingRequest: Sendable {
+  /// The layout of the participants.
   public enum Layout: String, Sendable, CaseIterable {
     /// All videos have the same size.
     case grid
@@ -9,15 +10,19 @@ public struct RecordingRequest: Sendable {
     case speaker
   }
 
+  /// The room to record.
   public var room: String
   /// The recorder's credential. The recorder only subscribes, and should be a hidden participant. Nil for an open room.
   public var credential: String?
   /// The layout of the videos. A screen share is always large.
   public var layout = Layout.grid
+  /// Width of the video, in pixels.
   public var width = 1_280
+  /// Height of the video, in pixels.
   public var height = 720
+  /// Frames per second of the video.
   public var framesPerSecond = 30.0
-  /// Of the pictures, in bit/s.
+  /// Bitrate of the video, in bit/s.
   public var bitrate = 2_100_000
   /// How many pictures are shown at a time, those first that came first; nil: all.
   public var people: Int?
@@ -27,11 +32,13 @@ public struct RecordingRequest: Sendable {
   /// minute. In the meantime the recording continues with the last video frames.
   public var patience = Duration.seconds(30)
 
+  /// Creates a request with default settings.
   public init(room: String, credential: String? = nil) { (self.room, self.credential) = (room, credential) }
 }
 
 /// A recording under way. It ends by itself when the room closes or puts it out.
 public protocol RoomRecording: AnyObject, Sendable {
+  /// Whether the recording has not ended yet.
   var isRunning: Bool { get }
   /// Whether the room is out of reach for now.
   var isInterrupted: Bool { get }
@@ -44,6 +51,7 @@ public protocol RoomRecording: AnyObject, Sendable {
 /// it.
 public protocol RoomRecorder: Sendable {
   /// Returns once the room is entered and everything that happens there is recorded.
+  /// - Throws: if the room cannot be entered, or the output cannot be started.
   func record(_ request: RecordingRequest, to output: any BroadcastOutput, in world: World) async throws
     -> any RoomRecording
 }
@@ -52,7 +60,9 @@ public protocol RoomRecorder: Sendable {
 public enum RoomRecorders {
   private static let chosen = Lock<(any RoomRecorder)?>(nil)
 
+  /// The recorder of this process; nil if the program has chosen none.
   public static var current: (any RoomRecorder)? { chosen.withLock { $0 } }
+  /// Sets the recorder of this process. Any thread may call it.
   public static func use(_ recorder: any RoomRecorder) { chosen.withLock { $0 = recorder } }
 
   /// Records a room to the output that is registered for the URL (`BroadcastOutputs`).
@@ -68,6 +78,7 @@ public enum RoomRecorders {
 
 /// This program can record nothing.
 public struct NoRecorder: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Creates the error.
   public init() {}
   public var description: String { "this program links nothing that records rooms" }
 }

@@ -8,11 +8,14 @@
 /// Any thread may call any method. The visible state (`state`, `participants`, `tiles`) advances on the world's delivery
 /// queue, event by event. When an observer gets an event, the visible state already agrees with it.
 public final class Session: Sendable {
+  /// The request that the session joins with.
   public let request: JoinRequest
+  /// The world of the session's backend, devices and delivery.
   public let world: World
   let core: SessionCore
   private let visible: ObservableRoomState
 
+  /// Creates a session that has not joined yet.
   public init(_ request: JoinRequest, in world: World, options: SessionOptions = SessionOptions()) {
     self.request = request
     self.world = world
@@ -24,17 +27,20 @@ public final class Session: Sendable {
 
   // MARK: Visible state
 
+  /// The present state.
   public var state: SessionState { visible.state }
   /// Valid before joining and after the end, too; its id is the request's until the room has given one.
   public var localParticipant: Participant { visible.local }
   /// The others, in the order in which they came.
   public var participants: [Participant] { visible.others }
+  /// The tiles of all video streams, in the order in which the streams were added.
   public var tiles: [Tile] { visible.tiles }
   /// Names of services co-located with the router. They receive messages, as participants do, and are not in the room.
   public var services: [String] { visible.services }
   /// The newest message of each service to all participants under the service's own name as its topic, by that name. An empty message
   /// withdraws it.
   public var serviceStatus: [String: [UInt8]] { visible.serviceStatus }
+  /// Id of the dominant speaker; nil while the room is quiet.
   public var dominantSpeaker: Participant.ID? { visible.dominantSpeaker }
   /// The connection quality of a participant, local or remote, in both directions.
   public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }
@@ -81,7 +87,8 @@ public final class Session: Sendable {
 
   // MARK: Publishing
 
-  /// Publishes pictures. May be called before joining; they go out once the room is entered.
+  /// Publishes video. Before joining, the stream is announced once the room is entered.
+  /// - Throws: `Failure` if the session has ended, or the source or the options are invalid.
   @discardableResult
   public func publish(
     camera source: any VideoSource, as kind: Track.Kind = .camera, options: VideoPublishOptions = .init()
@@ -91,7 +98,8 @@ public final class Session: Sendable {
     try core.publish(source, kind: kind, options: options)
   }
 
-  /// Publishes sound.
+  /// Publishes audio. Before joining, the stream is announced once the room is entered.
+  /// - Throws: `Failure` if the session has ended, or the source or the options are invalid.
   @discardableResult
   public func publish(
     microphone source: any AudioSource, as kind: Track.Kind = .microphone, options: AudioPublishOptions = .init()
@@ -103,9 +111,11 @@ public final class Session: Sendable {
 
   /// Asks for a stream again that was unsubscribed, or that `SessionOptions.subscribesToEverything` left aside.
   public func subscribe(to stream: Track.ID) { core.subscribe(to: stream) }
+  /// Stops receiving a stream. Its sinks and settings are kept.
   public func unsubscribe(from stream: Track.ID) { core.unsubscribe(from: stream) }
   /// The room stops forwarding a stream; subscription, sinks and tile stay.
   public func pause(_ stream: Track.ID) { core.setPaused(true, stream) }
+  /// Resumes a stream after `pause(_:)`.
   public func resume(_ stream: Track.ID) { core.setPaused(false, stream) }
   /// Holds for as long as the stream is there, also over `unsubscribe` and `subscribe`.
   public func setPreference(_ preference: LayerPreference, for stream: Track.ID) {
@@ -119,12 +129,15 @@ public final class Session: Sendable {
 
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Track.ID) { core.attach(sink, to: stream) }
+  /// Detaches a video sink.
   public func detach(_ sink: any VideoSink, from stream: Track.ID) { core.detach(sink, from: stream) }
   /// Hands one talker's own sound to `sink`, besides the loudspeaker.
   public func attach(_ sink: any AudioSink, to stream: Track.ID) { core.attach(sink, to: stream) }
+  /// Detaches an audio sink.
   public func detach(_ sink: any AudioSink, from stream: Track.ID) { core.detach(sink, from: stream) }
   /// Hands a received stream's coded frames to `tap`, as they arrive.
   public func attach(_ tap: any EncodedFrameSink, to stream: Track.ID) { core.attach(tap, to: stream) }
+  /// Detaches a sink of encoded frames.
   public func detach(_ tap: any EncodedFrameSink, from stream: Track.ID) { core.detach(tap, from: stream) }
 
   // MARK: The rest of the room
@@ -136,6 +149,7 @@ public final class Session: Sendable {
   /// 1,024 messages and the newest 1,024 persistent messages, at most 2 MiB of each kind.
   /// - Throws: `.tooLarge` over 64 KiB; `.notConnected` before the room is entered.
   public func send(_ message: DataMessage) throws(Failure) { try core.send(message) }
+  /// Replaces the local participant's attributes. Attributes that the credential sets stay as they are.
   public func setAttributes(_ attributes: [String: String]) { core.setAttributes(attributes) }
   /// Mutes a remote participant's stream. The room forwards none of it until the participant unmutes it. If the local
   /// participant lacks the permission, the session reports `.failed` with `.forbidden`.
@@ -161,12 +175,13 @@ public final class Session: Sendable {
     await withCheckedContinuation { done in core.statistics { done.resume(returning: $0) } }
   }
 
-  /// The same; `completion` is called on the delivery queue.
+  /// Collects the session's statistics and calls `completion` on the delivery queue.
   public func statistics(completion: @escaping @Sendable (SessionStatistics) -> Void) {
     core.statistics { [visible] figures in visible.deliver { completion(figures) } }
   }
 }
 
+/// Options of a session.
 public struct SessionOptions: Sendable {
   /// Every stream that appears is subscribed to at once.
   public var subscribesToEverything = true
@@ -175,18 +190,22 @@ public struct SessionOptions: Sendable {
   /// be opened, the session reports `.failed`.
   public var loudspeaker: (any AudioSink)?
 
+  /// Creates options.
   public init(subscribesToEverything: Bool = true, loudspeaker: (any AudioSink)? = nil) {
     self.subscribesToEverything = subscribesToEverything
     self.loudspeaker = loudspeaker
   }
 }
 
+/// Options of a published video stream.
 public struct VideoPublishOptions: Sendable, Hashable {
   /// Nothing is sent until it is unmuted.
   public var startsMuted = false
+  /// The codec; default VP8.
   public var codec: Codec
   /// In bit/s.
   public var maximumBitrate: Int
+  /// Largest frame rate, in frames per second.
   public var maximumFramesPerSecond: Double
   /// Larger pictures are scaled down to fit, keeping their shape.
   public var maximumWidth, maximumHeight: Int
@@ -197,10 +216,12 @@ public struct VideoPublishOptions: Sendable, Hashable {
   public var temporalLayers: Int
   /// In bit/s: as much is sent even where the path seems to carry less.
   public var minimumBitrate: Int
+  /// The kind of content, which decides between sharpness and smoothness.
   public var content: VideoContent
   /// The property that is reduced first, size or frame rate, when the available bitrate is too low. Nil: the default of `content`.
   public var degradation: VideoDegradation?
 
+  /// Creates options. Bitrates are in bit/s, sizes in pixels.
   public init(
     codec: Codec = .vp8, maximumBitrate: Int = 1_000_000, maximumFramesPerSecond: Double = 30, maximumWidth: Int = 1920,
     maximumHeight: Int = 1080, lowerLayers: [VideoLayer] = [], temporalLayers: Int = 1, minimumBitrate: Int = 50_000,
@@ -225,6 +246,7 @@ extension VideoLayer {
     maximumWidth: 320, maximumHeight: 180, maximumBitrate: 150_000, maximumFramesPerSecond: 15)
 }
 
+/// Options of a published audio stream.
 public struct AudioPublishOptions: Sendable, Hashable {
   /// Nothing is sent until it is unmuted.
   public var startsMuted = false
@@ -235,6 +257,7 @@ public struct AudioPublishOptions: Sendable, Hashable {
   /// Removes echo and noise. Nil: the usual processing of the source, which is none for files and tones.
   public var processing: AudioProcessing?
 
+  /// Creates options. The bitrate is in bit/s.
   public init(bitrate: Int = 40_000, usesDTX: Bool = false, processing: AudioProcessing? = nil) {
     self.bitrate = bitrate
     self.usesDTX = usesDTX
@@ -247,7 +270,9 @@ enum Muting { case off, on, byOther }
 
 /// A stream that the local participant publishes.
 public final class LocalStream: Sendable {
+  /// Id of the stream's track in the room.
   public let id: Track.ID
+  /// The kind of the stream.
   public let kind: Track.Kind
   private let core: SessionCore
   private let muted: Lock<Muting>
@@ -268,6 +293,7 @@ public final class LocalStream: Sendable {
   /// Whether a moderator has muted the stream, and the app has not called `setMuted` since.
   public var isMutedByOther: Bool { muted.withLock { $0 == .byOther } }
 
+  /// Mutes or unmutes the stream for all receivers. Any thread may call it.
   public func setMuted(_ isMuted: Bool) {
     muted.withLock { $0 = isMuted ? .on : .off }
     core.setMuted(isMuted, id.track)
@@ -285,11 +311,13 @@ public final class LocalStream: Sendable {
 
 /// Takes coded frames as they arrive, on the network loop: must not block.
 public protocol EncodedFrameSink: AnyObject, Sendable {
+  /// Called for each encoded frame, on the network loop. Must return at once.
   func receive(_ frame: EncodedFrame)
 }
 
 /// Stops telling when cancelled; letting go of it does not.
 public struct Observation: Sendable {
   let stop: @Sendable () -> Void
+  /// Ends the observation. The handler is not called afterwards.
   public func cancel() { stop() }
 }

@@ -1,13 +1,23 @@
 /// A session's life: idle → connecting → connected ⇄ reconnecting → ended.
 public enum SessionState: Sendable, Hashable {
-  case idle, connecting, connected, reconnecting
+  /// The session has not joined yet.
+  case idle
+  /// The session is joining, or waits for admission.
+  case connecting
+  /// The session is in the room.
+  case connected
+  /// The connection is interrupted, and the session tries to restore it.
+  case reconnecting
+  /// The session has ended. It cannot join again.
   case ended(EndReason)
 
+  /// Whether the session has ended.
   public var isEnded: Bool { if case .ended = self { true } else { false } }
 }
 
 /// An event of a session. Events arrive in order, and the session's properties already agree with an event when it arrives.
 public enum SessionEvent: Sendable {
+  /// The session's state has changed.
   case stateChanged(SessionState)
   /// The local participant waits until a participant in the room admits it. The session stays `connecting` until then.
   case waitingForAdmission
@@ -16,10 +26,13 @@ public enum SessionEvent: Sendable {
   /// A participant no longer waits: it was admitted, denied, or, if `admitted` is nil, has left or could not enter. Also reported,
   /// with nil, if the local participant may not decide any more.
   case entryRequestEnded(Participant, admitted: Bool?)
+  /// A remote participant joined. Its streams follow.
   case participantJoined(Participant)
+  /// A remote participant left, after its streams were removed.
   case participantLeft(Participant, DepartureReason)
   /// A stream was added. Local streams are reported, too, with the local participant.
   case streamAdded(Track, Participant)
+  /// A stream was removed. Local streams are reported, too.
   case streamRemoved(Track, Participant)
   /// A stream was muted or unmuted. Local streams are reported, too, also when a moderator has muted them.
   case streamMuted(Track, Participant)
@@ -28,16 +41,22 @@ public enum SessionEvent: Sendable {
   /// The room has refused a stream of one's own, or what it was to be made of did not start. If it had been told of,
   /// `streamRemoved` follows; publishing again is trying again.
   case publishFailed(Track, Failure)
+  /// A participant's attributes have changed. The local participant is reported, too.
   case attributesChanged(Participant)
+  /// A data message arrived.
   case messageReceived(ReceivedMessage)
+  /// Audio levels have changed, in dBov, for the participants in the dictionary.
   case levelsChanged([Participant.ID: Int])
+  /// The dominant speaker has changed; nil: the room is quiet.
   case dominantSpeakerChanged(Participant.ID?)
   /// The connection quality of these participants has changed. The level is that of the worse direction;
   /// `Session.pathQuality(of:)` has both. The local participant is reported, too.
   case qualityChanged([Participant.ID: ConnectionQuality.Level])
+  /// A tile was added, after its stream.
   case tileAdded(Tile)
   /// The size of what it shows, or whether it is paused, has changed.
   case tileChanged(Tile)
+  /// A tile was removed, with its stream.
   case tileRemoved(Tile)
   /// The room's operator has changed the local participant's permissions. These are all that it has now.
   case permissionsChanged(Set<ParticipantPermission>)

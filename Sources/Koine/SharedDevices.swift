@@ -4,12 +4,14 @@
 public final class SharedCamera: Sendable {
   private let device: SharedDevice<any VideoSource, VideoFrame>
 
+  /// Creates a camera that several sinks share.
   public init(_ source: any VideoSource, in world: World) {
     device = SharedDevice(
       source, lane: world.backend.scheduler.lane("shared camera"),
       start: { source, lane, deliver in try source.start(on: lane, deliver: deliver) }, stop: { $0.stop() })
   }
 
+  /// The format of the shared source.
   public var format: VideoFormat { device.source.format }
   /// The error that prevents the camera from running although it has consumers; nil: no error.
   public var failure: (any Error)? { device.failure }
@@ -43,12 +45,14 @@ public final class SharedCamera: Sendable {
 public final class SharedMicrophone: Sendable {
   private let device: SharedDevice<any AudioSource, AudioBlock>
 
+  /// Creates a microphone that several sinks share.
   public init(_ source: any AudioSource, in world: World) {
     device = SharedDevice(
       source, lane: world.backend.scheduler.lane("shared microphone"),
       start: { source, lane, deliver in try source.start(on: lane, deliver: deliver) }, stop: { $0.stop() })
   }
 
+  /// Number of channels of the shared source: 1 or 2.
   public var channels: Int { device.source.channels }
   /// The error that prevents the microphone from running although it has consumers; nil: no error.
   public var failure: (any Error)? { device.failure }
@@ -58,6 +62,7 @@ public final class SharedMicrophone: Sendable {
 
   /// Adding twice is once.
   public func addSink(_ sink: any AudioSink) { device.add(sink) { sink.play($0) } }
+  /// Removes a sink. The source stops with its last sink.
   public func removeSink(_ sink: any AudioSink) { device.remove(sink) }
 
   /// Switches to another microphone of as many channels.

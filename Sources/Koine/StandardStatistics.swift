@@ -5,37 +5,57 @@
 public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   /// `audio` or `video`.
   public var kind: String
+  /// Id of the stream's track.
   public var trackIdentifier: String
+  /// Number of RTP packets received.
   public var packetsReceived: Int
-  /// Of payloads.
+  /// Bytes of payload received, without headers.
   public var bytesReceived: Int
+  /// Number of RTP packets lost, as far as known.
   public var packetsLost: Int
   /// In seconds.
   public var jitter: Double
+  /// Number of NACK requests sent.
   public var nackCount: Int
+  /// Number of retransmitted RTP packets received.
   public var retransmittedPacketsReceived: Int
 
   // Pictures
+  /// Number of key frame requests (PLI) sent.
   public var pliCount: Int?
+  /// Number of complete frames received.
   public var framesReceived: Int?
+  /// Number of frames decoded.
   public var framesDecoded: Int?
+  /// Number of key frames decoded.
   public var keyFramesDecoded: Int?
   /// In seconds, by the clock on the wall.
   public var totalDecodeTime: Double?
+  /// Number of frames delivered to sinks.
   public var framesRendered: Int?
+  /// Number of frames dropped before or after decoding.
   public var framesDropped: Int?
+  /// Frames decoded in the last second.
   public var framesPerSecond: Double?
+  /// Width of the newest frame, in pixels.
   public var frameWidth: Int?
+  /// Height of the newest frame, in pixels.
   public var frameHeight: Int?
+  /// Number of freezes of the video.
   public var freezeCount: Int?
   /// In seconds.
   public var totalFreezesDuration: Double?
 
   // Sound
+  /// Number of audio samples played, concealed ones included.
   public var totalSamplesReceived: Int?
+  /// Number of audio samples that replace lost ones.
   public var concealedSamples: Int?
+  /// Number of concealments, each of one or more consecutive samples.
   public var concealmentEvents: Int?
+  /// Number of audio samples inserted to slow the play-out down.
   public var insertedSamplesForDeceleration: Int?
+  /// Number of audio samples removed to speed the play-out up.
   public var removedSamplesForAcceleration: Int?
   /// Came after their turn.
   public var packetsDiscarded: Int?
@@ -45,27 +65,37 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
 public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   /// `audio` or `video`.
   public var kind: String
+  /// Id of the stream's track.
   public var trackIdentifier: String
+  /// Number of RTP packets sent.
   public var packetsSent: Int
-  /// Of payloads.
+  /// Bytes of payload sent, without headers.
   public var bytesSent: Int
+  /// Number of RTP packets retransmitted.
   public var retransmittedPacketsSent: Int
+  /// Number of NACK requests received.
   public var nackCount: Int
 
   // Pictures
+  /// Number of key frame requests (PLI) received.
   public var pliCount: Int?
+  /// Number of frames sent.
   public var framesSent: Int?
   /// Frames encoded in the largest layer that a receiver wants.
   public var framesEncoded: Int?
   /// `framesEncoded` of the last second.
   public var framesPerSecond: Double?
+  /// Number of key frames encoded.
   public var keyFramesEncoded: Int?
+  /// Width of the largest sent layer, in pixels.
   public var frameWidth: Int?
+  /// Height of the largest sent layer, in pixels.
   public var frameHeight: Int?
   /// `none`, `cpu`, `bandwidth` or `other`.
   public var qualityLimitationReason: String?
   /// By reason, in seconds.
   public var qualityLimitationDurations: [String: Double]?
+  /// Number of changes of the sent size because of limited CPU or bandwidth.
   public var qualityLimitationResolutionChanges: Int?
 }
 
@@ -73,16 +103,19 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
 public struct CodecStatistics: Sendable, Hashable, Codable {
   /// As `video/VP8`.
   public var mimeType: String
+  /// Clock rate of the RTP timestamps, in Hz.
   public var clockRate: Int
+  /// Number of audio channels; nil for video.
   public var channels: Int?
 }
 
 /// What the other side reports of an own stream: `remote-inbound-rtp`.
 public struct RemoteInboundRTPStatistics: Sendable, Hashable, Codable {
+  /// `audio` or `video`.
   public var kind: String
-  /// Of all layers.
+  /// Number of RTP packets that the other side reports as lost, of all layers.
   public var packetsLost: Int
-  /// Of the layer that loses most, 0...1.
+  /// Fraction of packets lost in the layer with the largest loss, 0...1.
   public var fractionLost: Double
   /// In seconds.
   public var jitter: Double
@@ -96,9 +129,13 @@ public struct CandidatePairStatistics: Sendable, Hashable, Codable {
   public var currentRoundTripTime: Double?
   /// In bit/s.
   public var availableOutgoingBitrate: Double
+  /// Number of RTP packets sent, of all streams.
   public var packetsSent: Int
+  /// Number of RTP packets received, of all streams.
   public var packetsReceived: Int
+  /// Bytes of payload sent, of all streams.
   public var bytesSent: Int
+  /// Bytes of payload received, of all streams.
   public var bytesReceived: Int
 }
 
@@ -175,6 +212,7 @@ extension StreamStatistics {
 }
 
 extension SessionStatistics {
+  /// The path to the room, with the sums of all streams.
   public var candidatePair: CandidatePairStatistics {
     let (sent, received) = (streams.compactMap(\.outgoing), streams.compactMap(\.incoming))
     return CandidatePairStatistics(

@@ -1,5 +1,6 @@
 /// One stream's figures, from the wire to the screen or loudspeaker.
 public struct StreamStatistics: Sendable, Hashable {
+  /// The stream.
   public var stream: Track
   /// What it is coded in; nil before the first of another's pictures has come.
   public var codec: Codec?
@@ -26,6 +27,7 @@ public struct SessionStatistics: Sendable, Hashable {
   /// What the way out carries, in bit/s.
   public var availableBitrate: Int
 
+  /// Creates statistics.
   public init(streams: [StreamStatistics] = [], roundTripTime: Double? = nil, availableBitrate: Int = 0) {
     self.streams = streams
     self.roundTripTime = roundTripTime

@@ -1,8 +1,10 @@
 /// A place for pictures: one per video stream, own ones included, with a number that is never used again in a session.
 public struct Tile: Sendable, Hashable, Identifiable {
+  /// The reason why a tile shows no moving video.
   public enum Pause: String, Sendable {
     /// The publisher sends nothing for now.
     case muted
+    /// The session does not receive the stream.
     case notSubscribed
     /// `Session.pause` was called.
     case requested
@@ -11,11 +13,15 @@ public struct Tile: Sendable, Hashable, Identifiable {
   }
 
   public let id: Int
+  /// Id of the stream that the tile shows.
   public let stream: Track.ID
+  /// The kind of the stream.
   public let kind: Track.Kind
+  /// Whether the stream is local.
   public let isLocal: Bool
-  /// Of the pictures that arrive, in pixels; zero before the first.
+  /// Width of the arriving frames, in pixels; zero before the first frame.
   public var width = 0
+  /// Height of the arriving frames, in pixels; zero before the first frame.
   public var height = 0
   /// Why nothing moves, if so.
   public var pause: Pause?

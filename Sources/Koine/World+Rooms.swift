@@ -10,6 +10,7 @@ extension World {
   /// regardless of `current`. Use it only for ids that no other room has.
   public static func register(room id: String, _ finder: @escaping Finder) { rooms.withLock { $0[id] = finder } }
 
+  /// Removes the registration of a room.
   public static func unregister(room id: String) {
     let finder = rooms.withLock { $0.removeValue(forKey: id) }
     withExtendedLifetime(finder) {}  // let go of outside the lock
@@ -21,12 +22,13 @@ extension World {
 
   package static func noteMissingContext() { withoutContext.withLock { $0 }?() }
 
+  /// Finds the world of a registered room.
   /// - Returns: nil where the id is no registered room's.
   public static func holding(room id: String, participant: Participant.ID? = nil) -> World? {
     rooms.withLock { $0[id] }?(participant)
   }
 
-  /// The same for an identity that can be rung: `8:acs:<room>_<participant>`.
+  /// Finds the world of an identity that can be rung, `8:acs:<room>_<participant>`.
   public static func holding(identity: String) -> World? {
     let parts = (identity.split(separator: ":").last ?? "").split(separator: "_", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return nil }

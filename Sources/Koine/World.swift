@@ -2,7 +2,9 @@
 ///
 /// An entry object captures its world when it is made, so tests that run side by side never share a room by accident.
 public final class World: Sendable {
+  /// The backend that reaches rooms.
   public let backend: any Backend
+  /// The delivery on which the app is notified.
   public let delivery: Delivery
   /// For vendor code that says "the camera" without saying which.
   public let devices: DefaultDevices
@@ -17,6 +19,7 @@ public final class World: Sendable {
   /// In tests: the participant's id where the app gives none.
   public let participantID: Participant.ID?
 
+  /// Creates a world.
   /// - Parameter machine: nil: a machine of its own, which has `devices`.
   public convenience init(
     backend: any Backend, delivery: Delivery = .main, devices: DefaultDevices = .environment, machine: Machine? = nil,

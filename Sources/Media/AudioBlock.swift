@@ -1,10 +1,13 @@
 /// Ten milliseconds of sound at 48 kHz: 480 samples per channel, interleaved.
 public struct AudioBlock: Sendable {
+  /// Sample rate of all blocks, in Hz.
   public static let sampleRate = 48_000
   /// Samples per channel in a block.
   public static let length = 480
+  /// Duration of a block: 10 ms.
   public static let duration = Duration.milliseconds(10)
 
+  /// Number of channels: 1 or 2.
   public var channels: Int
   /// Interleaved samples, `channels * 480` of them. A caller that refills the same block allocates nothing as long as no other
   /// object keeps a copy of the block.
@@ -12,6 +15,7 @@ public struct AudioBlock: Sendable {
   /// When the first sample was taken.
   public var captured: Tick
 
+  /// Creates a silent block.
   /// - Parameter channels: 1 or 2.
   public init(channels: Int = 1, captured: Tick) {
     self.channels = channels
@@ -24,7 +28,7 @@ extension AudioBlock {
   /// Whether the block has 1 or 2 channels and `channels * 480` samples. A source may fill a block incorrectly.
   public var isWhole: Bool { (1...2).contains(channels) && samples.count == channels * Self.length }
 
-  /// The same sound in one channel (the mean of both) or in two (the same in each). Of a block that is not whole:
+  /// Converts the audio to one channel (the mean of both) or to two (both the same). A block that is not whole becomes
   /// silence.
   public func with(channels: Int) -> AudioBlock {
     guard channels != self.channels, (1...2).contains(channels) else { return self }

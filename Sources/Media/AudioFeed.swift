@@ -9,10 +9,11 @@
 /// taken all samples. If the app does not push in time, the feed delivers silence. Any thread may push, but only one at a
 /// time: otherwise the samples of the threads interleave.
 public final class AudioFeed: AudioSource, Sendable {
+  /// Counters of a feed.
   public struct Statistics: Sendable, Hashable {
     /// Blocks of 10 ms.
     public var delivered = 0
-    /// Of those, silent because too little had been pushed.
+    /// Delivered blocks that were silent because the app had pushed too little.
     public var starved = 0
   }
 
@@ -28,11 +29,13 @@ public final class AudioFeed: AudioSource, Sendable {
   }
 
   public let channels: Int
+  /// Sample rate of the pushed audio, in Hz.
   public let sampleRate: Int
   private let capacity: Int
   private let ticks = SteadyTicks()
   private let state: Lock<State>
 
+  /// Creates a feed.
   /// - Parameters:
   ///   - channels: the number of channels of the pushed and of the sent audio, 1 or 2.
   ///   - sampleRate: the sample rate of the pushed audio in Hz, 8,000...192,000.
@@ -48,23 +51,28 @@ public final class AudioFeed: AudioSource, Sendable {
     state = Lock(State(resampler: resampler))
   }
 
+  /// The counters so far.
   public var statistics: Statistics { state.withLock { $0.statistics } }
   /// What waits to be sent.
   public var buffered: Duration {
     .microseconds(Int64(state.withLock { $0.waiting.count } / channels * 1_000 / 48))
   }
+  /// Whether a consumer receives the feed's audio now.
   public var isWanted: Bool { state.withLock { $0.isWanted } }
 
   // MARK: Pushing
 
+  /// Pushes audio. Samples beyond the capacity are not taken.
   /// - Parameter samples: interleaved.
   /// - Returns: how many of them were taken; a whole number for each channel.
   @discardableResult
   public func push(_ samples: UnsafeBufferPointer<Int16>) -> Int { state.withLock { consume(samples, &$0) } }
 
+  /// Pushes interleaved samples and returns how many were taken.
   @discardableResult
   public func push(_ samples: [Int16]) -> Int { samples.withUnsafeBufferPointer { push($0) } }
 
+  /// Pushes audio of floating-point samples and returns how many were taken.
   /// - Parameter samples: interleaved, −1...1. Samples outside of this range are clipped.
   @discardableResult
   public func push(_ samples: [Float]) -> Int {

@@ -2,7 +2,14 @@
 public struct AudioProcessing: Hashable, Sendable {
   /// How much of a steady noise is taken away; more of it harms the voice more.
   public enum NoiseSuppression: Int, Hashable, Sendable, CaseIterable {
-    case low, moderate, high, veryHigh
+    /// Little suppression, least effect on the voice.
+    case low
+    /// The default.
+    case moderate
+    /// Strong suppression.
+    case high
+    /// The strongest suppression, which affects the voice most.
+    case veryHigh
   }
 
   /// Takes away what the loudspeaker plays and the microphone hears.
@@ -14,6 +21,7 @@ public struct AudioProcessing: Hashable, Sendable {
   /// Removes direct current and frequencies below the voice (high-pass filter).
   public var removesLowFrequencies: Bool
 
+  /// Creates settings. The default removes echo, noise and low frequencies.
   public init(
     cancelsEcho: Bool = true, noiseSuppression: NoiseSuppression? = .moderate, controlsGain: Bool = false,
     removesLowFrequencies: Bool = true
@@ -42,5 +50,6 @@ public struct AudioProcessingStatistics: Hashable, Sendable {
   /// Whether the last block held a voice.
   public var hasVoice = false
 
+  /// Creates statistics without measurements.
   public init() {}
 }

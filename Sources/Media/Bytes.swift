@@ -3,17 +3,21 @@
 /// One owner writes the block. Once shared, the block is immutable. `@unchecked Sendable` for that reason: an owner passes a
 /// block on only after its last write, and `BytesPool` reuses the block only when no other object holds a reference to it.
 public final class Bytes: @unchecked Sendable {
+  /// Number of bytes.
   public let capacity: Int
   /// How many of the bytes from the start are in use.
   public var count: Int
+  /// Address of the first byte.
   public let base: UnsafeMutableRawPointer
 
+  /// Allocates memory; its contents are undefined.
   public init(capacity: Int) {
     self.capacity = capacity
     count = 0
     base = .allocate(byteCount: Swift.max(capacity, 1), alignment: 16)
   }
 
+  /// Allocates memory with a copy of `bytes`.
   public convenience init(_ bytes: some Collection<UInt8>) {
     self.init(capacity: bytes.count)
     count = bytes.count
@@ -36,5 +40,6 @@ public final class Bytes: @unchecked Sendable {
     return room == bytes.count
   }
 
+  /// A copy of the bytes.
   public var array: [UInt8] { Array(readable) }
 }

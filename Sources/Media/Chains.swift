@@ -19,7 +19,9 @@ public protocol AudioEffect: AnyObject, Sendable {
 ///
 /// A chain belongs to one source or sink: its effects may remember the picture before.
 public final class VideoChain: Sendable {
+  /// Counters of a chain.
   public struct Statistics: Sendable, Hashable {
+    /// Frames that went through the chain.
     public var processed = 0
     /// Left out by an effect.
     public var leftOut = 0
@@ -30,6 +32,7 @@ public final class VideoChain: Sendable {
   private let list: Lock<[any VideoEffect]>
   private let counts = Lock(Statistics())
 
+  /// Creates a chain with these effects, in their order.
   public init(_ effects: [any VideoEffect] = []) { list = Lock(effects) }
 
   /// From the next picture on.
@@ -44,8 +47,10 @@ public final class VideoChain: Sendable {
     }
   }
 
+  /// The counters so far.
   public var statistics: Statistics { counts.withLock { $0 } }
 
+  /// Applies the effects to a frame; nil if an effect dropped it.
   public func process(_ frame: VideoFrame) -> VideoFrame? {
     var current: VideoFrame? = frame
     for effect in effects {
@@ -75,6 +80,7 @@ public final class VideoChain: Sendable {
 public final class AudioChain: Sendable {
   private let list: Lock<[any AudioEffect]>
 
+  /// Creates a chain with these effects, in their order.
   public init(_ effects: [any AudioEffect] = []) { list = Lock(effects) }
 
   /// From the next block on.
@@ -89,6 +95,7 @@ public final class AudioChain: Sendable {
     }
   }
 
+  /// Applies the effects to a block, in place.
   public func process(_ block: inout AudioBlock) {
     let (channels, count) = (block.channels, block.samples.count)
     for effect in effects {

@@ -2,12 +2,16 @@
 ///
 /// All that a codec's RTP payload format knows is in `RTP` (`PayloadFormat`), its encoder and decoder are in `Codecs`.
 public enum Codec: String, Sendable, Codable, CaseIterable {
+  /// Opus (RFC 6716).
   case opus
+  /// VP8 (RFC 6386).
   case vp8 = "VP8"
+  /// VP9.
   case vp9 = "VP9"
 
   package static let videoCodecs = allCases.filter { !$0.isAudio }
 
+  /// Whether the codec is for audio.
   @inlinable public var isAudio: Bool {
     switch self {
     case .opus: true

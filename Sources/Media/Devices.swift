@@ -3,6 +3,7 @@ public protocol VideoSource: AnyObject, Sendable {
   /// What the source means to deliver; frames may differ and say so themselves.
   var format: VideoFormat { get }
   /// Begins to deliver frames from `lane`, on that lane's clock. Called once, or again after `stop()`.
+  /// - Throws: if the source cannot be started.
   func start(on lane: Lane, deliver: @escaping @Sendable (VideoFrame) -> Void) throws
   /// Once it has returned, nothing more is delivered from jobs that begin later.
   func stop()
@@ -10,11 +11,15 @@ public protocol VideoSource: AnyObject, Sendable {
 
 /// A source of audio, such as a microphone, a file or a tone. It delivers a block every 10 ms.
 public protocol AudioSource: AnyObject, Sendable {
+  /// Number of channels: 1 or 2.
   var channels: Int { get }
   /// The processing of the source's audio unless the app sets another: removal of echo and noise for a real microphone, nil (no
   /// processing) for a file or a tone.
   var usualProcessing: AudioProcessing? { get }
+  /// Starts the source. It calls `deliver` on `lane` for each block.
+  /// - Throws: if the source cannot be started.
   func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws
+  /// Stops the source. It may be started again.
   func stop()
 }
 
@@ -24,11 +29,13 @@ extension AudioSource {
 
 /// A consumer of video frames, such as a view. Called on an engine lane, one frame at a time; must not block.
 public protocol VideoSink: AnyObject, Sendable {
+  /// Called for each frame. Must return soon: later frames wait, or are dropped.
   func render(_ frame: VideoFrame)
 }
 
 /// A consumer of audio, such as a loudspeaker. It gets a block every 10 ms on an engine lane, and must not block.
 public protocol AudioSink: AnyObject, Sendable {
+  /// Called for each block of 10 ms. Must return soon.
   func play(_ block: AudioBlock)
   /// From `play` until the block is heard: where an echo canceller begins to look. Nought unless the device knows it.
   var playoutDelay: Duration { get }
@@ -43,10 +50,16 @@ package protocol IntermittentSink: AudioSink {
   var isListening: Bool { get }
 }
 
+/// The format of a video source.
 public struct VideoFormat: Sendable, Hashable {
-  public var width, height: Int
+  /// Width, in pixels.
+  public var width: Int
+  /// Height, in pixels.
+  public var height: Int
+  /// Frames per second.
   public var framesPerSecond: Double
 
+  /// Creates a format.
   public init(width: Int = 640, height: Int = 360, framesPerSecond: Double = 30) {
     self.width = width
     self.height = height
@@ -85,8 +98,11 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
 /// Built in are `pattern`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other modules
 /// register more at start.
 public enum Devices {
+  /// Creates a camera from the text after the colon; nil without one.
   public typealias MakeVideo = @Sendable (_ argument: String?) throws(DeviceError) -> any VideoSource
+  /// Creates a microphone from the text after the colon; nil without one.
   public typealias MakeAudio = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSource
+  /// Creates a loudspeaker from the text after the colon; nil without one.
   public typealias MakeLoudspeaker = @Sendable (_ argument: String?) throws(DeviceError) -> any AudioSink
 
   private struct Registry {
@@ -97,18 +113,23 @@ public enum Devices {
   private static let registry = Lock(
     Registry(video: BuiltInDevices.video, audio: BuiltInDevices.audio, loudspeakers: BuiltInDevices.loudspeakers))
 
+  /// Registers cameras of a name. A later registration replaces an earlier one. Any thread may call it.
   public static func register(camera name: String, _ make: @escaping MakeVideo) {
     registry.withLock { $0.video[name] = make }
   }
 
+  /// Registers microphones of a name. A later registration replaces an earlier one. Any thread may call it.
   public static func register(microphone name: String, _ make: @escaping MakeAudio) {
     registry.withLock { $0.audio[name] = make }
   }
 
+  /// Registers loudspeakers of a name. A later registration replaces an earlier one. Any thread may call it.
   public static func register(loudspeaker name: String, _ make: @escaping MakeLoudspeaker) {
     registry.withLock { $0.loudspeakers[name] = make }
   }
 
+  /// Creates the camera of a specification, `name` or `name:argument`.
+  /// - Throws: `DeviceError` if the name is unknown, or the device cannot be made.
   public static func camera(_ text: String) throws(DeviceError) -> any VideoSource {
     let (name, argument) = split(text)
     let cameras = registry.withLock { $0.video }
@@ -116,6 +137,8 @@ public enum Devices {
     return try make(argument)
   }
 
+  /// Creates the microphone of a specification, `name` or `name:argument`.
+  /// - Throws: `DeviceError` if the name is unknown, or the device cannot be made.
   public static func microphone(_ text: String) throws(DeviceError) -> any AudioSource {
     let (name, argument) = split(text)
     let microphones = registry.withLock { $0.audio }
@@ -123,6 +146,8 @@ public enum Devices {
     return try make(argument)
   }
 
+  /// Creates the loudspeaker of a specification, `name` or `name:argument`.
+  /// - Throws: `DeviceError` if the name is unknown, or the device cannot be made.
   public static func loudspeaker(_ text: String) throws(DeviceError) -> any AudioSink {
     let (name, argument) = split(text)
     let loudspeakers = registry.withLock { $0.loudspeakers }

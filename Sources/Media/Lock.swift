@@ -8,6 +8,7 @@ public final class Lock<Value>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private var value: Value
 
+  /// Creates a lock around a value.
   public init(_ value: Value) {
     self.value = value
     mutex = .allocate(capacity: 1)
@@ -20,6 +21,8 @@ public final class Lock<Value>: @unchecked Sendable {
     mutex.deallocate()
   }
 
+  /// Calls `body` with exclusive access to the value. `body` must not take the same lock.
+  /// - Throws: the error of `body`.
   public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
     -> Result
   {

@@ -1,7 +1,9 @@
 /// Counters of both directions of a peer connection, since each stream began. `Outgoing` names sent streams, `Incoming` received
 /// ones.
 public struct MediaStatistics<Outgoing: Hashable & Sendable, Incoming: Hashable & Sendable>: Sendable, Hashable {
+  /// Counters of the sent streams.
   public var outgoing: [Outgoing: OutgoingStatistics] = [:]
+  /// Counters of the received streams.
   public var incoming: [Incoming: IncomingStatistics] = [:]
   /// Smoothed, in milliseconds; nil before the first measurement.
   public var roundTripTime: Double?
@@ -10,17 +12,23 @@ public struct MediaStatistics<Outgoing: Hashable & Sendable, Incoming: Hashable 
   /// Datagrams that were not understood, could not be decrypted, or belong to no stream.
   public var dropped = 0
 
+  /// Creates statistics without streams.
   public init() {}
 }
 
 /// Counters of one sent stream, all simulcast layers together.
 public struct OutgoingStatistics: Sendable, Hashable, Codable {
+  /// RTP packets sent, without retransmissions.
   public var packets = 0
   /// Bytes of payload, without headers.
   public var bytes = 0
+  /// Frames sent.
   public var frames = 0
+  /// RTP packets retransmitted.
   public var retransmitted = 0
+  /// Key frames sent.
   public var keyFrames = 0
+  /// Key frame requests received.
   public var keyFramesRequested = 0
   /// Packets for which the remote side has requested a retransmission (NACK).
   public var nacks = 0
@@ -33,14 +41,17 @@ public struct OutgoingStatistics: Sendable, Hashable, Codable {
   /// In milliseconds; nil before the first report that tells.
   public var roundTripTime: Double?
 
+  /// Creates counters of zero.
   public init() {}
 }
 
 /// Counters of one received stream.
 public struct IncomingStatistics: Sendable, Hashable, Codable {
+  /// RTP packets received.
   public var packets = 0
   /// Bytes of payload, without headers.
   public var bytes = 0
+  /// Complete frames received.
   public var frames = 0
   /// Packets that never arrived, retransmissions counted as arrived.
   public var lost = 0
@@ -50,10 +61,13 @@ public struct IncomingStatistics: Sendable, Hashable, Codable {
   public var recovered = 0
   /// Packets for which this side has requested a retransmission (NACK). Each request counts.
   public var nacks = 0
+  /// Key frames received.
   public var keyFrames = 0
+  /// Key frame requests sent.
   public var keyFramesRequested = 0
   /// Interarrival jitter (RFC 3550, 6.4.1) in milliseconds.
   public var jitter = 0.0
 
+  /// Creates counters of zero.
   public init() {}
 }

@@ -1,22 +1,32 @@
 /// What keeps pictures from being as large and as many as they were asked for (W3C webrtc-stats, RTCQualityLimitationReason).
 public enum VideoLimitation: String, Sendable, Hashable, Codable, CaseIterable, CodingKeyRepresentable {
-  case none, cpu, bandwidth, other
+  /// Nothing limits the video.
+  case none
+  /// The machine cannot encode more.
+  case cpu
+  /// The available bitrate is too low.
+  case bandwidth
+  /// Another reason.
+  case other
 }
 
 /// What became of a camera's pictures, since publishing began.
 public struct VideoSendStatistics: Sendable, Hashable, Codable {
+  /// Frames captured.
   public var captured = 0
   /// Frames encoded in the largest layer that a receiver wants.
   public var encoded = 0
-  /// Of that layer, in the last second.
+  /// Frames of the largest wanted layer encoded in the last second.
   public var framesPerSecond = 0.0
   /// In all layers.
   public var keyFrames = 0
   /// Overtaken by a newer frame before the encoder got to them.
   public var dropped = 0
+  /// Frames that could not be encoded.
   public var failed = 0
-  /// Of that layer, in pixels.
+  /// Width of the largest wanted layer, in pixels.
   public var width = 0
+  /// Height of the largest wanted layer, in pixels.
   public var height = 0
   /// How often that size became another.
   public var sizeChanges = 0
@@ -25,6 +35,7 @@ public struct VideoSendStatistics: Sendable, Hashable, Codable {
   /// For how long each did, in seconds; they add up to the time since publishing began.
   public var limitedFor: [VideoLimitation: Double] = [:]
 
+  /// Creates counters of zero.
   public init() {}
 }
 
@@ -32,13 +43,16 @@ public struct VideoSendStatistics: Sendable, Hashable, Codable {
 public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   /// Whole frames that arrived.
   public var received = 0
+  /// Frames decoded.
   public var decoded = 0
+  /// Key frames decoded.
   public var decodedKeyFrames = 0
   /// The sum over all frames of the time from passing a frame to the decoder until the decoder returns it, in seconds of
   /// wall-clock time, as the W3C defines `totalDecodeTime`. It also grows with other load of the machine.
   public var decodeTime = 0.0
   /// What the processor did in that time for the decoder, in seconds.
   public var decodeCPU = 0.0
+  /// Frames delivered to sinks.
   public var rendered = 0
   /// Frames that could not be decoded, or were given up because too many waited.
   public var dropped = 0
@@ -48,29 +62,34 @@ public struct VideoReceiveStatistics: Sendable, Hashable, Codable {
   public var frozen = 0.0
   /// The longest time between two pictures, in milliseconds; pauses by muting left aside.
   public var longestGap = 0.0
+  /// Width of the newest frame, in pixels.
   public var width = 0
+  /// Height of the newest frame, in pixels.
   public var height = 0
-  /// Of the last second.
+  /// Frames delivered in the last second.
   public var framesPerSecond = 0.0
   /// From capture to rendering, in milliseconds: the median and the 95th percentile; ``latencyLimit`` stands for all that is
   /// longer.
   public var latencyMedian = 0.0
+  /// Latency from capture to rendering that 95 % of the frames stay below, in milliseconds; at most ``latencyLimit``.
   public var latency95 = 0.0
   /// The end of the scale of latencies, in milliseconds.
   public static let latencyLimit = 2_000.0
 
+  /// Creates counters of zero.
   public init() {}
 }
 
 /// What became of received sound, since it began.
 public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
+  /// Packets received.
   public var packets = 0
   /// Came after their turn.
   public var late = 0
   /// Samples per channel handed out for playback. Silence before the first packet and during pauses of the sender does not
   /// count.
   public var samples = 0
-  /// Of those, made up because nothing was there.
+  /// Samples per channel that replace lost ones.
   public var concealed = 0
   /// Stretches of them.
   public var concealments = 0
@@ -83,6 +102,7 @@ public struct AudioReceiveStatistics: Sendable, Hashable, Codable {
   /// How long sound waits before it is played, in milliseconds.
   public var bufferDelay = 0.0
 
+  /// Creates counters of zero.
   public init() {}
 
   /// 0...1.

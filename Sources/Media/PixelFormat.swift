@@ -9,7 +9,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
   /// Four bytes to a pixel, in the order of memory; alpha is ignored, and 255 when written.
   case bgra, rgba
 
-  /// Of a picture.
+  /// Number of bytes of a frame of this size.
   public func byteCount(width: Int, height: Int) -> Int {
     switch self {
     case .i420, .nv12: width * height + 2 * ((width + 1) / 2) * ((height + 1) / 2)
@@ -19,6 +19,7 @@ public enum PixelFormat: Sendable, Hashable, CaseIterable {
 }
 
 extension VideoFrame {
+  /// Copies pixels into a frame.
   /// - Returns: nil if the size is none a frame can have, or the buffer is too small for it.
   public static func from(
     _ format: PixelFormat, _ buffer: UnsafeRawBufferPointer, width: Int, height: Int, captured: Tick,

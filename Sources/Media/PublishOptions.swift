@@ -1,23 +1,27 @@
 /// What the publisher allows the engine.
 public struct PublishOptions: Sendable, Hashable {
+  /// The codec of all layers.
   public var codec: Codec
   /// One per simulcast layer, the smallest first; at least one.
   public var layers: [LayerLimits]
   /// In bit/s, all layers together.
   public var maximumBitrate: Int { layers.reduce(0) { $0 + min(max($1.maximumBitrate, 0), 1_000_000_000) } }
 
+  /// Limits of one simulcast layer.
   public struct LayerLimits: Sendable, Hashable {
     /// In bit/s.
     public var maximumBitrate: Int
     /// In pixels; nil for sound.
     public var maximumHeight: Int?
 
+    /// Creates limits.
     public init(maximumBitrate: Int, maximumHeight: Int? = nil) {
       self.maximumBitrate = maximumBitrate
       self.maximumHeight = maximumHeight
     }
   }
 
+  /// Creates options.
   public init(codec: Codec, layers: [LayerLimits]) {
     self.codec = codec
     self.layers = layers

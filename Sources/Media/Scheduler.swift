@@ -6,8 +6,15 @@ import Glibc
 /// lanes on one pool of as many threads as there are cores, and a few more while some are blocked. A virtual scheduler runs
 /// all jobs inline on the thread that advances it. Virtual time stands still while a job runs.
 public final class Scheduler: @unchecked Sendable {  // everything mutable is guarded by `mutex`
-  public enum Kind: Sendable { case real, virtual }
+  /// The kind of a scheduler's time.
+  public enum Kind: Sendable {
+    /// The machine's clock.
+    case real
+    /// A clock that moves only when all parts wait.
+    case virtual
+  }
 
+  /// Whether time is real or virtual.
   public let kind: Kind
   let mutex: UnsafeMutablePointer<pthread_mutex_t>
   /// Wakes workers.
@@ -41,6 +48,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     mutex.deallocate()
   }
 
+  /// The present time. Any thread may read it.
   public var now: Tick {
     switch kind {
     case .real: return Self.monotonicNow()
@@ -48,6 +56,7 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
     }
   }
 
+  /// Creates a lane: a serial queue on this scheduler. `name` is for diagnostics.
   public func lane(_ name: String) -> Lane { Lane(name: name, scheduler: self) }
 
   /// Virtual time only: runs every job that is due, then moves to `deadline` step by step, running what falls due.
@@ -136,7 +145,9 @@ public final class Scheduler: @unchecked Sendable {  // everything mutable is gu
 
 /// A serial line of work on a scheduler's threads.
 public final class Lane: Sendable {
+  /// The lane's name, for diagnostics.
   public let name: String
+  /// The scheduler that runs the lane's jobs.
   public let scheduler: Scheduler
 
   fileprivate init(name: String, scheduler: Scheduler) {

@@ -5,6 +5,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
   /// Nothing is seeded: each number is the system's own, and says nothing of any other.
   private let isOfSystem: Bool
 
+  /// Creates a generator. Equal seeds give equal sequences.
   public init(seed: UInt64) {
     var state = seed
     func splitMix() -> UInt64 {

@@ -4,10 +4,12 @@ import Glibc
 public struct Stamp: Sendable, Hashable {
   /// At most 8 bytes of UTF-8.
   public let name: String
+  /// Number of the frame.
   public let number: UInt32
   /// On the sender's clock.
   public let captured: Tick
 
+  /// Creates a stamp.
   public init(name: String, number: UInt32, captured: Tick) {
     self.name = name
     self.number = number
@@ -60,6 +62,7 @@ public struct Stamp: Sendable, Hashable {
 
 /// Reads stamps from received frames of any size.
 public enum StampReader {
+  /// Reads the stamp of a frame.
   /// - Returns: nil where there is no stamp, or it does not check.
   public static func read(_ frame: VideoFrame) -> Stamp? {
     guard frame.width >= Stamp.columns * 2, frame.height >= Stamp.rows * 2 else { return nil }

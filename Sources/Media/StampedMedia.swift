@@ -31,6 +31,7 @@ public final class StampedMedia: Sendable {
   private let pictures = Lock(Shelf<VideoFrame>())
   private let sounds = Lock(Shelf<AudioBlock>())
 
+  /// Creates an exchange without media.
   public init() {}
 
   // MARK: Pictures

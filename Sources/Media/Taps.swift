@@ -1,10 +1,13 @@
 /// Buffers the newest video frames, one by default, until the app takes them. For an app that draws at its own pace.
 ///
 ///     session.attach(tap, to: stream.id)
-///     if let frame = tap.take() { draw(frame.bytes(.bgra)) }
+///     if let frame = tap.takeFrame() { draw(frame.bytes(.bgra)) }
 public final class VideoTap: VideoSink, Sendable {
+  /// Counters of a tap.
   public struct Statistics: Sendable, Hashable {
+    /// Frames received from the stream.
     public var rendered = 0
+    /// Frames taken by the app.
     public var taken = 0
     /// Frames replaced by a newer frame before the app took them.
     public var missed = 0
@@ -17,6 +20,7 @@ public final class VideoTap: VideoSink, Sendable {
   private let capacity: Int
   private let state = Lock(State())
 
+  /// Creates a tap.
   /// - Parameter capacity: how many pictures wait, 1...60; the oldest gives way.
   public init(capacity: Int = 1) { self.capacity = min(max(capacity, 1), 60) }
 
@@ -40,12 +44,14 @@ public final class VideoTap: VideoSink, Sendable {
     }
   }
 
+  /// The counters so far.
   public var statistics: Statistics { state.withLock { $0.statistics } }
 }
 
 /// Buffers audio until the app reads it, at the app's sample rate. For an audio device's callback, a speech recogniser or a
 /// file.
 public final class AudioTap: AudioSink, Sendable {
+  /// Counters of a tap.
   public struct Statistics: Sendable, Hashable {
     /// Samples of each channel, at the reader's rate.
     public var read = 0
@@ -61,11 +67,14 @@ public final class AudioTap: AudioSink, Sendable {
     var statistics = Statistics()
   }
 
+  /// Number of channels of the read audio: 1 or 2.
   public let channels: Int
+  /// Sample rate of the read audio, in Hz.
   public let sampleRate: Int
   private let capacity: Int
   private let state: Lock<State>
 
+  /// Creates a tap.
   /// - Parameters:
   ///   - channels: 1 or 2.
   ///   - sampleRate: in Hz, 8,000...192,000.
@@ -114,6 +123,7 @@ public final class AudioTap: AudioSink, Sendable {
     }
   }
 
+  /// Reads audio; silence fills up what is missing.
   /// - Parameter count: samples of each channel.
   public func read(_ count: Int) -> [Int16] {
     [Int16](unsafeUninitializedCapacity: max(count, 0) * channels) { buffer, filled in
@@ -123,5 +133,6 @@ public final class AudioTap: AudioSink, Sendable {
     }
   }
 
+  /// The counters so far.
   public var statistics: Statistics { state.withLock { $0.statistics } }
 }

@@ -3,16 +3,23 @@
 /// Every sans-IO part takes ticks and never asks for the time itself. Arithmetic wraps like a monotonic counter that
 /// would need 292 years to do so, so that no input can trap.
 public struct Tick: Hashable, Comparable, Sendable, Codable {
+  /// Nanoseconds since the clock's own zero.
   public var nanoseconds: Int64
 
+  /// Creates a time.
   @inlinable public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+  /// The clock's own zero.
   public static let zero = Tick(nanoseconds: 0)
 
   @inlinable public static func < (a: Tick, b: Tick) -> Bool { a.nanoseconds < b.nanoseconds }
+  /// Adds a duration to a time.
   @inlinable public static func + (a: Tick, b: Duration) -> Tick { Tick(nanoseconds: a.nanoseconds &+ b.nanoseconds) }
+  /// Subtracts a duration from a time.
   @inlinable public static func - (a: Tick, b: Duration) -> Tick { Tick(nanoseconds: a.nanoseconds &- b.nanoseconds) }
+  /// The duration from `b` to `a`.
   @inlinable public static func - (a: Tick, b: Tick) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+  /// Moves a time by a duration.
   @inlinable public static func += (a: inout Tick, b: Duration) { a = a + b }
 }
 

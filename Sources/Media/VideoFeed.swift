@@ -7,7 +7,9 @@
 /// Any thread may push. The feed buffers up to `capacity` frames. When the buffer is full, `push` replaces the oldest frame
 /// and returns `.replaced`. To wait for a free place instead, call `room` first.
 public final class VideoFeed: VideoSource, Sendable {
+  /// The result of a push.
   public enum Outcome: Sendable, Hashable {
+    /// The frame is in the buffer.
     case taken
     /// Taken, and an older picture, which the call had not got to, is gone.
     case replaced
@@ -17,10 +19,15 @@ public final class VideoFeed: VideoSource, Sendable {
     case refused
   }
 
+  /// Counters of a feed.
   public struct Statistics: Sendable, Hashable {
+    /// Frames pushed by the app.
     public var pushed = 0
+    /// Frames delivered to the consumer.
     public var delivered = 0
+    /// Frames replaced by a newer one before they were delivered.
     public var replaced = 0
+    /// Frames refused because of their time, size or format.
     public var refused = 0
     /// Delivered again because there was no newer one.
     public var repeated = 0
@@ -46,6 +53,7 @@ public final class VideoFeed: VideoSource, Sendable {
   private let pool = FramePool(limit: 4)
   private let state = Lock(State())
 
+  /// Creates a feed.
   /// - Parameters:
   ///   - format: the expected format of the pushed frames. A frame may differ; its own format then applies.
   ///   - capacity: 1...60.
@@ -63,11 +71,12 @@ public final class VideoFeed: VideoSource, Sendable {
     return VideoFormat(width: last.width, height: last.height, framesPerSecond: stated.framesPerSecond)
   }
 
+  /// The counters so far.
   public var statistics: Statistics { state.withLock { $0.statistics } }
 
   // MARK: Pushing
 
-  /// Its time of capture counts; it must grow from picture to picture.
+  /// Pushes a frame. Its capture time must be later than that of the frame before.
   @discardableResult
   public func push(_ frame: VideoFrame) -> Outcome {
     let (outcome, lane, run) = state.withLock { state in
@@ -78,6 +87,7 @@ public final class VideoFeed: VideoSource, Sendable {
     return outcome
   }
 
+  /// Pushes a frame of raw pixels.
   /// - Parameters:
   ///   - bytes: rows without gaps; copied.
   ///   - captured: nil: now.
@@ -101,6 +111,7 @@ public final class VideoFeed: VideoSource, Sendable {
     return push(frame)
   }
 
+  /// Pushes a frame of raw pixels; the capture time is now unless `captured` is given.
   @discardableResult
   public func push(_ bytes: [UInt8], _ format: PixelFormat, width: Int, height: Int, captured: Tick? = nil) -> Outcome {
     bytes.withUnsafeBytes { push($0, format, width: width, height: height, captured: captured) }
@@ -108,6 +119,7 @@ public final class VideoFeed: VideoSource, Sendable {
 
   // MARK: Demand
 
+  /// Whether a consumer receives the feed's frames now.
   public var isWanted: Bool { state.withLock { $0.output != nil } }
 
   /// Sets a handler that is called when a consumer starts or stops the feed, on the thread of that call.

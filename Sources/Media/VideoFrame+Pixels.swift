@@ -1,7 +1,12 @@
 internal import CKoineYUV
 
 /// Four bytes to a pixel, in the order of memory.
-public enum PixelLayout: Sendable, Hashable { case bgra, rgba }
+public enum PixelLayout: Sendable, Hashable {
+  /// Blue, green, red, alpha.
+  case bgra
+  /// Red, green, blue, alpha.
+  case rgba
+}
 
 extension VideoFrame {
   /// Writes the picture as 32-bit pixels, alpha 255, not turned.

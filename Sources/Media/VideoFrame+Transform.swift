@@ -7,6 +7,7 @@ extension VideoFrame {
     quarterTurns & 1 == 0 ? (width, height) : (height, width)
   }
 
+  /// Scales the frame to another size.
   /// The same picture in another size, without regard to its proportions.
   /// - Parameters: width, height: 1...16,384 each.
   public func scaled(to width: Int, _ height: Int, pool: FramePool) -> VideoFrame {

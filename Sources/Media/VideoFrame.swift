@@ -3,10 +3,13 @@
 /// Immutable, so it may be shared between threads; its memory returns to its pool when the last holder lets go.
 /// `@unchecked Sendable`: the planes are written only inside `FramePool.make`, before any other code sees the frame.
 public final class VideoFrame: @unchecked Sendable {
+  /// Width, in pixels, before rotation.
   public let width: Int
+  /// Height, in pixels, before rotation.
   public let height: Int
   /// Bytes from one row to the next, of the luma plane and of both chroma planes.
   public let lumaStride: Int
+  /// Bytes from one chroma row to the next.
   public let chromaStride: Int
   /// When the picture was taken, on the clock of the world it is in. For a received frame: the sender's capture time,
   /// translated to the receiver's clock.
@@ -25,30 +28,59 @@ public final class VideoFrame: @unchecked Sendable {
     chromaStride = Self.stride(of: (width + 1) / 2)
   }
 
-  /// The same picture, told to have been taken at another time or to be turned otherwise; the pixels are shared.
+  /// Returns the frame with another capture time or rotation. The pixels are shared.
   public func with(captured: Tick? = nil, quarterTurns: UInt8? = nil) -> VideoFrame {
     VideoFrame(
       storage, width: width, height: height, captured: captured ?? self.captured,
       quarterTurns: quarterTurns ?? self.quarterTurns)
   }
 
+  /// The planes of a frame for reading: luma, and chroma at half the size, rounded up.
   public struct Planes {
-    public let y, u, v: UnsafePointer<UInt8>
-    public let lumaStride, chromaStride: Int
-    public let width, height: Int
+    /// Luma.
+    public let y: UnsafePointer<UInt8>
+    /// Chroma, blue.
+    public let u: UnsafePointer<UInt8>
+    /// Chroma, red.
+    public let v: UnsafePointer<UInt8>
+    /// Bytes from one luma row to the next.
+    public let lumaStride: Int
+    /// Bytes from one chroma row to the next.
+    public let chromaStride: Int
+    /// Width of the luma plane, in pixels.
+    public let width: Int
+    /// Height of the luma plane, in pixels.
+    public let height: Int
+    /// Width of the chroma planes, in pixels.
     public var chromaWidth: Int { (width + 1) / 2 }
+    /// Height of the chroma planes, in pixels.
     public var chromaHeight: Int { (height + 1) / 2 }
   }
 
+  /// The planes of a frame for writing: luma, and chroma at half the size, rounded up.
   public struct MutablePlanes {
-    public let y, u, v: UnsafeMutablePointer<UInt8>
-    public let lumaStride, chromaStride: Int
-    public let width, height: Int
+    /// Luma.
+    public let y: UnsafeMutablePointer<UInt8>
+    /// Chroma, blue.
+    public let u: UnsafeMutablePointer<UInt8>
+    /// Chroma, red.
+    public let v: UnsafeMutablePointer<UInt8>
+    /// Bytes from one luma row to the next.
+    public let lumaStride: Int
+    /// Bytes from one chroma row to the next.
+    public let chromaStride: Int
+    /// Width of the luma plane, in pixels.
+    public let width: Int
+    /// Height of the luma plane, in pixels.
+    public let height: Int
+    /// Width of the chroma planes, in pixels.
     public var chromaWidth: Int { (width + 1) / 2 }
+    /// Height of the chroma planes, in pixels.
     public var chromaHeight: Int { (height + 1) / 2 }
   }
 
   /// The planes may be read only inside `body`.
+  /// - Throws: the error of `body`.
   public func withPlanes<Result, Failure: Error>(_ body: (Planes) throws(Failure) -> Result) throws(Failure) -> Result {
     let planes = mutablePlanes
     return try body(
@@ -104,6 +136,7 @@ public final class FramePool: Sendable {
   /// Of unused frames of all sizes: about twenty of 1920×1080.
   private static let byteLimit = 64 << 20
 
+  /// Creates a pool.
   /// - Parameter limit: how many unused frames of a size are kept, as long as all together take no more than 64 MiB; the
   ///   size at the back is let go first.
   public init(limit: Int = 32) { self.limit = limit }
@@ -114,6 +147,7 @@ public final class FramePool: Sendable {
 
   /// Makes a frame. `fill` must write every pixel, because the memory may hold an older frame.
   /// - Parameters: width, height: 1...16_384 each.
+  /// - Throws: the error of `fill`.
   public func make<Failure: Error>(
     width: Int, height: Int, captured: Tick, quarterTurns: UInt8 = 0,
     fill: (VideoFrame.MutablePlanes) throws(Failure) -> Void

@@ -33,11 +33,16 @@ public enum VideoDegradation: Sendable, Hashable, CaseIterable {
 
 /// One of a stream's smaller encodings.
 public struct VideoLayer: Sendable, Hashable {
-  public var maximumWidth, maximumHeight: Int
+  /// Largest width, in pixels.
+  public var maximumWidth: Int
+  /// Largest height, in pixels.
+  public var maximumHeight: Int
   /// In bit/s.
   public var maximumBitrate: Int
+  /// Largest frame rate, in frames per second.
   public var maximumFramesPerSecond: Double
 
+  /// Creates a layer. The bitrate is in bit/s.
   public init(maximumWidth: Int, maximumHeight: Int, maximumBitrate: Int, maximumFramesPerSecond: Double = 30) {
     self.maximumWidth = maximumWidth
     self.maximumHeight = maximumHeight

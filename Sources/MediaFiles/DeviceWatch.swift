@@ -14,6 +14,7 @@ public final class DeviceWatch: Sendable {
   private let sound: PulseWatch?
   private let cameras: CameraWatch?
 
+  /// Starts to watch the devices of this machine.
   /// - Parameter soundServer: nil: the one of `PULSE_SERVER` or of the user's session. Without a server there are only
   ///   cameras.
   public convenience init(_ machine: Machine, soundServer: String? = nil) {

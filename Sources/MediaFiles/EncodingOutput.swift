@@ -15,6 +15,7 @@ public final class EncodingOutput: RawBroadcastOutput {
   private let place: CodedPlace
   private let interruption: Interruption
 
+  /// Creates an output for a file or an RTMP server.
   /// - Parameters:
   ///   - url: of a file that ends in `.mp4` or `.m3u8`, or `rtmp://HOST[:PORT]/APP/KEY`.
   ///   - encoders: by FFmpeg's names.
@@ -37,8 +38,10 @@ public final class EncodingOutput: RawBroadcastOutput {
   public struct Encoders: Sendable, Hashable {
     /// `libx264`, `h264_nvenc`, `h264_v4l2m2m`, …
     public var video: String
+    /// FFmpeg's name of the audio encoder.
     public var sound: String
 
+    /// Creates the names of the encoders.
     public init(video: String = "libx264", sound: String = "aac") { (self.video, self.sound) = (video, sound) }
   }
 
@@ -73,6 +76,7 @@ public final class EncodingOutput: RawBroadcastOutput {
   }
 
   /// Waits until all received frames and audio are written. For a server that does not accept them, it waits five seconds at most.
+  /// - Throws: `RecordingError` if frames could not be written.
   public func close() throws(RecordingError) {
     if place.kind == .rtmp { interruption.interrupt(after: .seconds(5)) }
     try queue.finish { place.close() }.get()

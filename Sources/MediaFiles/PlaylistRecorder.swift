@@ -9,6 +9,7 @@ public import Koine
 public final class PlaylistRecorder: BroadcastOutput {
   private let writer: FrameWriter
 
+  /// Creates a recorder that writes the playlist at `path` and its segments beside it.
   public init(_ path: String) {
     writer = FrameWriter(
       MuxedFile(.playlist, path: path, hasSound: true, hasPictures: true, patience: WebMRecorder.composed))

@@ -94,6 +94,7 @@ public final class RecordingTimeline: Sendable {
   private let now: @Sendable () -> Tick
   private let end = Lock<Tick?>(nil)
 
+  /// Creates a timeline.
   /// - Parameters:
   ///   - start: the time at which the files begin.
   ///   - scheduler: the clock of the world that is recorded.
@@ -128,7 +129,7 @@ struct FilePlace {
   /// The error of a broken recording. If the written part can be played, the error also names its file.
   func told(_ problem: RecordingError, isPlayable: Bool) -> RecordingError {
     isPlayable
-      ? RecordingError(path: path, reason: "\(problem.reason); what was written until then is '\(part)'") : problem
+      ? RecordingError(path: path, reason: "\(problem.reason); the part written until then is '\(part)'") : problem
   }
 
   /// - Returns: nil where it is whole and has its name.
@@ -143,7 +144,9 @@ struct FilePlace {
 
 /// Why a recording could not be written.
 public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Path of the file.
   public let path: String
+  /// The reason, as text.
   public let reason: String
   public var description: String { "cannot write '\(path)': \(reason)" }
 
@@ -221,6 +224,7 @@ public final class WAVRecorder: AudioSink, Sendable {
   private let writer: Writer
   private let timeline: RecordingTimeline?
 
+  /// Creates the file.
   /// - Throws: what the file system says of `path`.
   public init(_ path: String, timeline: RecordingTimeline? = nil) throws(RecordingError) {
     self.timeline = timeline
@@ -239,6 +243,8 @@ public final class WAVRecorder: AudioSink, Sendable {
     queue.add(block.samples.count * 2) { [writer] in writer.write(block, at: position) }
   }
 
+  /// Finishes the file.
+  /// - Throws: `RecordingError` if frames could not be written.
   public func close() throws(RecordingError) {
     let end = timeline?.elapsed
     try queue.finish { writer.close(at: end) }.get()
@@ -376,6 +382,7 @@ public final class Y4MRecorder: VideoSink, Sendable {
   private let writer: Writer
   private let timeline: RecordingTimeline?
 
+  /// Creates the file.
   /// - Throws: what the file system says of `path`.
   public init(_ path: String, framesPerSecond: Int = 30, timeline: RecordingTimeline? = nil) throws(RecordingError) {
     writer = try Writer(path, framesPerSecond: framesPerSecond)
@@ -392,6 +399,8 @@ public final class Y4MRecorder: VideoSink, Sendable {
     queue.add(frame.width * frame.height * 3 / 2) { [writer] in writer.write(frame, at: position) }
   }
 
+  /// Finishes the file.
+  /// - Throws: `RecordingError` if frames could not be written.
   public func close() throws(RecordingError) {
     let end = timeline?.elapsed
     try queue.finish { writer.close(at: end) }.get()

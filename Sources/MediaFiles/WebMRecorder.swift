@@ -11,6 +11,7 @@ public import Koine
 public final class WebMRecorder: BroadcastOutput {
   private let writer: FrameWriter
 
+  /// Creates a recorder.
   /// - Parameters:
   ///   - hasSound, hasPictures: which tracks the file gets; that of pictures only if any come.
   ///   - patience: for so long sound waits for the first key frame; more where pictures are sure to come, and a busy machine

@@ -19,8 +19,9 @@ public final class PeerMedia {
     case connected
     /// The path or the handshake has failed; `restart` makes another.
     case failed(String)
-    /// The other end has closed the connection.
+    /// The remote end has closed the connection.
     case closed
+    /// A frame of a subscribed track is complete.
     case frame(EncodedFrame, of: Track.ID)
     /// A receiver needs a key frame of a published track. `layer` is its simulcast layer, 0 the smallest.
     case keyFrameRequested(Track.ID, layer: Int)
@@ -30,6 +31,7 @@ public final class PeerMedia {
 
   /// The part that this end takes. ICE role, DTLS role and the part of the offerer are independent.
   public struct Configuration: Sendable {
+    /// The role of this end in ICE (RFC 8445).
     public enum ICERole: Sendable, Hashable {
       /// Checks paths, and nominates one.
       case controlling
@@ -39,6 +41,7 @@ public final class PeerMedia {
       case lite
     }
 
+    /// The role of this end in the DTLS handshake.
     public enum DTLSRole: Sendable, Hashable {
       /// Begins the handshake.
       case active
@@ -49,9 +52,12 @@ public final class PeerMedia {
       case either
     }
 
+    /// The ICE role.
     public var iceRole: ICERole
+    /// The DTLS role.
     public var dtlsRole: DTLSRole
 
+    /// Creates a configuration.
     public init(iceRole: ICERole = .controlling, dtlsRole: DTLSRole = .active) {
       (self.iceRole, self.dtlsRole) = (iceRole, dtlsRole)
     }
@@ -137,6 +143,7 @@ public final class PeerMedia {
   /// How the other end reaches this one. Changes with `restart`.
   public var localDescription: PeerDescription { peer.localDescription }
 
+  /// Sets the description of the remote end. The connection starts with the first description.
   public func setRemote(_ description: PeerDescription, at now: Tick) { peer.setRemote(description, at: now) }
 
   /// A socket has another address now.
@@ -150,6 +157,7 @@ public final class PeerMedia {
 
   /// Replaces the peer by a new one with the same tracks. The other end restarts as well; the new descriptions are exchanged as at
   /// first.
+  /// - Throws: if no new peer can be made (certificate, random numbers).
   public func restart(at now: Tick) throws {
     try replacePeer(at: now)
     for id in publications.keys.sorted(by: { $0.description < $1.description }) {
@@ -166,6 +174,7 @@ public final class PeerMedia {
   }
 
   /// Replaces the peer by a new one without tracks.
+  /// - Throws: if no new peer can be made (certificate, random numbers).
   public func reset(at now: Tick) throws {
     try replacePeer(at: now)
     (publications, subscriptions) = ([:], [:])
@@ -332,11 +341,13 @@ public final class PeerMedia {
     peer.want(publications.values.reduce(0) { $0 + $1.wantedBitrate } * 11 / 10)
   }
 
+  /// Whether a track of this id is published.
   public func isPublished(_ id: Track.ID) -> Bool { publications[id] != nil }
 
   /// The published tracks, in no order.
   public var published: some Collection<Track.ID> { publications.keys }
 
+  /// Withdraws a published track.
   /// - Returns: whether the track was published.
   @discardableResult
   public func unpublish(_ id: Track.ID) -> Bool {
@@ -363,6 +374,7 @@ public final class PeerMedia {
     receivedTracks[receiver] = id
   }
 
+  /// Ends the subscription to a track.
   public func unsubscribe(from id: Track.ID) {
     if let subscription = subscriptions.removeValue(forKey: id) { stopReceiving(subscription.receiver) }
   }
@@ -412,6 +424,7 @@ public final class PeerMedia {
 
   // MARK: Statistics
 
+  /// The counters of all tracks so far.
   public func statistics(at now: Tick) -> MediaStatistics<Track.ID, Track.ID> {
     let counters = peer.statistics(at: now)
     var result = MediaStatistics<Track.ID, Track.ID>()

@@ -6,6 +6,7 @@ public struct ConnectionQuality: Sendable, Hashable, Codable {
     case none
     /// More than a twentieth of the packets is lost, or a round trip takes more than 400 ms.
     case low
+    /// A good connection.
     case high
 
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
@@ -16,8 +17,10 @@ public struct ConnectionQuality: Sendable, Hashable, Codable {
   /// From the room to the participant.
   public var receiving: Level
 
+  /// The level of the worse direction.
   public var worse: Level { min(sending, receiving) }
 
+  /// Creates a quality; high in both directions by default.
   public init(sending: Level = .high, receiving: Level = .high) {
     (self.sending, self.receiving) = (sending, receiving)
   }

@@ -14,6 +14,7 @@ public struct DataMessage: Sendable, Hashable {
   /// of JSON in all.
   public var isPersistent: Bool
 
+  /// Creates a message. Without `recipients` all participants receive it.
   public init(
     topic: String, payload: [UInt8], to recipients: [Participant.ID]? = nil, lifetime: Duration? = nil,
     isPersistent: Bool = false
@@ -56,7 +57,9 @@ extension DataMessage: Codable {
 public struct ReceivedMessage: Sendable, Hashable {
   /// The sender, which may have left since.
   public let sender: Participant.ID
+  /// The topic that the sender chose.
   public let topic: String
+  /// The content, at most 64 KiB.
   public let payload: [UInt8]
   /// The sender's id of the message: the same for every receiver. Empty where the sender gave none.
   public let id: String
@@ -69,6 +72,7 @@ public struct ReceivedMessage: Sendable, Hashable {
   /// Whether it was sent before the receiver joined. Never written: the receiver knows by the way in which the message arrives.
   public package(set) var isHistory: Bool
 
+  /// Creates a received message.
   public init(
     sender: Participant.ID, topic: String, payload: [UInt8], id: String = "", order: UInt64 = 0, age: Duration = .zero,
     isDirected: Bool = false, isHistory: Bool = false

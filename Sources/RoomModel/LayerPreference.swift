@@ -7,6 +7,7 @@ public struct LayerPreference: Sendable, Hashable, Codable {
   /// Where the path cannot carry all tracks, those with the higher number are served first. 0 by default.
   public var priority: Int
 
+  /// Creates a preference; nil sets no limit.
   public init(layer: Int? = nil, maximumHeight: Int? = nil, priority: Int = 0) {
     self.layer = layer
     self.maximumHeight = maximumHeight

@@ -17,6 +17,7 @@ public struct Participant: Sendable, Hashable, Identifiable {
   /// Position in the room's order of joining: a participant that joined earlier has the lower number.
   public var joinedOrder: UInt64
 
+  /// Creates a participant.
   public init(
     id: ID, name: String, externalUserID: String? = nil, attributes: [String: String] = [:], isLocal: Bool = false,
     tracks: [Track] = [], joinedOrder: UInt64 = 0

@@ -4,17 +4,29 @@ public import KoineBase
 /// DTLS must show. As JSON the credentials are fields of the description itself.
 public struct PeerDescription: Sendable, Hashable {
   /// The part in the DTLS handshake (RFC 5763): the active end begins it. `actpass` leaves the choice to the answer.
-  public enum Setup: String, Codable, Sendable { case active, passive, actpass }
+  public enum Setup: String, Codable, Sendable {
+    /// This end starts the handshake.
+    case active
+    /// This end waits for the handshake.
+    case passive
+    /// This end offers both roles.
+    case actpass
+  }
 
+  /// The ICE credentials of this end.
   public var ice: ICECredentials
+  /// The ICE candidates of this end.
   public var candidates: [ICECandidate]
+  /// The fingerprint of this end's DTLS certificate.
   public var fingerprint: Fingerprint
   /// ICE-lite (RFC 8445, section 2.5): the end answers checks and makes none of its own.
   public var isLite: Bool
+  /// The role of this end in the DTLS handshake.
   public var setup: Setup
   /// The payload type under which the peer takes audio that repeats earlier payloads (RFC 2198); nil if it takes none.
   public var redPayloadType: UInt8?
 
+  /// Creates a description.
   public init(
     ice: ICECredentials, candidates: [ICECandidate] = [], fingerprint: Fingerprint, isLite: Bool, setup: Setup,
     redPayloadType: UInt8? = nil
@@ -26,29 +38,43 @@ public struct PeerDescription: Sendable, Hashable {
 
 /// The short-term credentials of one end (RFC 8445, section 5.3).
 public struct ICECredentials: Codable, Sendable, Hashable {
+  /// The user name fragment, 4 to 256 characters.
   public var ufrag: String
+  /// The password, 22 to 256 characters.
   public var password: String
 
+  /// Creates credentials.
   public init(ufrag: String, password: String) { (self.ufrag, self.password) = (ufrag, password) }
 }
 
 /// An address at which a peer may be reached (RFC 8445, section 5.3).
 public struct ICECandidate: Sendable, Hashable {
+  /// The type of a candidate (RFC 8445).
   public enum Kind: String, Codable, Sendable {
-    case host, srflx, prflx
+    /// An address of the machine.
+    case host
+    /// An address that a STUN server has seen.
+    case srflx
+    /// An address that a connectivity check has seen.
+    case prflx
     /// An address of a TURN server, which passes on what it receives there (RFC 8656).
     case relay
   }
 
+  /// The transport protocol of the candidate.
   public var transport: TransportProtocol
   /// A numeric IPv4 or IPv6 address, or a name.
   public var host: String
+  /// The port.
   public var port: UInt16
+  /// The type of the candidate.
   public var kind: Kind
   /// RFC 8445, section 5.1.2.
   public var priority: UInt32
+  /// Equal for candidates of the same type, base and server (RFC 8445 section 5.1.1.3).
   public var foundation: String
 
+  /// Creates a candidate.
   public init(
     transport: TransportProtocol = .udp, host: String, port: UInt16, kind: Kind = .host, priority: UInt32,
     foundation: String = "1"
@@ -65,6 +91,7 @@ public struct Fingerprint: Codable, Sendable, Hashable {
   /// Upper-case hexadecimal pairs with colons between: "AB:CD:…".
   public var value: String
 
+  /// Creates a fingerprint.
   public init(algorithm: String = "sha-256", value: String) { (self.algorithm, self.value) = (algorithm, value) }
 }
 

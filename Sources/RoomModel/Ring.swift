@@ -6,7 +6,9 @@ public struct Ring: Sendable, Hashable, Identifiable {
   public enum State: String, Sendable, Hashable, Codable, CaseIterable {
     /// At least one of the callee's devices rings.
     case ringing
+    /// The callee has accepted.
     case accepted
+    /// The callee has declined.
     case declined
     /// Declined, because of another call.
     case busy
@@ -19,6 +21,7 @@ public struct Ring: Sendable, Hashable, Identifiable {
     /// Another device of the identity accepted or declined it.
     case handledElsewhere
 
+    /// Whether the ring has ended for the callee.
     public var isOver: Bool { self != .ringing }
   }
 
@@ -27,6 +30,7 @@ public struct Ring: Sendable, Hashable, Identifiable {
   public let room: String
   /// The caller's identity.
   public let caller: String
+  /// The caller's display name.
   public let callerName: String
   /// Identities, in the order in which they were given.
   public let callees: [String]
@@ -37,6 +41,7 @@ public struct Ring: Sendable, Hashable, Identifiable {
   /// Own rings: by callee, where a state is known. Incoming rings: the own identity's alone. Never written.
   public var answers: [String: State]
 
+  /// Creates a ring.
   public init(
     id: ID, room: String, caller: String, callerName: String, callees: [String], hasVideo: Bool, isIncoming: Bool,
     answers: [String: State] = [:]

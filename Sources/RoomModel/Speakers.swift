@@ -5,6 +5,7 @@ public struct Speakers: Sendable, Hashable, Codable {
   /// The participant that leads the conversation; nil while none does.
   public var dominant: Participant.ID?
 
+  /// Creates levels in dBov, with the dominant speaker; nil while the room is quiet.
   public init(levels: [Participant.ID: Int], dominant: Participant.ID? = nil) {
     self.levels = levels
     self.dominant = dominant

@@ -8,13 +8,14 @@ public struct StreamParameters: Codable, Sendable, Hashable {
     public var rid: String?
     /// 0: not known before packets come, which name their layer.
     public var ssrc: UInt32
-    /// Of retransmissions (RFC 4588).
+    /// SSRC of retransmissions (RFC 4588); nil: none.
     public var rtxSSRC: UInt32?
     /// In bit/s, as the publisher announces it.
     public var maximumBitrate: Int?
     /// In pixels, as far as the publisher knows.
     public var maximumHeight: Int?
 
+    /// Creates an encoding.
     public init(
       rid: String? = nil, ssrc: UInt32, rtxSSRC: UInt32? = nil, maximumBitrate: Int? = nil, maximumHeight: Int? = nil
     ) {
@@ -25,14 +26,18 @@ public struct StreamParameters: Codable, Sendable, Hashable {
 
   /// RFC 9143: names the medium within its peer.
   public var mid: String
+  /// The codec of all encodings.
   public var codec: Codec
+  /// The RTP payload type of the codec.
   public var payloadType: UInt8
+  /// The RTP payload type of retransmissions (RFC 4588); nil: none.
   public var rtxPayloadType: UInt8?
   /// Audio only: packets under this type repeat payloads before them (RFC 2198). nil where the receiver does not take them.
   public var redPayloadType: UInt8?
   /// Simulcast layers, the smallest first; at least one.
   public var encodings: [Encoding]
 
+  /// Creates parameters.
   public init(
     mid: String, codec: Codec, payloadType: UInt8, rtxPayloadType: UInt8? = nil, redPayloadType: UInt8? = nil,
     encodings: [Encoding]

@@ -7,6 +7,7 @@ public struct Track: Sendable, Hashable, Identifiable {
     /// Unique among the participant's tracks. A track that is published again has a new one.
     public let track: String
 
+    /// Creates an id.
     public init(participant: Participant.ID, track: String) {
       self.participant = participant
       self.track = track
@@ -15,17 +16,29 @@ public struct Track: Sendable, Hashable, Identifiable {
     public var description: String { "\(participant)/\(track)" }
   }
 
+  /// The kind of a track.
   public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-    case microphone, camera, screen, screenSound
+    /// Audio of a microphone.
+    case microphone
+    /// Video of a camera.
+    case camera
+    /// Video of a shared screen.
+    case screen
+    /// Audio of a shared screen.
+    case screenSound
+    /// Whether the track is audio.
     public var isAudio: Bool { self == .microphone || self == .screenSound }
+    /// Whether the track is video.
     public var isVideo: Bool { !isAudio }
   }
 
   public let id: ID
+  /// The kind of the track.
   public let kind: Kind
   /// Whether the publisher sends no media for now: silence, no video frames.
   public var isMuted: Bool
 
+  /// Creates a track.
   public init(id: ID, kind: Kind, isMuted: Bool = false) {
     self.id = id
     self.kind = kind

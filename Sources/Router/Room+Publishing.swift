@@ -125,7 +125,7 @@ extension Room {
     guard member.tracks.count + tracks.count <= limits.tracks else {
       throw Failure(.tooMany, "a participant publishes at most \(limits.tracks) tracks")
     }
-    guard !member.grants.isHidden else { throw Failure(.forbidden, "who is hidden publishes nothing") }
+    guard !member.grants.isHidden else { throw Failure(.forbidden, "a hidden participant cannot publish") }
     var ids = Set(member.tracks.map(\.id.track))
     var mids = Set(member.tracks.map(\.media.mid))
     var sources = Set(member.tracks.flatMap(\.sources))

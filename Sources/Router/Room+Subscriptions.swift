@@ -11,7 +11,7 @@ extension Room {
       return fail(subscribe, Failure(.tooMany, "at most \(limits.subscriptions) subscriptions"), member)
     }
     guard !subscribe.tracks.contains(where: { $0.participant == member.id }) else {
-      return fail(subscribe, Failure(.forbidden, "nobody gets tracks of their own"), member)
+      return fail(subscribe, Failure(.forbidden, "a participant cannot subscribe to its own tracks"), member)
     }
     var forwarders = Dictionary(
       member.subscriptions.map { ($0.track.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -267,7 +267,7 @@ final class Room {
     guard member.grants.canModerate else { return refuseModeration(to: member) }
     guard let other = self.member(id), !other.grants.isHidden else {
       return outbox.post(
-        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” is in the room")),
+        .failed(request: nil, Failure(.unknownParticipant, "no participant “\(id)” is in the room")),
         to: member.client)
     }
     remove(other, told: .removed, others: .removed, at: now)

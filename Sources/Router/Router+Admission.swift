@@ -102,7 +102,7 @@ extension Router {
     }
     guard let knock = lobby.remove(id, number: number, at: room) else {
       return outbox.post(
-        .failed(request: nil, Failure(.unknownParticipant, "nobody called “\(id)” waits")), to: member.client)
+        .failed(request: nil, Failure(.unknownParticipant, "no participant “\(id)” waits")), to: member.client)
     }
     let answer: Result<Grants, Failure> =
       admitted

@@ -102,7 +102,7 @@ struct Switchboard {
   mutating func ring(_ ring: RingRequest, from client: ClientID, at now: Tick) -> Failure? {
     guard let caller = devices[client] else { return Failure(.wrongState, "register before ringing") }
     guard !ring.to.isEmpty, !ring.id.isEmpty, !ring.room.isEmpty else {
-      return Failure(.malformed, "a ring names itself, a room and somebody")
+      return Failure(.malformed, "a ring needs an id, a room and a callee")
     }
     guard calls[ring.id] == nil else { return Failure(.wrongState, "this ring is under way") }
     guard callsFrom[client]?.count ?? 0 < limits.ringsPerCaller else {

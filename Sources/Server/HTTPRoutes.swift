@@ -63,12 +63,12 @@ final class HTTPRoutes: Sendable {
     page.add("koine_connections", .gauge, "Signalling connections and HTTP clients.", limiter.connections)
     page.add("koine_connections_refused_total", .counter, "Turned away for their number.", limiter.refused)
     if let figures = await host.statistics() {
-      page.add("koine_rooms", .gauge, "Rooms with somebody in them.", figures.rooms)
+      page.add("koine_rooms", .gauge, "Rooms with participants.", figures.rooms)
       page.add("koine_participants", .gauge, "Participants of all rooms.", figures.participants)
       page.add(
         "koine_forwarded_packets_total", .counter, "Media packets passed on, once per receiver.",
         figures.forwardedPackets)
-      page.add("koine_stray_datagrams_total", .counter, "Datagrams that belong to nobody.", figures.strayDatagrams)
+      page.add("koine_stray_datagrams_total", .counter, "Datagrams that belong to no client.", figures.strayDatagrams)
       page.add("koine_key_frame_requests_total", .counter, "Asked of publishers.", figures.keyFrameRequests)
       page.add(
         "koine_loop_turns_total", .counter, "How often the network loop has woken.",

@@ -52,6 +52,7 @@ public final class Server: Sendable {
   }
 
   /// Opens all sockets and begins to serve.
+  /// - Throws: `ServerError` if a socket cannot be opened, or the certificate cannot be read.
   public static func start(_ configuration: ServerConfiguration) async throws -> Server {
     let certificate = CurrentCertificate()
     try certificate.read(configuration.tls)
@@ -133,12 +134,14 @@ public final class Server: Sendable {
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
 
   /// Lets a service of the server's own into a room, unseen, to receive. Good while the server runs.
+  /// - Throws: `TokenError` if the token cannot be signed.
   public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
 
   /// What the service beside the router says in a room.
   public func send(_ answer: RoomService.Answer) { host.send(answer) }
 
   /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
+  /// - Throws: if the files cannot be read; the former certificate then stays in use.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }
 
   // MARK: Channels

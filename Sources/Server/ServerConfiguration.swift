@@ -21,6 +21,7 @@ public struct ServerConfiguration: Sendable {
     /// Where the socket is: differs behind an address translation that keeps ports.
     public var bound: SocketAddress
 
+    /// Creates a media address.
     /// - Parameter bound: nil: the same as `announced`.
     public init(announced: SocketAddress, bound: SocketAddress? = nil) {
       self.announced = announced
@@ -30,10 +31,12 @@ public struct ServerConfiguration: Sendable {
 
   /// Where a socket listens.
   public struct Endpoint: Hashable, Sendable {
+    /// Host name or IP address.
     public var host: String
     /// 0: the system chooses one.
     public var port: Int
 
+    /// Creates an address.
     public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
   }
 
@@ -44,11 +47,13 @@ public struct ServerConfiguration: Sendable {
     /// Not encrypted.
     public var key: String
 
+    /// Creates the paths of PEM files.
     public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
   }
 
   /// Where HTTP and WebSocket are served; with port 0 the system chooses one.
   public var host: String
+  /// TCP port of HTTP and WebSocket; 0: the system chooses.
   public var port: Int
   /// DNS names of the server. Requests that name another host are refused, unless they name an address or `localhost`. Empty: a
   /// server at a loopback address is reached by those two only, any other server by every name.
@@ -61,9 +66,11 @@ public struct ServerConfiguration: Sendable {
   /// loopback address has all of them, too, because browsers send no media to a loopback address; datagrams of other
   /// machines are then dropped.
   public var mediaAddresses: [MediaAddress]
+  /// The rule for admission.
   public var access: Access
   /// Nil: neither HTTP nor signalling is encrypted. (Media always is.)
   public var tls: TLSFiles?
+  /// The server's limits.
   public var limits: ServerLimits
   /// On how many threads media leaves, each with a core of its own to run on.
   public var loops: Int
@@ -73,8 +80,10 @@ public struct ServerConfiguration: Sendable {
   public var control: String?
   /// Decides about joins after their credentials have been verified, on the network loop.
   package var admission: AdmissionPolicy?
+  /// The logger of all messages.
   public var logger: Logger
 
+  /// Creates a configuration.
   public init(
     host: String = "127.0.0.1", port: Int = 8080, mediaPort: UInt16 = 0, mediaAddresses: [MediaAddress] = [],
     access: Access, tls: TLSFiles? = nil, limits: ServerLimits = ServerLimits(), loops: Int = 1,

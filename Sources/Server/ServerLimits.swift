@@ -2,6 +2,7 @@ import KoineSignaling
 
 /// What keeps one client, or all of one address, or one room, from using up the server.
 public struct ServerLimits: Hashable, Sendable {
+  /// Rooms of the server.
   public var rooms = 1_000
   /// Participants in one room.
   public var participants = 1_000
@@ -11,10 +12,11 @@ public struct ServerLimits: Hashable, Sendable {
   public var tracks = 16
   /// Tracks that one participant receives.
   public var subscriptions = 256
-  /// Of a room, where more speak; the rest are not forwarded until they are louder.
+  /// Audio tracks of a room that are forwarded when more participants speak: the loudest.
   public var voices = 5
   /// Recordings and playlists of all rooms at a time: each is a room decoded, and a picture and a sound of it coded.
   public var recordings = 4
+  /// Connections of the server.
   public var connections = 10_000
   /// Connections of one address, with those that are lost and may return. All limits of an address hold for an IPv4 address,
   /// for a /64 of IPv6, and four times as much for a /48.
@@ -26,26 +28,33 @@ public struct ServerLimits: Hashable, Sendable {
   /// Joins, registrations and resumptions of one address, accepted or not: a burst, then so many per second. Others are refused.
   /// Half as many credentials of the address may be refused; then the others are not checked.
   public var addressJoinBurst = 100.0
+  /// Joins, registrations and resumptions of an address per second, after `addressJoinBurst`.
   public var addressJoinsPerSecond = 10.0
-  /// Of one signalling message, in bytes.
+  /// Size of one signalling message, in bytes.
   public var messageBytes = 1 << 20
   /// Signalling messages of one connection: a burst, then so many a second. One that sends more is closed.
   public var messageBurst = 1_000.0
+  /// Messages of a connection per second, after `messageBurst`.
   public var messagesPerSecond = 300.0
   /// Signalling messages of all connections of one IP address together.
   public var addressBurst = 10_000.0
+  /// Messages of an address per second, after `addressBurst`.
   public var addressMessagesPerSecond = 3_000.0
   /// Bytes that the server reads from one connection, and from all connections of one address: a burst, then so many per second.
   /// More waits at the sender.
   public var byteBurst = 4.0 * 1_048_576
+  /// Bytes read from a connection per second, after `byteBurst`.
   public var bytesPerSecond = 1_048_576.0
+  /// Bytes read from an address at once.
   public var addressByteBurst = 40.0 * 1_048_576
+  /// Bytes read from an address per second, after `addressByteBurst`.
   public var addressBytesPerSecond = 10.0 * 1_048_576
   /// What may wait to be read by one connection, in bytes. One that reads too slowly is closed. A participant that joins is sent
   /// all names, attributes and tracks of the room in one message (its history follows in pages): the limit holds the largest
   /// message and 4 MiB of later messages.
   public var unreadBytes = SignalingLimits.serverMessage + (4 << 20)
 
+  /// Creates the default limits.
   public init() {}
 }
 

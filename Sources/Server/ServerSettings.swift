@@ -11,23 +11,56 @@ public import Logging
 public struct ServerSettings: Hashable, Sendable {
   /// By the option's name, which is the file's key and, in capitals behind `KOINE_SERVE_`, the variable's name.
   public enum Name: String, CaseIterable, Sendable {
-    case listen, host, metrics, control, udp, address, open, keys, limits, loops, recordings, livestreams
+    /// Address of HTTP and WebSocket.
+    case listen
+    /// DNS names of the server.
+    case host
+    /// Address of `/metrics`.
+    case metrics
+    /// Path of the control socket.
+    case control
+    /// Port for all media.
+    case udp
+    /// Addresses at which clients reach the media port.
+    case address
+    /// Admission of every client.
+    case open
+    /// File of the keys that sign tokens.
+    case keys
+    /// The server's limits.
+    case limits
+    /// Number of threads that send media.
+    case loops
+    /// Folder of recordings.
+    case recordings
+    /// Live streams to servers that participants name.
+    case livestreams
+    /// Hosts that live streams may be sent to.
     case livestreamHosts = "livestream-hosts"
+    /// Free bytes below which nothing is recorded.
     case recordingsFree = "recordings-free"
+    /// File of the TLS certificate chain.
     case tlsCertificate = "tls-certificate"
+    /// File of the TLS key.
     case tlsKey = "tls-key"
+    /// Level of the log.
     case logLevel = "log-level"
 
+    /// Name of the environment variable.
     public var variable: String { ServerSettings.variable(rawValue) }
   }
 
+  /// The rule for admission.
   public enum Admission: Hashable, Sendable {
+    /// The server admits every client.
     case open
     /// The server admits clients with a token that is signed by a key of this file.
     case keys(file: String)
   }
 
+  /// Host of HTTP and WebSocket; default `127.0.0.1`.
   public var host = "127.0.0.1"
+  /// TCP port of HTTP and WebSocket; default 8080.
   public var port = 8080
   /// The server's DNS names, in small letters.
   public var hostNames: [String] = []
@@ -35,10 +68,15 @@ public struct ServerSettings: Hashable, Sendable {
   public var metrics: ServerConfiguration.Endpoint?
   /// Where commands are taken: the path of a Unix domain socket; nil: nowhere.
   public var control: String?
+  /// UDP port for all media; 0: the system chooses.
   public var mediaPort: UInt16 = 0
+  /// Addresses at which clients reach the media port.
   public var mediaAddresses: [ServerConfiguration.MediaAddress] = []
+  /// The rule for admission.
   public var admission: Admission
+  /// Files of the TLS certificate and key; nil: no TLS.
   public var tls: ServerConfiguration.TLSFiles?
+  /// The server's limits.
   public var limits = ServerLimits()
   /// nil: as many as the machine has use for.
   public var loops: Int?
@@ -50,6 +88,7 @@ public struct ServerSettings: Hashable, Sendable {
   public var livestreamHosts = ["*"]
   /// In bytes: nothing is recorded while the file system of the recordings has less free.
   public var recordingsFree = 1 << 30
+  /// The level of the log; default `info`.
   public var logLevel = Logger.Level.info
 
   /// Names the file, where no option does.
@@ -59,10 +98,12 @@ public struct ServerSettings: Hashable, Sendable {
     "KOINE_SERVE_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
   }
 
+  /// Reads settings from options, the environment and a file.
   /// - Parameters:
   ///   - options: all values of each option that was given.
   ///   - environment: all of the process's; only `KOINE_SERVE_…` is looked at.
   ///   - file: its name, and what it holds.
+  /// - Throws: `ServerError` for an unknown setting, an invalid value, or settings without admission.
   public init(
     options: [Name: [String]], environment: [String: String] = [:], file: (name: String, bytes: [UInt8])? = nil
   ) throws(ServerError) {
@@ -151,7 +192,7 @@ public struct ServerSettings: Hashable, Sendable {
       case (nil, nil): continue
       }
     }
-    throw ServerError(description: "say who may enter: either --keys FILE or --open")
+    throw ServerError(description: "set the admission: either --keys FILE or --open")
   }
 
   /// Hosts that are named mean live streams, unless the same place or one before it says no.

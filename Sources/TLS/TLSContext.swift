@@ -51,7 +51,7 @@ package final class TLSContext: @unchecked Sendable {
     SSL_CTX_set_verify(context.raw, SSL_VERIFY_PEER, nil)
     let status =
       authorities.map { SSL_CTX_load_verify_file(context.raw, $0) } ?? SSL_CTX_set_default_verify_paths(context.raw)
-    guard status == 1 else { throw .fromQueue("reading whom to trust") }
+    guard status == 1 else { throw .fromQueue("reading the trusted certificates") }
     return context
   }
 }

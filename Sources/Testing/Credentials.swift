@@ -10,6 +10,7 @@ extension TestRoom {
   /// What lets the app of the person of this name in, as its vendor's service would give it.
   ///
   ///     let token = try room.credential(.stageStrategy, for: "Ana").token
+  /// - Throws: `TokenError` if a value cannot be a part of the token.
   public func credential<Material>(_ kind: CredentialKind<Material>, for name: String) throws -> Material {
     try kind.make(self, name)
   }
@@ -28,6 +29,7 @@ public struct CallAgentCredential: Sendable, Hashable {
 }
 
 extension CredentialKind<CallAgentCredential> {
+  /// A user access token of the call-agent style, valid for an hour.
   public static var callAgent: Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()
@@ -43,12 +45,15 @@ extension CredentialKind<CallAgentCredential> {
 public struct StageCredential: Sendable, Hashable {
   /// A participant token, for `IVSStage`.
   public let token: String
+  /// Id of the participant that the token names.
   public let participantID: String
 }
 
 extension CredentialKind<StageCredential> {
+  /// A participant token of the stage-strategy style that may publish and subscribe, valid for an hour.
   public static var stageStrategy: Self { stageStrategy() }
 
+  /// A participant token of the stage-strategy style; `lasting` in seconds.
   public static func stageStrategy(
     canPublish: Bool = true, canSubscribe: Bool = true, attributes: [String: String] = [:], lasting: Double = 3_600
   ) -> Self {
@@ -69,12 +74,14 @@ public struct MeetingCredential: Sendable, Hashable {
   public let createMeetingJSON: String
   /// `{"Attendee": {…}}`
   public let createAttendeeJSON: String
-  /// Both in one, as the vendor's demonstration server answers.
+  /// The meeting and the attendee in one JSON text, as the vendor's demonstration server answers.
   public let joinInfoJSON: String
+  /// The meeting and the attendee as values.
   public let pass: ChimeJoinInfo
 }
 
 extension CredentialKind<MeetingCredential> {
+  /// Credentials of the meeting-session style: a meeting and an attendee, valid for an hour.
   public static var meetingSession: Self {
     Self { room, person in
       let meeting = ChimeJoinInfo.Meeting(
@@ -94,11 +101,14 @@ extension CredentialKind<MeetingCredential> {
 public struct ListenerCredential: Sendable, Hashable {
   /// For `VideoSDK.config(token:)`, which is the process's: it opens every room.
   public let token: String
+  /// Id of the meeting.
   public let meetingID: String
+  /// Id of the participant.
   public let participantID: String
 }
 
 extension CredentialKind<ListenerCredential> {
+  /// A token of the event-listener style, valid for an hour.
   public static var eventListener: Self {
     Self { room, person in
       let now = NumericDate.ofSystemClock()

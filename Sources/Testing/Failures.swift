@@ -67,7 +67,7 @@ extension TestRoom {
     let user = "8:acs:\(id)_"
     let own = participant.hasPrefix(user) ? String(participant.dropFirst(user.count)) : participant
     guard let known = people.name(ofID: own), known != own, known != name else { return name }
-    return "\(name) (whose stamp and tone are \(known)'s)"
+    return "\(name) (with the stamp and tone of \(known))"
   }
 
   /// Apps that are in other rooms than this one: by another name here, or in other test rooms of the same test.

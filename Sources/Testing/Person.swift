@@ -6,6 +6,7 @@ public import Koine
 /// `run` or `until` lets time pass, so that it takes effect. The person stays until it leaves, is removed, or the room is
 /// released, even if the test keeps no reference to it.
 public final class Person: Sendable {
+  /// The person's name, which is unique in the room.
   public let name: String
   /// The participant's id in the room.
   public let id: Participant.ID
@@ -52,6 +53,7 @@ public final class Person: Sendable {
   /// The person's session in the room, for features that `Person` does not offer.
   public var session: Session? { state.withLock { $0.session } }
   var roomID: String? { state.withLock { $0.roomID } }
+  /// Whether the person is in the room.
   public var isInRoom: Bool { session?.state == .connected }
 
   /// Begins to enter a room.
@@ -102,8 +104,11 @@ public final class Person: Sendable {
 
   // MARK: What they show and say
 
+  /// Whether the person's microphone is muted.
   public var isMuted: Bool { state.withLock { $0.isMuted } }
+  /// Mutes the person's microphone.
   public func mute() { setMuted(true) }
+  /// Unmutes the person's microphone.
   public func unmute() { setMuted(false) }
 
   private func setMuted(_ isMuted: Bool) {
@@ -114,7 +119,9 @@ public final class Person: Sendable {
     stream?.setMuted(isMuted)
   }
 
+  /// Turns the person's camera off.
   public func turnCameraOff() { setCameraOff(true) }
+  /// Turns the person's camera on again.
   public func turnCameraOn() { setCameraOff(false) }
 
   private func setCameraOff(_ isOff: Bool) {
@@ -135,6 +142,7 @@ public final class Person: Sendable {
     state.withLock { $0.share = stream }
   }
 
+  /// Stops sharing the person's screen.
   public func stopSharing() {
     let stream = state.withLock { state in
       defer { state.share = nil }
@@ -145,11 +153,13 @@ public final class Person: Sendable {
 
   /// Sends a message to all participants in the room.
   /// - Parameter lifetime: how long the room keeps the message for later joiners; nil: later joiners do not get it.
+  /// - Throws: `Failure` if the message is too large, or the person is not in the room.
   public func send(_ text: String, topic: String = "chat", lifetime: Duration? = nil) throws {
     guard let session else { throw Failure(.notConnected, "\(name) is not in the room") }
     try session.send(DataMessage(topic: topic, payload: Array(text.utf8), lifetime: lifetime))
   }
 
+  /// Replaces the person's attributes in the room.
   public func setAttributes(_ attributes: [String: String]) {
     state.withLock { $0.attributes = attributes }
     session?.setAttributes(attributes)
@@ -171,12 +181,14 @@ public final class Person: Sendable {
 
   /// The size of the newest stamped camera frame of the participant with this name, as it reached this person, in pixels.
   public func size(of name: String) -> (width: Int, height: Int)? { frameWatcher.size(of: name) }
+  /// Whether the person hears the tone of the named person now.
   public func hears(_ name: String) -> Bool {
     audioWatcher.hears(room.people.entry(named: name), among: room.people.all, at: room.now)
   }
 
   /// Names of the remote participants in the room, in the order in which they came.
   public var others: [String] { session?.participants.map(\.name) ?? [] }
+  /// The named participant as this person's session sees it; nil if it is not in the room.
   public func participant(_ name: String) -> Participant? { session?.participants.first { $0.name == name } }
   /// Messages from remote participants, in the order in which they arrived.
   public var messages: [ReceivedMessage] { state.withLock { $0.messages } }
@@ -259,5 +271,5 @@ private final class FrameWatcher: Sendable {
 }
 
 extension Person: CustomStringConvertible {
-  public var description: String { isInRoom ? "\(name), who sees \(others)" : "\(name), who is not in the room" }
+  public var description: String { isInRoom ? "\(name) in the room, sees \(others)" : "\(name), not in the room" }
 }

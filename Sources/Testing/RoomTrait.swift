@@ -38,6 +38,7 @@ public struct RoomTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == RoomTrait {
+  /// Gives each test a test room of its own, and runs it as the app of the named person.
   /// - Parameters:
   ///   - name: the name of the person with the tested app. The camera's frames carry that person's stamp.
   ///   - network: see `TestRoom`.

@@ -10,6 +10,7 @@ public struct TestScreen {
   public struct Sighting: Sendable, Hashable {
     /// Name of the person that the camera belongs to.
     public let name: String
+    /// Number of the newest frame.
     public let number: UInt32
     /// Time of capture, on the room's clock.
     public let captured: Tick
@@ -90,6 +91,7 @@ public struct TestScreen {
     var unreadable: [String] = []
   }
 
+  /// Writes the view's present image as a PNG file.
   /// - Throws: when the file cannot be written.
   public func writePNG(to path: String) throws { try view.writePNG(to: path) }
 }

@@ -15,6 +15,7 @@ extension TestRoom {
     TestDevices.setBusy(true, kind, room: id, person: people.entry(named: name).id)
   }
 
+  /// Ends `occupy(_:of:)`: the person's cameras or microphones can be started again.
   public func release(_ kind: Machine.Kind, of name: String) {
     TestDevices.setBusy(false, kind, room: id, person: people.entry(named: name).id)
   }

@@ -17,7 +17,8 @@ extension TestRoom {
     return person
   }
 
-  /// The same from a test that is not async, on the main thread.
+  /// Creates a person that joins the room, from a synchronous test on the main thread.
+  /// - Throws: `Failure` if the person cannot join.
   @available(*, noasync)
   @discardableResult
   public func join(
@@ -36,6 +37,7 @@ extension TestRoom {
 
   /// Signs in a person that can make and receive calls, and returns once the sign-in is complete. The person is in no room
   /// until it answers a call or begins one.
+  /// - Throws: `Failure` if the person cannot be registered.
   public func signIn(
     _ name: String, camera: TestCamera? = .stamp, microphone: TestMicrophone? = .tone
   ) async throws -> Person {
@@ -92,10 +94,12 @@ extension Person {
 
   /// Calls that ring at them, in the order in which they began.
   public var incomingCalls: [Ring] { endpoint?.invitations.filter(\.isIncoming) ?? [] }
+  /// Whether a call rings at this person.
   public var isRung: Bool { !incomingCalls.isEmpty }
 
   /// Calls the person with this name, joins the call's room, and returns once it has joined. Signs in first if necessary.
   /// - Parameter hasVideo: whether pictures are announced.
+  /// - Throws: `Failure` if the person is not signed in.
   public func ring(_ name: String, hasVideo: Bool = false) async throws {
     try await signIn()
     guard let endpoint else { return }
@@ -111,6 +115,8 @@ extension Person {
     try await goTo(invitation.room)
   }
 
+  /// Declines the call that rings at this person.
+  /// - Throws: `Failure` if no call rings.
   public func decline() throws {
     let (endpoint, invitation) = try ringing()
     endpoint.reply(.decline, to: invitation.id)

@@ -6,13 +6,12 @@ public import Koine
 extension TestRoom {
   private var isVirtual: Bool { scheduler.kind == .virtual }
 
-  /// What time it is.
+  /// The present time of the room's clock.
   public var now: Tick { scheduler.now }
   /// The room's time for app code that takes a clock. Sleepers are woken on the main queue.
   public var clock: any Clock<Duration> { RoomClock(scheduler, delivery) }
 
-  /// Lets everything go on for `duration`: step by step to each next deadline, where everything that the main queue was
-  /// given, and what that gave it, has run before time moves on.
+  /// Lets `duration` pass. Virtual time moves from deadline to deadline, after all work of the main queue has run.
   public func run(for duration: Duration) async {
     if isVirtual {
       strayCalls.runBegan()
@@ -22,7 +21,7 @@ extension TestRoom {
     try? await RoomClock(scheduler, delivery).sleep(for: duration)
   }
 
-  /// The same from a test that is not async, on the main thread.
+  /// Lets `duration` pass, from a synchronous test on the main thread.
   @available(*, noasync)
   public func run(for duration: Duration) {
     guard isVirtual else { return MainQueue.serve(for: duration) }
@@ -31,10 +30,10 @@ extension TestRoom {
     strayCalls.runEnded()
   }
 
-  /// Lets everything go on until `condition` holds; where it does not within `limit`, the test has failed here, and the
-  /// screens it has looked at are saved.
-  /// - Parameter what: for the message.
-  /// - Returns: whether it holds.
+  /// Waits until `condition` holds. If it does not within `limit`, the test fails here, and the screens that it has checked are saved.
+  /// - Parameter what: a description of the condition, for the message.
+  /// - Returns: whether the condition holds.
+  /// - Throws: the error of `condition`.
   @discardableResult
   public func until(
     _ what: String = "", within limit: Duration = .seconds(30), isolation: isolated (any Actor)? = #isolation,
@@ -60,8 +59,8 @@ extension TestRoom {
     return true
   }
 
-  /// The same for a condition without which the rest of the test makes no sense.
-  /// - Throws: ``TestRoomTimeout`` where it does not come about, which has been recorded as a failure.
+  /// Waits until `condition` holds, and ends the test if it does not within `limit`.
+  /// - Throws: ``TestRoomTimeout`` if the condition does not hold in time, after recording the failure; or the error of `condition`.
   public func require(
     _ what: String = "", within limit: Duration = .seconds(30), isolation: isolated (any Actor)? = #isolation,
     file: StaticString = #filePath, line: UInt = #line, fileID: String = #fileID, column: Int = #column,
@@ -73,7 +72,7 @@ extension TestRoom {
   }
 
   private static func problem(_ what: String, within limit: Duration) -> String {
-    "\(what.isEmpty ? "what was waited for" : what) has not come about within \(limit)"
+    "\(what.isEmpty ? "the condition" : what) has not come about within \(limit)"
   }
 
   /// So many checks in a row without any pending deadline; the main queue runs between them.
@@ -82,7 +81,8 @@ extension TestRoom {
   /// Virtual time only: there is a pending deadline or callback.
   private var canChange: Bool { !isVirtual || scheduler.nextDeadline != nil || delivery.hasNews }
 
-  /// The same from a test that is not async, on the main thread.
+  /// Waits until `condition` holds, from a synchronous test on the main thread. If it does not within `limit`, the test fails here.
+  /// - Throws: the error of `condition`.
   @available(*, noasync)
   @discardableResult
   public func until(

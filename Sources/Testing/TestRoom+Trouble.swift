@@ -69,10 +69,11 @@ extension TestRoom {
 }
 
 extension Person {
-  /// Their network is gone, without a word; what they send does not arrive, until they come back.
+  /// Cuts the person's network without notice, until `comeBack()`.
   public func drop() { room.cutNetwork(of: name, for: .seconds(86_400)) }
 
-  /// Their network is there again: they go on where they were, or, if the room has given them up, enter it again.
+  /// Restores the person's network after `drop()`. The person resumes, or joins again if the room has dropped it.
+  /// - Throws: `Failure` if the person cannot join again.
   public func comeBack() async throws {
     room.cutNetwork(of: name, for: .zero)
     guard isOut, let roomID else { return }

@@ -28,17 +28,19 @@ public final class TestRoom: Sendable {
 
   /// What becomes of pictures and sound on their way.
   public enum Media: Sendable {
-    /// They cross the network as stamps of a few bytes and arrive as they were: many times faster. Five pictures, and ten
-    /// times 10 ms of sound, a second. The default.
+    /// Media cross the network as stamps of a few bytes and arrive as they were sent, many times faster than encoded
+    /// media: five frames and ten audio blocks of 10 ms a second. The default.
     case stamps
-    /// They are coded and decoded, with as little work as the codecs can do (``EncoderEffort/least``): for tests of
-    /// media on a bad network.
+    /// Media are encoded and decoded with the least effort (`EncoderEffort.least`). For tests of media on an impaired
+    /// network.
     case real
   }
 
   /// The room's name in all styles: room id, stage id, meeting id. No other room has it.
   public let id: String
+  /// The embedded backend of the room.
   public let backend: EmbeddedBackend
+  /// Whether media are encoded.
   public let media: Media
   /// When the room was made, on its clock.
   public let start: Tick
@@ -54,13 +56,14 @@ public final class TestRoom: Sendable {
   /// Calls from threads of the app's own while time moves: they make the order of events depend on the machine.
   let strayCalls = StrayCalls()
 
+  /// Creates a room.
   /// - Parameters:
   ///   - network: what each participant's link does to datagrams, each way, from the moment of joining:
   ///     `loss=2%,delay=40ms;10s:rate=300k`.
   ///   - order: `.shuffled(seed:)` permutes callbacks that the vendor documents no order for, to find apps that rely on
   ///     one.
   ///   - recordsTrace: fills `trace`.
-  /// - Throws: what makes no sense in `network`.
+  /// - Throws: `NetworkSpecError` if `network` is invalid.
   public convenience init(
     clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
     recordsTrace: Bool = false
@@ -68,7 +71,8 @@ public final class TestRoom: Sendable {
     try self.init(clock, network, media, order, recordsTrace)
   }
 
-  /// The same for a test that is not async, on the main thread.
+  /// Creates a room, from a synchronous test on the main thread.
+  /// - Throws: `NetworkSpecError` if `network` is invalid.
   @available(*, noasync)
   public convenience init(
     clock: Time = .virtual(seed: 1), network: String? = nil, media: Media = .stamps, order: Delivery.Order = .usual,
@@ -165,11 +169,13 @@ public final class TestRoom: Sendable {
   ///
   /// The same holds for code that `body` puts on dispatch queues, for its tasks, and for the SDK's callbacks to its objects. It
   /// does not hold for threads, timers and detached tasks: enter the room there.
+  /// - Throws: the error of `body`.
   public func enter<Value>(as name: String, _ body: () throws -> Value) rethrows -> Value {
     try World.$current.withValue(entered(as: name), operation: body)
   }
 
   /// Runs an asynchronous `body` as the app of the person of this name, as the synchronous `enter(as:_:)` does.
+  /// - Throws: the error of `body`.
   nonisolated(nonsending) public func enter<Value>(
     as name: String, _ body: nonisolated(nonsending) () async throws -> Value
   ) async rethrows -> Value {
@@ -213,9 +219,11 @@ public final class TestRoom: Sendable {
 
 /// One packet in the plain.
 public struct TraceEntry: Sendable, Hashable {
+  /// The time at which the bytes were sent.
   public let time: Tick
   /// `router`, or a participant's id.
   public let end: String
+  /// The bytes before encryption.
   public let bytes: [UInt8]
 }
 
@@ -253,6 +261,7 @@ public struct TestCamera: Sendable, Hashable {
 
   /// Frames of 320×180 pixels. Each is stamped with the person's name, the frame's number and the time of capture.
   public static let stamp = stamp(width: 320, height: 180)
+  /// A camera that shows the person's stamp, in this size.
   public static func stamp(width: Int, height: Int) -> TestCamera {
     TestCamera(kind: .stamp(width: width, height: height))
   }
@@ -267,6 +276,7 @@ public struct TestMicrophone: Sendable, Hashable {
 
   /// A tone with a frequency that no other person in the room has by default.
   public static let tone = TestMicrophone(kind: .tone(nil))
+  /// A microphone that gives a tone.
   /// - Parameter frequency: in Hz, 100...4000, at least 100 Hz from the tone of every other person.
   public static func tone(_ frequency: Double) -> TestMicrophone { TestMicrophone(kind: .tone(frequency)) }
   /// In the words of `Devices.microphone`.

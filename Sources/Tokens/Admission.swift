@@ -10,12 +10,23 @@ public struct Admission: Hashable, Sendable {
   public var displayName: String?
   /// The only room it may enter; nil for any.
   public var room: String?
-  public enum Medium: String, Hashable, Sendable, CaseIterable { case sound, pictures, screen }
+  /// A kind of media that a participant may publish.
+  public enum Medium: String, Hashable, Sendable, CaseIterable {
+    /// Microphone audio.
+    case sound
+    /// Camera video.
+    case pictures
+    /// A shared screen, with its audio.
+    case screen
+  }
 
+  /// Whether the participant may publish tracks. `media` limits the kinds.
   public var canPublish: Bool
   /// What it may publish if it may publish at all.
   public var media = Set(Medium.allCases)
+  /// Whether the participant may receive other participants' tracks.
   public var canSubscribe: Bool
+  /// Whether the participant may send data messages. Default: true.
   public var canSendData = true
   /// The others do not see it.
   public var isHidden = false
@@ -34,6 +45,7 @@ public struct Admission: Hashable, Sendable {
   /// Nil if the token never ends.
   public var expiry: NumericDate?
 
+  /// Creates an admission; everything that has no default must be given.
   public init(
     identity: String? = nil, participantID: String? = nil, externalID: String? = nil, displayName: String? = nil,
     room: String? = nil, canPublish: Bool = true, canSubscribe: Bool = true, canModerate: Bool = false,
@@ -58,6 +70,7 @@ public enum Trust: Sendable {
 
 /// The claims of one vendor's kind of token. Each kind signs what it has, and reads what it or the vendor has signed.
 public protocol AccessToken: Codable, Hashable, Sendable {
+  /// The grants of the token in a room.
   var admission: Admission { get }
 
   /// Checks for claims that the vendor's service would refuse although the token is well-formed.
@@ -85,6 +98,8 @@ extension AccessToken {
   /// - Parameters:
   ///   - now: what it must be valid at.
   ///   - leeway: seconds by which the clocks of both sides may differ.
+  /// - Throws: `TokenError` if the text is no token of this kind, no key fits, the signature is wrong, or the token is
+  ///   not valid at `now`.
   public static func parse(
     _ text: String, trusting trust: Trust, at now: NumericDate, leeway: Double = 60
   ) throws(TokenError) -> Self {

@@ -5,21 +5,30 @@
 public struct AzureUserToken: AccessToken {
   /// `acsScope`: what the user may do.
   public enum Scope: String, Hashable, Sendable, CaseIterable {
-    case voip, chat
+    /// Starting and joining calls.
+    case voip
+    /// Using chat. Koine has no chat service.
+    case chat
     /// Joining calls, without starting any.
     case voipJoin = "voip.join"
+    /// Joining chats.
     case chatJoin = "chat.join"
+    /// Joining chats, with limits.
     case chatJoinLimited = "chat.join.limited"
   }
 
   /// `8:acs:<resource>_<user>`, the raw id of a `CommunicationUserIdentifier`; nil in a token that names no user.
   public var identity: String?
+  /// Id of the Azure resource that issued the token (`resourceId`).
   public var resourceID: String?
   /// Nil if the token does not say, which grants everything.
   public var scopes: Set<Scope>?
+  /// Time of issue (`iat`).
   public var issued: NumericDate?
+  /// Time of expiry (`exp`).
   public var expires: NumericDate
 
+  /// Creates the claims of a token.
   /// - Parameters:
   ///   - identity: a raw id.
   ///   - expires: the service gives one hour to one day.
@@ -34,6 +43,7 @@ public struct AzureUserToken: AccessToken {
   public static var isReadByPayloadAlone: Bool { true }
 
   /// The claims of any text with an `exp` in its second part, expired or not. An app can make a credential of such a text.
+  /// - Throws: `TokenError.malformed` or `.missingClaim` if the second part has no `exp`.
   public static func reading(_ text: String) throws(TokenError) -> AzureUserToken {
     try JSONWebToken.uncheckedClaims(AzureUserToken.self, in: text)
   }

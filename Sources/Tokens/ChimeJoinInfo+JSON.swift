@@ -2,11 +2,17 @@ import KoineJSONCodec
 
 /// The claims of the join tokens that are made here.
 public struct MeetingJoinToken: AccessToken {
+  /// Id of the meeting.
   public var meetingID: String
+  /// Id of the attendee in the meeting.
   public var attendeeID: String
+  /// The app's own id of the user.
   public var externalUserID: String
+  /// Directions of audio, video and content that the attendee may use; nil: all.
   public var capabilities: ChimeJoinInfo.Capabilities?
+  /// Time of issue (`iat`).
   public var issued: NumericDate?
+  /// Time of expiry (`exp`).
   public var expires: NumericDate
 
   public func check() throws(TokenError) {
@@ -59,6 +65,7 @@ extension ChimeJoinInfo {
   /// - Parameters:
   ///   - externalUserID: 2 to 64 characters; often `id#name`, which is up to the app.
   ///   - expires: the vendor's tokens last 24 hours.
+  /// - Throws: `TokenError` if a claim is invalid, or signing fails.
   public static func create(
     _ meeting: Meeting, attendeeID: String, externalUserID: String, capabilities: Capabilities? = nil,
     issued: NumericDate, expires: NumericDate? = nil, with key: SigningKey
@@ -92,6 +99,7 @@ extension ChimeJoinInfo {
   }
 
   /// Reads the pair of answers; checks nothing but their form.
+  /// - Throws: `TokenError.malformed` if a text is not the JSON of its answer.
   public static func parse(createMeeting: String, createAttendee: String) throws(TokenError) -> ChimeJoinInfo {
     ChimeJoinInfo(
       meeting: try decode(MeetingAnswer.self, from: createMeeting).Meeting,
@@ -99,6 +107,7 @@ extension ChimeJoinInfo {
   }
 
   /// Reads the demo server's answer; checks nothing but its form.
+  /// - Throws: `TokenError.malformed` if the text is not the JSON of that answer.
   public static func parse(joinInfo: String) throws(TokenError) -> ChimeJoinInfo {
     let info = try decode(JoinAnswer.self, from: joinInfo).JoinInfo
     return ChimeJoinInfo(meeting: info.Meeting.Meeting, attendee: info.Attendee.Attendee)

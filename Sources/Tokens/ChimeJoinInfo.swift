@@ -5,16 +5,24 @@ import KoineJSONCodec
 /// The attendee's `JoinToken` is opaque to apps. Koine's join tokens are JSON Web Tokens that repeat the meeting, the attendee and its
 /// capabilities, so that a server can check them. With `Trust.anybody`, the vendor's join tokens are accepted without reading them.
 public struct ChimeJoinInfo: Hashable, Sendable {
+  /// The meeting, as CreateMeeting answers it.
   public var meeting: Meeting
+  /// The attendee, as CreateAttendee answers it.
   public var attendee: Attendee
 
   /// The answer of CreateMeeting, within `{"Meeting": …}`.
   public struct Meeting: Hashable, Sendable, Codable {
+    /// Id of the meeting (`MeetingId`).
     public var meetingID: String
+    /// AWS region of the meeting's media (`MediaRegion`).
     public var mediaRegion: String
+    /// The app's own id of the meeting (`ExternalMeetingId`).
     public var externalMeetingID: String?
+    /// Id of the primary meeting that this meeting replicates (`PrimaryMeetingId`).
     public var primaryMeetingID: String?
+    /// Addresses of the meeting's services (`MediaPlacement`).
     public var mediaPlacement: MediaPlacement
+    /// Features of the meeting (`MeetingFeatures`); nil: the service's defaults.
     public var features: Features?
 
     enum CodingKeys: String, CodingKey {
@@ -27,13 +35,20 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     }
   }
 
+  /// Addresses of a meeting's services, within `MediaPlacement`.
   public struct MediaPlacement: Hashable, Sendable, Codable {
+    /// Address of the audio service (`AudioHostUrl`).
     public var audioHostURL: String
+    /// Address of the signalling service (`SignalingUrl`).
     public var signalingURL: String
+    /// Address of the audio service's fallback (`AudioFallbackUrl`).
     public var audioFallbackURL: String?
+    /// Address of the TURN service (`TurnControlUrl`).
     public var turnControlURL: String?
+    /// Address of the event service (`EventIngestionUrl`).
     public var eventIngestionURL: String?
 
+    /// Creates the addresses of a meeting's services.
     public init(
       audioHostURL: String, signalingURL: String, audioFallbackURL: String? = nil, turnControlURL: String? = nil,
       eventIngestionURL: String? = nil
@@ -67,8 +82,10 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     public var videoMaxResolution: String?
     /// `None`, `FHD` or `UHD`.
     public var contentMaxResolution: String?
+    /// Largest number of attendees (`MaxCount` of `Attendee`); nil: the service's default.
     public var attendeeMaxCount: Int?
 
+    /// Creates the features of a meeting, in the service's words.
     public init(
       echoReduction: String? = nil, videoMaxResolution: String? = nil, contentMaxResolution: String? = nil,
       attendeeMaxCount: Int? = nil
@@ -103,12 +120,16 @@ public struct ChimeJoinInfo: Hashable, Sendable {
 
   /// The answer of CreateAttendee, within `{"Attendee": …}`.
   public struct Attendee: Hashable, Sendable, Codable {
+    /// Id of the attendee (`AttendeeId`).
     public var attendeeID: String
+    /// The app's own id of the user (`ExternalUserId`).
     public var externalUserID: String
+    /// The attendee's join token (`JoinToken`).
     public var joinToken: String
     /// Nil if the answer does not say, which grants everything.
     public var capabilities: Capabilities?
 
+    /// Creates an attendee's answer.
     public init(attendeeID: String, externalUserID: String, joinToken: String, capabilities: Capabilities? = nil) {
       (self.attendeeID, self.externalUserID) = (attendeeID, externalUserID)
       (self.joinToken, self.capabilities) = (joinToken, capabilities)
@@ -124,18 +145,29 @@ public struct ChimeJoinInfo: Hashable, Sendable {
 
   /// What an attendee may do with each kind of media.
   public struct Capabilities: Hashable, Sendable, Codable {
+    /// Directions in which an attendee may use a medium.
     public enum Direction: String, Hashable, Sendable, Codable {
+      /// The attendee may send and receive.
       case sendReceive = "SendReceive"
+      /// The attendee may only send.
       case send = "Send"
+      /// The attendee may only receive.
       case receive = "Receive"
+      /// The attendee may neither send nor receive.
       case none = "None"
 
       var sends: Bool { self == .send || self == .sendReceive }
       var receives: Bool { self == .receive || self == .sendReceive }
     }
 
-    public var audio, video, content: Direction
+    /// Directions of audio.
+    public var audio: Direction
+    /// Directions of camera video.
+    public var video: Direction
+    /// Directions of content shares.
+    public var content: Direction
 
+    /// Creates capabilities; all directions by default.
     public init(
       audio: Direction = .sendReceive, video: Direction = .sendReceive, content: Direction = .sendReceive
     ) {
@@ -151,10 +183,12 @@ public struct ChimeJoinInfo: Hashable, Sendable {
     var directions: [Direction] { [audio, video, content] }
   }
 
+  /// Creates the credentials of an attendee from the answers of both calls.
   public init(meeting: Meeting, attendee: Attendee) { (self.meeting, self.attendee) = (meeting, attendee) }
 }
 
 extension ChimeJoinInfo.Meeting {
+  /// Creates a meeting's answer.
   public init(
     meetingID: String, mediaPlacement: ChimeJoinInfo.MediaPlacement, mediaRegion: String = "local",
     externalMeetingID: String? = nil, primaryMeetingID: String? = nil, features: ChimeJoinInfo.Features? = nil

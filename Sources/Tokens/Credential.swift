@@ -1,10 +1,13 @@
 /// A token of any kind that `Trust.read` has accepted.
 public struct Credential: Hashable, Sendable {
+  /// The kind of the token.
   public let kind: TokenKind
+  /// The grants of the token.
   public var admission: Admission
   /// The rooms that the key's tokens may open; nil: all.
   public let rooms: RoomPattern?
 
+  /// Checks the room against the token and against the binding of its key.
   /// - Returns: whether it may open this room, by what the token says and by what its key is bound to.
   public func opens(_ room: String) -> Bool {
     (admission.room.map { $0 == room } ?? true) && (rooms?.matches(room) ?? true)
@@ -31,6 +34,8 @@ extension Trust {
   /// - Parameters:
   ///   - now: what it must be valid at.
   ///   - leeway: seconds by which the clocks of both sides may differ.
+  /// - Throws: `TokenError` if the text is no token, no key fits, the signature is wrong, a claim is invalid, or the
+  ///   token is not valid at `now`.
   public func read(_ text: String, at now: NumericDate, leeway: Double = 60) throws(TokenError) -> Credential {
     guard case .keys(let keys) = self else { return try Self.readUnchecked(text, at: now, leeway: leeway) }
     let token = try JSONWebToken.parse(text)

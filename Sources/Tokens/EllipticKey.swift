@@ -2,7 +2,10 @@ import CKoineOpenSSL
 
 /// The curves of RFC 7518 section 3.4.
 public enum EllipticCurve: Hashable, Sendable, CaseIterable {
-  case p256, p384
+  /// NIST P-256, for ES256.
+  case p256
+  /// NIST P-384, for ES384.
+  case p384
 
   /// OpenSSL's name.
   var name: String { self == .p256 ? "prime256v1" : "secp384r1" }

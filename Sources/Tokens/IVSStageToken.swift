@@ -1,10 +1,14 @@
 /// The participant token of an Amazon IVS stage: the payload of a self-signed one (ES384, the public key's ARN as
 /// `kid`), which those of the vendor's control plane share.
 public struct IVSStageToken: AccessToken {
+  /// The participant's capabilities on the stage.
   public struct Capabilities: Hashable, Sendable, Codable {
+    /// Whether the participant may publish.
     public var canPublish: Bool
+    /// Whether the participant may subscribe.
     public var canSubscribe: Bool
 
+    /// Creates capabilities; both by default.
     public init(canPublish: Bool = true, canSubscribe: Bool = true) {
       (self.canPublish, self.canSubscribe) = (canPublish, canSubscribe)
     }
@@ -36,11 +40,16 @@ public struct IVSStageToken: AccessToken {
   public var userID: String?
   /// At most 1 KB in all.
   public var attributes: [String: String]
+  /// The participant's capabilities on the stage.
   public var capabilities: Capabilities
+  /// Time of issue (`iat`).
   public var issued: NumericDate?
+  /// Time of expiry (`exp`).
   public var expires: NumericDate
+  /// Version of the token's format (`version`).
   public var version: String?
 
+  /// Creates the claims of a participant token.
   /// - Parameters:
   ///   - participantID: one token makes one participant.
   ///   - stage: its id; an ARN is made of it if `resource` is nil.

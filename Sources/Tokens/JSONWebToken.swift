@@ -10,9 +10,11 @@ public struct JSONWebToken: Sendable {
   public static let sizeLimit = 16_384
   static let jsonLimits = JSONCodec.Limits(depth: 8, size: sizeLimit)
 
+  /// The token in compact form.
   public let text: String
   /// As the header names it; may be one that is not known here.
   public let algorithm: String
+  /// Id of the signing key (`kid`); nil if the header names none.
   public let keyID: String?
   /// JSON.
   public let payload: [UInt8]
@@ -40,6 +42,7 @@ public struct JSONWebToken: Sendable {
     }
   }
 
+  /// Parses a token in compact form. The signature is not checked.
   /// - Throws: `.tooLarge`, `.malformed`.
   public static func parse(_ text: String) throws(TokenError) -> JSONWebToken {
     let parts = try parts(of: text)
@@ -68,6 +71,7 @@ public struct JSONWebToken: Sendable {
     return try decode(type, from: payload)
   }
 
+  /// Signs claims with a key.
   /// - Throws: `.tooLarge`, `.failed`, `.malformed` for claims that are no JSON.
   public static func sign(_ claims: some Encodable, with key: SigningKey) throws(TokenError) -> JSONWebToken {
     let payload = try encode(claims)
@@ -85,6 +89,7 @@ public struct JSONWebToken: Sendable {
       signature: signature)
   }
 
+  /// Checks the signature with one key.
   /// - Throws: `.wrongAlgorithm` unless the header names the key's own algorithm (RFC 8725 section 3.1), `.unknownKey`
   ///   if the key has an id and the header names another, `.badSignature`.
   public func verify(with key: VerificationKey) throws(TokenError) {
@@ -100,6 +105,7 @@ public struct JSONWebToken: Sendable {
     try claims(as: Times.self).check(at: now, leeway: leeway)
   }
 
+  /// Decodes the payload. Call `verify` before using the claims.
   /// - Throws: `.malformed`, `.missingClaim`, `.invalidClaim`.
   public func claims<Claims: Decodable>(as type: Claims.Type) throws(TokenError) -> Claims {
     try Self.decode(type, from: payload)

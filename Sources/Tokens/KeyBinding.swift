@@ -11,10 +11,12 @@ public struct KeyBinding: Hashable, Sendable, Codable {
   /// What its tokens must carry as `aud`; nil: `aud` is not looked at.
   public var audience: String?
 
+  /// Creates a binding; nil in a parameter sets no limit.
   public init(kinds: Set<TokenKind>? = nil, rooms: RoomPattern? = nil, audience: String? = nil) {
     (self.kinds, self.rooms, self.audience) = (kinds, rooms, audience)
   }
 
+  /// A binding without limits.
   public static let none = KeyBinding()
 
   /// - Throws: `.keyNotFor`.
@@ -74,14 +76,17 @@ public struct KeyBinding: Hashable, Sendable, Codable {
 
 /// Names of rooms: one name, or all that begin alike, as `team-*`. An asterisk elsewhere stands for itself.
 public struct RoomPattern: Hashable, Sendable, Codable {
+  /// The pattern as written.
   public let text: String
 
+  /// Creates a pattern.
   /// - Returns: nil for an empty text.
   public init?(_ text: String) {
     guard !text.isEmpty else { return nil }
     self.text = text
   }
 
+  /// Whether the pattern matches the name of a room, compared by bytes.
   public func matches(_ room: String) -> Bool {
     // By bytes: equal characters may have different ones, and rooms are told apart by bytes.
     let (pattern, room) = (text.utf8, room.utf8)

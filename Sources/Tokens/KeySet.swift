@@ -20,14 +20,17 @@ public struct KeySet: Sendable {
   public var keys: [VerificationKey] { members.map(\.verification) }
 
   /// A set of one new key: ES384, which every style's tokens can be signed with.
+  /// - Throws: `TokenError.failed` if the cryptographic library cannot generate a key.
   public init(newKey id: String) throws(TokenError) { members = [Member(try SigningKey(generating: .p384, id: id))] }
 
   /// Puts a new key first.
+  /// - Throws: `TokenError` if the id is taken, or a key cannot be generated.
   public mutating func rotate(to id: String) throws(TokenError) {
     guard !keys.contains(where: { $0.id == id }) else { throw .invalidKey("a second one named '\(id)'") }
     members.insert(Member(try SigningKey(generating: .p384, id: id)), at: 0)
   }
 
+  /// Removes a key.
   /// - Returns: false if there is none of that name, or no other one.
   public mutating func drop(_ id: String) -> Bool {
     guard members.count > 1, keys.contains(where: { $0.id == id }) else { return false }
@@ -59,6 +62,7 @@ public struct KeySet: Sendable {
     throw reason ?? .invalidKey("all of them are public")
   }
 
+  /// The keys that check tokens: secrets and public halves, in the order of the set.
   public var verificationKeys: [VerificationKey] { get throws(TokenError) { keys } }
 
   // MARK: JSON
@@ -77,6 +81,8 @@ public struct KeySet: Sendable {
     var koine: KeyBinding?
   }
 
+  /// Reads a JSON Web Key set (RFC 7517), with Koine's member `koine` for bindings.
+  /// - Throws: `TokenError.invalidKey` if the text is no set, or a key is invalid.
   public init(json: String) throws(TokenError) {
     let document: Document
     do { document = try JSONCodec.decode(Document.self, from: Array(json.utf8)) } catch {

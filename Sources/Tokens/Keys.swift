@@ -2,8 +2,11 @@ import CKoineOpenSSL
 
 /// How a token is signed (RFC 7518 section 3.1). Only what a vendor's app is given is here; `none` never is.
 public enum SigningAlgorithm: String, Hashable, Sendable, CaseIterable {
+  /// HMAC with SHA-256 (RFC 7518 section 3.2).
   case hs256 = "HS256"
+  /// ECDSA on P-256 with SHA-256 (RFC 7518 section 3.4).
   case es256 = "ES256"
+  /// ECDSA on P-384 with SHA-384 (RFC 7518 section 3.4).
   case es384 = "ES384"
 }
 
@@ -23,6 +26,7 @@ public struct SigningKey: Sendable {
 
   /// HS256.
   /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
+  /// - Throws: `TokenError.invalidKey` for a shorter secret.
   public init(secret: [UInt8], id: String? = nil) throws(TokenError) {
     guard secret.count >= 32 else { throw .invalidKey("a secret under 32 bytes") }
     (material, self.id) = (.secret(secret), id)
@@ -30,22 +34,26 @@ public struct SigningKey: Sendable {
 
   /// ES256 on P-256, ES384 on P-384.
   /// - Parameter pem: SEC 1 or PKCS #8, not encrypted.
+  /// - Throws: `TokenError.invalidKey` if the text is no private key on P-256 or P-384.
   public init(pem: String, id: String? = nil) throws(TokenError) {
     (material, self.id) = (.pair(try EllipticKey.reading(pem: pem, isPrivate: true)), id)
   }
 
   /// A new pair.
+  /// - Throws: `TokenError.failed` if the cryptographic library cannot generate a key.
   public init(generating curve: EllipticCurve, id: String? = nil) throws(TokenError) {
     (material, self.id) = (.pair(try EllipticKey.generate(curve)), id)
   }
 
   /// The members `d`, `x` and `y` of a JSON Web Key, decoded.
+  /// - Throws: `TokenError.invalidKey` if the numbers are no key on the curve.
   public init(
     _ curve: EllipticCurve, d: [UInt8], x: [UInt8], y: [UInt8], id: String? = nil
   ) throws(TokenError) {
     (material, self.id) = (.pair(try EllipticKey(curve, secret: d, point: [4] + x + y)), id)
   }
 
+  /// The algorithm of the key's signatures.
   public var algorithm: SigningAlgorithm {
     switch material {
     case .secret: .hs256
@@ -87,6 +95,7 @@ public struct VerificationKey: Sendable {
 
   /// HS256.
   /// - Parameter secret: at least 32 bytes (RFC 7518 section 3.2).
+  /// - Throws: `TokenError.invalidKey` for a shorter secret.
   public init(secret: [UInt8], id: String? = nil) throws(TokenError) {
     guard secret.count >= 32 else { throw .invalidKey("a secret under 32 bytes") }
     (material, self.id) = (.secret(secret), id)
@@ -94,11 +103,13 @@ public struct VerificationKey: Sendable {
 
   /// ES256 on P-256, ES384 on P-384.
   /// - Parameter pem: SubjectPublicKeyInfo.
+  /// - Throws: `TokenError.invalidKey` if the text is no public key on P-256 or P-384.
   public init(pem: String, id: String? = nil) throws(TokenError) {
     (material, self.id) = (.pair(try EllipticKey.reading(pem: pem, isPrivate: false)), id)
   }
 
   /// The members `x` and `y` of a JSON Web Key, decoded.
+  /// - Throws: `TokenError.invalidKey` if the numbers are no point on the curve.
   public init(_ curve: EllipticCurve, x: [UInt8], y: [UInt8], id: String? = nil) throws(TokenError) {
     (material, self.id) = (.pair(try EllipticKey(curve, secret: nil, point: [4] + x + y)), id)
   }
@@ -106,6 +117,7 @@ public struct VerificationKey: Sendable {
   /// Shares the key's own material: nothing is written and read again.
   init(of key: SigningKey) { (material, id, binding) = (key.material, key.id, key.binding) }
 
+  /// The algorithm of the signatures that the key checks.
   public var algorithm: SigningAlgorithm {
     switch material {
     case .secret: .hs256

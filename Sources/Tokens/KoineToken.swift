@@ -1,11 +1,16 @@
 /// A token for a room without a vendor's format, for apps of the common layer and browsers.
 public struct KoineToken: AccessToken {
+  /// A permission, or a restriction, of the participant.
   public enum Right: String, Hashable, Sendable, CaseIterable {
     /// Everything; or only one kind of it.
     case publish
+    /// Publishing audio.
     case publishSound = "publish:sound"
+    /// Publishing camera video.
     case publishPictures = "publish:pictures"
+    /// Publishing a screen.
     case publishScreen = "publish:screen"
+    /// Receiving other participants' tracks.
     case subscribe
     /// Data messages.
     case send
@@ -23,10 +28,14 @@ public struct KoineToken: AccessToken {
   public var participantID: String?
   /// Nil leaves it to the app.
   public var name: String?
+  /// The participant's permissions and restrictions; at least one.
   public var rights: Set<Right>
+  /// Time of issue (`iat`).
   public var issued: NumericDate?
+  /// Time of expiry (`exp`). The participant is removed then.
   public var expires: NumericDate
 
+  /// Creates the claims of a token.
   public init(
     room: String? = nil, participantID: String? = nil, name: String? = nil,
     rights: Set<Right> = [.publish, .subscribe, .send],

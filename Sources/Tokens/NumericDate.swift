@@ -5,6 +5,7 @@ public struct NumericDate: Hashable, Comparable, Sendable, Codable, CustomString
   /// Finite, within ±2^53.
   public let seconds: Double
 
+  /// Creates a date from seconds since 1970.
   /// - Parameter seconds: a value beyond ±2^53 becomes the nearest bound, and NaN becomes the lower bound.
   public init(_ seconds: Double) {
     let bound = 9_007_199_254_740_992.0
@@ -35,6 +36,7 @@ public struct NumericDate: Hashable, Comparable, Sendable, Codable, CustomString
 
   public static func < (one: NumericDate, other: NumericDate) -> Bool { one.seconds < other.seconds }
 
+  /// Adds seconds to a date.
   /// - Parameter seconds: negative goes back.
   public static func + (date: NumericDate, seconds: Double) -> NumericDate { NumericDate(date.seconds + seconds) }
 

@@ -12,10 +12,13 @@ public enum TokenError: Error, Hashable, Sendable, CustomStringConvertible {
   case wrongAlgorithm(String)
   /// No key given has the id that the header names.
   case unknownKey(id: String?)
+  /// The signature does not fit the key.
   case badSignature
   /// The key is bound to other kinds of tokens, or to other rooms.
   case keyNotFor(String)
+  /// The token has expired.
   case expired(at: NumericDate)
+  /// The token is not valid yet.
   case notYetValid(from: NumericDate)
   /// A secret that is too short, or bytes that are no key on the curve.
   case invalidKey(String)

@@ -13,7 +13,8 @@ public enum TokenKind: String, Hashable, Sendable, CaseIterable, Codable {
   /// `VideoSDKToken`, of the event-listener style.
   case eventListener = "event-listener"
 
-  /// - Parameter name: `room`, or the name of a style (``Style/init(named:)``, also in its short form).
+  /// Finds a kind by its name; nil if there is none of that name.
+  /// - Parameter name: `room`, or the name of a style (`Style.init(named:)`, also in its short form).
   public init?(named name: String) { self.init(rawValue: Style(named: name)?.rawValue ?? name) }
 
   public init(from decoder: any Decoder) throws {

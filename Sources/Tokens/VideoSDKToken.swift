@@ -1,5 +1,6 @@
 /// The token of a VideoSDK meeting: HS256 by the secret that belongs to `apikey`.
 public struct VideoSDKToken: AccessToken {
+  /// A permission of the participant (`permissions`).
   public enum Permission: String, Hashable, Sendable, CaseIterable {
     /// Enters directly, and admits or refuses participants in the lobby.
     case join = "allow_join"
@@ -9,6 +10,7 @@ public struct VideoSDKToken: AccessToken {
     case ask = "ask_join"
   }
 
+  /// A use of the token (`roles`).
   public enum Role: String, Hashable, Sendable, CaseIterable {
     /// Speaks to the service's own API only.
     case crawler
@@ -16,9 +18,11 @@ public struct VideoSDKToken: AccessToken {
     case rtc
   }
 
+  /// The API key that the secret belongs to (`apikey`).
   public var apiKey: String
   /// In order, without those that are not known here.
   public var permissions: [Permission]
+  /// Version of the token's format (`version`).
   public var version: Int?
   /// The only room it opens; nil for all of the key's.
   public var roomID: String?
@@ -26,10 +30,12 @@ public struct VideoSDKToken: AccessToken {
   public var participantID: String?
   /// Nil if the token does not say, which keeps nothing closed.
   public var roles: [Role]?
+  /// Time of issue (`iat`).
   public var issued: NumericDate?
   /// Nil if the token never ends.
   public var expires: NumericDate?
 
+  /// Creates the claims of a token.
   public init(
     apiKey: String, permissions: [Permission] = [.join], roomID: String? = nil, participantID: String? = nil,
     roles: [Role]? = nil, issued: NumericDate, expires: NumericDate?

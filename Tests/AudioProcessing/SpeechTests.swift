@@ -16,7 +16,7 @@ import Testing
     A rod is used to catch pink salmon. The source of the huge river is the clear spring. Kick the ball straight.
     """
 
-  /// 48 kHz, mono, as loud as somebody near a microphone.
+  /// 48 kHz, mono, as loud as a speaker near a microphone.
   private static func speech(_ text: String, voice: String = "en") async throws -> [Int16] {
     let wave = try await Command("espeak-ng", "--stdout", "-v", voice, "-a", "60", text).bytes()
     let rate = Int(wave[24]) | Int(wave[25]) << 8  // Hz, in a header of 44 bytes
@@ -96,7 +96,7 @@ import Testing
     return sent
   }
 
-  /// Blocks of 10 ms in which somebody speaks, and those with nobody for a tenth of a second around.
+  /// Blocks of 10 ms with speech, and blocks with no speech within 100 ms around them.
   private func blocks(of speech: [Int16], after start: Int) -> (spoken: [Range<Int>], silent: [Range<Int>]) {
     let ranges = stride(from: 0, to: speech.count - 479, by: 480).map { $0..<$0 + 480 }
     let powers = ranges.map { Self.power(speech[$0]) }

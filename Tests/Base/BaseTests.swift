@@ -109,7 +109,7 @@ import Testing
     #expect(seeded.makeID() == sameSeed.makeID())
   }
 
-  /// Whoever knows all that a router has told must not know what the next one in the room is given.
+  /// A client that knows all of a router's former random names must not be able to predict the next one.
   @Test func whatTheSystemForksCannotBeForetold() {
     var system = SeededRandom.system()
     var (fork, copy) = (system.fork(), system)
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  /// The one who asks needs nobody.
+  /// The calling thread does all pieces if no worker is free.
   @Test func aHandThatIsHeldUpHoldsUpItsOwnPieceOnly() {
     let pool = ForkJoinPool(workers: 2)
     let others = DispatchSemaphore(value: 0)

@@ -45,13 +45,15 @@ struct CredentialTests {
     for _ in 0..<3 { credential.token { token, _ in if token != nil { got.withLock { $0 += 1 } } } }
     #expect(asked.withLock { $0 } == 0, "never from inside the call")
     hands.move(0)
-    #expect(asked.withLock { $0 } == 1 && got.withLock { $0 } == 3)
+    #expect(asked.withLock { $0 } == 1)
+    #expect(got.withLock { $0 } == 3)
     credential.token { _, _ in got.withLock { $0 += 1 } }
     #expect(asked.withLock { $0 } == 1 && got.withLock { $0 } == 4, "from what is kept, at once")
     hands.move(3_600 - 119)
     credential.token { _, _ in got.withLock { $0 += 1 } }
     hands.move(0)
-    #expect(asked.withLock { $0 } == 2 && got.withLock { $0 } == 5)
+    #expect(asked.withLock { $0 } == 2)
+    #expect(got.withLock { $0 } == 5)
   }
 
   @Test func aProactiveOneRenewsUnasked() throws {
@@ -153,8 +155,12 @@ struct CredentialTests {
         "eventId": "109",
       ]
     ])
-    #expect(info.callId == id && info.fromDisplayName == "Ben" && info.incomingWithVideo)
-    #expect(info.from.rawId == "8:acs:ben" && info.to.rawId == "8:acs:ana" && info.eventType == .incomingGroupCall)
+    #expect(info.callId == id)
+    #expect(info.fromDisplayName == "Ben")
+    #expect(info.incomingWithVideo)
+    #expect(info.from.rawId == "8:acs:ben")
+    #expect(info.to.rawId == "8:acs:ana")
+    #expect(info.eventType == .incomingGroupCall)
     let codes = Lock<[Int]>([])
     let note = { (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
     ana.handlePush(notification: info, completionHandler: note)

@@ -27,10 +27,14 @@ struct IdentifierTests {
         userId: "u", tenantId: "t", resourceId: "r", cloudEnvironment: cloud)
       #expect(extended.rawId == "8:\(resource):r_t_u")
       let back = createCommunicationIdentifier(fromRawId: extended.rawId) as? TeamsExtensionUserIdentifier
-      #expect(back == extended && back?.cloudEnvironment == cloud && back?.tenantId == "t" && back?.userId == "u")
+      #expect(back == extended)
+      #expect(back?.cloudEnvironment == cloud)
+      #expect(back?.tenantId == "t")
+      #expect(back?.userId == "u")
     }
     let visitor = MicrosoftTeamsUserIdentifier(userId: "v", isAnonymous: true)
-    #expect(visitor.rawId == "8:teamsvisitor:v" && visitor.cloudEnviroment == .Public)
+    #expect(visitor.rawId == "8:teamsvisitor:v")
+    #expect(visitor.cloudEnviroment == .Public)
     #expect(CommunicationCloudEnvironment(environmentValue: "dod") == .Dod)
     #expect(CommunicationCloudEnvironment.Gcch.getEnvironmentValue() == "gcch")
   }

@@ -3,7 +3,7 @@ import Koine
 import KoineTokens
 import Testing
 
-/// Rooms whose tokens make people wait at the door, seen by a caller; who lets in is a participant of the common layer.
+/// Rooms with tokens that require admission, as a caller sees them. A participant of the common layer admits.
 struct LobbyTests {
   private let telephone: Telephone
   private let host: Session
@@ -31,38 +31,47 @@ struct LobbyTests {
 
   @Test func whoIsLetInHasWaitedInTheLobby() async throws {
     let hears = try await caller()
-    #expect(hears.states == ["connecting", "inLobby"] && hears.call?.state == .inLobby)
-    #expect(hears.call?.remoteParticipants.isEmpty == true && host.participants.isEmpty)
+    #expect(hears.states == ["connecting", "inLobby"])
+    #expect(hears.call?.state == .inLobby)
+    #expect(hears.call?.remoteParticipants.isEmpty == true)
+    #expect(host.participants.isEmpty)
     let guest = try #require(host.entryRequests.first)
     #expect(guest.name == "ben")
     host.admit(guest.id)
     await telephone.run(.milliseconds(500))
     #expect(hears.states == ["connecting", "inLobby", "connected"])
-    #expect(hears.call?.remoteParticipants.map(\.displayName) == ["Host"] && host.participants.map(\.name) == ["ben"])
+    #expect(hears.call?.remoteParticipants.map(\.displayName) == ["Host"])
+    #expect(host.participants.map(\.name) == ["ben"])
   }
 
   @Test func whoIsDeniedIsToldWhy() async throws {
     let hears = try await caller()
     host.deny(try #require(host.entryRequests.first).id)
     await telephone.run(.milliseconds(500))
-    #expect(hears.states.prefix(2) == ["connecting", "inLobby"] && hears.states.last == "disconnected")
+    #expect(hears.states.prefix(2) == ["connecting", "inLobby"])
+    #expect(hears.states.last == "disconnected")
     #expect(!hears.states.contains("connected"))
-    #expect(hears.call?.callEndReason.code == 0 && hears.call?.callEndReason.subcode == 5854)
-    #expect(hears.words.last == "calls -outgoing disconnected" && host.entryRequests.isEmpty)
+    #expect(hears.call?.callEndReason.code == 0)
+    #expect(hears.call?.callEndReason.subcode == 5854)
+    #expect(hears.words.last == "calls -outgoing disconnected")
+    #expect(host.entryRequests.isEmpty)
   }
 
   @Test func whoHangsUpInTheLobbyAsksNoLonger() async throws {
     let hears = try await caller()
     hears.call?.hangUp(options: nil) { error in hears.note("hung up \(error == nil)") }
     await telephone.run(.milliseconds(500))
-    #expect(hears.states.last == "disconnected" && hears.words.contains("hung up true"))
-    #expect(hears.call?.callEndReason.subcode != 5854 && host.entryRequests.isEmpty)
+    #expect(hears.states.last == "disconnected")
+    #expect(hears.words.contains("hung up true"))
+    #expect(hears.call?.callEndReason.subcode != 5854)
+    #expect(host.entryRequests.isEmpty)
   }
 
   @Test func whoWaitsTooLongForAHostMayGoOnWaiting() async throws {
     let hears = try await caller()
     await telephone.run(.seconds(60))
-    #expect(hears.call?.state == .inLobby && host.entryRequests.count == 1)
+    #expect(hears.call?.state == .inLobby)
+    #expect(host.entryRequests.count == 1)
     host.admit(try #require(host.entryRequests.first).id)
     await telephone.run(.milliseconds(500))
     #expect(hears.call?.state == .connected)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct ManyCallsTests {
   private static let asked = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) }
 
-  /// Answers whoever rings at once, and counts.
+  /// Answers each incoming call at once, and counts the calls.
   private final class User: NSObject, CallAgentDelegate, CallDelegate, @unchecked Sendable {  // constant but for locks
     struct Counts: Equatable { var added = 0, rung = 0, connected = 0, ended = 0, removed = 0, failed = 0 }
     let agent: CallAgent

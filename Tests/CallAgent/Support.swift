@@ -4,7 +4,7 @@ import Koine
 import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 
-/// A token that says whom it is for, as the vendor's do; signed by nobody.
+/// A token that names its user, as the vendor's do, without a valid signature.
 func accessToken(for user: String, expiresIn seconds: Int = 3_600) -> String {
   let claims = #"{"skypeid":"acs:\#(user)","exp":\#(Int(Date().timeIntervalSince1970) + seconds)}"#
   let part = { (text: String) in
@@ -21,7 +21,7 @@ final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipa
   RendererDelegate, @unchecked Sendable
 {
   private let heard = Lock<[String]>([])
-  /// Whoever listens keeps the agent: it signs out when it is let go of.
+  /// The delegate keeps the agent, because a released agent signs out.
   private let agent: CallAgent?
   private let latest = Lock<(call: Call?, incoming: IncomingCall?)>((nil, nil))
 

@@ -8,16 +8,23 @@ struct ValueTests {
   @Test func identifiersAreMadeOfTheirParts() {
     #expect(IdentifierKind(rawValue: "x") !== IdentifierKind.unknown)
     let user: CommunicationIdentifier = CommunicationUserIdentifier("8:acs:x")
-    #expect(user.rawId == "8:acs:x" && user.kind === IdentifierKind.communicationUser)
+    #expect(user.rawId == "8:acs:x")
+    #expect(user.kind === IdentifierKind.communicationUser)
     #expect((user as? CommunicationUserIdentifier)?.identifier == "8:acs:x")
     #expect(CommunicationUserIdentifier("a") != CommunicationUserIdentifier("a"))
     let number = PhoneNumberIdentifier(phoneNumber: "+1", rawId: nil)
-    #expect(number.rawId == "4:+1" && number.phoneNumber == "+1" && number == PhoneNumberIdentifier(phoneNumber: "+1"))
+    #expect(number.rawId == "4:+1")
+    #expect(number.phoneNumber == "+1")
+    #expect(number == PhoneNumberIdentifier(phoneNumber: "+1"))
     let teams = MicrosoftTeamsUserIdentifier(
       userId: "u", isAnonymous: false, rawId: nil, cloudEnvironment: CommunicationCloudEnvironment.Dod)
-    #expect(teams.rawId == "8:dod:u" && teams.userId == "u" && !teams.isAnonymous)
-    #expect(teams.kind === IdentifierKind.microsoftTeamsUser && teams.cloudEnvironment == .Dod)
-    #expect(UnknownIdentifier("?").identifier == "?" && UnknownIdentifier("?").rawId == "?")
+    #expect(teams.rawId == "8:dod:u")
+    #expect(teams.userId == "u")
+    #expect(!teams.isAnonymous)
+    #expect(teams.kind === IdentifierKind.microsoftTeamsUser)
+    #expect(teams.cloudEnvironment == .Dod)
+    #expect(UnknownIdentifier("?").identifier == "?")
+    #expect(UnknownIdentifier("?").rawId == "?")
   }
 
   @Test func rawIdsAreTakenApart() {
@@ -28,7 +35,8 @@ struct ValueTests {
     ]
     for (raw, kind) in kinds {
       let made: CommunicationIdentifier = createCommunicationIdentifier(fromRawId: raw)
-      #expect(made.kind === kind && made.rawId == raw)
+      #expect(made.kind === kind)
+      #expect(made.rawId == raw)
     }
   }
 
@@ -48,7 +56,8 @@ struct ValueTests {
     #expect(told.withLock { $0 } == fresh)
     let (now, token) = (Date(), "t")
     let access = CommunicationAccessToken(token: token, expiresOn: now)
-    #expect(access.token == token && access.expiresOn == now)
+    #expect(access.token == token)
+    #expect(access.expiresOn == now)
   }
 
   @Test func optionsOfTheAgentKeepWhatIsSet() {
@@ -59,7 +68,8 @@ struct ValueTests {
     client.diagnostics?.appName = "app"
     client.diagnostics?.appVersion = "1"
     client.diagnostics?.tags = ["a"]
-    #expect(client.diagnostics?.tags == ["a"] && options.displayName == "Ana")
+    #expect(client.diagnostics?.tags == ["a"])
+    #expect(options.displayName == "Ana")
     let hangUp = HangUpOptions()
     #expect(!hangUp.forEveryone)
     hangUp.forEveryone = true
@@ -68,7 +78,9 @@ struct ValueTests {
 
   @Test func optionsOfCallsKeepWhatIsSet() {
     let start = StartCallOptions()
-    #expect(start.videoOptions == nil && start.audioOptions == nil && start.outgoingVideoOptions == nil)
+    #expect(start.videoOptions == nil)
+    #expect(start.audioOptions == nil)
+    #expect(start.outgoingVideoOptions == nil)
     start.videoOptions = VideoOptions(localVideoStreams: [])
     #expect(start.videoOptions?.localVideoStreams.isEmpty == true)
     start.audioOptions = AudioOptions()
@@ -87,17 +99,21 @@ struct ValueTests {
     join.incomingAudioOptions?.muted = true
     join.outgoingAudioOptions = OutgoingAudioOptions()
     join.outgoingAudioOptions?.muted = true
-    #expect(join.incomingVideoOptions?.streamType == .rawIncoming && join.outgoingVideoOptions?.streams.isEmpty == true)
-    #expect(join.incomingAudioOptions?.muted == true && join.outgoingAudioOptions?.muted == true)
+    #expect(join.incomingVideoOptions?.streamType == .rawIncoming)
+    #expect(join.outgoingVideoOptions?.streams.isEmpty == true)
+    #expect(join.incomingAudioOptions?.muted == true)
+    #expect(join.outgoingAudioOptions?.muted == true)
     let add = AddPhoneNumberOptions()
     add.alternateCallerId = PhoneNumberIdentifier(phoneNumber: "+2")
-    #expect(add.alternateCallerId.phoneNumber == "+2" && start.alternateCallerId.phoneNumber == "+1")
+    #expect(add.alternateCallerId.phoneNumber == "+2")
+    #expect(start.alternateCallerId.phoneNumber == "+1")
   }
 
   @Test func locatorsKeepWhereToMeet() {
     let id = UUID()
     let group: JoinMeetingLocator = GroupCallLocator(groupId: id)
-    #expect((group as? GroupCallLocator)?.groupId == id && RoomCallLocator(roomId: "r").roomId == "r")
+    #expect((group as? GroupCallLocator)?.groupId == id)
+    #expect(RoomCallLocator(roomId: "r").roomId == "r")
     let teams: JoinTeamsMeetingLocator = TeamsMeetingLinkLocator(meetingLink: "https://teams.example/l/1")
     #expect((teams as? TeamsMeetingLinkLocator)?.meetingLink == "https://teams.example/l/1")
   }
@@ -108,8 +124,10 @@ struct ValueTests {
     options.scalingMode = .crop
     #expect(options.scalingMode == .crop)
     let size: StreamSize = StreamSize(width: 3, height: 4)
-    #expect(String(size.width) + "x" + String(size.height) == "3x4" && StreamSize().width == Int32(0))
-    #expect(CallState(rawValue: 2) == nil && VideoStreamSourceType.screenSharing == MediaStreamType.screenSharing)
+    #expect(String(size.width) + "x" + String(size.height) == "3x4")
+    #expect(StreamSize().width == Int32(0))
+    #expect(CallState(rawValue: 2) == nil)
+    #expect(VideoStreamSourceType.screenSharing == MediaStreamType.screenSharing)
   }
 
   /// Those that nothing here gives, too: apps switch over all of them, and keep their numbers.
@@ -124,9 +142,12 @@ struct ValueTests {
     ]
     let facings: [CameraFacing] = [.unknown, .external, .front, .back, .panoramic, .leftFront, .rightFront]
     let kinds: [VideoDeviceType] = [.unknown, .usbCamera, .captureAdapter, .virtual]
-    #expect(people.map(\.rawValue) == Array(0..<8) && ParticipantState(rawValue: 8) == nil)
-    #expect(facings.map(\.rawValue) == Array(0..<7) && CameraFacing(rawValue: 7) == nil)
-    #expect(kinds.map(\.rawValue) == Array(0..<4) && VideoDeviceType(rawValue: 4) == nil)
+    #expect(people.map(\.rawValue) == Array(0..<8))
+    #expect(ParticipantState(rawValue: 8) == nil)
+    #expect(facings.map(\.rawValue) == Array(0..<7))
+    #expect(CameraFacing(rawValue: 7) == nil)
+    #expect(kinds.map(\.rawValue) == Array(0..<4))
+    #expect(VideoDeviceType(rawValue: 4) == nil)
   }
 
   @Test func errorsHaveTheVendorsCodes() {

@@ -38,7 +38,8 @@ import Testing
     let (taken, written) = input.withUnsafeBufferPointer { source in
       output.withUnsafeMutableBufferPointer { resampler.process(source, into: $0) }
     }
-    #expect(written == 100 && taken < 400)
+    #expect(written == 100)
+    #expect(taken < 400)
     try resampler.setRates(from: 48_000, to: 47_990)
     #expect(throws: CodecError.self) { _ = try Resampler(from: 0, to: 48_000) }
     #expect(throws: CodecError.self) { try resampler.setRates(from: 48_000, to: 0) }

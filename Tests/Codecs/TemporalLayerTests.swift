@@ -13,7 +13,7 @@ import Testing
     return try (0..<count).map { number in
       let frame = scene(number, width: 320, height: 180, pool: pool)
       let picture = try #require(try encoder.encode(frame, forceKey: number == keyAt))
-      // The encoder uses the block again only if nobody holds it: holding the picture is enough.
+      // The encoder reuses the block only if it is not referenced; the frame references it.
       return (frame, picture)
     }
   }

@@ -76,7 +76,9 @@ import Testing
   @Test func scalingKeepsThePicture() throws {
     let frame = scene(2, width: 320, height: 180, pool: pool)
     let small = frame.scaled(to: 160, 90, pool: pool)
-    #expect(small.width == 160 && small.height == 90 && small.captured == frame.captured)
+    #expect(small.width == 160)
+    #expect(small.height == 90)
+    #expect(small.captured == frame.captured)
     #expect(try #require(small.scaled(to: 320, 180, pool: pool).psnr(against: frame)) > 25)
     #expect(frame.scaled(to: 320, 180, pool: pool) === frame)
     #expect(frame.scaled(to: 1, 1, pool: pool).width == 1)
@@ -85,7 +87,8 @@ import Testing
   @Test func turningAndMirroringFourTimesGivesThePictureBack() throws {
     let frame = scene(2, width: 47, height: 30, pool: pool)
     let turned = frame.rotated(by: 1, pool: pool)
-    #expect(turned.width == 30 && turned.height == 47)
+    #expect(turned.width == 30)
+    #expect(turned.height == 47)
     // Clockwise: what was the left lower corner is the left upper one.
     #expect(turned.withPlanes { $0.y[0] } == frame.withPlanes { $0.y[29 * $0.lumaStride] })
     #expect(turned.rotated(by: 3, pool: pool).psnr(against: frame) == 100)
@@ -94,13 +97,15 @@ import Testing
     let marked = frame.with(quarterTurns: 1)
     #expect(marked.displaySize == (30, 47))
     let upright = marked.upright(pool: pool)
-    #expect(upright.quarterTurns == 0 && upright.psnr(against: turned) == 100)
+    #expect(upright.quarterTurns == 0)
+    #expect(upright.psnr(against: turned) == 100)
   }
 
   @Test func croppingStaysInside() throws {
     let frame = scene(2, width: 64, height: 48, pool: pool)
     let part = try #require(frame.cropped(x: 11, y: 20, width: 20, height: 500, pool: pool))
-    #expect(part.width == 20 && part.height == 28)
+    #expect(part.width == 20)
+    #expect(part.height == 28)
     #expect(part.withPlanes { $0.y[0] } == frame.withPlanes { $0.y[20 * $0.lumaStride + 10] })
     #expect(part.withPlanes { $0.u[0] } == frame.withPlanes { $0.u[10 * $0.chromaStride + 5] })
     #expect(frame.cropped(x: 64, y: 0, width: 2, height: 2, pool: pool) == nil)
@@ -117,7 +122,8 @@ import Testing
         frame.withPlanes { _ = addresses.insert($0.y) }
       }
     }
-    #expect(addresses.count <= 4 && pool.unusedCount == addresses.count)
+    #expect(addresses.count <= 4)
+    #expect(pool.unusedCount == addresses.count)
     var held: [VideoFrame] = (0..<5).map { _ in pool.make(width: 64, height: 16, captured: .zero) { _ in } }
     let copy = held[0].with(quarterTurns: 2)
     #expect(pool.unusedCount < addresses.count)

@@ -17,7 +17,8 @@ import Testing
   ])
   func whatIsNoStepIsSaidWithItsLine(line: String) {
     let error = #expect(throws: SampleExit.self) { _ = try Script("at 1s mute\n" + line) }
-    #expect(error?.code == 64 && error?.description.contains("line 2") == true)
+    #expect(error?.code == 64)
+    #expect(error?.description.contains("line 2") == true)
   }
 
   @Test func aMissingScriptIsAnInputThatCannotBeRead() {

@@ -31,10 +31,13 @@ import Testing
        "tls-certificate": "chain.pem", "tls-key": "key.pem", "loops": 2, "log-level": "debug",
        "limits": {"participants": 50, "messages-per-second": 100, "voices": 3}}
       """)
-    #expect(said.host == "::" && said.port == 9_000 && said.mediaPort == 50_000)
+    #expect(said.host == "::")
+    #expect(said.port == 9_000)
+    #expect(said.mediaPort == 50_000)
     #expect(said.mediaAddresses.map(\.announced.description) == ["203.0.113.7:0", "[::1]:0"])
     #expect(said.mediaAddresses.first?.bound.description == "10.0.0.2:0")
-    #expect(said.admission == .keys(file: "keys.json") && said.loops == 2)
+    #expect(said.admission == .keys(file: "keys.json"))
+    #expect(said.loops == 2)
     #expect(said.logLevel == Logger.Level.debug)
     #expect(said.tls == .init(certificate: "chain.pem", key: "key.pem"))
     var limits = ServerLimits()
@@ -49,7 +52,8 @@ import Testing
     #expect(try !said("").livestreams && said("").livestreamHosts == ["*"])
     #expect(try said(#", "livestreams": true"#).livestreamHosts == ["*"])
     let named = try said(#", "livestream-hosts": ["live.example", "10.0.0.7"]"#)
-    #expect(named.livestreams && named.livestreamHosts == ["live.example", "10.0.0.7"])
+    #expect(named.livestreams)
+    #expect(named.livestreamHosts == ["live.example", "10.0.0.7"])
     #expect(try !said(#", "livestream-hosts": ["a"], "livestreams": false"#).livestreams)
     #expect(try !said(#", "livestream-hosts": ["a"]"#, ["KOINE_SERVE_LIVESTREAMS": "false"]).livestreams)
     #expect(try said("", ["KOINE_SERVE_LIVESTREAM_HOSTS": "a,b"]).livestreamHosts == ["a", "b"])
@@ -73,15 +77,20 @@ import Testing
 
   @Test func whoSaysNotOpenClosesWhatIsOpenFurtherBack() throws {
     let closed = ["KOINE_SERVE_OPEN": "false"]
-    #expect(complaint([:], closed, #"{"open": true}"#) == "say who may enter: either --keys FILE or --open")
+    #expect(complaint([:], closed, #"{"open": true}"#) == "set the admission: either --keys FILE or --open")
     #expect(try settings([:], closed, #"{"keys": "k.json"}"#).admission == .keys(file: "k.json"))
     #expect(try settings([.open: ["true"]], closed).admission == .open)
   }
 
   @Test func whatIsNotSaidIsAsEver() throws {
     let said = try settings([.open: ["true"]])
-    #expect(said.host == "127.0.0.1" && said.port == 8_080 && said.mediaPort == 0 && said.mediaAddresses.isEmpty)
-    #expect(said.limits == ServerLimits() && said.loops == nil && said.tls == nil)
+    #expect(said.host == "127.0.0.1")
+    #expect(said.port == 8_080)
+    #expect(said.mediaPort == 0)
+    #expect(said.mediaAddresses.isEmpty)
+    #expect(said.limits == ServerLimits())
+    #expect(said.loops == nil)
+    #expect(said.tls == nil)
     #expect(said.logLevel == Logger.Level.info)
   }
 
@@ -90,9 +99,12 @@ import Testing
     #expect(try settings([:], [:], json).mediaPort == 1)
     let environment = ["KOINE_SERVE_UDP": "2", "KOINE_SERVE_LIMITS": "tracks=2,lobby=2", "PATH": "/bin"]
     let two = try settings([:], environment, json)
-    #expect(two.mediaPort == 2 && two.host == "a" && two.admission == .open)
+    #expect(two.mediaPort == 2)
+    #expect(two.host == "a")
+    #expect(two.admission == .open)
     let three = try settings([.udp: ["3"], .limits: ["lobby=3"], .keys: ["k.json"]], environment, json)
-    #expect(three.mediaPort == 3 && three.host == "a")
+    #expect(three.mediaPort == 3)
+    #expect(three.host == "a")
     let limits = three.limits
     #expect(limits.rooms == 1 && limits.tracks == 2 && limits.lobby == 3, "one by one")
     #expect(three.admission == .keys(file: "k.json"), "who may enter is said once")
@@ -109,8 +121,13 @@ import Testing
       "KOINE_SERVE_CONFIGURATION": "read by who asks",
     ]
     let said = try settings([:], environment)
-    #expect(said.host == "0.0.0.0" && said.port == 80 && said.mediaPort == 7 && said.mediaAddresses.count == 2)
-    #expect(said.admission == .open && said.limits.rooms == 7 && said.loops == 3)
+    #expect(said.host == "0.0.0.0")
+    #expect(said.port == 80)
+    #expect(said.mediaPort == 7)
+    #expect(said.mediaAddresses.count == 2)
+    #expect(said.admission == .open)
+    #expect(said.limits.rooms == 7)
+    #expect(said.loops == 3)
     #expect(said.logLevel == Logger.Level.error)
     #expect(try settings([:], ["KOINE_SERVE_KEYS": "k"]).admission == .keys(file: "k"))
   }
@@ -152,9 +169,11 @@ import Testing
     let file = folder.file("koine.json")
     try #"{"open": true, "udpp": 1}"#.write(toFile: file, atomically: true, encoding: .utf8)
     let misspelt = try await lines("--configuration \(file)")
-    #expect(misspelt.first == "Error: '\(file)': there is no setting 'udpp'" && misspelt.last == "code 64")
+    #expect(misspelt.first == "Error: '\(file)': there is no setting 'udpp'")
+    #expect(misspelt.last == "code 64")
     let missing = try await lines("--configuration \(folder.file("other.json"))")
-    #expect(missing.first?.contains("there is no file of settings") == true && missing.last == "code 64")
+    #expect(missing.first?.contains("there is no file of settings") == true)
+    #expect(missing.last == "code 64")
     // An address that nobody has: each is taken from where it counts most, and then nothing can be opened.
     try #"{"open": true, "listen": "198.51.100.1:1"}"#.write(toFile: file, atomically: true, encoding: .utf8)
     #expect(try await lines("--configuration \(file)").first?.contains("198.51.100.1") == true)

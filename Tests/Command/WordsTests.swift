@@ -51,19 +51,23 @@ import Testing
     let file = folder.file("public.json")
     #expect(try await said("token keys \(keys) --public \(file)").last == "code 0")
     let text = try String(contentsOfFile: file, encoding: .utf8)
-    #expect(text.contains(#""x":"#) && !text.contains(#""d":"#))
+    #expect(text.contains(#""x":"#))
+    #expect(!text.contains(#""d":"#))
     #expect(try await said("token room --keys \(file)").last == "code 64")
     var facts = stat()
-    #expect(stat(keys, &facts) == 0 && facts.st_mode & 0o777 == 0o600)
+    #expect(stat(keys, &facts) == 0)
+    #expect(facts.st_mode & 0o777 == 0o600)
     #expect(try await said("token keys /no/keys --public \(file)").last == "code 66")
   }
 
   @Test func aNetworkIsNoServersBusiness() async throws {
     let server = ["KOINE_BACKEND": "ws://127.0.0.1:1"]
     let lines = try await said("demo --network loss=1%", environment: server)
-    #expect(lines.first?.contains("KOINE_BACKEND says 'ws://127.0.0.1:1'") == true && lines.last == "code 64")
+    #expect(lines.first?.contains("KOINE_BACKEND says 'ws://127.0.0.1:1'") == true)
+    #expect(lines.last == "code 64")
     let suite = try await said("conformance --backend ws://127.0.0.1:1 --network loss=1%")
-    #expect(suite.first?.contains("--network") == true && suite.last == "code 64")
+    #expect(suite.first?.contains("--network") == true)
+    #expect(suite.last == "code 64")
   }
 
   @Test func aServerThatIsNotThereIsNamedOnce() async throws {
@@ -71,9 +75,10 @@ import Testing
     let suite = try await said("conformance --backend ws://127.0.0.1:1")
     #expect(suite == ["koine conformance: " + expected, "code 69"])
     let recorder = try await said("record --to \(folder.file("x.webm")) --backend ws://127.0.0.1:1")
-    #expect(recorder.first?.contains(expected) == true && recorder.last == "code 69")
+    #expect(recorder.first?.contains(expected) == true)
+    #expect(recorder.last == "code 69")
     let nameless = try await said("conformance --backend ws://nobody.invalid:1")
-    #expect(nameless.first?.contains("nobody knows the name 'nobody.invalid'") == true, "\(nameless)")
+    #expect(nameless.first?.contains("the name 'nobody.invalid' cannot be resolved") == true, "\(nameless)")
   }
 
   @Test func filesAreLookedAtBeforeAnythingBegins() async throws {
@@ -84,12 +89,14 @@ import Testing
       try await said("serve --configuration \(folder.path)").first
         == "Error: '\(folder.path)' is a folder, no file of settings")
     let encoder = try await said("record --to \(folder.file("x.webm")) --video-encoder libx264")
-    #expect(encoder.first?.contains("--video-encoder") == true && encoder.last == "code 64")
+    #expect(encoder.first?.contains("--video-encoder") == true)
+    #expect(encoder.last == "code 64")
   }
 
   @Test func anAddressNamesItsHost() async throws {
     let lines = try await said("serve --open --listen :8080")
-    #expect(lines.first?.contains("0.0.0.0:8080 or [::]:8080") == true && lines.last == "code 64")
+    #expect(lines.first?.contains("0.0.0.0:8080 or [::]:8080") == true)
+    #expect(lines.last == "code 64")
   }
 
   /// Told to stop, it finishes what it writes.
@@ -108,6 +115,7 @@ import Testing
     var way = DirectionReport(receiver: "Ana", sender: "", video: nil, audio: nil, joinToFirstPicture: nil)
     way.sender = "Eve\n\u{1B}[2J"
     let rows = CallReport(seconds: 1, directions: [way]).table.split(separator: "\n")
-    #expect(rows.count == 2 && rows.last?.hasPrefix(#"Ana < Eve\u{a}\u{1b}[2J "#) == true)
+    #expect(rows.count == 2)
+    #expect(rows.last?.hasPrefix(#"Ana < Eve\u{a}\u{1b}[2J "#) == true)
   }
 }

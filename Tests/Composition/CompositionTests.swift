@@ -40,11 +40,13 @@ import Testing
     (over.aspect, over.zIndex) = (.stretch, 1)
     var under = Slot("under", width: 320, height: 180)
     under.aspect = .stretch
-    #expect(composition.add(over) && composition.add(under))
+    #expect(composition.add(over))
+    #expect(composition.add(under))
     #expect(!composition.add(under), "one of a name")
     composition.pictureInput("over")?.render(plain(200))
     composition.pictureInput("under")?.render(plain(90))
-    #expect(composition.pictureInput("none") == nil && composition.soundInput("none") == nil)
+    #expect(composition.pictureInput("none") == nil)
+    #expect(composition.soundInput("none") == nil)
     let frame = try await picture(of: composition)
     #expect((frame.width, frame.height) == (640, 360))
     #expect(luma(frame, 10, 10) == 90)
@@ -52,7 +54,8 @@ import Testing
     #expect(luma(frame, 600, 300) == 16)
     composition.pictureInput("under")?.clear()
     #expect(luma(try await picture(of: composition), 10, 10) == 16)
-    #expect(composition.remove("over") && !composition.remove("over"))
+    #expect(composition.remove("over"))
+    #expect(!composition.remove("over"))
     #expect(luma(try await picture(of: composition), 120, 120) == 16)
   }
 
@@ -66,9 +69,12 @@ import Testing
     // Letters of one dot's size: 8 rows above a margin of two.
     let strip = (168..<180).map { y in (320..<342).map { x in luma(frame, x, y) } }
     #expect(Set(strip.joined()) == [16, 235])
-    #expect(luma(frame, 330, 160) == 90 && luma(frame, 400, 175) == 90 && luma(frame, 10, 175) == 16)
+    #expect(luma(frame, 330, 160) == 90)
+    #expect(luma(frame, 400, 175) == 90)
+    #expect(luma(frame, 10, 175) == 16)
     func columns(_ letter: Int) -> [[UInt8]] { strip.map { Array($0[(2 + 6 * letter)..<(7 + 6 * letter)]) } }
-    #expect(columns(0).flatMap { $0 }.contains(235) && columns(0) != columns(1))
+    #expect(columns(0).flatMap { $0 }.contains(235))
+    #expect(columns(0) != columns(1))
     slot.label = "Zoe"
     composition.change("ana", to: slot)
     let plain = try await picture(of: composition)
@@ -109,7 +115,8 @@ import Testing
       }
     }
     let frame = try await picture(of: composition)
-    #expect((frame.width, frame.height) == (321, 179) && luma(frame, 4, 4) > 16)
+    #expect((frame.width, frame.height) == (321, 179))
+    #expect(luma(frame, 4, 4) > 16)
   }
 
   @Test func changesMayBeGradual() async throws {
@@ -145,7 +152,8 @@ import Testing
     }
     await world.run(for: .seconds(1))
     let heard = peaks.withLock { $0 }
-    #expect(heard.count >= 100 && heard.dropFirst(5).allSatisfy { abs(Int($0) - 12_000) < 50 })
+    #expect(heard.count >= 100)
+    #expect(heard.dropFirst(5).allSatisfy { abs(Int($0) - 12_000) < 50 })
     for source in sources { source.stop() }
     peaks.withLock { $0 = [] }
     await world.run(for: .milliseconds(200))
@@ -253,8 +261,10 @@ import Testing
     try broadcast.stop()
     try broadcast.stop()
     let probed = try await probe(url.path)
-    #expect(probed.contains("codec_name=vp8") && probed.contains("codec_name=opus"))
-    #expect(probed.contains("width=640") && probed.contains("height=360"))
+    #expect(probed.contains("codec_name=vp8"))
+    #expect(probed.contains("codec_name=opus"))
+    #expect(probed.contains("width=640"))
+    #expect(probed.contains("height=360"))
     #expect(probed.contains("nb_read_packets=9") || probed.contains("nb_read_packets=8"), "90 pictures in 3 s")
     let seconds = probed.split(separator: "\n").first { $0.hasPrefix("duration=") }.flatMap { Double($0.dropFirst(9)) }
     #expect(abs((seconds ?? 0) - 3) < 0.1)

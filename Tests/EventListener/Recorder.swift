@@ -5,7 +5,7 @@ import KoineEmbeddedBackend
 import VideoSDKRTC
 import WebRTC
 
-/// Writes down what it is told, and listens to everybody it hears of.
+/// Records callbacks, and adds itself as listener of each participant.
 final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked Sendable {  // everything is in locks
   private let lines = Lock<[String]>([])
   private let kept = Lock<(streams: [MediaStream], people: [VideoSDKRTC.Participant])>(([], []))
@@ -113,7 +113,7 @@ final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
 }
 
 /// A world, in virtual time if nothing else is said, and people in it.
-struct Place {
+struct TestEnvironment {
   let world: World
 
   init(_ backend: any Backend = EmbeddedBackend(virtual: 3)) {

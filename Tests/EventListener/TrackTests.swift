@@ -6,14 +6,14 @@ import Testing
 import VideoSDKRTC
 import WebRTC
 
-/// What tracks are made with, who speaks, and ends of other kinds.
+/// Options of tracks, active speakers, and other kinds of ends.
 @Suite struct TrackTests {
-  private let place = Place()
+  private let environment = TestEnvironment()
 
   /// The place's, but for its camera.
   private func world(camera: String) -> World {
     World(
-      backend: place.world.backend, delivery: place.world.delivery,
+      backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: camera, microphone: "silence"))
   }
 
@@ -30,13 +30,14 @@ import WebRTC
     let ana = World.$current.withValue(world) {
       VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana", customCameraVideoStream: track)
     }
-    let (ben, told) = place.meeting("Ben", camera: false)
+    let (ben, told) = environment.meeting("Ben", camera: false)
     ana.join()
     ben.join()
-    await place.run()
+    await environment.run()
     let screen = screen(of: told)
-    await place.run(.seconds(2))
-    #expect(screen.sizes == [CGSize(width: 320, height: 180)] && (20...34).contains(screen.frames))
+    await environment.run(.seconds(2))
+    #expect(screen.sizes == [CGSize(width: 320, height: 180)])
+    #expect((20...34).contains(screen.frames))
     withExtendedLifetime((ana, ben)) {}
   }
 
@@ -49,20 +50,20 @@ import WebRTC
         meetingId: "tea", participantId: "big", participantName: "Big",
         customCameraVideoStream: isCustom ? track : nil, multiStream: isMultiStream)
     }
-    let (ana, told) = place.meeting("Ana", camera: false)
+    let (ana, told) = environment.meeting("Ana", camera: false)
     big.join()
     ana.join()
-    await place.run()
+    await environment.run()
     let screen = screen(of: told)
-    await place.run(.seconds(3))
+    await environment.run(.seconds(3))
     ana.participants["big"]?.setQuality(.low)
-    await place.run(.seconds(3))
+    await environment.run(.seconds(3))
     #expect(screen.sizes.last?.width == (isMultiStream ? 320 : 640))
     withExtendedLifetime(big) {}
   }
 
   @Test func limitsAndMediaAreToldOfPeople() async throws {
-    final class Ear: MeetingEventListener, Sendable {
+    final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
       func onQualityLimitation(type: String, state: String, timestamp: Int) {
         heard.withLock { $0.append("\(type) \(state)\(timestamp > 0 ? "" : "?")") }
@@ -71,47 +72,48 @@ import WebRTC
         heard.withLock { $0.append("\(peerId) \(kind) \(newStatus)") }
       }
     }
-    let (ana, _) = place.meeting("Ana", id: "ana", camera: false)
-    let (ben, _) = place.meeting("Ben", id: "ben", camera: false)
-    let ear = Ear()
+    let (ana, _) = environment.meeting("Ana", id: "ana", camera: false)
+    let (ben, _) = environment.meeting("Ben", id: "ben", camera: false)
+    let ear = ListenerRecorder()
     ben.addEventListener(ear)
     ben.join()
-    await place.run()
+    await environment.run()
     ana.join()
-    await place.run()
+    await environment.run()
     ana.muteMic()
-    await place.run()
+    await environment.run()
     #expect(ear.heard.withLock { $0 } == ["ben audio true", "ana audio true", "ana audio false"])
     #expect(ben.participants["ana"]?.isAgent == false)
     ear.heard.withLock { $0 = [] }
-    let backend = try #require(place.world.backend as? EmbeddedBackend)
+    let backend = try #require(environment.world.backend as? EmbeddedBackend)
     backend.setNetwork(try NetworkSpec("loss=15%"), of: "ben")
-    await place.run(.seconds(10))
+    await environment.run(.seconds(10))
     backend.setNetwork(try NetworkSpec("loss=0%"), of: "ben")
-    await place.run(.seconds(20))
+    await environment.run(.seconds(20))
     #expect(ear.heard.withLock { $0 }.first == "congestion detected")
     #expect(ear.heard.withLock { $0 }.last == "congestion resolved")
   }
 
   @Test func aTrackHasASourceAndAViewTurnsAsItIsTold() async throws {
-    let (ana, told) = place.meeting("Ana")
+    let (ana, told) = environment.meeting("Ana")
     ana.join()
-    await place.run()
+    await environment.run()
     let view = RTCMTLVideoView()
     let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
     let sound = try #require(told.streams.compactMap { $0.track as? RTCAudioTrack }.first)
-    #expect(track.source.state == .live && sound.source.state == .live)
+    #expect(track.source.state == .live)
+    #expect(sound.source.state == .live)
     track.add(view)
-    await place.run()
+    await environment.run()
     #expect(view.lastFrame?.quarterTurns == 0)
     view.rotationOverride = NSNumber(value: RTCVideoRotation._90.rawValue)
-    await place.run()
+    await environment.run()
     #expect(view.lastFrame?.quarterTurns == 1)
     view.rotationOverride = nil
-    await place.run()
+    await environment.run()
     #expect(view.lastFrame?.quarterTurns == 0)
     ana.leave()
-    await place.run()
+    await environment.run()
     #expect(track.source.state == .ended)
   }
 
@@ -135,9 +137,9 @@ import WebRTC
     let (ear, wire) = (Level(), Level())
     Devices.register(loudspeaker: "track ear") { _ throws(DeviceError) in ear }
     let world = World(
-      backend: place.world.backend, delivery: place.world.delivery,
+      backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern", microphone: "silence", loudspeaker: "track ear"))
-    let (ana, told) = place.meeting("Ana", id: "ana", camera: false)
+    let (ana, told) = environment.meeting("Ana", id: "ana", camera: false)
     let ben = World.$current.withValue(world) {
       VideoSDK.initMeeting(meetingId: "tea", participantId: "ben", participantName: "Ben", webcamEnabled: false)
     }
@@ -146,12 +148,12 @@ import WebRTC
     ben.addEventListener(others)
     ana.join()
     ben.join()
-    await place.run(.seconds(2))
-    /// What is heard at Ben's, and what comes there.
+    await environment.run(.seconds(2))
+    /// The audio that Ben plays, and the audio that arrives.
     func heard() async -> [Bool] {
-      await place.run()
+      await environment.run()
       _ = (ear.isLoud, wire.isLoud)
-      await place.run()
+      await environment.run()
       return [ear.isLoud, wire.isLoud]
     }
     let stream = try #require(ben.session?.participants.first { $0.id == "ana" }?.tracks.first)
@@ -161,7 +163,7 @@ import WebRTC
     remote.isEnabled = false
     #expect(await heard() == [false, true], "here alone")
     ana.muteMic()
-    await place.run()
+    await environment.run()
     ana.unmuteMic()
     #expect(await heard() == [true, true], "unmuted, it is another track")
     let own = try #require(told.streams.compactMap { $0.track as? RTCAudioTrack }.last { $0.readyState == .live })
@@ -177,20 +179,26 @@ import WebRTC
       func setSize(_ size: CGSize) { seen.withLock { $0.sizes.append(size) } }
       func renderFrame(_ frame: RTCVideoFrame?) { if let frame { seen.withLock { $0.frames.append(frame) } } }
     }
-    let (ana, told) = place.meeting("Ana")
+    let (ana, told) = environment.meeting("Ana")
     ana.join()
-    await place.run()
+    await environment.run()
     let track = try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first)
     let glass = Glass()
     track.add(glass)
-    await place.run()
+    await environment.run()
     let (sizes, frames) = glass.seen.withLock { $0 }
-    #expect(sizes == [CGSize(width: 160, height: 90)] && frames.count >= 28)
+    #expect(sizes == [CGSize(width: 160, height: 90)])
+    #expect(frames.count >= 28)
     let (first, last) = (try #require(frames.first), try #require(frames.last))
-    #expect(first.width == 160 && first.height == 90 && first.rotation == ._0)
+    #expect(first.width == 160)
+    #expect(first.height == 90)
+    #expect(first.rotation == ._0)
     #expect(last.timeStampNs - first.timeStampNs > 900_000_000)
     let buffer = first.buffer
-    #expect(buffer.width == 160 && buffer.chromaHeight == 45 && buffer.strideY >= 160 && buffer.strideU >= 80)
+    #expect(buffer.width == 160)
+    #expect(buffer.chromaHeight == 45)
+    #expect(buffer.strideY >= 160)
+    #expect(buffer.strideU >= 80)
     let row = UnsafeBufferPointer(start: buffer.dataY, count: 160)
     #expect(Set(row).count > 1, "a pattern is no plain picture")
     track.remove(glass)
@@ -201,35 +209,36 @@ import WebRTC
       var sizes: [CGSize] = []
       func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
     }
-    let (ana, told) = place.meeting("Ana")
+    let (ana, told) = environment.meeting("Ana")
     ana.join()
-    await place.run()
+    await environment.run()
     let (view, listener) = (RTCMTLVideoView(), Listener())
     view.delegate = listener
     try #require(told.streams.compactMap { $0.track as? RTCVideoTrack }.first).add(view)
-    await place.run()
+    await environment.run()
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
-    #expect(view.delegate === listener && listener.sizes == [CGSize(width: 160, height: 90)])
+    #expect(view.delegate === listener)
+    #expect(listener.sizes == [CGSize(width: 160, height: 90)])
   }
 
   @Test func whoSpeaksIsTold() async {
-    final class Ear: MeetingEventListener, Sendable {
+    final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
       func onSpeakerChanged(participantId: String?) { heard.withLock { $0.append(participantId ?? "-") } }
     }
-    let (ana, _) = place.meeting("Ana", id: "ana", camera: false)
-    let (ben, _) = place.meeting("Ben", id: "ben", mic: false, camera: false)
-    let ear = Ear()
+    let (ana, _) = environment.meeting("Ana", id: "ana", camera: false)
+    let (ben, _) = environment.meeting("Ben", id: "ben", mic: false, camera: false)
+    let ear = ListenerRecorder()
     ben.addEventListener(ear)
     ben.join()
     ana.join()
-    await place.run(.seconds(3))
+    await environment.run(.seconds(3))
     #expect(ear.heard.withLock { $0 } == ["ana"])
     ana.muteMic()
-    await place.run(.seconds(5))
+    await environment.run(.seconds(5))
     #expect(ear.heard.withLock { $0 } == ["ana", "-"], "who has fallen silent leads no longer")
     ana.unmuteMic()
-    await place.run(.seconds(2))
+    await environment.run(.seconds(2))
     #expect(ear.heard.withLock { $0 } == ["ana", "-", "ana"])
   }
 
@@ -240,52 +249,55 @@ import WebRTC
       func receive(_ frame: EncodedFrame) { Self.taken.withLock { $0 += 1 } }
       func close() throws { Self.closed.withLock { $0 = true } }
     }
-    final class Ear: MeetingEventListener, Sendable {
+    final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
       func onLivestreamStarted() { heard.withLock { $0.append("started") } }
       func onLivestreamStopped() { heard.withLock { $0.append("stopped") } }
       func onLivestreamStateChanged(state: LiveStreamState) { heard.withLock { $0.append(state.rawValue) } }
     }
-    let place = Lock<URL?>(nil)
+    let environment = Lock<URL?>(nil)
     BroadcastOutputs.register("trial:") { url in
-      place.withLock { $0 = url }
+      environment.withLock { $0 = url }
       return Writer()
     }
-    let (ana, _) = self.place.meeting("Ana")
-    let (ben, _) = self.place.meeting("Ben")
-    let ear = Ear()
+    let (ana, _) = self.environment.meeting("Ana")
+    let (ben, _) = self.environment.meeting("Ben")
+    let ear = ListenerRecorder()
     ben.addEventListener(ear)
     ana.join()
     ben.join()
-    await self.place.run()
+    await self.environment.run()
     ana.startLivestream(outputs: [LivestreamOutput(url: "trial://server/live", streamKey: "key")])
-    await self.place.run(.seconds(2))
-    #expect(place.withLock { $0?.absoluteString } == "trial://server/live/key")
-    #expect(Writer.taken.withLock { $0 } > 100 && ben.liveStreamState == .LIVESTREAM_STARTED)
+    await self.environment.run(.seconds(2))
+    #expect(environment.withLock { $0?.absoluteString } == "trial://server/live/key")
+    #expect(Writer.taken.withLock { $0 } > 100)
+    #expect(ben.liveStreamState == .LIVESTREAM_STARTED)
     ana.leave()  // its work goes on
-    await self.place.run()
-    #expect(!Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STARTED)
+    await self.environment.run()
+    #expect(!Writer.closed.withLock { $0 })
+    #expect(ben.liveStreamState == .LIVESTREAM_STARTED)
     ben.stopLivestream()
-    await self.place.run()
-    #expect(Writer.closed.withLock { $0 } && ben.liveStreamState == .LIVESTREAM_STOPPED)
+    await self.environment.run()
+    #expect(Writer.closed.withLock { $0 })
+    #expect(ben.liveStreamState == .LIVESTREAM_STOPPED)
     let heard = ear.heard.withLock { $0.filter { $0 != "LIVESTREAM_STARTING" } }
     #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPING", "LIVESTREAM_STOPPED", "stopped"])
   }
 
   @Test func aGapInTheNetworkIsToldAsReconnecting() async throws {
-    let (ana, told) = place.meeting("Ana", id: "ana")
+    let (ana, told) = environment.meeting("Ana", id: "ana")
     ana.join()
-    await place.run()
+    await environment.run()
     told.forget()
-    (place.world.backend as? EmbeddedBackend)?.cutNetwork(of: "ana", for: .seconds(20))
-    await place.run(.seconds(60))
+    (environment.world.backend as? EmbeddedBackend)?.cutNetwork(of: "ana", for: .seconds(20))
+    await environment.run(.seconds(60))
     #expect(
       told.told.filter { $0.hasSuffix("CONNECTING") || $0.hasSuffix("CONNECTED") } == ["RECONNECTING", "CONNECTED"])
   }
 
   @Test func aLostRoomIsASocketError() async throws {
     let world = World(
-      backend: EmbeddedBackend(virtual: 3, network: try NetworkSpec("loss=100%")), delivery: place.world.delivery,
+      backend: EmbeddedBackend(virtual: 3, network: try NetworkSpec("loss=100%")), delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
     let ana = World.$current.withValue(world) { VideoSDK.initMeeting(meetingId: "tea", participantName: "Ana") }
     let told = Recorder()
@@ -293,29 +305,32 @@ import WebRTC
     ana.addEventListener(told)
     ana.join()
     await world.run(for: .seconds(120))
-    #expect(told.told.last == "CLOSED" && !told.told.contains("out"))
+    #expect(told.told.last == "CLOSED")
+    #expect(!told.told.contains("out"))
     #expect(told.told.contains("socket error") || told.told.contains { $0.hasPrefix("error") })
   }
 
   @Test func allListenersAreLetGo() async {
-    let (ana, told) = place.meeting("Ana")
+    let (ana, told) = environment.meeting("Ana")
     ana.join()
-    await place.run()
+    await environment.run()
     told.forget()
     ana.localParticipant.removeAllEventListeners()
     ana.disableWebcam()
     ana.removeAllEventListeners()
-    await place.run()
+    await environment.run()
     ana.leave()
-    await place.run()
+    await environment.run()
     #expect(told.told.isEmpty)
   }
 
   @Test func sidesAreToggled() {
     var side = CameraPosition.front
     side.toggle()
-    #expect(side == .back && side.rawValue == 1)
+    #expect(side == .back)
+    #expect(side.rawValue == 1)
     side.toggle()
-    #expect(side == .front && side.rawValue == 2)
+    #expect(side == .front)
+    #expect(side.rawValue == 2)
   }
 }

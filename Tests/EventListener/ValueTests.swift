@@ -9,7 +9,9 @@ struct ValueTests {
     view.videoContentMode = .scaleAspectFill
     view.isHidden = true
     view.isEnabled = false
-    #expect(view.videoContentMode == .scaleAspectFill && view.isHidden && !view.isEnabled)
+    #expect(view.videoContentMode == .scaleAspectFill)
+    #expect(view.isHidden)
+    #expect(!view.isEnabled)
   }
 
   @Test func anErrorSaysItsNumberNameAndMeaning() {
@@ -35,21 +37,30 @@ struct ValueTests {
     let states: [MeetingState] = [.CANCELLED, .DISCONNECTED, .FAILED]
     #expect(states.map(\.rawValue) == ["CANCELLED", "DISCONNECTED", "FAILED"])
     #expect(VideoQuality.allCases.map(\.rawValue) == ["high", "medium", "low"])
-    #expect(Mode.CONFERENCE.rawValue == "CONFERENCE" && ConfigMode.video_and_audio.rawValue == "video-and-audio")
-    #expect(LeaveReason.manualLeaveCalled.rawValue == 1101 && LeaveReason.roomClose.rawValue == 1006)
-    #expect(AVCaptureDevice.Position.front.rawValue == 2 && MeetingState.CONNECTED.rawValue == "CONNECTED")
+    #expect(Mode.CONFERENCE.rawValue == "CONFERENCE")
+    #expect(ConfigMode.video_and_audio.rawValue == "video-and-audio")
+    #expect(LeaveReason.manualLeaveCalled.rawValue == 1101)
+    #expect(LeaveReason.roomClose.rawValue == 1006)
+    #expect(AVCaptureDevice.Position.front.rawValue == 2)
+    #expect(MeetingState.CONNECTED.rawValue == "CONNECTED")
     let url = HLSUrl(playbackHlsUrl: "a")
-    #expect(url.downstreamUrl.isEmpty && url.livestreamUrl.isEmpty && url.playbackHlsUrl == "a")
+    #expect(url.downstreamUrl.isEmpty)
+    #expect(url.livestreamUrl.isEmpty)
+    #expect(url.playbackHlsUrl == "a")
     #expect(url.toJson()["playbackHlsUrl"] as? String == "a")
     let config = HLSConfig(
       layout: HLSLayout(type: .GRID, priority: .PIN, gridSize: 25), theme: .LIGHT, mode: .audio, quality: .med,
       orientation: .portrait)
     #expect((config.toJson()["layout"] as? [String: Any])?["gridSize"] as? Int == 25)
     let output = LivestreamOutput(url: "u", streamKey: "k")
-    #expect(output.url == "u" && output.streamKey == "k" && config.layout.gridSize == 25)
+    #expect(output.url == "u")
+    #expect(output.streamKey == "k")
+    #expect(config.layout.gridSize == 25)
     #expect(output.toJSON()["streamKey"] as? String == "k" && [output].toJSONArray().count == 1)
     #expect(#"{"roomId":"a"}"#.toJSON()["roomId"] as? String == "a" && Data("[1]".utf8).toJSONArray().count == 1)
-    #expect(["b": 1, "a": 2].toJSONString() == #"{"a":2,"b":1}"# && [1, 2].toJSONString() == "[1,2]")
-    #expect("no".toJSON().isEmpty && Data("no".utf8).toJSONString() == "no")
+    #expect(["b": 1, "a": 2].toJSONString() == #"{"a":2,"b":1}"#)
+    #expect([1, 2].toJSONString() == "[1,2]")
+    #expect("no".toJSON().isEmpty)
+    #expect(Data("no".utf8).toJSONString() == "no")
   }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import KoineBase
 
-/// What is done with one input. It ends the process where something is wrong: by a trap in what it calls, or by `require`.
+/// Processes one input. A fault ends the process: a trap in the called code, or `require`.
 typealias FuzzTarget = @Sendable (UnsafeRawBufferPointer) -> Void
 
 // One entry for libFuzzer; `KOINE_FUZZ_TARGET` says which parser its bytes go to. With `KOINE_FUZZ_SEEDS`, a folder, the

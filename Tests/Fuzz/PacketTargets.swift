@@ -1,6 +1,6 @@
 import KoineRTP
 
-/// RTP packets: whatever parses lies within its bytes, and its values can be written and read again.
+/// RTP packets: parsed values lie within the packet's bytes, and can be written and read again.
 func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
   _ = RTPPacket.isRTCP(bytes)
   guard let packet = try? RTPPacket(parsing: bytes) else { return }

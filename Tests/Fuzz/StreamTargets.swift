@@ -52,7 +52,7 @@ func fuzzRTX(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// What was taken out of a retransmission can be put into another.
+/// The contents of a retransmission can be packed into another one.
 private func checkRTX(_ packet: RTPPacket, in bytes: UnsafeRawBufferPointer) {
   guard let original = RTX.unwrap(packet.payloadRange, in: bytes) else {
     require(packet.payloadRange.count < RTX.prefixLength, "only what is shorter than a number has none")

@@ -33,7 +33,7 @@ func fuzzSTUN(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// JSON: what is read as a value of any form can be written and read again.
+/// JSON: each parsed value can be written and read again.
 func fuzzJSON(_ bytes: UnsafeRawBufferPointer) {
   if let value = try? JSONCodec.decode(AnyValue.self, from: bytes) {
     guard let written = try? JSONCodec.encode(value) else {
@@ -44,7 +44,7 @@ func fuzzJSON(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// The messages of the room protocol: what is read can be written and read again.
+/// The messages of the room protocol: each parsed message can be written and read again.
 func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
   if let message = try? ClientMessage(json: bytes), let written = try? message.json() {
     let again = written.withUnsafeBytes { try? ClientMessage(json: $0) }
@@ -56,7 +56,7 @@ func fuzzSignaling(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// Session descriptions: whatever is in them, they are read or refused; what is read can be written and read again.
+/// Session descriptions are parsed or refused; parsed ones can be written and read again.
 func fuzzSDP(_ bytes: UnsafeRawBufferPointer) {
   guard let description = try? SessionDescription(parsing: String(decoding: bytes, as: UTF8.self)) else { return }
   _ = try? description.peerDescription()

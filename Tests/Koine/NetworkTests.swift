@@ -53,7 +53,8 @@ private struct Meeting {
     #expect(before > 60, "the call stands under loss")
     await meeting.world.run(for: .seconds(3))
     #expect(meeting.benSees.now.stamps.count - before >= 88, "full rate two seconds after the loss has ended")
-    #expect(meeting.ana.state == .connected && meeting.ben.state == .connected)
+    #expect(meeting.ana.state == .connected)
+    #expect(meeting.ben.state == .connected)
   }
 
   @Test func picturesComeInOrderEachOnce() async throws {

@@ -41,7 +41,8 @@ import Testing
         VideoFrame.from(format, $0, width: 160, height: 90, captured: .zero, pool: pool)
       })
     #expect((picture.psnr(against: again) ?? 0) > 28)
-    #expect(tap.takeFrame() == nil && tap.statistics.rendered == tap.statistics.missed + 1)
+    #expect(tap.takeFrame() == nil)
+    #expect(tap.statistics.rendered == tap.statistics.missed + 1)
   }
 
   private func stampedFrame(_ name: String) async throws -> VideoFrame {
@@ -62,22 +63,29 @@ import Testing
     let feed = VideoFeed(capacity: 2)
     let (demands, times) = (Lock<[Bool]>([]), Lock<[Tick]>([]))
     feed.onDemand { isWanted in demands.withLock { $0.append(isWanted) } }
-    #expect(feed.push(at(1_000)) == .unwanted && !feed.isWanted)
-    #expect(feed.push(at(1_000)) == .refused && feed.push(at(999)) == .refused)
+    #expect(feed.push(at(1_000)) == .unwanted)
+    #expect(!feed.isWanted)
+    #expect(feed.push(at(1_000)) == .refused)
+    #expect(feed.push(at(999)) == .refused)
     #expect(feed.push([1, 2, 3], .bgra, width: 160, height: 90) == .refused)
     #expect(feed.push([], .i420, width: 0, height: 90) == .refused)
     #expect(feed.format.width == 160)
     feed.start(on: lane) { frame in times.withLock { $0.append(frame.captured) } }
     await world.run(for: .milliseconds(1))
     #expect(times.withLock { $0.count } == 1, "the last one, first")
-    #expect(feed.push(at(2_000)) == .taken && feed.push(at(2_001)) == .taken && feed.push(at(2_002)) == .replaced)
+    #expect(feed.push(at(2_000)) == .taken)
+    #expect(feed.push(at(2_001)) == .taken)
+    #expect(feed.push(at(2_002)) == .replaced)
     await world.run(for: .milliseconds(1))
     #expect(times.withLock { $0.dropFirst() } == [.zero + .milliseconds(2_001), .zero + .milliseconds(2_002)])
     feed.stop()
     #expect(feed.push(at(2_003)) == .unwanted)
     await world.run(for: .seconds(1))
-    #expect(times.withLock { $0.count } == 3 && demands.withLock { $0 } == [true, false])
-    #expect(feed.statistics.pushed == 9 && feed.statistics.replaced == 1 && feed.statistics.refused == 4)
+    #expect(times.withLock { $0.count } == 3)
+    #expect(demands.withLock { $0 } == [true, false])
+    #expect(feed.statistics.pushed == 9)
+    #expect(feed.statistics.replaced == 1)
+    #expect(feed.statistics.refused == 4)
   }
 
   @Test func aStillPictureIsRepeated() async throws {
@@ -113,7 +121,8 @@ import Testing
     feed.start(on: world.backend.scheduler.lane("camera")) { _ in count.withLock { $0 += 1 } }
     await world.run { await pusher.value }
     await world.run(for: .milliseconds(10))
-    #expect(pushed.withLock { $0 } == Array(repeating: .taken, count: 20) && count.withLock { $0 } == 20)
+    #expect(pushed.withLock { $0 } == Array(repeating: .taken, count: 20))
+    #expect(count.withLock { $0 } == 20)
     feed.stop()
     let waiting = Task { await feed.room() }
     waiting.cancel()
@@ -149,11 +158,13 @@ import Testing
     let feed = AudioFeed(channels: 2, capacity: .milliseconds(100))
     let blocks = Lock<[AudioBlock]>([])
     #expect(feed.push([Int16](repeating: 100, count: 20_000)) == 9_600, "100 ms, two channels")
-    #expect(feed.push([Int16](repeating: 100, count: 20_000)) == 0 && feed.buffered == .milliseconds(100))
+    #expect(feed.push([Int16](repeating: 100, count: 20_000)) == 0)
+    #expect(feed.buffered == .milliseconds(100))
     feed.start(on: world.backend.scheduler.lane("microphone")) { block in blocks.withLock { $0.append(block) } }
     await world.run(for: .milliseconds(200))
     let loud = blocks.withLock { $0 }.map { $0.samples.allSatisfy { $0 == 100 } }
-    #expect(loud.prefix(10).allSatisfy { $0 } && !loud.dropFirst(10).contains(true))
+    #expect(loud.prefix(10).allSatisfy { $0 })
+    #expect(!loud.dropFirst(10).contains(true))
     #expect(blocks.withLock { $0 }.allSatisfy { $0.channels == 2 })
     #expect(feed.statistics.starved == feed.statistics.delivered - 10)
     // Less than two blocks wait for more, so that a tight pusher does not stutter.
@@ -174,14 +185,18 @@ import Testing
     var block = AudioBlock(captured: .zero)
     block.samples = [Int16](repeating: 7, count: 480)
     for _ in 0..<3 { tap.play(block) }
-    #expect(tap.available == 960 && tap.statistics.lost == 480)
+    #expect(tap.available == 960)
+    #expect(tap.statistics.lost == 480)
     let samples = tap.read(1_000)
     #expect(samples.count == 2_000)
     #expect(samples[..<1_920].allSatisfy { $0 == 7 })
     #expect(samples[1_920...].allSatisfy { $0 == 0 })
     let figures = tap.statistics
-    #expect(figures.read == 960 && figures.missing == 40 && figures.lost == 480)
-    #expect(tap.read(0).isEmpty && tap.read(-1).isEmpty)
+    #expect(figures.read == 960)
+    #expect(figures.missing == 40)
+    #expect(figures.lost == 480)
+    #expect(tap.read(0).isEmpty)
+    #expect(tap.read(-1).isEmpty)
   }
 
   // MARK: Sequences
@@ -230,7 +245,8 @@ import Testing
     chain.effects = []
     await world.run(for: .seconds(1))
     #expect(tap.takeFrame()?.width == 160)
-    #expect(chain.statistics.leftOut >= 35 && chain.statistics.missed == 0)
+    #expect(chain.statistics.leftOut >= 35)
+    #expect(chain.statistics.missed == 0)
     stream.unpublish()
     let count = chain.statistics.processed
     await world.run(for: .seconds(1))
@@ -278,7 +294,8 @@ import Testing
     let sink = AudioChain([Louder(by: 0)]).applied(before: behind)
     ben.attach(sink, to: try #require(stream(ben)))
     await world.run(for: .seconds(1))
-    #expect(behind.available > 10_000 && behind.read(10_000).allSatisfy { $0 == 0 })
+    #expect(behind.available > 10_000)
+    #expect(behind.read(10_000).allSatisfy { $0 == 0 })
     chain.effects = []
     await world.run(for: .seconds(1))
     _ = tap.read(100_000)

@@ -5,7 +5,7 @@ import Testing
 
 /// A call of Ana, Ben and Eva. Ana's network has the fault. Eva publishes no media and only sends messages.
 private final class TroubledCall: Sendable {
-  enum Trouble: String, CaseIterable { case shortGap, longGap, newAddress, routerRestart }
+  enum Fault: String, CaseIterable { case shortGap, longGap, newAddress, routerRestart }
 
   struct Person: Sendable {
     let session: Session
@@ -64,7 +64,7 @@ private final class TroubledCall: Sendable {
     }
   }
 
-  func begin(_ trouble: Trouble) -> Int {
+  func begin(_ trouble: Fault) -> Int {
     switch trouble {
     case .shortGap: backend.cutNetwork(of: "ana", for: .seconds(3))
     case .longGap: backend.cutNetwork(of: "ana", for: .seconds(25))
@@ -104,8 +104,8 @@ private final class TroubledCall: Sendable {
 private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 1
 
 @Suite(.serialized) struct ReconnectionTests {
-  @Test(arguments: TroubledCall.Trouble.allCases)
-  private func everybodyIsBackAndNothingIsLost(after trouble: TroubledCall.Trouble) async throws {
+  @Test(arguments: TroubledCall.Fault.allCases)
+  private func everybodyIsBackAndNothingIsLost(after trouble: TroubledCall.Fault) async throws {
     for round in 0..<rounds {
       let network = round % 2 == 0 ? nil : "loss=2%,delay=20ms,jitter=10ms"
       let call = try await TroubledCall(
@@ -154,7 +154,8 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     await call.world.run(for: .seconds(10))
     #expect(ben.watcher.now.events.contains("left ana dropped"))
     await call.world.run(for: .seconds(25))
-    #expect(ana.session.state == .connected && ben.session.participants.map(\.id).sorted() == ["ana", "eva"])
+    #expect(ana.session.state == .connected)
+    #expect(ben.session.participants.map(\.id).sorted() == ["ana", "eva"])
     #expect(ana.watcher.now.events.filter { $0.hasPrefix("left") }.isEmpty, "the others have been there all the time")
     let before = ben.watcher.now.frames
     await call.world.run(for: .seconds(2))
@@ -175,9 +176,11 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     call.backend.restartRouter()
     await call.world.run(for: .seconds(40))
     let ana = call.people[0]
-    #expect(ana.session.state == .connected && ana.session.participants.map(\.id).sorted() == ["ben", "eva"])
+    #expect(ana.session.state == .connected)
+    #expect(ana.session.participants.map(\.id).sorted() == ["ben", "eva"])
     await call.world.run(for: .seconds(35))
-    #expect(ana.session.participants.map(\.id) == ["eva"] && ana.watcher.now.events.contains("left ben dropped"))
+    #expect(ana.session.participants.map(\.id) == ["eva"])
+    #expect(ana.watcher.now.events.contains("left ben dropped"))
   }
 
   @Test(arguments: ["gap", "restart"]) func callsThatRingSurvive(_ trouble: String) async throws {
@@ -200,7 +203,8 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     await world.run(for: .seconds(3))
     ben.reply(.accept, to: invitation.id)
     await world.run(for: .seconds(40))
-    #expect(ana.state == .registered && ben.state == .registered)
+    #expect(ana.state == .registered)
+    #expect(ben.state == .registered)
     let words = heard.withLock { $0 }
     #expect(words.filter { $0 == "ben: rung" }.count == 1)
     #expect(words.contains("ben: accepted") && words.contains("ana: ben accepted"), "\(words)")

@@ -77,9 +77,9 @@ import Testing
     #expect(attempts > 1)
   }
 
-  private func participant() throws -> (ParticipantClient, RoomLink, Ear) {
+  private func participant() throws -> (ParticipantClient, RoomLink, EventRecorder) {
     let link = RoomLink(number: 1) {}
-    let ear = Ear()
+    let ear = EventRecorder()
     let end = try ParticipantClient(
       link: link, request: JoinRequest(room: "tea", name: "Ana"), receiver: ear, addresses: [],
       random: SeededRandom(seed: 1), now: Tick(nanoseconds: 1_000_000_000))
@@ -87,7 +87,7 @@ import Testing
     return (end, link, ear)
   }
 
-  private final class Ear: LinkReceiver, Sendable {
+  private final class EventRecorder: LinkReceiver, Sendable {
     let orders = Lock<[UInt64]>([])
     func linkDidChange(_ event: LinkEvent) {
       if case .message(let message) = event { orders.withLock { $0.append(message.order) } }

@@ -105,7 +105,9 @@ import Testing
     say(.stopped)
     await world.run(for: .milliseconds(500))
     let (eva, latest) = try await enter("eva")
-    #expect(latest.withLock { $0 }.isEmpty && ana.recorderStatus.isEmpty && eva.recorderStatus.isEmpty)
+    #expect(latest.withLock { $0 }.isEmpty)
+    #expect(ana.recorderStatus.isEmpty)
+    #expect(eva.recorderStatus.isEmpty)
   }
 
   @Test(arguments: [true, false]) func aRouterThatForgotSaysItAgainOrNot(_ isSaidAgain: Bool) async throws {
@@ -128,8 +130,11 @@ import Testing
     let (unseen, _) = try await enter("unseen", [.subscribe, .hidden])
     let (ben, _) = try await enter("ben")
     let (eva, _) = try await enter("eva")
-    #expect(ana.state == .connected && ben.state == .connected && unseen.state == .connected)
-    #expect(ana.participants.map(\.id) == ["ben"] && unseen.participants.count == 2)
+    #expect(ana.state == .connected)
+    #expect(ben.state == .connected)
+    #expect(unseen.state == .connected)
+    #expect(ana.participants.map(\.id) == ["ben"])
+    #expect(unseen.participants.count == 2)
     #expect(eva.state.isEnded, "there is room for two")
   }
 }

@@ -35,7 +35,8 @@ import Testing
     let second = begin { fails(camera.makeSource()) }
     let (preview, other) = (Sizes(), CountingCamera(try Devices.camera("stamp:Ben")))
     camera.addSink(preview)  // returns although the device is not open
-    #expect(camera.failure == nil && camera.format == slow.format)
+    #expect(camera.failure == nil)
+    #expect(camera.format == slow.format)
     let another = SharedCamera(other, in: world)
     another.addSink(preview)
     #expect(other.starts == 1, "others are not held up")
@@ -68,7 +69,8 @@ import Testing
     camera.replace(other)
     slow.open()
     #expect(await !asker.value)
-    #expect(slow.calls == ["opening", "opened", "closed"] && other.starts == 1)
+    #expect(slow.calls == ["opening", "opened", "closed"])
+    #expect(other.starts == 1)
   }
 
   @Test func aMachinesCameraIsClosedWhenItHasOpenedTooLate() async throws {
@@ -132,7 +134,9 @@ import Testing
     #expect(camera.calls == ["opening", "opened", "closed"])
     camera.whenOpened { [weak shared] in shared?.replace(other) }
     shared.addSink(preview)
-    #expect(camera.calls.suffix(3) == ["opening", "opened", "closed"] && other.starts == 1 && other.stops == 0)
+    #expect(camera.calls.suffix(3) == ["opening", "opened", "closed"])
+    #expect(other.starts == 1)
+    #expect(other.stops == 0)
     shared.removeSink(preview)
     #expect(other.stops == 1)
   }

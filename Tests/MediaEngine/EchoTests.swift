@@ -112,7 +112,7 @@ private final class Line: FrameOutput, Sendable {
   }
 }
 
-private final class Ear: AudioSink, Sendable {
+private final class AudioWatcher: AudioSink, Sendable {
   let power = Lock<(sum: Double, count: Int)>((0, 0))
 
   func play(_ block: AudioBlock) {
@@ -137,7 +137,7 @@ private final class Ear: AudioSink, Sendable {
     let scheduler = Scheduler.virtual()
     let room: EchoingRoom
     let send: AudioSendPipeline
-    let ear = Ear()
+    let ear = AudioWatcher()
     private let far: AudioSendPipeline
     private let mixers: [PlayoutMixer]
 
@@ -212,7 +212,8 @@ private final class Ear: AudioSink, Sendable {
     call.send.setProcessing(nil)
     _ = call.listen(seconds: 1)
     #expect(call.listen(seconds: 2) * 2 > before)
-    #expect(call.send.statistics.processing == nil && call.send.statistics.unprocessed == 0)
+    #expect(call.send.statistics.processing == nil)
+    #expect(call.send.statistics.unprocessed == 0)
   }
 
   @Test func aReferenceIsFoundByItsTime() {

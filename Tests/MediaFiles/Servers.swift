@@ -1,8 +1,8 @@
 import Foundation
 import KoineTestSupport
 
-/// A PulseAudio server of its own for a test, with one loudspeaker that nobody hears, `nothing`, and its monitor. One
-/// that outlives its test, because the run was killed, ends when nobody has used it for a while.
+/// A PulseAudio server of its own for a test, with one silent loudspeaker, `nothing`, and its monitor. One
+/// that outlives its test, because the run was killed, ends when it has been unused for a while.
 final class SoundServer: Sendable {
   private let folder: Folder
 

@@ -7,7 +7,7 @@ import KoineSimulatedNetwork
 
 /// An app of this style: observes everything, writes down what it is told, and binds a view to each tile.
 final class App: @unchecked Sendable {  // everything mutable is in locks
-  struct Told {
+  struct Callbacks {
     var lines: [String] = []
     var tiles: [Int: VideoTileState] = [:]
     var sources: [RemoteVideoSource] = []
@@ -18,7 +18,7 @@ final class App: @unchecked Sendable {  // everything mutable is in locks
     var scores = 0
     var devices: [[String]] = []
   }
-  let told = Lock(Told())
+  let told = Lock(Callbacks())
   let name: String
   let session: DefaultMeetingSession
   let audioVideo: any AudioVideoFacade
@@ -172,7 +172,7 @@ final class Screen: VideoRenderView, @unchecked Sendable {
   private let seen = Lock<(frames: Int, last: Koine.VideoFrame?)>((0, nil))
   var frames: Int { seen.withLock { $0.frames } }
   var last: Koine.VideoFrame? { seen.withLock { $0.last } }
-  /// Whose stamp it shows.
+  /// Name on the stamp that it shows.
   var name: String? { last.flatMap { StampReader.read($0)?.name } }
 
   func onVideoFrameReceived(frame: AmazonChimeSDK.VideoFrame) {
@@ -182,7 +182,7 @@ final class Screen: VideoRenderView, @unchecked Sendable {
 }
 
 /// A world in virtual time, and people in it.
-struct Place {
+struct TestEnvironment {
   let world: World
   private let natives = Lock<[Session]>([])
 
@@ -197,7 +197,7 @@ struct Place {
     World.$current.withValue(world) { App(name, room: room, joinToken: joinToken, bindsViews: bindsViews) }
   }
 
-  /// Two who have started and want to see everybody.
+  /// Two apps that have started and receive all videos.
   func pair() throws -> (App, App) {
     let pair = (app("Ana"), app("Ben"))
     for app in [pair.0, pair.1] {
@@ -212,7 +212,7 @@ struct Place {
     World.$current.withValue(world) { InAppScreenCaptureSource(logger: ConsoleLogger(name: "screen", level: .OFF)) }
   }
 
-  /// Somebody of the common layer, with camera and microphone, who stays.
+  /// A participant of the common layer with camera and microphone, which stays.
   func native(_ name: String, sound: String = "tone") throws -> Session {
     let session = Session(JoinRequest(room: "tea", participantID: name.lowercased(), name: name), in: world)
     try session.publish(camera: Devices.camera("stamp:\(name),160x90@30"))

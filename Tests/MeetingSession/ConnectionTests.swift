@@ -121,7 +121,8 @@ private final class ScriptedLink: Link {
 
   @Test func connectionHealthAlternatesAndSignalsAreDifferences() async {
     let first = await told(after: entered)
-    #expect(first.contains("signal ana high") && first.contains("signal ben high"))
+    #expect(first.contains("signal ana high"))
+    #expect(first.contains("signal ben high"))
     #expect(await told(after: .quality(["ben": ConnectionQuality(sending: .low)])) == ["signal ben low"])
     #expect(await told(after: .quality(["ana": ConnectionQuality(receiving: .low)])) == ["poor", "signal ana low"])
     #expect(await told(after: .quality(["ana": ConnectionQuality(sending: .none)])) == ["signal ana none"])

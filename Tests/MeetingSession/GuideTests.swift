@@ -30,17 +30,21 @@ struct GuideTests {
     try ben.start()
     await world.run(for: .seconds(3))
     #expect(ana.log.prefix(3) == ["record true", "camera true", "connecting"])
-    #expect(ana.attendees == ["ana": "ana", "ben": "ben"] && ana.tiles.count == 2)
+    #expect(ana.attendees == ["ana": "ana", "ben": "ben"])
+    #expect(ana.tiles.count == 2)
     #expect(ana.tiles.values.allSatisfy { $0.framesRendered > 15 })
     for word in ["started", "speaking", "scores", "metrics"] { #expect(ana.log.contains(word)) }
     try ana.use(Painter("Slides", in: world))
     await world.run(for: .seconds(3))
     for word in ["back camera", "pause", "resume", "share"] { #expect(ana.log.contains(word)) }
-    #expect(ben.log.contains("message") && ben.log.contains("content") && ben.attendees["ana#content"] == "ana")
+    #expect(ben.log.contains("message"))
+    #expect(ben.log.contains("content"))
+    #expect(ben.attendees["ana#content"] == "ana")
     ana.stop()
     await world.run(for: .seconds(1))
     #expect(Array(ana.log.suffix(2)) == ["share ok", "stopped ok"])
     #expect(ana.tiles.isEmpty)
-    #expect(ben.attendees == ["ben": "ben"] && ben.tiles.count == 1)
+    #expect(ben.attendees == ["ben": "ben"])
+    #expect(ben.tiles.count == 1)
   }
 }

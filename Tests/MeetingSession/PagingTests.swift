@@ -48,7 +48,7 @@ private let turns = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap 
       removed: hidden)
   }
 
-  /// What has come of cameras so far.
+  /// Camera tiles so far.
   private func received() async throws -> (bytes: Int, decoded: Int, streams: Int) {
     let session = try #require(ana.session.session)
     let figures = await world.run { await session.statistics() }.streams.filter { $0.incoming != nil }

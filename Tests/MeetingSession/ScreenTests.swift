@@ -5,7 +5,7 @@ import Testing
 
 /// The machine's screen as content.
 @Suite struct ScreenTests {
-  private let place = Place()
+  private let environment = TestEnvironment()
 
   private final class Listener: CaptureSourceObserver, Sendable {
     let heard = Lock<[String]>([])
@@ -15,8 +15,8 @@ import Testing
   }
 
   @Test func theScreenIsShared() async throws {
-    let (ana, ben) = try place.pair()
-    let screen = place.screen()
+    let (ana, ben) = try environment.pair()
+    let screen = environment.screen()
     #expect(screen.videoContentHint == .text)
     let listener = Listener()
     screen.addCaptureSourceObserver(observer: listener)
@@ -25,16 +25,17 @@ import Testing
     screen.start()
     screen.start()
     ana.audioVideo.startContentShare(source: source)
-    await place.run(.seconds(3))
+    await environment.run(.seconds(3))
     let view = try #require(ben.view(of: "ana#content"))
     #expect(view.frames > 10 && view.last?.width == 320, "as the world's devices say")
     screen.stop()
     screen.stop()
-    await place.run()
+    await environment.run()
     let before = view.frames
-    await place.run()
-    #expect(view.frames == before && listener.heard.withLock { $0 } == ["started", "stopped"])
+    await environment.run()
+    #expect(view.frames == before)
+    #expect(listener.heard.withLock { $0 } == ["started", "stopped"])
     ana.audioVideo.stopContentShare()
-    await place.run()
+    await environment.run()
   }
 }

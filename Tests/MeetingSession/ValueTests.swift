@@ -16,21 +16,27 @@ import Testing
     #expect(SignalStrength.allCases.map(\.description) == ["none", "low", "high"])
     #expect(MeetingSessionStatusCode(rawValue: 206) == .videoAtCapacityViewOnly)
     #expect(MeetingSessionStatusCode.audioServerHungup.description == "audioServerHungup")
-    #expect(AudioMode(rawValue: 4) == nil && AudioMode.stereo48K.description == "stereo48K")
+    #expect(AudioMode(rawValue: 4) == nil)
+    #expect(AudioMode.stereo48K.description == "stereo48K")
     #expect(ObservableMetric(rawValue: 13) == .contentShareVideoSendRttMs)
     #expect(
       ObservableMetric.contentShareVideoSendFps.isContentShareMetric
         && !ObservableMetric.videoSendFps.isContentShareMetric)
     #expect(MediaDeviceType(rawValue: 4)?.description == "videoFrontCamera")
-    #expect(VideoRotation.rotation270.description == "rotation_270" && VideoContentHint.text.rawValue == 3)
+    #expect(VideoRotation.rotation270.description == "rotation_270")
+    #expect(VideoContentHint.text.rawValue == 3)
     #expect(SendDataMessageError.invalidData.description == "invalidData")
   }
 
   @Test func modalitiesAreTakenApart() {
     let content = DefaultModality(id: "ana#content")
-    #expect(content.base == "ana" && content.modality == "content" && content.isOfType(type: .content))
-    #expect(DefaultModality(id: "a#b#c").modality == nil && DefaultModality(id: "a#b#c").base == "a")
-    #expect(DefaultModality(id: "#content").base == "content" && DefaultModality(id: "").base == "")
+    #expect(content.base == "ana")
+    #expect(content.modality == "content")
+    #expect(content.isOfType(type: .content))
+    #expect(DefaultModality(id: "a#b#c").modality == nil)
+    #expect(DefaultModality(id: "a#b#c").base == "a")
+    #expect(DefaultModality(id: "#content").base == "content")
+    #expect(DefaultModality(id: "").base == "")
   }
 
   @Test func theServicesAnswersAreDecoded() throws {
@@ -43,9 +49,12 @@ import Testing
       createMeetingResponse: try JSONDecoder().decode(CreateMeetingResponse.self, from: Data(meeting.utf8)),
       createAttendeeResponse: try JSONDecoder().decode(CreateAttendeeResponse.self, from: Data(attendee.utf8)),
       urlRewriter: { "https://\($0)" })
-    #expect(configuration.meetingId == "m" && configuration.externalMeetingId == "e")
-    #expect(configuration.credentials.joinToken == "t" && configuration.urls.signalingUrl == "https://s")
-    #expect(configuration.urls.audioFallbackUrl == "https://a" && configuration.urls.ingestionUrl == nil)
+    #expect(configuration.meetingId == "m")
+    #expect(configuration.externalMeetingId == "e")
+    #expect(configuration.credentials.joinToken == "t")
+    #expect(configuration.urls.signalingUrl == "https://s")
+    #expect(configuration.urls.audioFallbackUrl == "https://a")
+    #expect(configuration.urls.ingestionUrl == nil)
     #expect(configuration.meetingFeatures.videoMaxResolution === VideoResolution.videoResolutionFHD)
     #expect(MeetingFeatures(video: "4k", content: "NONE").videoMaxResolution == .videoResolutionUHD)
     #expect(MeetingFeatures(video: "4k", content: "NONE").contentMaxResolution == .videoDisabled)
@@ -61,7 +70,8 @@ import Testing
         CreateMeetingResponse.self, from: Data(try pass.createMeetingJSON.utf8)),
       createAttendeeResponse: try JSONDecoder().decode(
         CreateAttendeeResponse.self, from: Data(try pass.createAttendeeJSON.utf8)))
-    #expect(configuration.meetingId == "tea" && configuration.credentials.attendeeId == "ana")
+    #expect(configuration.meetingId == "tea")
+    #expect(configuration.credentials.attendeeId == "ana")
     #expect(configuration.credentials.joinToken == pass.attendee.joinToken)
   }
 
@@ -80,18 +90,22 @@ import Testing
   @Test func configurationsAndAttendees() {
     let configuration = AudioVideoConfiguration(audioMode: .mono48K, callKitEnabled: true)
     #expect(NoEffect.audioMode.isLogged && NoEffect.callKit.isLogged, "whoever asks for it is told")
-    #expect(configuration.enableAudioRedundancy && configuration.reconnectTimeoutMs == 180_000)
+    #expect(configuration.enableAudioRedundancy)
+    #expect(configuration.reconnectTimeoutMs == 180_000)
     #expect(configuration.description.hasPrefix("audioMode: mono48K, audioDeviceCapabilities: inputAndOutput, callKit"))
     let (ana, other) = (
       AttendeeInfo(attendeeId: "a", externalUserId: "x"), AttendeeInfo(attendeeId: "a", externalUserId: "y")
     )
-    #expect(ana == other && ana.hashValue == other.hashValue && !(ana < other))
+    #expect(ana == other)
+    #expect(ana.hashValue == other.hashValue)
+    #expect(!(ana < other))
     #expect(
       VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3)
         == VideoCaptureFormat(width: 1, height: 2, maxFrameRate: 3))
     #expect(MediaDevice.listVideoDevices().map(\.type) == [.videoBackCamera, .videoFrontCamera])
     let formats = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice.listVideoDevices()[0])
-    #expect(formats.allSatisfy { $0.width <= 1_280 && $0.height <= 720 } && !formats.isEmpty)
+    #expect(formats.allSatisfy { $0.width <= 1_280 && $0.height <= 720 })
+    #expect(!formats.isEmpty)
     #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: MediaDevice(label: "x", type: .other)).isEmpty)
     #expect(
       DataMessage(
@@ -100,22 +114,28 @@ import Testing
   }
 
   @Test func devicesAndTilesAreMadeOfTheirParts() {
-    #expect(Versioning.sdkVersion() == "0.27.2" && VideoBitrateConstants().videoHighResolutionBitrateKbps == 2_500)
+    #expect(Versioning.sdkVersion() == "0.27.2")
+    #expect(VideoBitrateConstants().videoHighResolutionBitrateKbps == 2_500)
     #expect(VideoBitrateConstants().contentHighResolutionBitrateKbps == 2_500)
     let tile = DefaultVideoTile(
       tileId: 3, attendeeId: "ana", videoStreamContentWidth: 4, videoStreamContentHeight: 5, isLocalTile: false,
       logger: ConsoleLogger(name: "tile"))
-    #expect(tile.state.tileId == 3 && tile.state.pauseState == .unpaused && tile.videoRenderView == nil)
+    #expect(tile.state.tileId == 3)
+    #expect(tile.state.pauseState == .unpaused)
+    #expect(tile.videoRenderView == nil)
     let speaker = MediaDevice(label: "Speaker", type: .audioBuiltInSpeaker)
     let headset = MediaDevice(
       label: "Headset",
       port: AVAudioSessionPortDescription(
         Machine.Device(id: "h", kind: .microphone, name: "Headset", attachment: .wired, source: "silence")))
-    #expect(speaker.port == nil && headset.type == .audioWiredHeadset && MediaDevice(label: "x").type == .other)
+    #expect(speaker.port == nil)
+    #expect(headset.type == .audioWiredHeadset)
+    #expect(MediaDevice(label: "x").type == .other)
     let cameras: [MediaDevice] = MediaDevice.listVideoDevices()
     let few = MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: cameras[0], videoMaxResolution: .low)
     #expect(few.allSatisfy { $0.height <= VideoResolution.low.height })
     #expect(MediaDevice.listSupportedVideoCaptureFormats(mediaDevice: speaker).isEmpty)
-    #expect(AttendeeStatus.allCases.map(\.rawValue) == [1, 2, 3] && "\(AttendeeStatus.dropped)" == "dropped")
+    #expect(AttendeeStatus.allCases.map(\.rawValue) == [1, 2, 3])
+    #expect("\(AttendeeStatus.dropped)" == "dropped")
   }
 }

@@ -16,15 +16,18 @@ import Testing
     #expect(CMTime(seconds: 1.5, preferredTimescale: 600) == CMTime(value: 900, timescale: 600))
     #expect(CMTime(value: 1, timescale: 2) == CMTime(value: 300, timescale: 600))
     #expect(Set([CMTime(value: 1, timescale: 2), CMTime(value: 2, timescale: 4)]).count == 1)
-    #expect(CMTime(value: -1, timescale: 2) < .zero && CMTime(value: 1, timescale: 3) < CMTime(value: 1, timescale: 2))
+    #expect(CMTime(value: -1, timescale: 2) < .zero)
+    #expect(CMTime(value: 1, timescale: 3) < CMTime(value: 1, timescale: 2))
     #expect(CMTime(value: 1, timescale: 2) != CMTime(value: -1, timescale: 2))
-    #expect(CMTime(value: 3, timescale: 2).seconds == 1.5 && CMTime.zero.seconds == 0)
+    #expect(CMTime(value: 3, timescale: 2).seconds == 1.5)
+    #expect(CMTime.zero.seconds == 0)
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
   func whatIsNoTimeIsInvalid(seconds: Double) {
     let time = CMTime(seconds: seconds, preferredTimescale: 600)
-    #expect(!time.isValid && time.seconds.isNaN)
+    #expect(!time.isValid)
+    #expect(time.seconds.isNaN)
     #expect(CMTime(value: .min, timescale: .max) == CMTime(value: .min, timescale: .max))
   }
 
@@ -37,10 +40,13 @@ import Testing
       }
     }
     let buffer = CVPixelBuffer(frame)
-    #expect(CVPixelBufferGetWidth(buffer) == 33 && CVPixelBufferGetHeight(buffer) == 17)
+    #expect(CVPixelBufferGetWidth(buffer) == 33)
+    #expect(CVPixelBufferGetHeight(buffer) == 17)
     #expect(CVPixelBufferGetPlaneCount(buffer) == 3)
-    #expect(CVPixelBufferGetBytesPerRowOfPlane(buffer, 0) >= 33 && CVPixelBufferGetBytesPerRowOfPlane(buffer, 2) >= 17)
+    #expect(CVPixelBufferGetBytesPerRowOfPlane(buffer, 0) >= 33)
+    #expect(CVPixelBufferGetBytesPerRowOfPlane(buffer, 2) >= 17)
     let sample = CMSampleBuffer(imageBuffer: buffer, presentationTimeStamp: CMTime(value: 1, timescale: 30))
-    #expect(CMSampleBufferGetImageBuffer(sample) === buffer && sample.presentationTimeStamp.timescale == 30)
+    #expect(CMSampleBufferGetImageBuffer(sample) === buffer)
+    #expect(sample.presentationTimeStamp.timescale == 30)
   }
 }

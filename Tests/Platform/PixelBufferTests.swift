@@ -37,17 +37,21 @@ import Testing
     let chroma = (width + 1) / 2
     let planar = try make(kCVPixelFormatType_420YpCbCr8Planar, width, height)
     CVPixelBufferLockBaseAddress(planar, [])
-    #expect(CVPixelBufferGetPlaneCount(planar) == 3 && CVPixelBufferGetBaseAddress(planar) == nil)
+    #expect(CVPixelBufferGetPlaneCount(planar) == 3)
+    #expect(CVPixelBufferGetBaseAddress(planar) == nil)
     for (plane, value) in [UInt8(90), 110, 150].enumerated() {
       try fill(planar, plane: plane, bytes: plane == 0 ? width : chroma, value)
     }
     CVPixelBufferUnlockBaseAddress(planar, [])
     let first = try #require(planar.videoFrame(captured: Tick(nanoseconds: 5), quarterTurns: 1))
-    #expect(color(first) == [90, 90, 110, 150] && first.captured.nanoseconds == 5 && first.quarterTurns == 1)
+    #expect(color(first) == [90, 90, 110, 150])
+    #expect(first.captured.nanoseconds == 5)
+    #expect(first.quarterTurns == 1)
 
     let biPlanar = try make(kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange, width, height)
     CVPixelBufferLockBaseAddress(biPlanar, [])
-    #expect(CVPixelBufferGetPlaneCount(biPlanar) == 2 && CVPixelBufferGetWidthOfPlane(biPlanar, 1) == chroma)
+    #expect(CVPixelBufferGetPlaneCount(biPlanar) == 2)
+    #expect(CVPixelBufferGetWidthOfPlane(biPlanar, 1) == chroma)
     try fill(biPlanar, plane: 0, bytes: width, 90)
     try fill(biPlanar, plane: 1, bytes: 2 * chroma, 120)
     #expect(color(try #require(biPlanar.videoFrame())) == [90, 90, 120, 120])
@@ -63,7 +67,8 @@ import Testing
         (pixel[0], pixel[1], pixel[2], pixel[3]) = (200, 100, 50, 255)
       }
     }
-    #expect(CVPixelBufferGetPlaneCount(buffer) == 0 && CVPixelBufferGetBaseAddressOfPlane(buffer, 7) == nil)
+    #expect(CVPixelBufferGetPlaneCount(buffer) == 0)
+    #expect(CVPixelBufferGetBaseAddressOfPlane(buffer, 7) == nil)
     let pixels = try #require(buffer.videoFrame()).pixels(.bgra)
     for (value, expected) in zip(pixels, [UInt8(200), 100, 50]) { #expect(abs(Int(value) - Int(expected)) < 4) }
   }
@@ -101,7 +106,8 @@ import Testing
           done.resume(returning: isGranted)
         }
       }
-      #expect(granted && AVAudioSession.sharedInstance().recordPermission == .granted)
+      #expect(granted)
+      #expect(AVAudioSession.sharedInstance().recordPermission == .granted)
       #expect(await AVCaptureDevice.requestAccess(for: .video))
       world.machine.setPermission(.undetermined, .camera)
       world.machine.willAnswer(.denied, .camera)
@@ -110,7 +116,8 @@ import Testing
       let denied = await withCheckedContinuation { done in
         AVCaptureDevice.requestAccess(for: .video) { done.resume(returning: !$0) }
       }
-      #expect(denied && AVCaptureDevice.authorizationStatus(for: .video) == .denied)
+      #expect(denied)
+      #expect(AVCaptureDevice.authorizationStatus(for: .video) == .denied)
     }
   }
 }

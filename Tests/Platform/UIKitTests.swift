@@ -40,7 +40,8 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(other.subviews == [child])
     child.removeFromSuperview()
     child.removeFromSuperview()
-    #expect(other.subviews.isEmpty && child.superview == nil)
+    #expect(other.subviews.isEmpty)
+    #expect(child.superview == nil)
   }
 
   @Test func theOrderOfSubviewsIsTheirDepth() {
@@ -66,9 +67,11 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     root.addSubview(middle)
     middle.addSubview(inner)
     let shown = root.snapshot()
-    #expect(isNear(shown.color(x: 9, y: 9), 255, 255, 255) && isNear(shown.color(x: 10, y: 10), 255, 0, 0))
+    #expect(isNear(shown.color(x: 9, y: 9), 255, 255, 255))
+    #expect(isNear(shown.color(x: 10, y: 10), 255, 0, 0))
     #expect(isNear(shown.color(x: 15, y: 15), 255, 255, 255), "clipped to the middle one")
-    #expect(shown.color(x: 20, y: 0) == nil && shown.color(x: 0, y: -1) == nil)
+    #expect(shown.color(x: 20, y: 0) == nil)
+    #expect(shown.color(x: 0, y: -1) == nil)
     middle.isHidden = true
     #expect(isNear(root.snapshot().color(x: 12, y: 12), 255, 255, 255))
     middle.isHidden = false
@@ -93,10 +96,13 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
 
   @Test func aControllersViewIsLoadedWhenAskedFor() {
     let screen = Screen()
-    #expect(!screen.isViewLoaded && screen.loads == 0)
+    #expect(!screen.isViewLoaded)
+    #expect(screen.loads == 0)
     screen.view.tag = 4
     screen.loadViewIfNeeded()
-    #expect(screen.view.tag == 4 && screen.loads == 1 && screen.isViewLoaded)
+    #expect(screen.view.tag == 4)
+    #expect(screen.loads == 1)
+    #expect(screen.isViewLoaded)
   }
 
   @Test func aLabelLeavesInk() {
@@ -136,13 +142,16 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     view.render(picture(80, 40, left: 16, right: 235))
     view.contentMode = .scaleAspectFit
     let fitted = view.snapshot()
-    #expect(isNear(fitted.color(x: 50, y: 20), 255, 0, 0) && isNear(fitted.color(x: 50, y: 80), 255, 0, 0))
-    #expect(isNear(fitted.color(x: 10, y: 50), 0, 0, 0) && isNear(fitted.color(x: 90, y: 50), 255, 255, 255))
+    #expect(isNear(fitted.color(x: 50, y: 20), 255, 0, 0))
+    #expect(isNear(fitted.color(x: 50, y: 80), 255, 0, 0))
+    #expect(isNear(fitted.color(x: 10, y: 50), 0, 0, 0))
+    #expect(isNear(fitted.color(x: 90, y: 50), 255, 255, 255))
     for mode in [UIView.ContentMode.scaleAspectFill, .scaleToFill] {
       view.contentMode = mode
       let filled = view.snapshot()
       for y in [2, 50, 97] {
-        #expect(isNear(filled.color(x: 10, y: y), 0, 0, 0) && isNear(filled.color(x: 90, y: y), 255, 255, 255))
+        #expect(isNear(filled.color(x: 10, y: y), 0, 0, 0))
+        #expect(isNear(filled.color(x: 90, y: y), 255, 255, 255))
       }
     }
   }
@@ -151,7 +160,8 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     let view = VideoView(frame: CGRect(x: 0, y: 0, width: 40, height: 80))
     view.render(picture(80, 40, left: 16, right: 235).with(quarterTurns: 1))
     let shown = view.snapshot()
-    #expect(isNear(shown.color(x: 20, y: 10), 0, 0, 0) && isNear(shown.color(x: 20, y: 70), 255, 255, 255))
+    #expect(isNear(shown.color(x: 20, y: 10), 0, 0, 0))
+    #expect(isNear(shown.color(x: 20, y: 70), 255, 255, 255))
   }
 
   @Test(arguments: [(16, 4096), (4096, 16), (1, 1), (2, 3)])
@@ -167,15 +177,18 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
 
   @Test func aVideoViewCountsAndForgets() async {
     let view = VideoView(frame: CGRect(x: 0, y: 0, width: 8, height: 8))
-    #expect(view.framesRendered == 0 && view.lastFrame == nil)
+    #expect(view.framesRendered == 0)
+    #expect(view.lastFrame == nil)
     await withTaskGroup { group in
       for _ in 0..<4 {
         group.addTask { for _ in 0..<50 { view.render(picture(8, 8)) } }
       }
     }
-    #expect(view.framesRendered == 200 && view.lastFrame?.width == 8)
+    #expect(view.framesRendered == 200)
+    #expect(view.lastFrame?.width == 8)
     view.clear()
-    #expect(view.lastFrame == nil && view.framesRendered == 200)
+    #expect(view.lastFrame == nil)
+    #expect(view.framesRendered == 200)
     #expect(isNear(view.snapshot().color(x: 4, y: 4), 0, 0, 0))
   }
 
@@ -183,7 +196,8 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     for (count, columns, rows) in [(0, 1, 1), (1, 1, 1), (2, 2, 1), (3, 2, 2), (5, 3, 2)] {
       let grid = TileGrid((0..<count).map { ("P\($0)", $0 == 1 ? nil : picture(64, 36)) })
       #expect(grid.subviews.count == count)
-      #expect(grid.frame.width == CGFloat(columns) * 652 + 12 && grid.frame.height == CGFloat(rows) * 372 + 12)
+      #expect(grid.frame.width == CGFloat(columns) * 652 + 12)
+      #expect(grid.frame.height == CGFloat(rows) * 372 + 12)
     }
     let shown = TileGrid([("Ana", picture(64, 36)), ("Ben", nil)]).snapshot()
     #expect(isNear(shown.color(x: 320, y: 180), 255, 255, 255))

@@ -131,7 +131,9 @@ struct HeaderExtensionTests {
     let length = try #require(out.withUnsafeMutableBytes { Self.header.write(into: $0, extensions: Self.full()) })
     let packet = try packet(Array(out[..<length]))
     let values = withBlock(out[..<length]) { HeaderExtensions(packet, in: $0, map: .koine) }
-    #expect(values.mid == nil && values.rid == nil && values.repairedRID == nil)
+    #expect(values.mid == nil)
+    #expect(values.rid == nil)
+    #expect(values.repairedRID == nil)
     #expect(values.transportSequence == 65_535)
   }
 
@@ -146,8 +148,13 @@ struct HeaderExtensionTests {
 
   @Test func aMapKnowsBothWays() {
     let map = HeaderExtensionMap([.mid: 3, .rid: 200])
-    #expect(map.id(of: .mid) == 3 && map.id(of: .rid) == 200 && map.id(of: .audioLevel) == nil)
-    #expect(map.kind(of: 3) == .mid && map.kind(of: 200) == .rid && map.kind(of: 0) == nil && map.kind(of: 255) == nil)
+    #expect(map.id(of: .mid) == 3)
+    #expect(map.id(of: .rid) == 200)
+    #expect(map.id(of: .audioLevel) == nil)
+    #expect(map.kind(of: 3) == .mid)
+    #expect(map.kind(of: 200) == .rid)
+    #expect(map.kind(of: 0) == nil)
+    #expect(map.kind(of: 255) == nil)
     for kind in HeaderExtensionMap.Kind.allCases {
       #expect(HeaderExtensionMap.koine.id(of: kind).flatMap { HeaderExtensionMap.koine.kind(of: $0) } == kind)
     }

@@ -17,8 +17,11 @@ struct OpusPayloadTests {
     for (configuration, shape) in shapes.enumerated() {
       for stereo in [false, true] {
         let payload = try opus([UInt8(configuration << 3) | (stereo ? 4 : 0), 1, 2, 3])
-        #expect(payload.bandwidth == shape.0 && payload.frameDuration == shape.1 && payload.isStereo == stereo)
-        #expect(payload.frameCount == 1 && payload.duration == shape.1)
+        #expect(payload.bandwidth == shape.0)
+        #expect(payload.frameDuration == shape.1)
+        #expect(payload.isStereo == stereo)
+        #expect(payload.frameCount == 1)
+        #expect(payload.duration == shape.1)
       }
     }
   }

@@ -50,8 +50,11 @@ struct RTPPacketTests {
     let length = out.withUnsafeMutableBytes { header.write(into: $0) }
     #expect(length == 12)
     let read = try packet(out)
-    #expect(read.marker && read.payloadType == 111 && read.sequence == 65_535)
-    #expect(read.timestamp == .max && read.ssrc == 0x8000_0001)
+    #expect(read.marker)
+    #expect(read.payloadType == 111)
+    #expect(read.sequence == 65_535)
+    #expect(read.timestamp == .max)
+    #expect(read.ssrc == 0x8000_0001)
   }
 
   @Test func headerThatDoesNotFitIsNotWritten() {

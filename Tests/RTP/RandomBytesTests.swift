@@ -31,7 +31,8 @@ struct RandomBytesTests {
     ].map(hex)
     forEachInput(seed: 1, seeds: seeds) { bytes in
       guard let packet = try? RTPPacket(parsing: bytes) else { return }
-      #expect(packet.headerLength <= packet.payloadRange.lowerBound && packet.payloadRange.upperBound <= bytes.count)
+      #expect(packet.headerLength <= packet.payloadRange.lowerBound)
+      #expect(packet.payloadRange.upperBound <= bytes.count)
       packet.forEachExtension(in: bytes) { id, value in
         if id != 0 { #expect(packet.extensionRange(id: id, in: bytes) != nil) }
         return true
@@ -63,7 +64,8 @@ struct RandomBytesTests {
   @Test func descriptors() {
     forEachInput(seed: 3, seeds: ["B5 F0 FFFF AB FE 10 0000 9D012A 8002 6801"].map(hex)) { bytes in
       guard let (descriptor, length) = try? VP8Descriptor.parse(bytes) else { return }
-      #expect((1...6).contains(length) && length <= bytes.count)
+      #expect((1...6).contains(length))
+      #expect(length <= bytes.count)
       let payload = bytes.part(length..<bytes.count)
       _ = (VP8Descriptor.isKey(payload), VP8Descriptor.size(ofKeyFrame: payload))
       #expect((try? vp8(written { descriptor.write(to: &$0) } ?? []))?.0 == descriptor)

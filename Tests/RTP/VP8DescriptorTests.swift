@@ -7,13 +7,18 @@ struct VP8DescriptorTests {
     let bytes = hex("90 80 11 10 0000 9D012A 8002 6801")
     let (descriptor, length) = try vp8(bytes)
     #expect(length == 3)
-    #expect(descriptor.startsPartition && descriptor.partition == 0 && descriptor.isReference)
+    #expect(descriptor.startsPartition)
+    #expect(descriptor.partition == 0)
+    #expect(descriptor.isReference)
     #expect(descriptor.pictureID == 17)
-    #expect(descriptor.tl0PictureIndex == nil && descriptor.temporalLayer == nil && descriptor.keyIndex == nil)
+    #expect(descriptor.tl0PictureIndex == nil)
+    #expect(descriptor.temporalLayer == nil)
+    #expect(descriptor.keyIndex == nil)
     withBlock(bytes.dropFirst(length)) { payload in
       #expect(VP8Descriptor.isKey(payload))
       let size = VP8Descriptor.size(ofKeyFrame: payload)
-      #expect(size?.width == 640 && size?.height == 360)
+      #expect(size?.width == 640)
+      #expect(size?.height == 360)
     }
   }
 
@@ -21,7 +26,9 @@ struct VP8DescriptorTests {
   @Test func interFrameWithoutPictureID() throws {
     let (descriptor, length) = try vp8(hex("10 11"))
     #expect(length == 1)
-    #expect(descriptor.startsPartition && descriptor.partition == 0 && descriptor.isReference)
+    #expect(descriptor.startsPartition)
+    #expect(descriptor.partition == 0)
+    #expect(descriptor.isReference)
     #expect(descriptor.pictureID == nil)
     withBlock(hex("11")) { #expect(!VP8Descriptor.isKey($0)) }
   }
@@ -29,9 +36,13 @@ struct VP8DescriptorTests {
   /// RFC 7741, section 4.6.3: the first partition and the rest in packets of their own.
   @Test func partitionsInSeparatePackets() throws {
     let first = try vp8(hex("90 80 11 00")).0
-    #expect(first.startsPartition && first.partition == 0 && first.pictureID == 17)
+    #expect(first.startsPartition)
+    #expect(first.partition == 0)
+    #expect(first.pictureID == 17)
     let second = try vp8(hex("91 80 11 00")).0
-    #expect(second.startsPartition && second.partition == 1 && second.pictureID == 17)
+    #expect(second.startsPartition)
+    #expect(second.partition == 1)
+    #expect(second.pictureID == 17)
   }
 
   /// RFC 7741, section 4.6.4: one partition over several packets.
@@ -51,16 +62,25 @@ struct VP8DescriptorTests {
   @Test func allFields() throws {
     let (descriptor, length) = try vp8(hex("B5 F0 FFFF AB FE"))
     #expect(length == 6)
-    #expect(!descriptor.isReference && descriptor.startsPartition && descriptor.partition == 5)
-    #expect(descriptor.pictureID == 0x7FFF && descriptor.tl0PictureIndex == 0xAB)
-    #expect(descriptor.temporalLayer == 3 && descriptor.layerSync && descriptor.keyIndex == 30)
+    #expect(!descriptor.isReference)
+    #expect(descriptor.startsPartition)
+    #expect(descriptor.partition == 5)
+    #expect(descriptor.pictureID == 0x7FFF)
+    #expect(descriptor.tl0PictureIndex == 0xAB)
+    #expect(descriptor.temporalLayer == 3)
+    #expect(descriptor.layerSync)
+    #expect(descriptor.keyIndex == 30)
   }
 
   @Test func layersAndKeyIndexShareAByte() throws {
     let layersOnly = try vp8(hex("80 20 FE")).0
-    #expect(layersOnly.temporalLayer == 3 && layersOnly.layerSync && layersOnly.keyIndex == nil)
+    #expect(layersOnly.temporalLayer == 3)
+    #expect(layersOnly.layerSync)
+    #expect(layersOnly.keyIndex == nil)
     let keyOnly = try vp8(hex("80 10 FE")).0
-    #expect(keyOnly.temporalLayer == nil && !keyOnly.layerSync && keyOnly.keyIndex == 30)
+    #expect(keyOnly.temporalLayer == nil)
+    #expect(!keyOnly.layerSync)
+    #expect(keyOnly.keyIndex == 30)
   }
 
   /// Every combination of fields, whole and cut after each byte.
@@ -76,7 +96,8 @@ struct VP8DescriptorTests {
       if fields & 8 != 0 { descriptor.keyIndex = 31 }
       let bytes = try #require(written { descriptor.write(to: &$0) })
       let (read, length) = try vp8(bytes)
-      #expect(read == descriptor && length == bytes.count)
+      #expect(read == descriptor)
+      #expect(length == bytes.count)
       for cut in 0..<bytes.count {
         #expect(throws: RTPError.truncated) { try vp8(bytes.prefix(cut)) }
         #expect(written(capacity: cut) { descriptor.write(to: &$0) } == nil)

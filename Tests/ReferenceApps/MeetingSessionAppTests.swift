@@ -123,7 +123,8 @@ import Testing
     }
     ana.say(String(repeating: "x", count: 3000))
     await room.until("the length is explained") { ana.shows("The message is too long.") }
-    #expect(ana.chat.count == 3 && bea.texts == ["hello"])
+    #expect(ana.chat.count == 3)
+    #expect(bea.texts == ["hello"])
   }
 
   @Test(arguments: clocks) func restartedServerIsRecoveredFrom(clock: TestRoom.Time) async throws {
@@ -139,7 +140,8 @@ import Testing
       ana.screen.shows("Bea", newerThan: back) && bea.sees("Ana", newerThan: back)
     }
     await room.until("sound goes both ways again") { ana.hears("Bea") && bea.hears("Ana") }
-    #expect(ana.shows("In the meeting") && Set(ana.roster) == ["Ana", "Bea"])
+    #expect(ana.shows("In the meeting"))
+    #expect(Set(ana.roster) == ["Ana", "Bea"])
     ana.say("still there")
     await room.until("Bea has the message once") { bea.texts == ["still there"] }
   }
@@ -161,7 +163,8 @@ import Testing
     await room.until("Bea sees Ana again") { bea.sees("Ana", newerThan: back) }
     await room.until("sound goes both ways again") { ana.hears("Bea") && bea.hears("Ana") }
     #expect(ana.shows("In the meeting"))
-    #expect(ana.chat == ["Bea: once"] && bea.texts == [])
+    #expect(ana.chat == ["Bea: once"])
+    #expect(bea.texts == [])
   }
 
   @Test(arguments: clocks) func refusedJoinIsExplained(clock: TestRoom.Time) async throws {

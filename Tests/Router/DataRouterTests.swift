@@ -12,7 +12,7 @@ struct DataRouterTests {
     ice: ICECredentials(ufrag: "u", password: "p"), fingerprint: .init(value: "AA"), isLite: false, setup: .active)
 
   /// A room with these participants.
-  private struct Place {
+  private struct RoomData {
     var data = DataRouter(limits: .init(), now: ms(0))
     var roster = Roster()
     var services: [String] = []
@@ -79,122 +79,122 @@ struct DataRouterTests {
   }
 
   @Test func serviceIsReachedWithThePermissionToRecord() throws {
-    var place = Place("ana")
+    var room = RoomData("ana")
     var grants = Grants()
     grants.canRecord = false
-    place.join("ben", grants)
-    place.services = ["koine.recording"]
-    #expect(try place.send("1", to: ["koine.recording"]).isForService)
-    #expect(throws: Failure.self) { try place.send("2", from: "ben", to: ["koine.recording"]) }
-    #expect(place.data.order == 1, "a refused message has no number")
+    room.join("ben", grants)
+    room.services = ["koine.recording"]
+    #expect(try room.send("1", to: ["koine.recording"]).isForService)
+    #expect(throws: Failure.self) { try room.send("2", from: "ben", to: ["koine.recording"]) }
+    #expect(room.data.order == 1, "a refused message has no number")
   }
 
   // MARK: Delivery
 
   @Test func messageReachesAllOrTheAddresseesAndTheSenderOnlyIfItAsks() throws {
-    var place = Place("ana", "ben", "cem")
+    var room = RoomData("ana", "ben", "cem")
     func reached(_ delivery: DataRouter.Delivery) -> [String] { ["ana", "ben", "cem"].filter(delivery.reaches) }
-    #expect(reached(try place.send("1")) == ["ben", "cem"])
-    #expect(reached(try place.send("2", echo: true)) == ["ana", "ben", "cem"])
-    #expect(reached(try place.send("3", to: ["cem", "dan"])) == ["cem"])
-    #expect(reached(try place.send("4", to: ["cem"], echo: true)) == ["ana", "cem"])
-    #expect(reached(try place.send("5", to: ["ana"])) == ["ana"])
-    #expect(place.data.order == 5)
+    #expect(reached(try room.send("1")) == ["ben", "cem"])
+    #expect(reached(try room.send("2", echo: true)) == ["ana", "ben", "cem"])
+    #expect(reached(try room.send("3", to: ["cem", "dan"])) == ["cem"])
+    #expect(reached(try room.send("4", to: ["cem"], echo: true)) == ["ana", "cem"])
+    #expect(reached(try room.send("5", to: ["ana"])) == ["ana"])
+    #expect(room.data.order == 5)
   }
 
   @Test func directedMessageNeedsAnAddresseeUnlessItIsKept() throws {
-    var place = Place("ana")
-    #expect(throws: Failure.self) { try place.send("1", to: ["ben"]) }
-    #expect(throws: Failure.self) { try place.send("2", to: ["ben"], lifetime: .zero) }
-    _ = try place.send("3", to: ["ben"], lifetime: .seconds(1))
-    _ = try place.send("4", to: ["ben"], isPersistent: true)
-    place.data.recover(until: ms(1_000))
-    _ = try place.send("5", to: ["ben"], at: ms(999))
-    #expect(throws: Failure.self) { try place.send("6", to: ["ben"], at: ms(1_000)) }
-    #expect(place.data.order == 3)
+    var room = RoomData("ana")
+    #expect(throws: Failure.self) { try room.send("1", to: ["ben"]) }
+    #expect(throws: Failure.self) { try room.send("2", to: ["ben"], lifetime: .zero) }
+    _ = try room.send("3", to: ["ben"], lifetime: .seconds(1))
+    _ = try room.send("4", to: ["ben"], isPersistent: true)
+    room.data.recover(until: ms(1_000))
+    _ = try room.send("5", to: ["ben"], at: ms(999))
+    #expect(throws: Failure.self) { try room.send("6", to: ["ben"], at: ms(1_000)) }
+    #expect(room.data.order == 3)
   }
 
   @Test func serviceSpeaksToAllOrToOne() {
-    var place = Place("ana", "ben")
-    let all = place.data.send(.init([1], as: "s", in: "r"), id: "1", at: ms(0))
+    var room = RoomData("ana", "ben")
+    let all = room.data.send(.init([1], as: "s", in: "r"), id: "1", at: ms(0))
     #expect(["ana", "ben"].filter(all.reaches) == ["ana", "ben"])
-    let one = place.data.send(.init([2], as: "s", to: "ben", in: "r"), id: "2", at: ms(0))
+    let one = room.data.send(.init([2], as: "s", to: "ben", in: "r"), id: "2", at: ms(0))
     #expect(["ana", "ben"].filter(one.reaches) == ["ben"])
     #expect(one.message.order == 2)
-    #expect(place.kept(for: "cem") == ["1"], "what a service says to one does not stand")
-    _ = place.data.send(.init([3], as: "s", in: "r"), id: "3", at: ms(0))
-    #expect(place.kept(for: "cem") == ["3"])
-    _ = place.data.send(.init([], as: "s", stands: false, in: "r"), id: "4", at: ms(0))
-    #expect(place.kept(for: "cem") == [])
+    #expect(room.kept(for: "cem") == ["1"], "what a service says to one does not stand")
+    _ = room.data.send(.init([3], as: "s", in: "r"), id: "3", at: ms(0))
+    #expect(room.kept(for: "cem") == ["3"])
+    _ = room.data.send(.init([], as: "s", stands: false, in: "r"), id: "4", at: ms(0))
+    #expect(room.kept(for: "cem") == [])
   }
 
   // MARK: Messages that are kept
 
   @Test func lifetimeDecidesWhatIsKept() throws {
-    var place = Place("ana")
-    _ = try place.send("live")
-    _ = try place.send("short", lifetime: .seconds(1))
-    _ = try place.send("persistent", isPersistent: true)
-    _ = place.data.send(.init([1], as: "s", in: "r"), id: "status", at: ms(0))
-    _ = try place.send("persistent 2", isPersistent: true)
-    #expect(place.kept(for: "ben") == ["short", "persistent", "status", "persistent 2"])
-    #expect(place.kept(for: "ben", at: ms(1_000)) == ["persistent", "status", "persistent 2"])
+    var room = RoomData("ana")
+    _ = try room.send("live")
+    _ = try room.send("short", lifetime: .seconds(1))
+    _ = try room.send("persistent", isPersistent: true)
+    _ = room.data.send(.init([1], as: "s", in: "r"), id: "status", at: ms(0))
+    _ = try room.send("persistent 2", isPersistent: true)
+    #expect(room.kept(for: "ben") == ["short", "persistent", "status", "persistent 2"])
+    #expect(room.kept(for: "ben", at: ms(1_000)) == ["persistent", "status", "persistent 2"])
   }
 
   @Test func everyMessageIsKeptForReturningParticipantsDuringRecovery() throws {
-    var place = Place("ana")
-    place.data.recover(until: ms(1_000))
-    _ = try place.send("1", at: ms(500))
-    _ = try place.send("2", to: ["ben"], at: ms(500))
-    _ = try place.send("3", at: ms(1_000))
-    #expect(place.kept(for: "ben", isReturning: true, at: ms(600)) == ["1", "2"])
-    #expect(place.kept(for: "cem", isReturning: true, at: ms(600)) == ["1"])
-    #expect(place.kept(for: "ana", isReturning: true, at: ms(600)) == [], "its own")
-    #expect(place.kept(for: "ben", at: ms(600)) == [])
-    #expect(place.kept(for: "ben", isReturning: true, at: ms(1_000)) == [])
+    var room = RoomData("ana")
+    room.data.recover(until: ms(1_000))
+    _ = try room.send("1", at: ms(500))
+    _ = try room.send("2", to: ["ben"], at: ms(500))
+    _ = try room.send("3", at: ms(1_000))
+    #expect(room.kept(for: "ben", isReturning: true, at: ms(600)) == ["1", "2"])
+    #expect(room.kept(for: "cem", isReturning: true, at: ms(600)) == ["1"])
+    #expect(room.kept(for: "ana", isReturning: true, at: ms(600)) == [], "its own")
+    #expect(room.kept(for: "ben", at: ms(600)) == [])
+    #expect(room.kept(for: "ben", isReturning: true, at: ms(1_000)) == [])
   }
 
   @Test func directedMessageIsForTheKindOfCredentialThatNamedTheID() throws {
-    var place = Place("ana")
+    var room = RoomData("ana")
     var named = Grants(participantID: "ben")
     named.kind = "a"
-    place.join("ben", named)
-    place.roster.remove("ben")
-    _ = try place.send("1", to: ["ben"], isPersistent: true)
-    #expect(place.kept(for: "ben", kind: "a") == ["1"])
-    #expect(place.kept(for: "ben", kind: "b") == [])
-    #expect(place.kept(for: "ben") == [])
+    room.join("ben", named)
+    room.roster.remove("ben")
+    _ = try room.send("1", to: ["ben"], isPersistent: true)
+    #expect(room.kept(for: "ben", kind: "a") == ["1"])
+    #expect(room.kept(for: "ben", kind: "b") == [])
+    #expect(room.kept(for: "ben") == [])
   }
 
   // MARK: Snapshot
 
   @Test(arguments: 1...10) func routerGoesOnFromItsEncodingAsItWas(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    var place = Place("ana", "ben")
-    place.data.recover(until: ms(5_000))
-    func step(_ number: Int, _ place: inout Place, _ choice: Int) {
+    var room = RoomData("ana", "ben")
+    room.data.recover(until: ms(5_000))
+    func step(_ number: Int, _ room: inout RoomData, _ choice: Int) {
       let now = ms(number * 10)
       switch choice {
-      case 0: _ = try? place.send("\(number)", at: now)
-      case 1: _ = try? place.send("\(number)", lifetime: .milliseconds(number * 7 % 900), at: now)
-      case 2: _ = try? place.send("\(number)", to: ["ben", "cem"], isPersistent: true, at: now)
-      case 3: _ = try? place.send("\(number)", to: ["cem"], at: now)
-      default: _ = place.data.send(.init([1], as: "s\(number % 3)", in: "r"), id: "\(number)", at: now)
+      case 0: _ = try? room.send("\(number)", at: now)
+      case 1: _ = try? room.send("\(number)", lifetime: .milliseconds(number * 7 % 900), at: now)
+      case 2: _ = try? room.send("\(number)", to: ["ben", "cem"], isPersistent: true, at: now)
+      case 3: _ = try? room.send("\(number)", to: ["cem"], at: now)
+      default: _ = room.data.send(.init([1], as: "s\(number % 3)", in: "r"), id: "\(number)", at: now)
       }
     }
-    for number in 0..<300 { step(number, &place, .random(in: 0...4, using: &random)) }
-    var other = place
-    other.data = try JSONDecoder().decode(DataRouter.self, from: JSONEncoder().encode(place.data))
+    for number in 0..<300 { step(number, &room, .random(in: 0...4, using: &random)) }
+    var other = room
+    other.data = try JSONDecoder().decode(DataRouter.self, from: JSONEncoder().encode(room.data))
     for number in 300..<400 {
       let choice = Int.random(in: 0...4, using: &random)
-      step(number, &place, choice)
+      step(number, &room, choice)
       step(number, &other, choice)
     }
-    #expect(place.data.order == other.data.order)
+    #expect(room.data.order == other.data.order)
     for id in ["ana", "ben", "cem", "dan"] {
       for isReturning in [false, true] {
         for time in [3_000, 4_000, 6_000] {
-          let kept = place.kept(for: id, isReturning: isReturning, at: ms(time))
+          let kept = room.kept(for: id, isReturning: isReturning, at: ms(time))
           #expect(!kept.isEmpty)
           #expect(other.kept(for: id, isReturning: isReturning, at: ms(time)) == kept)
         }

@@ -58,7 +58,8 @@ struct GrantTests {
     let (ana, ben) = (try enter("ana", "viewer"), try enter("ben"))
     ben.forgetMessages()
     ana.tell(.attributes(["role": "host", "hand": "up"]))
-    #expect(ana.messages.last?.code == .forbidden && reason(ana)?.contains("role") == true)
+    #expect(ana.messages.last?.code == .forbidden)
+    #expect(reason(ana)?.contains("role") == true)
     #expect(ben.messages.isEmpty)
     ana.tell(.attributes(["hand": "up"]))
     #expect(ben.messages == [.attributes(participant: "ana", ["role": "viewer", "hand": "up"])])
@@ -66,7 +67,9 @@ struct GrantTests {
 
   @Test func whoMayNotEnterIsToldWhy() throws {
     let ana = try enter("ana", "no-join")
-    #expect(!isIn(ana) && ana.messages.last?.code == .forbidden && reason(ana) == "not allowed to enter rooms")
+    #expect(!isIn(ana))
+    #expect(ana.messages.last?.code == .forbidden)
+    #expect(reason(ana) == "not allowed to enter rooms")
     #expect(try enter("ben", "nonsense").messages.last?.code == .unauthorized)
     #expect(try enter("cyd", "0s").messages.last?.code == .unauthorized)
     #expect(world.router.statistics.rooms == 0)
@@ -93,7 +96,8 @@ struct GrantTests {
     let (ana, ben) = (try enter("ana"), try enter("ben", "no-subscribe"))
     ana.publish(.microphone)
     ben.subscribe(to: "ana", "microphone")
-    #expect(ben.messages.last?.code == .forbidden && reason(ben) == "not allowed to subscribe")
+    #expect(ben.messages.last?.code == .forbidden)
+    #expect(reason(ben) == "not allowed to subscribe")
     ana.sendSound("microphone", seconds: 1)
     world.run(.seconds(2))
     #expect(ben.frames("ana", "microphone").isEmpty)
@@ -102,7 +106,8 @@ struct GrantTests {
   @Test func whoMayNotSendDataIsToldWhy() throws {
     let (ana, ben) = (try enter("ana", "no-send"), try enter("ben"))
     ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
-    #expect(ana.messages.last?.code == .forbidden && reason(ana) == "not allowed to send data")
+    #expect(ana.messages.last?.code == .forbidden)
+    #expect(reason(ana) == "not allowed to send data")
     #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
   }
 
@@ -114,7 +119,8 @@ struct GrantTests {
       .muteOther(Track.ID(participant: "ben", track: "microphone")),
     ] {
       ana.tell(message)
-      #expect(ana.messages.last?.code == .forbidden && reason(ana)?.hasPrefix("not allowed") == true)
+      #expect(ana.messages.last?.code == .forbidden)
+      #expect(reason(ana)?.hasPrefix("not allowed") == true)
     }
     ben.tell(.remove(participant: "ana"))
     #expect(ana.messages.last == .ended(.removed))
@@ -142,7 +148,8 @@ struct GrantTests {
       eva.join("room", as: "eva", credential: "ask")
       eva.tell(.leave(reason: nil))
     }
-    #expect(eva.messages.count { $0 == .waiting } <= 11 && eva.messages.contains { $0.code == .tooMany })
+    #expect(eva.messages.count { $0 == .waiting } <= 11)
+    #expect(eva.messages.contains { $0.code == .tooMany })
   }
 
   /// Ben's program goes on sending; the room does not.
@@ -226,7 +233,8 @@ struct GrantTests {
   @Test func aStayEndsWithWhatLetItIn() throws {
     let (ana, ben) = (try enter("ana", "10s"), try enter("ben"))
     world.run(.seconds(9))
-    #expect(isIn(ana) && !ana.messages.contains(.ended(.expired)))
+    #expect(isIn(ana))
+    #expect(!ana.messages.contains(.ended(.expired)))
     world.run(.seconds(1))
     #expect(ana.messages.last == .ended(.expired))
     #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
@@ -244,7 +252,8 @@ struct GrantTests {
     #expect(eva.messages.last?.code == .wrongState)
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     world.run(.milliseconds(300))
-    #expect(isIn(eva) && eva.isConnected)
+    #expect(isIn(eva))
+    #expect(eva.isConnected)
     #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: true, number: 0)))
     ana.tell(.answerKnock(participant: "eva", admitted: true))
     #expect(ana.messages.last?.code == .unknownParticipant)
@@ -255,7 +264,8 @@ struct GrantTests {
   @Test func whoIsNotLetInIsToldAndMayAskAgain() throws {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
     ana.tell(.answerKnock(participant: "eva", admitted: false))
-    #expect(!isIn(eva) && eva.messages.last?.code == .denied)
+    #expect(!isIn(eva))
+    #expect(eva.messages.last?.code == .denied)
     eva.join("room", as: "eva", credential: "ask")
     #expect(eva.messages.last == .waiting)
     #expect(ana.messages.count { if case .knock = $0 { true } else { false } } == 2)

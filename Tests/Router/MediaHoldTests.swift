@@ -31,10 +31,12 @@ import Testing
     ben.isUnplugged = true
     world.run(.milliseconds(2_300))
     let second = new(world, ben, within: .seconds(3))
-    #expect(second.video == 0 && second.audio > 140)
+    #expect(second.video == 0)
+    #expect(second.audio > 140)
     world.run(.seconds(1))
     let third = new(world, ben, within: .seconds(3))
-    #expect(third.video == 0 && third.audio == 0)
+    #expect(third.video == 0)
+    #expect(third.audio == 0)
     #expect(ana.messages.contains { if case .participantLeft = $0 { true } else { false } } == false)
   }
 
@@ -45,7 +47,8 @@ import Testing
     ben.isUnplugged = false
     let keyFrames = ana.keyFrameRequests
     let after = new(world, ben, within: .milliseconds(1_500))
-    #expect(after.video > 10 && after.audio > 20)
+    #expect(after.video > 10)
+    #expect(after.audio > 20)
     #expect(ana.keyFrameRequests > keyFrames, "video begins again with a key frame")
   }
 

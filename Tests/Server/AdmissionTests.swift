@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AdmissionTests {
   private let now = NumericDate.ofSystemClock()
 
-  /// - Returns: why it was refused; nil for somebody who got in.
+  /// - Returns: the reason of the refusal; nil if the join was accepted.
   private func refusal(_ rooms: ServedRooms, room: String = "tea", _ credential: String?) async -> Failure.Code? {
     let session = Session(JoinRequest(room: room, credential: credential, name: "Ana"), in: rooms.world())
     do { try await session.join() } catch { return error.code }
@@ -45,7 +45,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  /// A token's bearer is who it says, whatever the join asks for.
+  /// The token's identity counts, not the identity that the join requests.
   @Test func noTokenLetsItsBearerBeSomebodyElse() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
@@ -68,7 +68,8 @@ import Testing
     }
     let session = Session(JoinRequest(room: "tea", credential: stage, name: "S"), in: rooms.world())
     try await session.join()
-    #expect(session.localParticipant.id == "a" && session.localParticipant.externalUserID == "u1")
+    #expect(session.localParticipant.id == "a")
+    #expect(session.localParticipant.externalUserID == "u1")
     await session.leave()
     await rooms.server.stop()
   }
@@ -80,7 +81,7 @@ import Testing
     for (rights, canAdmit) in rights {
       #expect(KoineToken(rights: rights, issued: now, expires: now + 60).admission.canAdmit == canAdmit)
     }
-    // As the vendor has it: whoever may join.
+    // As with the vendor: every participant that may join.
     for (permissions, canAdmit) in [([.join], true), ([.ask], false)] as [([VideoSDKToken.Permission], Bool)] {
       let token = VideoSDKToken(apiKey: "k", permissions: permissions, issued: now, expires: now + 60)
       #expect(token.admission.canAdmit == canAdmit)

@@ -8,7 +8,7 @@ import KoineSockets
 import NIOCore
 import NIOPosix
 
-/// Stands between a server and its clients' media, as somebody on their way does: passes on what comes, keeps some of it,
+/// Stands between a server and its clients' media, as an attacker on the path does: forwards packets, keeps some of them,
 /// and sends it, spoilt, late and again, from the very addresses that the server trusts, and from others.
 ///
 /// `@unchecked Sendable`: touched on the network loop, but for `kept`, which is locked, and the flood's own senders.
@@ -255,7 +255,7 @@ final class Strangers: Sendable {
     return [0x81] + length + [0, 0, 0, 0] + text
   }
 
-  /// - Returns: how often somebody came.
+  /// - Returns: how often a participant joined.
   func end() async throws -> Int {
     let calls = state.withLock { state in
       state.isOver = true

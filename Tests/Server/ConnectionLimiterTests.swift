@@ -26,9 +26,11 @@ import Testing
     #expect(!second.takeMessage(at: start))
     second.giveBack()
     // Remembered until nothing counts any more.
-    #expect(limiter.enter(from: "192.0.2.2", at: start + .seconds(9)) != nil && limiter.remembered == 2)
+    #expect(limiter.enter(from: "192.0.2.2", at: start + .seconds(9)) != nil)
+    #expect(limiter.remembered == 2)
     let last = limiter.enter(from: "192.0.2.2", at: start + .seconds(30))
-    #expect(last != nil && limiter.remembered == 1)
+    #expect(last != nil)
+    #expect(limiter.remembered == 1)
   }
 
   @Test func answersToTheJoinsOfOneAddressAreBoundedInBytes() throws {
@@ -90,13 +92,15 @@ extension ConnectionLimiterTests {
     #expect(passes.count { $0 != nil } == 8)
     #expect(limiter.enter(from: "2001:db8:8::1", at: start) != nil)
     let open = passes.compactMap(\.self)
-    #expect(open.count { $0.takeJoin(at: start) } == 8 && open.count { $0.takeJoin(at: start) } == 4)
+    #expect(open.count { $0.takeJoin(at: start) } == 8)
+    #expect(open.count { $0.takeJoin(at: start) } == 4)
     #expect(open.count { $0.takeMessage(at: start) } == 8)
     let rooms = open.map { $0.openRoom() }
     #expect(rooms.count { $0 != nil } == 4)
     let given = Lock(0)
     for pass in open { pass.lose { given.withLock { $0 += 1 } } }
-    #expect(given.withLock { $0 } == 4 && limiter.connections == 0)
+    #expect(given.withLock { $0 } == 4)
+    #expect(limiter.connections == 0)
     #expect((0..<12).map { limiter.lost(of: address($0)) } == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0])
   }
 
@@ -113,7 +117,9 @@ extension ConnectionLimiterTests {
     (limits.addressBurst, limits.addressJoinBurst) = (1_000, 70)
     let limiter = ConnectionLimiter(limits: limits)
     let passes = inParallel(400) { limiter.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
-    #expect(passes.count == 100 && limiter.connections == 100 && limiter.refused == 300)
+    #expect(passes.count == 100)
+    #expect(limiter.connections == 100)
+    #expect(limiter.refused == 300)
     #expect(inParallel(3_000) { passes[0].takeMessage(at: start) }.count { $0 } == 1_000)
     #expect(inParallel(400) { passes[1].takeJoin(at: start) }.count { $0 } == 70)
     let rooms = inParallel(200) { passes[2].openRoom() }.compactMap(\.self)
@@ -121,9 +127,12 @@ extension ConnectionLimiterTests {
     let given = Lock<[Int]>([])
     _ = inParallel(100) { index in passes[index].lose { given.withLock { $0.append(index) } } }
     let lost = Set(passes.indices).subtracting(given.withLock { $0 })
-    #expect(lost.count == 20 && limiter.lost(of: "192.0.2.1") == 20 && limiter.connections == 0)
+    #expect(lost.count == 20)
+    #expect(limiter.lost(of: "192.0.2.1") == 20)
+    #expect(limiter.connections == 0)
     _ = inParallel(100) { passes[$0].giveBack() }
-    #expect(limiter.lost(of: "192.0.2.1") == 0 && limiter.connections == 0)
+    #expect(limiter.lost(of: "192.0.2.1") == 0)
+    #expect(limiter.connections == 0)
     let again = inParallel(400) { limiter.enter(from: "192.0.2.1", at: start) }.compactMap(\.self)
     #expect(again.count == 100)
   }
@@ -243,9 +252,11 @@ private final class DeafSocket: ChannelOutboundHandler {
     for _ in 0..<10_000 { outlet.write(pong, as: .pong) }
     let bytes = socket.held.reduce(0) { $0 + $1.frame.data.readableBytes }
     #expect(bytes < 4_096, "pongs count")
-    #expect(outlet.isClosing && channel.isActive)
+    #expect(outlet.isClosing)
+    #expect(channel.isActive)
     var goodbye = try #require(socket.held.last?.frame)
-    #expect(goodbye.opcode == .connectionClose && goodbye.data.readWebSocketErrorCode() == .policyViolation)
+    #expect(goodbye.opcode == .connectionClose)
+    #expect(goodbye.data.readWebSocketErrorCode() == .policyViolation)
     channel.embeddedEventLoop.advanceTime(by: .seconds(3))
     #expect(!channel.isActive)
     socket.letGo()
@@ -296,7 +307,8 @@ private final class DeafSocket: ChannelOutboundHandler {
       Issue.record("\(answer)")
       return
     }
-    #expect(failure.code == .tooLarge && socket.held.last?.frame.opcode == .connectionClose)
+    #expect(failure.code == .tooLarge)
+    #expect(socket.held.last?.frame.opcode == .connectionClose)
     socket.letGo()
   }
 }

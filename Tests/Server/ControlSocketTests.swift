@@ -402,7 +402,8 @@ private final class CommandLog: LogHandler, Sendable {
     let address = try UnixAddress(path)
     let busy = try UnixAddress.makeSocket()
     defer { close(busy) }
-    #expect(address.call { bind(busy, $0, $1) } == 0 && listen(busy, 0) == 0)
+    #expect(address.call { bind(busy, $0, $1) } == 0)
+    #expect(listen(busy, 0) == 0)
     var waiting: [Int32] = []
     defer { for descriptor in waiting { close(descriptor) } }
     repeat {

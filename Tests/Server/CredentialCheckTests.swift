@@ -143,7 +143,8 @@ import Testing
       ana.messages.firstIndex { if case .joined = $0 { true } else { false } }, ana.messages.firstIndex(of: .pong(1)),
       ana.messages.firstIndex(of: .pong(2)),
     ].compactMap(\.self)
-    #expect(places.count == 3 && places == places.sorted())
+    #expect(places.count == 3)
+    #expect(places == places.sorted())
     #expect(!ana.messages.contains { if case .failed = $0 { true } else { false } })
     await host.stop()
   }

@@ -3,13 +3,13 @@ import Logging
 
 /// What one participant sees and hears of the others.
 final class Sight: VideoSink, AudioSink, Sendable {
-  private struct Seen: Sendable {
+  private struct Counts: Sendable {
     var names: Set<String> = []
     var frames = 0
     var loudBlocks = 0
   }
 
-  private let seen = Lock(Seen())
+  private let seen = Lock(Counts())
   private let news = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
   /// On the stamps of the pictures.
@@ -43,7 +43,7 @@ final class Sight: VideoSink, AudioSink, Sendable {
   }
 
   /// Counts anew.
-  func forget() { seen.withLock { $0 = Seen() } }
+  func forget() { seen.withLock { $0 = Counts() } }
 
   /// Returns once some pictures and some sound have come; the test's time limit is the limit.
   func untilSeenAndHeard() async {

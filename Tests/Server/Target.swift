@@ -7,7 +7,7 @@ import KoineServerBackend
 import KoineTestSupport
 import Testing
 
-/// A server that strangers attack: of this process, or in one of its own, whose memory is nobody else's. (Swift Testing
+/// A server that strangers attack: of this process, or in one of its own, with memory of its own. (Swift Testing
 /// keeps a backtrace of every error that is thrown while a test runs, and a socket that connects throws one.)
 struct Target: Sendable {
   let address: ServerAddress

@@ -399,7 +399,8 @@ struct SignalingChannelTests {
         .seconds(8), .seconds(8), .seconds(8),
       ])
     backoff.succeeded()
-    #expect(backoff.next(jitter: 0) == .zero && backoff.next(jitter: 0) == .milliseconds(250))
+    #expect(backoff.next(jitter: 0) == .zero)
+    #expect(backoff.next(jitter: 0) == .milliseconds(250))
   }
 }
 

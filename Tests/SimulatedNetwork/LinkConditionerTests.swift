@@ -58,7 +58,9 @@ struct LinkConditionerTests {
     let run = try LinkRun.all("", count: 100, every: .zero)
     #expect(run.passages.map(\.number) == Array(0..<100))
     #expect(run.passages.allSatisfy { $0.delay == .zero })
-    #expect(run.link.sent == 100 && run.link.lost == 0 && run.link.overflowed == 0)
+    #expect(run.link.sent == 100)
+    #expect(run.link.lost == 0)
+    #expect(run.link.overflowed == 0)
   }
 
   @Test func whatComesOutIsWhatWentIn() throws {
@@ -67,7 +69,8 @@ struct LinkConditionerTests {
     let early = link.pop(at: .zero)
     #expect(early == nil)
     let arrived = link.pop(at: .zero + .milliseconds(1))
-    #expect(arrived?.0.array == [1, 2, 3] && arrived?.1 == "a")
+    #expect(arrived?.0.array == [1, 2, 3])
+    #expect(arrived?.1 == "a")
     #expect(link.deadline == nil)
   }
 
@@ -133,14 +136,17 @@ struct LinkConditionerTests {
 
   @Test func belowItsRateALinkQueuesNothing() throws {
     let run = try LinkRun.all("rate=1M", count: 100, size: 972, every: .milliseconds(8))
-    #expect(run.passages.count == 100 && run.passages.allSatisfy { $0.delay == .milliseconds(8) })
+    #expect(run.passages.count == 100)
+    #expect(run.passages.allSatisfy { $0.delay == .milliseconds(8) })
   }
 
   @Test func theQueueHolds300MillisecondsAndDropsTheNewest() throws {
     let run = try LinkRun.all("rate=1M", count: 100, size: 972, every: .zero)
     // Those that begin to leave after 0, 8, …, 296 ms.
     #expect(run.passages.map(\.number) == Array(0..<38))
-    #expect(run.link.overflowed == 62 && run.link.lost == 0 && run.link.sent == 100)
+    #expect(run.link.overflowed == 62)
+    #expect(run.link.lost == 0)
+    #expect(run.link.sent == 100)
   }
 
   @Test func overTheRateTheRateIsWhatArrives() throws {
@@ -148,7 +154,8 @@ struct LinkConditionerTests {
     let bits = Double(run.passages.count * 8_000)
     #expect(abs(bits / 40 - 800_000) < 10_000)
     let longest = try #require(run.passages.map(\.delay).max())
-    #expect(longest > .milliseconds(290) && longest <= .milliseconds(310))
+    #expect(longest > .milliseconds(290))
+    #expect(longest <= .milliseconds(310))
   }
 
   @Test func anEmptiedQueueIsForgotten() throws {

@@ -36,7 +36,8 @@ extension UDPSocket {
 @Suite struct UDPSocketTests {
   @Test(arguments: loopbacks) func anAddressIsGiven(_ address: SocketAddress) throws {
     let socket = try UDPSocket(bindingTo: address)
-    #expect(socket.localAddress.port != 0 && socket.localAddress == address.with(port: socket.localAddress.port))
+    #expect(socket.localAddress.port != 0)
+    #expect(socket.localAddress == address.with(port: socket.localAddress.port))
   }
 
   @Test(arguments: loopbacks) func aDatagramArrivesWithItsSource(_ address: SocketAddress) throws {
@@ -115,7 +116,7 @@ extension UDPSocket {
     #expect(other.receive(1).map(\.bytes) == [numbered(2, count: 1_600)])
   }
 
-  /// STUN from anybody; DTLS, RTP and RTCP from whom they are expected, or, where these are too many to tell, from anybody.
+  /// STUN from any address; DTLS, RTP and RTCP from expected addresses, or, if these are too many, from any address.
   @Test(arguments: loopbacks, [0, 1, 2, 5, 799, 800])
   func theKernelDropsWhatIsNobodys(_ address: SocketAddress, others: Int) throws {
     let (friend, stranger) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
@@ -167,14 +168,15 @@ extension UDPSocket {
     #expect(allocations.last == allocations.first)
   }
 
-  /// In a process of its own, where nobody else opens anything.
+  /// In a process of its own, in which no other code opens files.
   @Test func aPortInUseIsToldAndNothingIsLeftOpen() async {
     await #expect(processExitsWith: .success) {
       for address in loopbacks {
         let first = try UDPSocket(bindingTo: address)
         for _ in 0..<300 {
           let error = #expect(throws: SocketError.self) { try UDPSocket(bindingTo: first.localAddress) }
-          #expect(error?.code == EADDRINUSE && error?.call == "bind to \(first.localAddress)")
+          #expect(error?.code == EADDRINUSE)
+          #expect(error?.call == "bind to \(first.localAddress)")
         }
         let last = try UDPSocket(bindingTo: address)
         #expect(last.descriptor < first.descriptor + 250, "descriptors are numbered from the lowest that is free")

@@ -9,10 +9,10 @@ import Testing
 
 /// Devices, their pictures, their sound, and a participant of the common layer opposite.
 @Suite struct DeviceTests {
-  private let place = Place()
+  private let environment = TestEnvironment()
 
-  private func devices(_ place: Place) -> (any IVSCamera, any IVSMicrophone)? {
-    let devices = World.$current.withValue(place.world) { IVSDeviceDiscovery.listLocalDevices() }
+  private func devices(_ environment: TestEnvironment) -> (any IVSCamera, any IVSMicrophone)? {
+    let devices = World.$current.withValue(environment.world) { IVSDeviceDiscovery.listLocalDevices() }
     guard let camera = devices.compactMap({ $0 as? any IVSCamera }).first,
       let microphone = devices.compactMap({ $0 as? any IVSMicrophone }).first
     else { return nil }
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func bothFormsListTheSameTwoDevices() throws {
-    try World.$current.withValue(place.world) {
+    try World.$current.withValue(environment.world) {
       let discovery = IVSDeviceDiscovery()
       let (mine, again) = (discovery.listLocalDevices(), IVSDeviceDiscovery.listLocalDevices())
       #expect(mine.count == 2)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func frontAndBackAreInputSourcesOfOnePublishedCamera() async throws {
     let world = World(
-      backend: place.world.backend, delivery: place.world.delivery,
+      backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "stamp:front,160x90@30", microphone: "tone", backCamera: "stamp:back,160x90@30"))
     let app = StageApp("Ana")
     let camera = try #require(
@@ -48,7 +48,7 @@ import Testing
     app.stage.addRenderer(app)
     try app.stage.join()
     let (ben, eyes) = native("Ben")
-    await place.run(.seconds(1))
+    await environment.run(.seconds(1))
     #expect(eyes.names.last == "front")
     app.forget()
     let done = Lock<[Int]>([])
@@ -57,23 +57,24 @@ import Testing
       camera.setPreferredInputSource(back) { error in done.withLock { $0.append((error as NSError?)?.code ?? 0) } }
       #expect(done.withLock { $0 }.isEmpty, "never from inside the call")
     }
-    await place.run(.seconds(1))
-    #expect(eyes.names.last == "back" && app.told.isEmpty)
+    await environment.run(.seconds(1))
+    #expect(eyes.names.last == "back")
+    #expect(app.told.isEmpty)
     let microphone = try #require(
       World.$current.withValue(world) { IVSDeviceDiscovery().listLocalDevices().last }?.descriptor())
     camera.setPreferredInputSource(microphone) { error in done.withLock { $0.append((error as NSError?)?.code ?? 0) } }
-    await place.run(.milliseconds(50))
+    await environment.run(.milliseconds(50))
     #expect(done.withLock { $0 } == [0, 10101])
     #expect(ben.participants.count == 1)
     app.stage.leave()
   }
 
   /// A participant of the common layer, and what is seen and heard there.
-  private func native(_ name: String, in world: World? = nil) -> (Session, Eyes) {
+  private func native(_ name: String, in world: World? = nil) -> (Session, FrameWatcher) {
     let session = Session(
       JoinRequest(room: "tea", name: name, externalUserID: name),
-      in: World(backend: (world ?? place.world).backend, delivery: (world ?? place.world).delivery))
-    let eyes = Eyes()
+      in: World(backend: (world ?? environment.world).backend, delivery: (world ?? environment.world).delivery))
+    let eyes = FrameWatcher()
     session.observe { [weak session] event in
       guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, let session else { return }
       if stream.kind.isVideo {
@@ -87,47 +88,53 @@ import Testing
   }
 
   @Test func aStageAndTheCommonLayerSeeAndHearEachOther() async throws {
-    let ana = try place.app("Ana", attributes: ["role": "guest"])
+    let ana = try environment.app("Ana", attributes: ["role": "guest"])
     try ana.stage.join()
     let (ben, eyes) = native("Ben")
-    await place.run(.milliseconds(500))
+    await environment.run(.milliseconds(500))
     #expect(!ana.told.contains { $0.contains("Ben") })
     try ben.publish(camera: Devices.camera("stamp:Ben,160x90@30"))
     let microphone = try ben.publish(microphone: Devices.microphone("tone:600"))
-    await place.run(.milliseconds(500))
+    await environment.run(.milliseconds(500))
     #expect(ben.participants.first?.attributes == ["role": "guest"])
     #expect(ben.participants.first?.externalUserID == "Ana" || ben.participants.first?.name == "Ana")
     let picture = try #require(ana.remote("video")?.device as? any IVSImageDevice)
     let sound = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
-    #expect(picture.descriptor().type == .userImage && sound.descriptor().type == .userAudio)
+    #expect(picture.descriptor().type == .userImage)
+    #expect(sound.descriptor().type == .userAudio)
     let preview = picture.previewView()
-    let (ear, sizes) = (Ear(), Lock<[CGSize]>([]))
+    let (ear, sizes) = (StatsRecorder(), Lock<[CGSize]>([]))
     sound.setStatsCallback { ear.hear($0) }
     picture.setOnFrameCallback { frame in sizes.withLock { $0.append(frame.size) } }
-    await place.run(.seconds(2))
-    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "Ben" && preview.framesRendered > 50)
-    #expect((ear.last?.peak ?? -100) > -15 && ear.count >= 18)
+    await environment.run(.seconds(2))
+    #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "Ben")
+    #expect(preview.framesRendered > 50)
+    #expect((ear.last?.peak ?? -100) > -15)
+    #expect(ear.count >= 18)
     #expect(sizes.withLock { $0.last } == CGSize(width: 160, height: 90))
-    #expect(eyes.names.last == "cam" && eyes.loudest > 4_000)
+    #expect(eyes.names.last == "cam")
+    #expect(eyes.loudest > 4_000)
 
     microphone.setMuted(true)
-    await place.run(.milliseconds(200))
+    await environment.run(.milliseconds(200))
     #expect(ana.told.suffix(2) == ["Ben audio muted", "audio delegate true"])
     let before = sizes.withLock { $0.count }
     picture.setOnFrameCallback(nil)
-    await place.run(.milliseconds(500))
+    await environment.run(.milliseconds(500))
     #expect(sizes.withLock { $0.count } == before)
 
     try ana.remote("video")?.requestRTCStats()
     try ana.streams.first?.requestRTCStats()
-    await place.run(.milliseconds(200))
+    await environment.run(.milliseconds(200))
     #expect(ana.stats.count == 2)
     let members = ana.stats.flatMap { $0.values }
     let incoming = try #require(members.first { $0["type"] == "inbound-rtp" })
-    #expect(incoming["frameWidth"] == "160" && (Int(incoming["framesDecoded"] ?? "") ?? 0) > 60)
+    #expect(incoming["frameWidth"] == "160")
+    #expect((Int(incoming["framesDecoded"] ?? "") ?? 0) > 60)
     let outgoing = try #require(members.first { $0["type"] == "outbound-rtp" })
     #expect((12...17).contains(Double(outgoing["framesPerSecond"] ?? "") ?? 0))
-    #expect((Int(outgoing["bytesSent"] ?? "") ?? 0) > 1_000 && (Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
+    #expect((Int(outgoing["bytesSent"] ?? "") ?? 0) > 1_000)
+    #expect((Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
     let pair = try #require(ana.stats.last?["T01"]?["selectedCandidatePairId"])
     #expect(Double(ana.stats.last?[pair]?["currentRoundTripTime"] ?? "") != nil)
     expectTrue(incoming, of: ana.stats.last?[pair] ?? [:], sent: try await statistics(of: ben))
@@ -135,7 +142,7 @@ import Testing
     ana.people["Ben"]?.userInfo["seat"] = 3
 
     ben.leave {}
-    await place.run(.milliseconds(500))
+    await environment.run(.milliseconds(500))
     #expect(ana.people["Ben"]?.userInfo["seat"] as? Int == 3)
     #expect(ana.told.suffix(4) == ["Ben -audio+video", "Ben notSubscribed", "Ben notPublished", "Ben left"])
   }
@@ -143,7 +150,7 @@ import Testing
   private func statistics(of session: Session) async throws -> SessionStatistics {
     let figures = Lock<SessionStatistics?>(nil)
     session.statistics { new in figures.withLock { $0 = new } }
-    await place.run(.milliseconds(10))
+    await environment.run(.milliseconds(10))
     return try #require(figures.withLock { $0 })
   }
 
@@ -163,16 +170,21 @@ import Testing
     #expect((1...5).contains(number("keyFramesDecoded", in: inbound)))
     #expect(number("totalDecodeTime", in: inbound) > 0)
     #expect((25...32).contains(number("framesPerSecond", in: inbound)))
-    #expect(number("packetsLost", in: inbound) == 0 && number("nackCount", in: inbound) == 0)
-    #expect(number("jitter", in: inbound) >= 0 && number("totalFreezesDuration", in: inbound) >= 0)
-    #expect(inbound["kind"] == "video" && inbound["transportId"] == "T01" && inbound["totalSamplesReceived"] == nil)
+    #expect(number("packetsLost", in: inbound) == 0)
+    #expect(number("nackCount", in: inbound) == 0)
+    #expect(number("jitter", in: inbound) >= 0)
+    #expect(number("totalFreezesDuration", in: inbound) >= 0)
+    #expect(inbound["kind"] == "video")
+    #expect(inbound["transportId"] == "T01")
+    #expect(inbound["totalSamplesReceived"] == nil)
     #expect(number("bytesReceived", in: pair) >= number("bytesReceived", in: inbound))
-    #expect(number("availableOutgoingBitrate", in: pair) > 0 && pair["type"] == "candidate-pair")
+    #expect(number("availableOutgoingBitrate", in: pair) > 0)
+    #expect(pair["type"] == "candidate-pair")
   }
 
   @Test func genericCodeTakesTheTwoKindsOfDevice() async throws {
     func choose<Device: IVSMultiSourceDevice>(_ type: Device.Type) -> Device? {
-      let devices = World.$current.withValue(place.world) { IVSDeviceDiscovery().listLocalDevices() }
+      let devices = World.$current.withValue(environment.world) { IVSDeviceDiscovery().listLocalDevices() }
       guard let device = devices.compactMap({ $0 as? Device }).first,
         let source = device.listAvailableInputSources().last
       else { return nil }
@@ -181,49 +193,53 @@ import Testing
     }
     let camera = try #require(choose(IVSCamera.self))
     let microphone = try #require(choose(IVSMicrophone.self))
-    #expect(camera.descriptor().type == .camera && microphone.descriptor().type == .microphone)
+    #expect(camera.descriptor().type == .camera)
+    #expect(microphone.descriptor().type == .microphone)
     let kinds: [any IVSMultiSourceDevice] = [camera, microphone]
-    #expect(kinds.map { $0 is IVSCamera } == [true, false] && kinds.map { $0 is any IVSMicrophone } == [false, true])
+    #expect(kinds.map { $0 is IVSCamera } == [true, false])
+    #expect(kinds.map { $0 is any IVSMicrophone } == [false, true])
   }
 
   @Test func previewsRunBeforeAnyStageAndEndWithTheirView() async throws {
-    let (camera, microphone) = try #require(devices(place))
+    let (camera, microphone) = try #require(devices(environment))
     var preview: IVSImagePreviewView? = camera.previewView()
-    let ear = Ear()
+    let ear = StatsRecorder()
     microphone.setStatsCallback { ear.hear($0) }
-    await place.run()
+    await environment.run()
     #expect((28...32).contains(preview?.framesRendered ?? 0))
     #expect(abs((ear.last?.peak ?? 0) - -12.2) < 0.5, "8,000 of 32,768")
     microphone.setGain(0.5)
-    await place.run()
+    await environment.run()
     #expect(abs((ear.last?.peak ?? 0) - -18.3) < 0.5)
     microphone.setGain(7)
     #expect(microphone.gain() == 2)
     microphone.setStatsCallback(nil)
     let count = ear.count
-    await place.run()
+    await environment.run()
     #expect(ear.count == count)
     weak let remains = preview
     preview = nil
-    await place.run(.milliseconds(100))
+    await environment.run(.milliseconds(100))
     #expect(remains == nil)
   }
 
   @Test func pictureOfOnesOwnAreRepeatedUntilThereIsAnother() async throws {
-    let source = World.$current.withValue(place.world) { IVSDeviceDiscovery().createImageSource(withName: "slides") }
+    let source = World.$current.withValue(environment.world) {
+      IVSDeviceDiscovery().createImageSource(withName: "slides")
+    }
     let app = StageApp("Ana")
     let stamp = Lock<VideoFrame?>(nil)
     let camera = try Devices.camera("stamp:slides,160x90@30")
-    try camera.start(on: place.world.backend.scheduler.lane("test")) { frame in stamp.withLock { $0 = frame } }
-    await place.run(.milliseconds(100))
+    try camera.start(on: environment.world.backend.scheduler.lane("test")) { frame in stamp.withLock { $0 = frame } }
+    await environment.run(.milliseconds(100))
     camera.stop()
     let frame = try #require(stamp.withLock { $0 })
     source.onSampleBuffer(CMSampleBuffer(imageBuffer: CVPixelBuffer(frame), presentationTimeStamp: .zero))
     app.streams = [IVSLocalStageStream(device: source)]
-    app.stage = try World.$current.withValue(place.world) { try IVSStage(token: try makeToken(), strategy: app) }
+    app.stage = try World.$current.withValue(environment.world) { try IVSStage(token: try makeToken(), strategy: app) }
     try app.stage.join()
     let (ben, eyes) = native("Ben")
-    await place.run(.seconds(2))
+    await environment.run(.seconds(2))
     #expect(ben.state == .connected)
     #expect(eyes.names.count > 10)
     #expect(eyes.names.last == "slides")
@@ -231,16 +247,16 @@ import Testing
   }
 
   @Test func inputSourcesComeAndGo() async throws {
-    let (camera, microphone) = try #require(devices(place))
+    let (camera, microphone) = try #require(devices(environment))
     let preview = camera.previewView()
     let listener = MicrophoneListener()
     microphone.delegate = listener
-    let machine = place.world.machine
+    let machine = environment.world.machine
     machine.plugIn(
       Machine.Device(id: "usb", kind: .microphone, name: "USB microphone", attachment: .usb, source: "silence"))
     machine.plugIn(
       Machine.Device(id: "cam", kind: .camera, name: "USB camera", attachment: .usb, source: "stamp:usb,160x90@30"))
-    await place.run()
+    await environment.run()
     #expect(listener.names.withLock { $0 } == ["USB microphone"])
     #expect(camera.listAvailableInputSources().map(\.position) == [.front, .back, .USB])
     #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "cam")
@@ -251,39 +267,39 @@ import Testing
       heard.withLock { $0 = listener.names.withLock { $0 } + [error == nil ? "done" : "failed"] }
     }
     try await camera.setPreferredInputSource(camera.listAvailableInputSources()[2])
-    await place.run()
+    await environment.run()
     #expect(heard.withLock { $0 } == ["USB microphone", "Built-in Microphone", "done"])
     #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "usb")
     machine.unplug("cam")
-    await place.run()
+    await environment.run()
     #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "cam", "the front camera again")
     machine.unplug("usb")
     machine.unplug("built-in microphone")
-    await place.run()
+    await environment.run()
     #expect(listener.names.withLock { $0 } == ["USB microphone", "Built-in Microphone", "none"])
   }
 
   @Test func aRemoteDevicesGainIsHowLoudItIsPlayed() async throws {
     let ear = PeakEar()
     Devices.register(loudspeaker: "ear of gain") { _ throws(DeviceError) in ear }
-    let place = Place(loudspeaker: "ear of gain")
-    let ana = try place.app("Ana")
+    let environment = TestEnvironment(loudspeaker: "ear of gain")
+    let ana = try environment.app("Ana")
     ana.initialGain = 0
     try ana.stage.join()
-    let (ben, eyes) = native("Ben", in: place.world)
+    let (ben, eyes) = native("Ben", in: environment.world)
     try ben.publish(microphone: Devices.microphone("tone"))
-    await place.run(.seconds(1))
+    await environment.run(.seconds(1))
     let device = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
     #expect(ear.takePeak() == 0 && device.gain() == 0, "silent from the first sound on")
     device.setGain(1)
-    await place.run(.seconds(1))
+    await environment.run(.seconds(1))
     let whole = ear.takePeak()
     #expect(whole > 6_000)
     for (gain, range) in [(Float(0), 0...0), (0.5, whole / 3...whole * 2 / 3), (2, whole * 3 / 2...32_767)] {
       device.setGain(gain)
-      await place.run(.milliseconds(200))
+      await environment.run(.milliseconds(200))
       _ = ear.takePeak()
-      await place.run()
+      await environment.run()
       #expect(range.contains(ear.takePeak()), "\(gain)")
     }
     withExtendedLifetime((ben, eyes)) {}
@@ -307,45 +323,46 @@ import Testing
     let echoing = EchoingRoom()
     Devices.register(microphone: "echoing room") { _ throws(DeviceError) in echoing }
     Devices.register(loudspeaker: "echoing room") { _ throws(DeviceError) in echoing }
-    let place = Place(microphone: "echoing room", loudspeaker: "echoing room")
-    let ana = try place.app("Ana")
+    let environment = TestEnvironment(microphone: "echoing room", loudspeaker: "echoing room")
+    let ana = try environment.app("Ana")
     try ana.stage.join()
-    let (ben, eyes) = native("Ben", in: place.world)
+    let (ben, eyes) = native("Ben", in: environment.world)
     try ben.publish(microphone: Devices.microphone("noise"))
-    await place.run(.seconds(4))
+    await environment.run(.seconds(4))
     _ = eyes.takePower()
-    await place.run()
+    await environment.run()
     let echo = eyes.takePower()
     #expect(echo > 10_000, "he hears himself")
 
     let microphone = try #require(ana.streams.compactMap { $0.device as? any IVSMicrophone }.first)
     #expect(!microphone.isEchoCancellationEnabled)
     microphone.isEchoCancellationEnabled = true
-    await place.run(.seconds(4))
+    await environment.run(.seconds(4))
     _ = eyes.takePower()
-    await place.run()
+    await environment.run()
     #expect(eyes.takePower() * 31.6 < echo, "15 dB")
 
     // Published anew, it is still so.
     ana.publishes = false
     ana.stage.refreshStrategy()
-    await place.run()
+    await environment.run()
     ana.publishes = true
     ana.stage.refreshStrategy()
-    await place.run(.seconds(5))
+    await environment.run(.seconds(5))
     _ = eyes.takePower()
-    await place.run()
-    #expect(microphone.isEchoCancellationEnabled && eyes.takePower() * 31.6 < echo)
+    await environment.run()
+    #expect(microphone.isEchoCancellationEnabled)
+    #expect(eyes.takePower() * 31.6 < echo)
   }
 
   @Test func theHandsetsRotationTurnsWhatIsPublished() async throws {
-    let (camera, _) = try #require(devices(place))
+    let (camera, _) = try #require(devices(environment))
     let preview = camera.previewView()
     camera.setHandsetRotation(.pi / 2)
-    await place.run()
+    await environment.run()
     #expect(preview.lastFrame?.quarterTurns == 1)
     camera.setHandsetRotation(-.pi / 2)
-    await place.run()
+    await environment.run()
     #expect(preview.lastFrame?.quarterTurns == 3)
   }
 }
@@ -379,7 +396,7 @@ private final class MicrophoneListener: NSObject, IVSMicrophoneDelegate, @unchec
 }
 
 /// What a native participant sees and hears.
-final class Eyes: VideoSink, AudioSink, @unchecked Sendable {  // a lock
+final class FrameWatcher: VideoSink, AudioSink, @unchecked Sendable {  // a lock
   private let seen = Lock<(names: [String], loudest: Int16)>(([], 0))
   var names: [String] { seen.withLock { $0.names } }
   var loudest: Int16 { seen.withLock { $0.loudest } }

@@ -6,7 +6,7 @@ import Testing
 
 /// Section 11, and section 7's ranges.
 @Suite struct ErrorTests {
-  private let place = Place()
+  private let environment = TestEnvironment()
 
   private func code(_ body: () throws -> Void) -> Int? {
     do { try body() } catch {
@@ -22,27 +22,28 @@ import Testing
     let app = StageApp("Ana")
     for text in ["", "a.b", "a.b.c", "a.!!.c", "x.e30.y"] {
       #expect(
-        code { _ = try World.$current.withValue(place.world) { try IVSStage(token: text, strategy: app) } } == 1000)
+        code { _ = try World.$current.withValue(environment.world) { try IVSStage(token: text, strategy: app) } }
+          == 1000)
     }
-    let old = try World.$current.withValue(place.world) {
+    let old = try World.$current.withValue(environment.world) {
       try IVSStage(token: try makeToken(lasting: -1), strategy: app)
     }
     #expect(code { try old.join() } == 1001)
   }
 
   @Test func theSecondWithOneTokenQuietlyTakesThePlaceOfTheFirst() async throws {
-    let (first, second) = (try place.app("Ana", id: "ana"), try place.app("Ana", id: "ana"))
+    let (first, second) = (try environment.app("Ana", id: "ana"), try environment.app("Ana", id: "ana"))
     try first.stage.join()
-    await place.run()
+    await environment.run()
     try second.stage.join()
-    await place.run()
+    await environment.run()
     #expect(first.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected"])
     #expect(second.told.last == "me +audio+video")
   }
 
   @Test func aLostConnectionIsToldWithItsError() async throws {
     let backend = EmbeddedBackend(virtual: 4, network: try NetworkSpec("loss=0%;5s:loss=100%"))
-    let world = World(backend: backend, delivery: place.world.delivery, devices: place.world.devices)
+    let world = World(backend: backend, delivery: environment.world.delivery, devices: environment.world.devices)
     let app = StageApp("Ana")
     try World.$current.withValue(world) {
       app.streams = IVSDeviceDiscovery().listLocalDevices().map { IVSLocalStageStream(device: $0) }
@@ -55,33 +56,34 @@ import Testing
   }
 
   @Test func joiningTwiceIsAnErrorAndChangesNothing() async throws {
-    let ana = try place.app("Ana")
+    let ana = try environment.app("Ana")
     try ana.stage.join()
     #expect(code { try ana.stage.join() } == 10410)
-    await place.run()
-    #expect(code { try ana.stage.join() } == 10410 && ana.told.last == "me +audio+video")
+    await environment.run()
+    #expect(code { try ana.stage.join() } == 10410)
+    #expect(ana.told.last == "me +audio+video")
   }
 
   @Test func statsOfWhatIsNotOnAStageAreAnError() async throws {
-    let (ana, ben) = (try place.app("Ana"), try place.app("Ben"))
+    let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     #expect(code { try ana.streams[0].requestRTCStats() } == 10111)
     for app in [ana, ben] { try app.stage.join() }
-    await place.run()
+    await environment.run()
     let remote = try #require(ana.remote("video"))
     #expect(code { try ana.streams[0].requestRTCStats() } == nil)
     ben.stage.leave()
     ana.stage.leave()
-    await place.run()
+    await environment.run()
     #expect(code { try ana.streams[0].requestRTCStats() } == 10111)
     #expect(code { try remote.requestRTCStats() } == 10111)
   }
 
   @Test func aCameraThatDoesNotStartIsToldAndTheSoundGoesOn() async throws {
     Devices.register(camera: "broken") { _ throws(DeviceError) in BrokenCamera() }
-    let place = Place(camera: "broken")
-    let (ana, ben) = (try place.app("Ana"), try place.app("Ben", publish: false))
+    let environment = TestEnvironment(camera: "broken")
+    let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben", publish: false))
     for app in [ana, ben] { try app.stage.join() }
-    await place.run()
+    await environment.run()
     #expect(ana.errors.map(\.code) == [1020])
     #expect(ana.told.last == "me +audio")
     #expect(ben.told.last == "Ana +audio")
@@ -89,8 +91,11 @@ import Testing
 
   @Test func rangesHoldAndARejectedValueChangesNothing() throws {
     let config = IVSLocalStageStreamVideoConfiguration()
-    #expect(config.maxBitrate == 900_000 && config.minBitrate == 100_000 && config.targetFramerate == 15)
-    #expect(config.size == CGSize(width: 360, height: 640) && config.simulcast.enabled)
+    #expect(config.maxBitrate == 900_000)
+    #expect(config.minBitrate == 100_000)
+    #expect(config.targetFramerate == 15)
+    #expect(config.size == CGSize(width: 360, height: 640))
+    #expect(config.simulcast.enabled)
     for value in [99_999, 2_500_001] {
       #expect(code { try config.setMaxBitrate(value) } == 10220)
       #expect(code { try config.setMinBitrate(value) } == 10221)
@@ -99,12 +104,15 @@ import Testing
     for size in [(159, 200), (1281, 200), (1280, 721)] {
       #expect(code { try config.setSize(CGSize(width: size.0, height: size.1)) } == 10223)
     }
-    #expect(config.maxBitrate == 900_000 && config.minBitrate == 100_000 && config.targetFramerate == 15)
+    #expect(config.maxBitrate == 900_000)
+    #expect(config.minBitrate == 100_000)
+    #expect(config.targetFramerate == 15)
     #expect(config.size == CGSize(width: 360, height: 640))
     for size in [(160.0, 160.0), (720, 1280), (332.1, 720)] {
       #expect(code { try config.setSize(CGSize(width: size.0, height: size.1)) } == nil)
     }
-    #expect(code { try config.setMaxBitrate(2_500_000) } == nil && config.maxBitrate == 2_500_000)
+    #expect(code { try config.setMaxBitrate(2_500_000) } == nil)
+    #expect(config.maxBitrate == 2_500_000)
     let audio = IVSLocalStageStreamAudioConfiguration()
     #expect(code { try audio.setMaxBitrate(11_999) } == 10224)
     #expect(audio.maxBitrate == 64_000)

@@ -113,7 +113,7 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
   func remote(_ kind: String) -> IVSStageStream? { remoteStreams.first { words([$0]) == kind } }
 }
 
-/// A participant token as an app's own server makes it. Nobody checks the signature here.
+/// A participant token as an app's own server makes it. The signature is not checked here.
 func makeToken(
   stage: String = "tea", id: String = UUID().uuidString, userID: String = "", attributes: [String: String] = [:],
   publish: Bool = true, subscribe: Bool = true, lasting seconds: Double = 3_600
@@ -126,7 +126,7 @@ func makeToken(
 }
 
 /// A world in virtual time, and people in it.
-struct Place {
+struct TestEnvironment {
   let world: World
 
   init(
@@ -141,7 +141,7 @@ struct Place {
 
   init(in world: World) { self.world = world }
 
-  /// Somebody at a machine of their own, who publishes a camera and a microphone unless told otherwise.
+  /// A participant with a machine of its own, which publishes a camera and a microphone by default.
   func app(
     _ name: String, id: String = UUID().uuidString, streams: Int = 2, attributes: [String: String] = [:],
     publish: Bool = true, subscribe: Bool = true

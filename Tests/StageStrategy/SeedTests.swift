@@ -35,9 +35,12 @@ struct SeedTests {
         #expect(side.contains { picture.color(x: $0, y: 90).map { $0 != (0, 0, 0) } == true })
       }
       let level = try #require(screen.levels.last)
-      #expect(level.peak > -15 && level.peak <= 0 && level.rms < level.peak)
+      #expect(level.peak > -15)
+      #expect(level.peak <= 0)
+      #expect(level.rms < level.peak)
     }
-    #expect(ben.printed.contains("ID: ana") && ben.printed.contains("attribute: role=guest"))
+    #expect(ben.printed.contains("ID: ana"))
+    #expect(ben.printed.contains("attribute: role=guest"))
 
     ana.microphoneStream.setMuted(true)
     await world.run(for: .milliseconds(500))
@@ -54,7 +57,8 @@ struct SeedTests {
 
     ana.goToBackground()
     await world.run(for: .milliseconds(500))
-    #expect(ana.previews.isEmpty && ben.previews.count == 1)
+    #expect(ana.previews.isEmpty)
+    #expect(ben.previews.count == 1)
     ana.leaveStage()
     ben.leaveStage()
     #expect(ben.previews.isEmpty, "the teardown is told before leave() returns")
@@ -77,8 +81,10 @@ struct SeedTests {
   @Test func theGuidesConfigurationsArePublished() async throws {
     let ana = try makeScreen(id: "ana")
     let config = try ana.configure()
-    #expect(config.size == CGSize(width: 360, height: 640) && config.targetFramerate == 30)
-    #expect(config.degradationPreference == .balanced && config.maxBitrate == 900_000)
+    #expect(config.size == CGSize(width: 360, height: 640))
+    #expect(config.targetFramerate == 30)
+    #expect(config.degradationPreference == .balanced)
+    #expect(config.maxBitrate == 900_000)
     ana.cameraStream = IVSLocalStageStream(device: ana.cameraStream.device, configuration: config)
     try join(ana)
     let watcher = Session(JoinRequest(room: "tea", name: "Ben"), in: world)

@@ -6,7 +6,7 @@ public enum Ports {
 
   public enum Kind { case tcp, udp }
 
-  /// One that nobody listens on now.
+  /// A port without a listener now.
   public static func free(_ kind: Kind = .tcp) throws -> Int {
     let end = socket(AF_INET, Int32((kind == .tcp ? SOCK_STREAM : SOCK_DGRAM).rawValue), 0)
     guard end >= 0 else { throw Failure() }
@@ -24,7 +24,7 @@ public enum Ports {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
-  /// What `/proc/net/tcp` has of a port that somebody listens on.
+  /// The entry of `/proc/net/tcp` for a port with a listener.
   public static func listening(_ port: Int) -> String {
     let number = String(port, radix: 16, uppercase: true)
     return ":" + String(repeating: "0", count: max(0, 4 - number.count)) + number + " 00000000:0000 0A"

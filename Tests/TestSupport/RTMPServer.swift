@@ -36,7 +36,7 @@ public enum RTMPServer {
   ) async throws {
     let port = try Ports.free()
     let url = "rtmp://127.0.0.1:\(port)/live/key"
-    // One that nobody sends to, because the run was killed, ends by itself.
+    // A server without a sender, because the run was killed, ends by itself.
     let script = """
       timeout 120 ffmpeg -v error -listen 1 -i \(url) -c copy '\(path)' </dev/null & server=$!
       until grep -q '\(Ports.listening(port))' /proc/net/tcp; do kill -0 $server || exit 1; sleep 0.05; done

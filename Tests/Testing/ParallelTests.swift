@@ -33,7 +33,8 @@ import Testing
     let (quick, slow) = (try await TestRoom(), try await TestRoom())
     await quick.run(for: .seconds(100))
     await slow.run(for: .seconds(1))
-    #expect(quick.now - quick.start == .seconds(100) && slow.now - slow.start == .seconds(1))
+    #expect(quick.now - quick.start == .seconds(100))
+    #expect(slow.now - slow.start == .seconds(1))
   }
 
   @Test func appCodeMaySleepOnTheRoomsClock() async throws {

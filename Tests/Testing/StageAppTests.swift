@@ -11,14 +11,16 @@ import Testing
     try room.enter(as: "Ana") { try app.join(with: room.credential(.stageStrategy, for: "Ana").token) }
     await room.until("Ana sees Bea and herself") { Set(room.screen(app.view).names) == ["Ana", "Bea"] }
     await room.until("they hear each other") { room.speaker.hears("Bea") && bea.hears("Ana") }
-    #expect(app.states == [.connecting, .connected] && app.people == ["bea"])
+    #expect(app.states == [.connecting, .connected])
+    #expect(app.people == ["bea"])
     #expect(room.screen(app.view).size(of: "Bea")?.height == 180)
 
     bea.mute()
     bea.turnCameraOff()
     let muted = room.now
     await room.run(for: .seconds(2))
-    #expect(room.speaker.isSilent && !room.screen(app.view).shows("Bea", newerThan: muted + .milliseconds(500)))
+    #expect(room.speaker.isSilent)
+    #expect(!room.screen(app.view).shows("Bea", newerThan: muted + .milliseconds(500)))
 
     bea.turnCameraOn()
     await room.until("Bea is back") { room.screen(app.view).shows("Bea", newerThan: muted + .seconds(2)) }

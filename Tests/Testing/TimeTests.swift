@@ -9,13 +9,16 @@ import Testing
     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone(440))
     await room.until("they see each other") { ana.sees("Bea") && bea.sees("Ana") }
     await room.until("they hear each other") { ana.hears("Bea") && bea.hears("Ana") }
-    #expect(ana.others == ["Bea"] && bea.others == ["Ana"])
+    #expect(ana.others == ["Bea"])
+    #expect(bea.others == ["Ana"])
     #expect(!ana.hears("Ana"))
     bea.mute()
     bea.turnCameraOff()
     try ana.send("hello")
     await room.run(for: .seconds(2))
-    #expect(!ana.hears("Bea") && !ana.sees("Bea") && bea.hears("Ana"))
+    #expect(!ana.hears("Bea"))
+    #expect(!ana.sees("Bea"))
+    #expect(bea.hears("Ana"))
     #expect(bea.texts == ["hello"])
     bea.leave()
     await room.until { bea.isOut && ana.others.isEmpty }
@@ -33,13 +36,18 @@ import Testing
     let dropped = room.now
     bea.drop()
     await room.run(for: .seconds(25))
-    #expect(!ana.sees("Bea") && !ana.hears("Bea") && !bea.hears("Ana"))
+    #expect(!ana.sees("Bea"))
+    #expect(!ana.hears("Bea"))
+    #expect(!bea.hears("Ana"))
     try await bea.comeBack()
     await room.until("they see each other again") {
       ana.sees("Bea", newerThan: dropped + .seconds(25)) && bea.sees("Ana") && bea.hears("Ana")
     }
     await room.run(for: .seconds(60) - (room.now - room.start))
-    #expect(ana.sees("Bea") && ana.hears("Bea") && ana.others == ["Bea"] && bea.others == ["Ana"])
+    #expect(ana.sees("Bea"))
+    #expect(ana.hears("Bea"))
+    #expect(ana.others == ["Bea"])
+    #expect(bea.others == ["Ana"])
     ana.leave()
     bea.leave()
     await room.until { ana.isOut && bea.isOut }

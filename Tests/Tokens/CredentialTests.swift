@@ -67,7 +67,8 @@ import Testing
       for key in keys {
         let text = try token.signed(with: key)
         let credential = try trust.read(text, at: now)
-        #expect(credential.kind == kind && credential.admission == token.admission)
+        #expect(credential.kind == kind)
+        #expect(credential.admission == token.admission)
         #expect(counter.take() == 1, "\(kind), good")
         #expect(found(trust, Self.forged(text)) == .badSignature)
         #expect(counter.take() == 1, "\(kind), forged")
@@ -184,9 +185,11 @@ import Testing
     key.binding.rooms = RoomPattern("team-*")
     let trust = Trust.keys([try key.verificationKey])
     let any = try trust.read(try KoineToken(issued: now, expires: now + 60).signed(with: key), at: now)
-    #expect(any.opens("team-1") && !any.opens("tea"))
+    #expect(any.opens("team-1"))
+    #expect(!any.opens("tea"))
     let one = try trust.read(try KoineToken(room: "team-1", issued: now, expires: now + 60).signed(with: key), at: now)
-    #expect(one.opens("team-1") && !one.opens("team-2"))
+    #expect(one.opens("team-1"))
+    #expect(!one.opens("team-2"))
     #expect(
       failure { () throws(TokenError) in
         _ = try KoineToken(room: "tea", issued: now, expires: now + 60).signed(with: key)

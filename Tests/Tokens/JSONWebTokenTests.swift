@@ -90,7 +90,7 @@ import Testing
     #expect(try later.claims(as: Claims.self).exp == NumericDate(1.5))
   }
 
-  // MARK: What is refused
+  // MARK: Refusals
 
   @Test func everyChangedCharacterIsNoticed() throws {
     for key in try Self.keys() {
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  /// RFC 8725 section 2.1: a public key must not serve as a secret, and nobody's signature is none.
+  /// RFC 8725 section 2.1: a public key must not serve as a secret, and an unsigned token is refused.
   @Test func theTokenDoesNotChooseTheAlgorithm() throws {
     let pair = try SigningKey(generating: .p256)
     let publicKey = try pair.verificationKey

@@ -13,7 +13,7 @@ final class DTLSPair {
 
   let client, server: DTLSEndpoint
   private(set) var now = Tick(nanoseconds: 1_000_000_000)
-  /// Everything sent, by whom.
+  /// All sent datagrams with their senders.
   private(set) var sent: [(fromClient: Bool, bytes: [UInt8])] = []
   /// Told of every datagram, with its number among those of the same side.
   var fate: (_ fromClient: Bool, _ number: Int) -> Fate = { _, _ in .arrives }

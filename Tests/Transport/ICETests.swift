@@ -13,7 +13,8 @@ struct ICETests {
     pair.introduce()
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
-    #expect(pair.other.times == [pair.start + .milliseconds(10)] && pair.one.times == [pair.start + .milliseconds(20)])
+    #expect(pair.other.times == [pair.start + .milliseconds(10)])
+    #expect(pair.one.times == [pair.start + .milliseconds(20)])
     #expect(pair.letters.count { $0.isRequest && !$0.isFromOne } == 1, "the lite agent validates the address once")
     #expect(pair.other.agent.isValidated(pair.one.addresses[0]))
   }
@@ -22,7 +23,8 @@ struct ICETests {
     let pair = ICEPair(full, controlled)
     pair.introduce()
     pair.run(for: .seconds(1))
-    #expect(pair.isConnected && pair.refusals == 0)
+    #expect(pair.isConnected)
+    #expect(pair.refusals == 0)
   }
 
   /// RFC 8445, 8.1.1: a pair is nominated after it has answered, in a request of its own.
@@ -46,7 +48,8 @@ struct ICETests {
     }
     pair.introduce()
     pair.run(for: .seconds(2))
-    #expect(dropped == 3 && pair.isConnected)
+    #expect(dropped == 3)
+    #expect(pair.isConnected)
   }
 
   @Test func severalAddressesLeadToOnePair() {
@@ -89,7 +92,7 @@ struct ICETests {
     #expect(pair.letters.allSatisfy { $0.source.family == .ipv4 && $0.destination.family == .ipv4 })
   }
 
-  /// Nobody knows the way to one end, but it knows the way here.
+  /// One end is unreachable at first, but it can reach the other end.
   @Test func whoReachesUsIsReached() {
     let pair = ICEPair(full, controlled)
     pair.introduce(otherKnows: false)
@@ -113,7 +116,8 @@ struct ICETests {
     pair.introduce()
     pair.run(for: .seconds(2))
     #expect(pair.one.events == [.connected] && pair.other.events == [.connected])
-    #expect(pair.one.agent.selected?.local == inside && pair.other.agent.selected?.remote == outside)
+    #expect(pair.one.agent.selected?.local == inside)
+    #expect(pair.other.agent.selected?.remote == outside)
   }
 
   // MARK: Roles
@@ -129,7 +133,9 @@ struct ICETests {
       pair.introduce()
       pair.run(for: .seconds(8))
       #expect(pair.refusals > 0)
-      #expect(pair.one.events.first == .connected && pair.other.events.first == .connected && pair.agree)
+      #expect(pair.one.events.first == .connected)
+      #expect(pair.other.events.first == .connected)
+      #expect(pair.agree)
       let late = pair.start + .seconds(3)
       let roles = [true, false].map { end in
         Set(pair.requests(fromOne: end, since: late).map { $0.message.controlling != nil })
@@ -209,10 +215,13 @@ struct ICETests {
     pair.path = { _ in [] }
     pair.introduce()
     pair.run(for: .seconds(60))
-    #expect(pair.one.events == [.failed] && pair.other.events.isEmpty)
+    #expect(pair.one.events == [.failed])
+    #expect(pair.other.events.isEmpty)
     let time = try #require(pair.one.times.first) - pair.start
-    #expect(time > .seconds(5) && time < .seconds(7))
-    #expect(pair.one.agent.deadline == nil && pair.one.agent.selected == nil)
+    #expect(time > .seconds(5))
+    #expect(time < .seconds(7))
+    #expect(pair.one.agent.deadline == nil)
+    #expect(pair.one.agent.selected == nil)
     #expect(pair.requests(fromOne: true).count == 9)
   }
 
@@ -233,12 +242,13 @@ struct ICETests {
     }
   }
 
-  /// RFC 8863, section 4: with nothing to check, an end waits for somebody to come.
+  /// RFC 8863, section 4: with nothing to check, an end waits for the first check.
   @Test func withoutAPairItFailsInTheEnd() throws {
     let pair = ICEPair(full, controlled, others: [address("fd00::2")])
     pair.introduce()
     pair.run(for: .seconds(39))
-    #expect(pair.one.events.isEmpty && pair.other.events.isEmpty)
+    #expect(pair.one.events.isEmpty)
+    #expect(pair.other.events.isEmpty)
     pair.run(for: .seconds(1))
     #expect(pair.one.events == [.failed] && pair.other.events == [.failed] && pair.letters.isEmpty)
   }
@@ -267,7 +277,7 @@ struct ICETests {
     }
   }
 
-  /// Whoever hears us can send on what was said, but not from the address that was asked.
+  /// An attacker on the path can forward answers, but not from the address that was checked.
   @Test func anAnswerFromElsewhereIsNone() {
     let pair = ICEPair(full, controlled)
     pair.path = { letter in
@@ -298,9 +308,11 @@ struct ICETests {
       (request.usesCandidate, request.controlling) = (true, .max)
       pair.inject(request, key: key, from: address("203.0.113.9"), to: there)
     }
-    #expect(pair.other.events.isEmpty && pair.letters.allSatisfy { $0.isRequest })
+    #expect(pair.other.events.isEmpty)
+    #expect(pair.letters.allSatisfy { $0.isRequest })
     pair.run(for: .seconds(1))
-    #expect(pair.isConnected && pair.refusals == 0)
+    #expect(pair.isConnected)
+    #expect(pair.refusals == 0)
   }
 
   @Test func anyBytesAreHarmless() {

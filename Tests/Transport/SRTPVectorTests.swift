@@ -71,7 +71,8 @@ import Testing
           payload: UnsafeRawBufferPointer(rebasing: packet[12...]), into: out)
       }
     }
-    #expect(count == out.count && out == Array(expected))
+    #expect(count == out.count)
+    #expect(out == Array(expected))
     let plain = try out.withUnsafeMutableBytes { try transform.unprotectRTP($0) }
     #expect(Array(out[..<plain]) == Self.rtp)
   }

@@ -202,7 +202,7 @@ extension Call {
       if state != .connected {
         "the call is not connected"
       } else if isSilent {
-        "the microphone is muted: nobody would hear it"
+        "the microphone is muted: no participant would hear it"
       } else if let keypad {
         keypad.press(tone) ? nil : "\(tone) has no sound"
       } else {

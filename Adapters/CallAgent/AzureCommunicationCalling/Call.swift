@@ -193,7 +193,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       throw CallingCommunicationErrors.participantAddedToUnconnectedCall.error("the call is not connected")
     }
     guard !participant.rawId.isEmpty, participant.rawId != endpoint.identity else {
-      throw CallingCommunicationErrors.invalidParticipantAddedToCall.error("somebody else is to be added")
+      throw CallingCommunicationErrors.invalidParticipantAddedToCall.error("another participant must be added")
     }
     guard !remoteParticipants.contains(where: { $0.identifier.rawId == participant.rawId }) else {
       throw CallingCommunicationErrors.participantAlreadyAddedToCall.error("\(participant.rawId) is in the call")

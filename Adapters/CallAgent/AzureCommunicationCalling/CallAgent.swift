@@ -132,11 +132,12 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   ) {
     let identities = participants.map(\.rawId)
     guard !identities.isEmpty, identities.allSatisfy({ !$0.isEmpty }) else {
-      return fail(completionHandler, CallingCommunicationErrors([]).error("a call needs somebody to call"))
+      return fail(completionHandler, CallingCommunicationErrors([]).error("a call needs a callee"))
     }
     guard !identities.contains(endpoint.identity) else {
       return fail(
-        completionHandler, CallingCommunicationErrors.invalidParticipantAddedToCall.error("nobody calls themselves"))
+        completionHandler,
+        CallingCommunicationErrors.invalidParticipantAddedToCall.error("a participant cannot call itself"))
     }
     startCall(
       room: "call-" + UUID().uuidString.lowercased(), direction: .outgoing, ringing: participants, options: options,

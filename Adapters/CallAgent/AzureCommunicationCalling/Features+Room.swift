@@ -145,7 +145,9 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
     let limit = Int(maxSpotlightedParticipants)
     let lit = Set(spotlightedParticipants.map(\.identifier.rawId) + identifiers.map(\.rawId))
     complete(completionHandler) { call in
-      if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
+      if identifiers.isEmpty {
+        throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("the list of participants is empty")
+      }
       if lit.count > limit { throw CallingCommunicationErrors.maxSpotlightReached.error("at most \(limit) at once") }
       try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "1")
     }
@@ -155,7 +157,9 @@ public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // 
     identifiers: [any CommunicationIdentifier], completionHandler: @escaping ((any Error)?) -> Void
   ) {
     complete(completionHandler) { call in
-      if identifiers.isEmpty { throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("nobody is named") }
+      if identifiers.isEmpty {
+        throw CallingCommunicationErrors.spotlightParticipantEmptyList.error("the list of participants is empty")
+      }
       try call.ask(call.session.participants(identifiers), Convention.setSpotlight, "0")
     }
   }

@@ -5,5 +5,6 @@ extension NoEffect {
 
   package static let recordingLook = NoEffect(
     "RecordingConfig, but for the size of the grid", why: "recordings are a grid of 1280×720")
-  package static let webhook = NoEffect("startRecording's webhookUrl", why: "nobody is called; listeners are told")
+  package static let webhook = NoEffect(
+    "startRecording's webhookUrl", why: "no webhook is called; listeners are notified")
 }

@@ -57,11 +57,11 @@ final class WebSocketClient: Sendable {
     switch error {
     case let error as NIOConnectionError:
       if let failure = error.connectionErrors.last { return words(for: failure.error, at: address) }
-      return "nobody knows the name '\(error.host)'"
+      return "the name '\(error.host)' cannot be resolved"
     case let error as IOError: return "\(String(cString: strerror(error.errnoCode))) (\(address.authority))"
     case ChannelError.connectTimeout(let limit):
       return "no answer within \(limit.nanoseconds / 1_000_000_000) s (\(address.authority))"
-    case ChannelError.eof: return "whoever answers there serves no rooms (\(address))"
+    case ChannelError.eof: return "no room server answers at \(address)"
     default: return "\(error) (\(address.authority))"
     }
   }

@@ -1,12 +1,13 @@
 extension Scenario {
   static let joining: [Scenario] = [
     Scenario(
-      "join.first", "Whoever comes first is told so once, and knows of nobody.", proves: "law 3", isAlone: true
+      "join.first", "The first participant is notified once that it is connected, and knows no other participant.",
+      proves: "law 3", isAlone: true
     ) { context in
       let ana = try await context.joined("Ana")
       await context.run(milliseconds: 300)
       try context.expect("told of being connected once", context.count(.connected, to: ana) == 1)
-      try context.expect("knows of nobody", ana.others.isEmpty)
+      try context.expect("knows no other participant", ana.others.isEmpty)
     },
     Scenario(
       "join.observed-late", "An app that observes after its joining call has returned is told that it is connected.",
@@ -30,7 +31,7 @@ extension Scenario {
       }
     },
     Scenario(
-      "join.late", "Who comes late sees what has long been there.", proves: "law 7"
+      "join.late", "A late joiner sees the streams of earlier participants.", proves: "law 7"
     ) { context in
       let ana = try await context.joined("Ana")
       await context.run(milliseconds: 2_000)
@@ -47,7 +48,8 @@ extension Scenario {
         }
       }
     },
-    Scenario("join.at-once", "Four who come at the same moment all find each other.", proves: "law 7") { context in
+    Scenario("join.at-once", "Four participants that join at the same moment all find each other.", proves: "law 7") {
+      context in
       for name in ["Ana", "Ben", "Cleo", "Dan"] { try context.person(name).join() }
       for driver in context.people { try await context.until("\(driver.name) is there") { driver.isConnected } }
       try await context.allAgree()
@@ -57,7 +59,7 @@ extension Scenario {
       let ben = try context.person("Ben", room: "coffee")
       try ben.join()
       try await context.until("Ben is in his room") { ben.isConnected }
-      try await context.always("nobody is announced", for: 500) { ana.others.isEmpty && ben.others.isEmpty }
+      try await context.always("no participant is announced", for: 500) { ana.others.isEmpty && ben.others.isEmpty }
     },
     Scenario(
       "join.same-identity", "Who comes a second time takes the place of the first.", proves: "laws 3 and 7",
@@ -71,7 +73,8 @@ extension Scenario {
       try await context.until("Ben sees the new one") { ben.others.count == 1 && ben.sees(again)?.isMoving == true }
     },
     Scenario(
-      "join.full", "A full room refuses, once, and takes somebody again when there is a seat.", proves: "laws 3 and 6",
+      "join.full", "A full room refuses a join once, and admits a participant again when another one has left.",
+      proves: "laws 3 and 6",
       faults: [.limit(people: 2)]
     ) { context in
       context.environment.inject(.limit(people: 2))
@@ -80,14 +83,14 @@ extension Scenario {
       try cleo.join()
       try await context.until("Cleo is refused") { cleo.isOver }
       try context.expect("she never was connected", context.count(.connected, to: cleo) == 0)
-      try context.expect("nobody heard of her", context.count(.joined, to: ana) == 1)
+      try context.expect("no participant was notified of her", context.count(.joined, to: ana) == 1)
       ben.leave()
       try await context.until("Ben is out") { ben.isOver && ana.others.isEmpty }
       let dan = try await context.joined("Dan")
       try await context.until("Ana sees Dan") { ana.sees(dan)?.isMoving == true }
     },
     Scenario(
-      "roster.attributes", "What somebody came in with is known to those who are there and to those who come.",
+      "roster.attributes", "A participant's attributes are known to earlier and to later participants.",
       proves: "law 7", needs: [.attributes]
     ) { context in
       let (ana, ben) = try await context.two()

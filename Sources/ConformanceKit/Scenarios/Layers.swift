@@ -2,7 +2,8 @@ extension Scenario {
   /// Every style publishes a smaller picture beside a large one.
   static let layers: [Scenario] = [
     Scenario(
-      "layer.pinned", "Who asks for a small picture gets a small one, and nobody else does.", proves: "DESIGN, layers",
+      "layer.pinned", "A receiver that requests small video gets it, and other receivers do not.",
+      proves: "DESIGN, layers",
       first: [.layers], hasLargeCameras: true
     ) { context in
       let (ana, ben) = try await context.two()
@@ -42,7 +43,7 @@ extension Scenario {
       try await context.until("and goes on") { (ana.sees(ben)?.pictures ?? 0) > pictures + 10 }
       context.environment.inject(.narrowPath(of: ana.id, kilobits: nil))
       try await context.until("it is large again", within: 60_000) { ana.sees(ben).map { $0.height == 360 } ?? false }
-      try context.expect("nobody was told of an end", context.count(.pictureOff, to: ana, of: ben) == 0)
+      try context.expect("no app was notified of an end", context.count(.pictureOff, to: ana, of: ben) == 0)
     },
   ]
 }

@@ -9,7 +9,7 @@ extension Scenario {
       try context.expect("told once", context.count(.left, to: ana, of: ben) == 1)
       try context.expect("Ana is still there", ana.isConnected)
     },
-    Scenario("leave.last", "The room goes on without those who came first.", proves: "law 7") { context in
+    Scenario("leave.last", "The room continues without its first participants.", proves: "law 7") { context in
       let (ana, ben) = try await context.two()
       ana.leave()
       try await context.until("Ben sees it") { ben.others.isEmpty }
@@ -36,13 +36,13 @@ extension Scenario {
       }
       await context.run(milliseconds: 1_000)
       try context.expect("Ben is not in the room", !ben.isConnected)
-      try await context.until("Ana knows nobody") { ana.others.isEmpty }
+      try await context.until("Ana knows no participant") { ana.others.isEmpty }
     },
     Scenario("leave.before", "Leaving without having entered harms nothing.", proves: "law 6") { context in
       let ana = try await context.joined("Ana")
       let ben = try context.person("Ben")
       ben.leave()
-      try await context.always("nobody hears of it", for: 500) { ana.others.isEmpty && !ben.isConnected }
+      try await context.always("no app is notified", for: 500) { ana.others.isEmpty && !ben.isConnected }
     },
     Scenario("leave.twice", "Leaving twice is leaving once.", proves: "laws 3 and 5") { context in
       let (ana, ben) = try await context.two()
@@ -76,7 +76,8 @@ extension Scenario {
       await context.run(milliseconds: 500)
       try context.expect("Ben was told of his end once", context.count(.ended, to: ben) == 1)
     },
-    Scenario("leave.and-return", "Who has left can come again, as somebody new.", proves: "law 4") { context in
+    Scenario("leave.and-return", "A participant that has left can join again, as a new participant.", proves: "law 4") {
+      context in
       let (ana, ben) = try await context.two()
       ben.leave()
       try await context.until("Ben is out") { ben.isOver && ana.others.isEmpty }
@@ -138,7 +139,7 @@ extension Scenario {
       try await context.until("and sees him") { (ana.sees(ben)?.pictures ?? 0) > pictures + 5 }
     },
     Scenario(
-      "misuse.strangers", "Names of people who are not there are no trouble.", proves: "law 6", first: [.interest]
+      "misuse.strangers", "Ids of unknown participants have no effect.", proves: "law 6", first: [.interest]
     ) { context in
       let (ana, ben) = try await context.two()
       ana.want(.sound, from: "nobody")

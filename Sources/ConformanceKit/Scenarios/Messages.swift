@@ -18,7 +18,10 @@ extension Scenario {
       try await context.until("Ana has heard all") { ana.heard.count >= 50 }
       try context.expect("in order, once", ana.heard.map(\.text) == (0..<50).map(String.init))
     },
-    Scenario("message.both-ways", "Two who talk at once hear each other.", proves: "law 7", needs: [.messages]) {
+    Scenario(
+      "message.both-ways", "Two participants that send at the same time receive each other's messages.",
+      proves: "law 7", needs: [.messages]
+    ) {
       context in
       let (ana, ben) = try await context.two()
       for number in 0..<10 {
@@ -38,7 +41,7 @@ extension Scenario {
       try await context.until("Ben reads it") { ben.heard.map(\.text) == [text] }
     },
     Scenario(
-      "message.history", "What has a lifetime waits for those who come later, in order.", proves: "meeting B8",
+      "message.history", "Messages with a lifetime reach later participants, in order.", proves: "meeting B8",
       needs: [.messages, .history]
     ) { context in
       let ana = try await context.joined("Ana")

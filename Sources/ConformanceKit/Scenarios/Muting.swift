@@ -14,7 +14,7 @@ extension Scenario {
       ben.setMicrophoneMuted(false)
       try await context.until("Ana is told of its end") { ana.sees(ben)?.isMicrophoneMuted == false }
     },
-    Scenario("mute.late-joiner", "Who comes late sees who is muted.", proves: "law 7") { context in
+    Scenario("mute.late-joiner", "A late joiner sees which participants are muted.", proves: "law 7") { context in
       let ana = try await context.joined("Ana")
       await context.run(milliseconds: 200)
       ana.setMicrophoneMuted(true)
@@ -24,11 +24,11 @@ extension Scenario {
       ana.setMicrophoneMuted(false)
       try await context.until("and that she no longer is") { ben.sees(ana)?.isMicrophoneMuted == false }
     },
-    Scenario("mute.own-only", "One person's silence is nobody else's.", proves: "law 7") { context in
+    Scenario("mute.own-only", "Muting one participant does not mute another.", proves: "law 7") { context in
       let (ana, ben) = try await context.two()
       let cleo = try await context.joined("Cleo")
       try await context.until("Cleo knows both") { cleo.knows(ana) && cleo.knows(ben) }
-      try await context.until("nobody is muted") {
+      try await context.until("no participant is muted") {
         cleo.sees(ana)?.isMicrophoneMuted == false && cleo.sees(ben)?.isMicrophoneMuted == false
       }
       ben.setMicrophoneMuted(true)

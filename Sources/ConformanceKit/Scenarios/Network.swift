@@ -1,14 +1,15 @@
 extension Scenario {
   static let network: [Scenario] = [
     Scenario(
-      "network.short-gap", "Three seconds of nothing, and everybody is still there.", proves: "DESIGN, reconnection",
+      "network.short-gap", "After an outage of three seconds all participants are still there.",
+      proves: "DESIGN, reconnection",
       faults: [.gap(of: "ana", milliseconds: 3_000)]
     ) { context in
       let (ana, ben) = try await context.two()
       context.environment.inject(.gap(of: ana.id, milliseconds: 3_000))
       await context.run(milliseconds: 3_500)
       try await goesOn(ana, ben, in: context)
-      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
+      try context.expect("no app was notified of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.facts-in-a-gap", "What happened meanwhile is told afterwards, once.", proves: "law 7",
@@ -33,7 +34,7 @@ extension Scenario {
       context.environment.inject(.gap(of: ana.id, milliseconds: 25_000))
       await context.run(milliseconds: 26_000)
       try await goesOn(ana, ben, in: context)
-      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
+      try context.expect("no app was notified of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.new-address", "Somebody goes from one network to another, and the call goes on.",
@@ -43,7 +44,7 @@ extension Scenario {
       context.environment.inject(.addressChange(of: ana.id))
       await context.run(milliseconds: 500)
       try await goesOn(ana, ben, in: context)
-      try context.expect("nobody was told of a leave", context.count(.left, to: ben) == 0)
+      try context.expect("no app was notified of a leave", context.count(.left, to: ben) == 0)
     },
     Scenario(
       "network.restart", "The room's server forgets everything, and all find each other again.",

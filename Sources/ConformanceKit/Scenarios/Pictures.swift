@@ -78,7 +78,7 @@ extension Scenario {
       await context.run(milliseconds: 500)
       let pictures = cleo.sees(ben)?.pictures ?? 0
       try await context.until("Cleo still sees Ben") { (cleo.sees(ben)?.pictures ?? 0) > pictures + 5 }
-      try context.expect("nobody was told of an end", context.count(.pictureOff, to: cleo, of: ben) == 0)
+      try context.expect("no app was notified of an end", context.count(.pictureOff, to: cleo, of: ben) == 0)
     },
   ]
 }

@@ -2,7 +2,8 @@ extension Scenario {
   /// Calls from inside callbacks, and from other threads.
   static let reentrance: [Scenario] = [
     Scenario(
-      "inside.deeds", "What an app does while it is being told of somebody, is done.", proves: "laws 2 and 6"
+      "inside.deeds", "Calls that an app makes inside a callback about a participant take effect.",
+      proves: "laws 2 and 6"
     ) { context in
       let ana = try await context.joined("Ana")
       ana.recorder.whenRecorded = { [weak ana] callback in
@@ -47,7 +48,7 @@ extension Scenario {
       ben.recorder.whenRecorded = { [weak ben] callback in if callback == .connected { ben?.leave() } }
       try ben.join()
       try await context.until("Ben is out") { ben.isOver }
-      try await context.until("Ana knows nobody") { ana.others.isEmpty }
+      try await context.until("Ana knows no participant") { ana.others.isEmpty }
     },
     Scenario("thread.mute", "It does not matter on what thread an app says something.", proves: "law 6") { context in
       let (ana, ben) = try await context.two()

@@ -42,7 +42,8 @@ extension Scenario {
       try await context.until("it no longer rings") { !ben.isRung }
       try await context.until("Ana's call is over") { ana.isOver }
     },
-    Scenario("ring.nobody", "Ana calls somebody who is not there.", proves: "call-agent 13", first: [.ringing]) {
+    Scenario("ring.nobody", "Ana calls an identity that is not registered.", proves: "call-agent 13", first: [.ringing])
+    {
       context in
       let ana = try context.person("Ana")
       ana.signIn()
@@ -79,7 +80,7 @@ extension Scenario {
       try await context.until("Cleo's call is over") { cleo.isOver }
       let pictures = ana.sees(ben)?.pictures ?? 0
       try await context.until("theirs goes on") { (ana.sees(ben)?.pictures ?? 0) > pictures + 5 }
-      try context.expect("nobody was told of an end", context.count(.ended, to: ben) == 0)
+      try context.expect("no app was notified of an end", context.count(.ended, to: ben) == 0)
     },
     Scenario(
       "ring.crossed-declined", "Two ring each other at once, and both say no.", proves: "call-agent 13",
@@ -93,7 +94,7 @@ extension Scenario {
       ben.answer(false)
       try await context.until("both calls are over") { ana.isOver && ben.isOver }
       try context.expect(
-        "nobody was in a call", context.count(.connected, to: ana) + context.count(.connected, to: ben) == 0)
+        "no participant was in a call", context.count(.connected, to: ana) + context.count(.connected, to: ben) == 0)
     },
     Scenario("ring.hang-up", "Ben hangs up, and Ana sees him go.", proves: "call-agent 13", needs: [.ringing]) {
       context in
@@ -106,7 +107,7 @@ extension Scenario {
       }
       ben.leave()
       try await context.until("Ben is out") { ben.isOver }
-      try await context.until("Ana knows nobody, or is out too") { ana.isOver || ana.others.isEmpty }
+      try await context.until("Ana knows no participant, or is out too") { ana.isOver || ana.others.isEmpty }
     },
   ]
 }

@@ -1,6 +1,6 @@
 import Combine
 
-/// Who is on the stage, for whoever watches.
+/// The participants on the stage, for viewers.
 @MainActor
 final class Roster: ObservableObject {
   @Published private(set) var names: [String] = []

@@ -14,7 +14,7 @@ final class StageStrategyExample: NSObject {
   private var broadcast: IVSBroadcastSession?
 
   // example: join
-  func enter(with token: String) throws {  // it says which room, and as whom
+  func enter(with token: String) throws {  // the token names the room and the participant
     streams = IVSDeviceDiscovery().listLocalDevices().map { IVSLocalStageStream(device: $0) }
     stage = try IVSStage(token: token, strategy: self)
     stage.addRenderer(self)

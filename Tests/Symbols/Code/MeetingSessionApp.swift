@@ -212,7 +212,7 @@ nonisolated final class PassingProcessor: VideoSource, VideoSink {
   }
 }
 
-/// Own rules of who speaks.
+/// The app's own rules for active speakers.
 final class LoudestSpeaks: ActiveSpeakerPolicy {
   func calculateScore(attendeeInfo: AttendeeInfo, volume: VolumeLevel) -> Double { Double(volume.rawValue) }
   func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool { false }

@@ -40,19 +40,23 @@ import VideoSDKRTC
         .networkLost: .websocketConnectionAttemptsExhausted,
       ]
       #expect(app.leaveReasons == [reasons[fault]])
-      #expect(app.socketErrors.isEmpty == (fault != .networkLost) && app.errors.isEmpty)
+      #expect(app.socketErrors.isEmpty == (fault != .networkLost))
+      #expect(app.errors.isEmpty)
     case .serverRestart:
       await room.showPicturesAgain(on: app.view, and: bea)
-      #expect(app.meetingStates == [.CONNECTING, .CONNECTED, .RECONNECTING, .CONNECTED] && app.errors.isEmpty)
+      #expect(app.meetingStates == [.CONNECTING, .CONNECTED, .RECONNECTING, .CONNECTED])
+      #expect(app.errors.isEmpty)
     case .throttle:
       await room.run(for: .seconds(10))
       #expect(app.meetingStates.last == .CONNECTED, "this edition of the vendor's client has no callback for it")
     case .networkChange:
       await room.showPicturesAgain(on: app.view, and: bea)
-      #expect(app.errors.isEmpty && app.meetingStates.last == .CONNECTED)
+      #expect(app.errors.isEmpty)
+      #expect(app.meetingStates.last == .CONNECTED)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
-      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      #expect(bea.hears("Ana"))
       #expect(room.enter(as: "Ana") { VideoSDK.getCameras() }.isEmpty)
     case .cameraBusy, .noCamera:
       await room.until("it is told") { app.errors == [.ERROR_GET_VIDEO_MEDIA] }
@@ -64,7 +68,8 @@ import VideoSDKRTC
       await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
     case .microphoneDenied:
       await room.until("it is told") { app.errors == [.ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED] }
-      #expect(bea.sees("Ana") && !bea.hears("Ana"))
+      #expect(bea.sees("Ana"))
+      #expect(!bea.hears("Ana"))
     case .interruption:
       await room.endInterruption(of: machine, before: bea, notices)
       #expect(app.errors.isEmpty)
@@ -73,10 +78,12 @@ import VideoSDKRTC
       #expect(notices.all == ["RouteChange"])
     case .background:
       await room.run(for: .seconds(3))
-      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      #expect(bea.hears("Ana"))
       machine.returnToForeground()
       await room.until("pictures are back") { bea.sees("Ana", newerThan: since + .seconds(3)) }
-      #expect(notices.all.count == 4 && app.errors.isEmpty)
+      #expect(notices.all.count == 4)
+      #expect(app.errors.isEmpty)
     }
   }
 }

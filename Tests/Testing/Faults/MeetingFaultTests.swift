@@ -60,7 +60,8 @@ import Testing
       #expect(!app.log.contains { $0.hasPrefix("stopped") })
     case .cameraUnplugged:
       await room.run(for: .seconds(3))
-      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      #expect(bea.hears("Ana"))
     case .cameraBusy, .noCamera:
       await room.until("the rest goes on") { bea.hears("Ana") && !bea.sees("Ana") }
       room.enter(as: "Ana") { app.startCamera() }
@@ -72,13 +73,16 @@ import Testing
       #expect(!app.log.contains { $0.hasPrefix("stopped") })
     case .routeChange:
       await room.until("the list of devices is another") { app.log.last?.hasPrefix("devices") == true }
-      #expect(app.log.last?.contains("Headset") == true && notices.all == ["RouteChange"])
+      #expect(app.log.last?.contains("Headset") == true)
+      #expect(notices.all == ["RouteChange"])
     case .background:
       await room.run(for: .seconds(3))
-      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)) && bea.hears("Ana"))
+      #expect(!bea.sees("Ana", newerThan: since + .milliseconds(500)))
+      #expect(bea.hears("Ana"))
       machine.returnToForeground()
       await room.until("pictures are back") { bea.sees("Ana", newerThan: since + .seconds(3)) }
-      #expect(notices.all.count == 4 && !app.log.contains { $0.hasPrefix("stopped") })
+      #expect(notices.all.count == 4)
+      #expect(!app.log.contains { $0.hasPrefix("stopped") })
     }
   }
 }

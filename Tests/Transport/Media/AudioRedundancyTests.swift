@@ -41,7 +41,8 @@ extension PeerPair {
     #expect(fraction < 0.006)
     for frame in frames {
       let number = Int(frame.data.array[0]) << 8 | Int(frame.data.array[1])
-      #expect(frame.rtpTimestamp == UInt32(number * 960) && frame.data.count == 80)
+      #expect(frame.rtpTimestamp == UInt32(number * 960))
+      #expect(frame.data.count == 80)
     }
     let sequences = frames.map(\.sequence)
     #expect(Set(sequences).count == sequences.count)

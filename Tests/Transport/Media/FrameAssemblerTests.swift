@@ -108,7 +108,9 @@ import Testing
       #expect(takeFrame() == nil)
       sequence += 1
     }
-    #expect(assembler.isWaitingForKey && assembler.blockedSince == nil && assembler.deadline == nil)
+    #expect(assembler.isWaitingForKey)
+    #expect(assembler.blockedSince == nil)
+    #expect(assembler.deadline == nil)
     insert(sequence, Packet(time: 6, starts: true, isKey: true))
     insert(sequence + 1, Packet(time: 6, ends: true, isKey: true))
     #expect(takeFrame() == sequence...sequence + 1)

@@ -129,7 +129,7 @@ struct RateStepTests {
     #expect(run.throughput(17, 22) > 0.85 * 2e6)
   }
 
-  /// The path goes on carrying everything, but nobody says so.
+  /// The path continues to carry all packets, but no feedback arrives.
   @Test func whoHearsNothingSendsLess() throws {
     let run = try RateRun("rate=2M,delay=20ms", back: "delay=20ms;8s:loss=100%;14s:loss=0%")
     run.run(until: .seconds(20))

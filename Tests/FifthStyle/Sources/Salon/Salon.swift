@@ -8,7 +8,7 @@ public final class Salon {
   public enum Word {
     case enter, leave
     case speak(Bool), film(Bool), present(Bool)
-    /// - Parameter keptFor: how long those who come later still hear it; nil: not at all.
+    /// - Parameter keptFor: how long later joiners still get the message; nil: they do not.
     case say(String, keptFor: Duration?)
     case listen(to: String, sound: Bool, picture: Bool)
     case rest(String, Bool)

@@ -4,8 +4,8 @@ import KoineTransport
 @testable import KoineMediaEngine
 
 /// Takes what a send pipeline makes and hands it to a receive pipeline, perhaps not all and not in time.
-final class Wire: FrameOutput, Sendable {
-  struct Trouble: Sendable {
+final class SimulatedWire: FrameOutput, Sendable {
+  struct Impairment: Sendable {
     var loss = 0.0
     var delay = Duration.milliseconds(20)
     var jitter = Duration.zero
@@ -16,10 +16,12 @@ final class Wire: FrameOutput, Sendable {
   }
   private let state = Lock(State())
   private let lane: Lane
-  private let trouble: Trouble
+  private let trouble: Impairment
   private let deliver: @Sendable (EncodedFrame) -> Void
 
-  init(_ scheduler: Scheduler, _ trouble: Trouble = Trouble(), deliver: @escaping @Sendable (EncodedFrame) -> Void) {
+  init(
+    _ scheduler: Scheduler, _ trouble: Impairment = Impairment(), deliver: @escaping @Sendable (EncodedFrame) -> Void
+  ) {
     lane = scheduler.lane("wire")
     self.trouble = trouble
     self.deliver = deliver
