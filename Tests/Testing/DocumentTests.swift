@@ -6,10 +6,19 @@ import Testing
   private let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  @Test(arguments: ["README.md", "Docs/adopt.md"]) func theFirstTestIsShown(document: String) throws {
+  @Test(arguments: ["README.md", "Docs/adopt.md", "Docs/docc/KoineTesting.docc/FirstTest.md"]) func theFirstTestIsShown(
+    document: String
+  ) throws {
     let test = try String(contentsOf: root.appendingPathComponent("Tests/Testing/FirstTest.swift"), encoding: .utf8)
     let text = try String(contentsOf: root.appendingPathComponent(document), encoding: .utf8)
     #expect(text.contains("```swift\n\(test)```"))
+  }
+
+  @Test func firstCallTutorialShowsTheCompiledExample() throws {
+    let example = try String(
+      contentsOf: root.appendingPathComponent("Tests/Koine/FirstCallExample.swift"), encoding: .utf8)
+    let page = try String(contentsOf: root.appendingPathComponent("Docs/docc/Koine.docc/FirstCall.md"), encoding: .utf8)
+    #expect(page.contains("```swift\n\(example)```"))
   }
 
   /// The first hour's app and its first test are those of the package that Scripts/check-consumer builds.
