@@ -124,7 +124,7 @@ private final class FuzzedConnection {
       let length: [UInt8] = count < 126 ? [0x80 | UInt8(count)] : [0xFE, UInt8(count >> 8), UInt8(count & 0xFF)]
       write([first] + length + [0, 0, 0, 0] + payload)
     case 2: channel.embeddedEventLoop.advanceTime(by: .milliseconds(1 << Int64(input.number(below: 16))))
-    default: host.send(Self.answers[input.number(below: Self.answers.count)])
+    default: host.say(Self.answers[input.number(below: Self.answers.count)])
     }
     settle()
   }
