@@ -111,7 +111,7 @@ public enum BroadcastOutputs {
 public struct BroadcastOutputError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The URL without an output.
   public let url: URL
-  /// The registered file endings and URL schemes, sorted.
+  /// The registered file endings and URL schemes.
   public let known: [String]
   public var description: String {
     "nothing writes to '\(place)'; there is: \(known.isEmpty ? "nothing" : known.joined(separator: ", "))"

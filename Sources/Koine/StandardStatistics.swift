@@ -17,7 +17,7 @@ public struct InboundRTPStatistics: Sendable, Hashable, Codable {
   public var jitter: Double
   /// Number of NACK requests sent.
   public var nackCount: Int
-  /// Number of retransmitted RTP packets received.
+  /// Number of RTP packets that arrived only by retransmission, or as a copy in a later packet (RFC 2198).
   public var retransmittedPacketsReceived: Int
 
   // Pictures
@@ -67,7 +67,7 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var kind: String
   /// Id of the stream's track.
   public var trackIdentifier: String
-  /// Number of RTP packets sent.
+  /// Number of RTP packets sent, retransmissions included.
   public var packetsSent: Int
   /// Bytes of payload sent, without headers.
   public var bytesSent: Int
@@ -87,9 +87,9 @@ public struct OutboundRTPStatistics: Sendable, Hashable, Codable {
   public var framesPerSecond: Double?
   /// Number of key frames encoded.
   public var keyFramesEncoded: Int?
-  /// Width of the largest sent layer, in pixels.
+  /// Width of the largest layer that a receiver wants, in pixels.
   public var frameWidth: Int?
-  /// Height of the largest sent layer, in pixels.
+  /// Height of the largest layer that a receiver wants, in pixels.
   public var frameHeight: Int?
   /// `none`, `cpu`, `bandwidth` or `other`.
   public var qualityLimitationReason: String?

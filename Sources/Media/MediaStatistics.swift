@@ -18,7 +18,7 @@ public struct MediaStatistics<Outgoing: Hashable & Sendable, Incoming: Hashable 
 
 /// Counters of one sent stream, all simulcast layers together.
 public struct OutgoingStatistics: Sendable, Hashable, Codable {
-  /// RTP packets sent, without retransmissions.
+  /// RTP packets sent, retransmissions included.
   public var packets = 0
   /// Bytes of payload, without headers.
   public var bytes = 0

@@ -13,9 +13,9 @@ public struct Failure: Error, Hashable, Sendable, Codable, CustomStringConvertib
     public static let denied = Code(rawValue: "denied")
     /// The room has its limit of participants, or the server its limit of rooms.
     public static let roomFull = Code(rawValue: "roomFull")
-    /// The name of the room is empty or too long.
+    /// The name of the room is invalid.
     public static let invalidRoom = Code(rawValue: "invalidRoom")
-    /// The id of the participant is empty or too long.
+    /// The id of the participant is invalid.
     public static let invalidParticipantID = Code(rawValue: "invalidParticipantID")
     /// No server answers.
     public static let unreachable = Code(rawValue: "unreachable")

@@ -133,15 +133,15 @@ public final class Server: Sendable {
   /// Applies new access rules to later joins. Participants in a room stay.
   public func admit(_ access: ServerConfiguration.Access) { host.admit(access) }
 
-  /// Lets a service of the server's own into a room, unseen, to receive. Good while the server runs.
-  /// - Throws: `TokenError` if the token cannot be signed.
+  /// Creates a token with which a service of the server joins a room, hidden and receiving. It is valid while the server runs.
+  /// - Throws: `ServerError` if the server has no key of its own; `TokenError` if the token cannot be signed.
   public func pass(for room: String, name: String) throws -> String { try host.pass(for: room, name: name) }
 
-  /// What the service beside the router says in a room.
+  /// Sends a message of the co-located service to a room. Any thread may call it.
   public func send(_ answer: RoomService.Answer) { host.send(answer) }
 
-  /// Shows new connections another certificate from now on; if it cannot be read, the one there is stays.
-  /// - Throws: if the files cannot be read; the former certificate then stays in use.
+  /// Uses another certificate for new connections.
+  /// - Throws: if the files cannot be read. The former certificate then stays in use.
   public func renewCertificate(_ files: ServerConfiguration.TLSFiles) throws { try certificate.read(files) }
 
   // MARK: Channels

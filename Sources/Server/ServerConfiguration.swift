@@ -74,7 +74,7 @@ public struct ServerConfiguration: Sendable {
   public var limits: ServerLimits
   /// On how many threads media leaves, each with a core of its own to run on.
   public var loops: Int
-  /// A service beside the router: it answers by `Server.say(_:)`, and enters rooms with `Server.pass(for:name:)`.
+  /// A co-located service. It answers with `Server.send(_:)`, and joins rooms with `Server.pass(for:name:)`.
   public var attendant: RoomService?
   /// The path of a Unix domain socket on which commands are taken (`koine rooms`); nil: none are.
   public var control: String?

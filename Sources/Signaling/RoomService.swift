@@ -2,7 +2,7 @@
 /// participant can have. The router delivers its answers.
 ///
 /// Participants that may have a room recorded may write to the service. The router passes their messages to `hear`. The service
-/// answers with `Server.say(_:)`, or through the backend if the router runs in this process.
+/// answers with `Server.send(_:)`, or through the backend if the router runs in this process.
 public struct RoomService: Sendable {
   /// A message of a participant in a room to the service.
   public struct Word: Hashable, Sendable {

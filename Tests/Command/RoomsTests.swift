@@ -99,6 +99,11 @@ import Testing
     #expect(lines.last == "code 64", "\(lines)")
   }
 
+  /// Returns once the server has written frames to the file.
+  private func untilWritten(_ file: URL) async throws {
+    while (try? Data(contentsOf: file).count) ?? 0 <= 1_000 { try await Task.sleep(for: .milliseconds(50)) }
+  }
+
   @Test func roomOfARealServerIsRecordedAndTheRecordingIsStopped() async throws {
     let (port, recordings) = (try Ports.free(), folder.file("recordings"))
     let script = """
@@ -118,10 +123,10 @@ import Testing
       #expect(try await rooms("record tea --control \(path)").last == "code 1", "it goes on")
       let shown = try await rooms("show tea --control \(path)")
       #expect(shown.contains { $0.hasPrefix("  koine.recording: started ") }, "\(shown)")
-      try await Task.sleep(for: .seconds(1))
+      let file = URL(fileURLWithPath: recordings).appendingPathComponent(begun.first ?? "")
+      try await untilWritten(file.appendingPathExtension("part"))
       #expect(try await rooms("record tea --stop --control \(path) --wait 60") == ["code 0"])
       #expect(try await rooms("record tea --stop --control \(path)").last == "code 1")
-      let file = URL(fileURLWithPath: recordings).appendingPathComponent(begun.first ?? "")
       #expect((try? Data(contentsOf: file).count) ?? 0 > 1_000)
       await ana.leave()
     })

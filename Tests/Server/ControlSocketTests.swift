@@ -148,10 +148,8 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func participantLosesAPermissionAndRegainsIt() async throws {
-    let rooms = try await ControlledRooms(at: path)
-    let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
-    let (events, benEvents) = (ana.events(), ben.events())
+  /// Lets Ana and Ben meet. Returns once Ben sees and hears Ana.
+  private func meet(_ ana: Session, _ ben: Session) async throws -> Sight {
     let sight = Sight()
     sight.follow(ben)
     try ana.publish(microphone: Devices.microphone("tone"))
@@ -159,6 +157,14 @@ private final class CommandLog: LogHandler, Sendable {
     try await ben.join()
     try await ana.join()
     await sight.untilSeenAndHeard()
+    return sight
+  }
+
+  @Test func participantLosesAPermissionAndRegainsIt() async throws {
+    let rooms = try await ControlledRooms(at: path)
+    let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
+    let (events, benEvents) = (ana.events(), ben.events())
+    let sight = try await meet(ana, ben)
 
     let denial = PermissionChange(denying: [.camera, .screen])
     #expect(try await rooms.send(.grant(denial, "ana", room: "tea")).ok)
@@ -194,13 +200,7 @@ private final class CommandLog: LogHandler, Sendable {
     let rooms = try await ControlledRooms(at: path)
     let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
     let benEvents = ben.events()
-    let sight = Sight()
-    sight.follow(ben)
-    try ana.publish(microphone: Devices.microphone("tone"))
-    try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
-    try await ben.join()
-    try await ana.join()
-    await sight.untilSeenAndHeard()
+    let sight = try await meet(ana, ben)
 
     #expect(try await rooms.send(.grant(PermissionChange(denying: [.subscribe]), "ben", room: "tea")).ok)
     for await event in benEvents { if case .tileChanged(let tile) = event, tile.pause == .notSubscribed { break } }
