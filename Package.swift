@@ -74,6 +74,7 @@ let package = Package(
     .library(name: "KoineTokens", targets: ["KoineTokens"]),
     .library(name: "KoineConformanceKit", targets: ["KoineConformanceKit"]),
     .library(name: "KoineConformanceDrivers", targets: ["KoineConformanceDrivers"]),
+    .library(name: "KoinePorting", targets: ["KoinePorting"]),
     // For apps
     .library(name: "KoineTesting", targets: ["KoineTesting"]),
     .library(name: "KoineMediaFiles", targets: ["KoineMediaFiles"]),
@@ -500,23 +501,6 @@ for mode in symbolModes {
         "KoineTokens",
       ],
       path: "Tests/Symbols/" + mode.name, swiftSettings: mode.settings + [.treatAllWarnings(as: .error)]))
-}
-
-// `koine check`, built only where `KOINE_CHECK` is set: swift-syntax takes minutes to build, and its version would bind every app
-// that uses macros.
-if Context.environment["KOINE_CHECK"] != nil {
-  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"))
-  package.targets += [
-    module(
-      "AppCheck",
-      dependencies: ["KoineBase", "KoinePorting", "KoineJSONCodec"]
-        + ["SwiftParser", "SwiftSyntax"].map { .product(name: $0, package: "swift-syntax") }),
-    tests("AppCheck", of: ["KoineAppCheck", "KoineBase", "KoinePorting", "KoineTestSupport"]),
-  ]
-  for command in package.targets where command.name == "KoineCommand" {
-    command.dependencies.append("KoineAppCheck")
-    command.swiftSettings?.append(.define("KOINE_CHECK"))
-  }
 }
 
 // Coverage-guided fuzzing of everything that parses; built by Scripts/fuzz only, because libFuzzer brings its own `main`.

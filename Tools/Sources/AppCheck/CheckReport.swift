@@ -1,6 +1,5 @@
-import KoineJSONCodec
-public import KoineBase
-import KoinePorting
+import Foundation
+public import KoinePorting
 
 /// What `koine check` prints.
 public struct CheckReport: Sendable {
@@ -69,7 +68,9 @@ public struct CheckReport: Sendable {
         problems: check.problems.map(Line.init), remarks: check.remarks.map(Line.init),
         symbols: check.symbols.map(Entry.init),
         rows: target.map { target in check.rows.map { JSONRow($0, check.styles + [target]) } })
-      return String(decoding: try JSONCodec.encode(file, limits: .init(size: 64 << 20)), as: UTF8.self)
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(file), as: UTF8.self)
     }
   }
 

@@ -1,5 +1,4 @@
-import KoineAppCheck
-import KoineBase
+import AppCheck
 import KoinePorting
 import Testing
 

@@ -1,13 +1,11 @@
 import Foundation
-import KoineAppCheck
-import KoineBase
+import AppCheck
 import KoinePorting
-import KoineTestSupport
 import Testing
 
 @Suite struct ReportTests {
   private let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().path
+    .deletingLastPathComponent().deletingLastPathComponent().path
   private let source = """
     import VideoSDKRTC
     import CallKit

@@ -1,4 +1,3 @@
-import KoineBase
 import KoinePorting
 
 /// Koine's declarations for the styles that an app uses, and the status of the vendors' API entries.

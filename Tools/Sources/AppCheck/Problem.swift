@@ -1,4 +1,4 @@
-public import KoineBase
+public import KoinePorting
 
 /// Something of an app that cannot work here.
 public struct Problem: Hashable, Sendable {

@@ -1,4 +1,3 @@
-public import KoineBase
 public import KoinePorting
 import SwiftSyntax
 

@@ -110,6 +110,7 @@ class ScopeReader: LinuxVisitor {
           (parameter.secondName ?? parameter.firstName).text, type ?? (number < given.count ? given[number] : .unknown))
       }
     case nil: break
+    @unknown default: break  // the library of a later toolchain: its parameters stay unknown values
     }
     return .visitChildren
   }

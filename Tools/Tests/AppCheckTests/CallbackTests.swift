@@ -1,4 +1,4 @@
-import KoineAppCheck
+import AppCheck
 import Testing
 
 @Suite struct CallbackTests {

@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// Tools for people that bring an app to Koine or port it: `koine check`. They read Swift with the SwiftSyntax and SwiftParser that come
+// with the toolchain, so that nothing of swift-syntax is built. That takes unsafe flags, which SwiftPM permits in a root package only:
+// therefore they are a package of their own, which no app depends on.
+
+/// The folder of the toolchain's own Swift libraries: of `KOINE_TOOLCHAIN` (the folder that contains `usr`), or of the first `swiftc` in
+/// `PATH`.
+func toolchainLibraries() -> String {
+  if let toolchain = Context.environment["KOINE_TOOLCHAIN"] { return toolchain + "/usr/lib/swift/host" }
+  let folders = (Context.environment["PATH"] ?? "").split(separator: ":")
+  for folder in folders where FileManager.default.isExecutableFile(atPath: "\(folder)/swiftc") {
+    let compiler = URL(fileURLWithPath: "\(folder)/swiftc").resolvingSymlinksInPath()
+    let libraries = compiler.deletingLastPathComponent().deletingLastPathComponent().path + "/lib/swift/host"
+    if FileManager.default.fileExists(atPath: libraries) { return libraries }
+  }
+  return "/usr/lib/swift/host"
+}
+
+let libraries = toolchainLibraries()
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+]
+let reading: [SwiftSetting] = settings + [.unsafeFlags(["-I", libraries])]
+let linking: [LinkerSetting] = [
+  .unsafeFlags(["-L", libraries, "-Xlinker", "-rpath", "-Xlinker", libraries]),
+  .linkedLibrary("SwiftSyntax"), .linkedLibrary("SwiftParser"),
+]
+
+let package = Package(
+  name: "koine-tools",
+  products: [.executable(name: "koine-tools", targets: ["koine-tools"])],
+  dependencies: [
+    .package(name: "koine", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    .target(
+      name: "AppCheck", dependencies: [.product(name: "KoinePorting", package: "koine")], swiftSettings: reading,
+      linkerSettings: linking),
+    .executableTarget(
+      name: "koine-tools",
+      dependencies: [
+        "AppCheck", .product(name: "KoinePorting", package: "koine"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ], path: "Sources/Command", swiftSettings: reading),
+    .testTarget(
+      name: "AppCheckTests",
+      dependencies: ["AppCheck", "koine-tools", .product(name: "KoinePorting", package: "koine")],
+      swiftSettings: reading),
+  ],
+  swiftLanguageModes: [.v6]
+)
