@@ -113,7 +113,7 @@ struct Serve: AsyncParsableCommand {
     let desk = Lock<RecordingService?>(nil)
     if settings.recordings != nil {
       let names = settings.livestreams ? RecordingService.names : RecordingService.namesOfFiles
-      configuration.attendant = RoomService(names: names) { word in desk.withLock { $0 }?.hearLater(word) }
+      configuration.attendant = RoomService(names: names) { message in desk.withLock { $0 }?.handleLater(message) }
     }
     do {
       let server = try await Server.start(configuration)

@@ -21,12 +21,12 @@ private func refuseEmpty(_ option: String, _ value: String?) throws {
 
 /// A command that uses keys. An error in the keys is printed without the usage text, because the command line was correct.
 protocol TokenCommand: ParsableCommand {
-  func carryOut() throws
+  func execute() throws
 }
 
 extension TokenCommand {
   func run() throws {
-    do { try carryOut() } catch let error as SampleExit {
+    do { try execute() } catch let error as SampleExit {
       error.leave(command: "koine token")
     } catch let error as TokenError {
       SampleExit(code: 64, "no token can say that: \(error)").leave(command: "koine token")
@@ -115,7 +115,7 @@ struct KeysCommand: TokenCommand {
     guard drop == nil || publicFile == nil else { throw ValidationError("either --drop or --public") }
   }
 
-  func carryOut() throws {
+  func execute() throws {
     var keys: KeySet
     if let publicFile {
       keys = try KeyFile.read(file)
@@ -155,7 +155,7 @@ struct CallAgentToken: TokenCommand {
 
   func validate() throws { try refuseEmpty("identity", identity) }
 
-  func carryOut() throws {
+  func execute() throws {
     let token = AzureUserToken(
       identity: identity, scopes: [.voip], issued: options.issued, expires: options.expires)
     Swift.print(try token.signed(with: try options.key(for: .callAgent)))
@@ -208,7 +208,7 @@ struct StageTokenCommand: TokenCommand {
     return pairs
   }
 
-  func carryOut() throws {
+  func execute() throws {
     let token = IVSStageToken(
       participantID: participant ?? UUID().uuidString.lowercased(), stage: room, userID: user,
       attributes: try pairs(),
@@ -245,7 +245,7 @@ struct MeetingToken: TokenCommand {
     if backend != "embedded:" { try MediaOptions.check(backend: backend) }
   }
 
-  func carryOut() throws {
+  func execute() throws {
     let meeting = ChimeJoinInfo.Meeting(meetingID: room, mediaPlacement: .at(backend))
     let pass = try ChimeJoinInfo.create(
       meeting, attendeeID: attendee ?? UUID().uuidString.lowercased(), externalUserID: user, issued: options.issued,
@@ -275,7 +275,7 @@ struct ListenerToken: TokenCommand {
     try refuseEmpty("participant", participant)
   }
 
-  func carryOut() throws {
+  func execute() throws {
     let token = VideoSDKToken(
       apiKey: "koine", permissions: moderate ? [.join, .moderate] : [.join], roomID: room, participantID: participant,
       roles: [.rtc], issued: options.issued, expires: options.expires)
@@ -321,7 +321,7 @@ struct KoineTokenCommand: TokenCommand {
     try refuseEmpty("participant", participant)
   }
 
-  func carryOut() throws {
+  func execute() throws {
     var rights = Set<KoineToken.Right>()
     if !noPublish { rights.insert(.publish) }
     if !noSubscribe { rights.insert(.subscribe) }

@@ -161,7 +161,7 @@ final class ComposedRoom: RoomRecording, Sendable {
       return (!state.isOver, state.isOver ? [] : state.broadcasts)
     }
     guard let (isFirst, broadcasts) = ending else { return false }
-    isBack()
+    reconnected()
     for broadcast in broadcasts {
       do { try broadcast.stop() } catch { recordFailure(error) }
     }
@@ -198,7 +198,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     state.withLock { $0.resignation = alarm }
   }
 
-  private func isBack() {
+  private func reconnected() {
     let alarm = state.withLock { state in
       defer { (state.isInterrupted, state.resignation) = (false, nil) }
       return state.resignation
@@ -217,10 +217,10 @@ final class ComposedRoom: RoomRecording, Sendable {
     guard isRunning else { return }
     switch event {
     case .stateChanged(.reconnecting): interrupted()
-    case .stateChanged(.connected): isBack()
+    case .stateChanged(.connected): reconnected()
     case .streamAdded(let stream, let owner), .streamMuted(let stream, let owner):
       guard !owner.isLocal else { return }
-      stream.kind.isAudio ? hear(stream) : show(stream, !stream.isMuted)
+      stream.kind.isAudio ? mix(stream) : show(stream, !stream.isMuted)
     case .streamRemoved(let stream, let owner):
       guard !owner.isLocal else { return }
       stream.kind.isAudio ? fallSilent(stream.id) : show(stream, false)
@@ -234,7 +234,7 @@ final class ComposedRoom: RoomRecording, Sendable {
     }
   }
 
-  private func hear(_ stream: Track) {
+  private func mix(_ stream: Track) {
     let name = stream.id.description
     guard composition.add(Slot(name, width: 0, height: 0)), let inlet = composition.soundInput(name) else { return }
     inlet.source = stream.id.participant

@@ -59,7 +59,7 @@ public final class RecordingService: Sendable {
     var waiting = 0
   }
 
-  /// Most messages that wait for `queue` after `hearLater`. Further messages are dropped.
+  /// Most messages that wait for `queue` after `handleLater`. Further messages are dropped.
   static let waitingLimit = 1_024
   /// After a live stream has failed, the room's next one is refused for this long, because failures reveal which servers answer.
   static let pauseAfterFailure = Duration.seconds(10)
@@ -86,7 +86,7 @@ public final class RecordingService: Sendable {
   }
 
   /// Handles a participant's message on the service's own queue. For a network loop, which must not wait for the disk or the log.
-  public func hearLater(_ word: RoomService.Word) {
+  public func handleLater(_ message: RoomService.Message) {
     let isAccepted = state.withLock { state in
       guard state.waiting < Self.waitingLimit else { return false }
       state.waiting += 1
@@ -95,37 +95,37 @@ public final class RecordingService: Sendable {
     guard isAccepted else { return }
     queue.async { [self] in
       state.withLock { $0.waiting -= 1 }
-      hear(word)
+      handle(message)
     }
   }
 
-  /// Returns once all messages of `hearLater` have been handled; for tests.
+  /// Returns once all messages of `handleLater` have been handled; for tests.
   func settle() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
   /// Handles a participant's message to the service. Any thread may call it. Accesses the disk and writes to the log.
-  public func hear(_ word: RoomService.Word) {
-    switch word.topic {
+  public func handle(_ message: RoomService.Message) {
+    switch message.topic {
     case Convention.stop:
-      let key = Key(room: word.room, kind: String(decoding: word.payload, as: UTF8.self))
-      state.withLock { $0.underWay[key] }?.stop(for: word.sender)
-    case let kind where Convention.recordingServices.contains(kind): start(kind, requestedBy: word)
+      let key = Key(room: message.room, kind: String(decoding: message.payload, as: UTF8.self))
+      state.withLock { $0.underWay[key] }?.stop(for: message.sender)
+    case let kind where Convention.recordingServices.contains(kind): start(kind, requestedBy: message)
     default: break
     }
   }
 
-  private func start(_ kind: String, requestedBy word: RoomService.Word) {
-    let room = word.room
+  private func start(_ kind: String, requestedBy message: RoomService.Message) {
+    let room = message.room
     let key = Key(room: room, kind: kind)
     guard state.withLock({ $0.underWay[key] == nil }) else { return }  // it is being made already
     do {
-      guard let wish = OutputRequest(word.payload) else { throw Refusal(reason: "the request cannot be parsed") }
+      guard let wish = OutputRequest(message.payload) else { throw Refusal(reason: "the request cannot be parsed") }
       let places = try places(kind, wish, room)
       try spend(kind, in: room)
       var request = rules.look
       (request.room, request.people) = (room, wish.shownParticipants)
       let sharedSession = try makeSharedSession(for: request)
       let recording = RecordingJob(
-        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: word.sender,
+        kind, request, to: places, knownAs: Self.name(of: places, kind, in: rules.folder), for: message.sender,
         on: sharedSession,
         hasSpace: { [rules] in rules.hasSpace }, say: say, log: log
       ) { [weak self] hasFailed in self?.recordingEnded(key, hasFailed: hasFailed) }
@@ -148,7 +148,7 @@ public final class RecordingService: Sendable {
         log("does not record \(LogText(room)): \(error)" + (count > 1 ? "; \(count) refusals within a minute" : ""))
       }
       let words = RecorderStatus(.failed)
-      say(.init(Array(words.text.utf8), as: kind, to: word.sender, stands: false, in: room))
+      say(.init(Array(words.text.utf8), as: kind, to: message.sender, stands: false, in: room))
     }
   }
 
@@ -304,7 +304,7 @@ extension RecordingService {
         },
         credential: { try ComposingRecorder.pass(for: $0) },
         say: { [weak backend] in backend?.send($0) })
-      return RoomService(names: names) { desk.hear($0) }
+      return RoomService(names: names) { desk.handle($0) }
     }
   }
 }

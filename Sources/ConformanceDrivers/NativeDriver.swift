@@ -229,7 +229,7 @@ final class NativeDriver: KoineDriver {
 
   private func changed(to state: SessionState, agrees: Bool) {
     switch state {
-    case .connected: recorder.record(isBack ? .reconnected : .connected, agrees: agrees)
+    case .connected: recorder.record(hasReconnected ? .reconnected : .connected, agrees: agrees)
     case .reconnecting: recorder.record(.reconnecting, agrees: agrees)
     case .ended(let reason):
       isOver = true
@@ -240,7 +240,7 @@ final class NativeDriver: KoineDriver {
     }
   }
 
-  private var isBack: Bool { recorder.entries.contains { $0.callback == .connected } }
+  private var hasReconnected: Bool { recorder.entries.contains { $0.callback == .connected } }
 
   private func update(_ stream: Track, of owner: Koine.Participant, in session: Session, agrees: Bool) {
     switch stream.kind {

@@ -151,9 +151,9 @@ extension StageDriver: @preconcurrency IVSStageRenderer {
     recorder.callback("connection")
     switch connectionState {
     case .connected:
-      let isBack = isConnected
+      let hasReconnected = isConnected
       isConnected = true
-      recorder.record(isBack ? .reconnected : .connected)
+      recorder.record(hasReconnected ? .reconnected : .connected)
     case .disconnected:
       recorder.endCallback("disconnected")
       isConnected = false

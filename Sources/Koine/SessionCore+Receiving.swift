@@ -11,7 +11,7 @@ extension SessionCore {
   }
 
   private func subscribe(to stream: Track) {
-    if awaited.contains(stream.id) { awaited.suspend(stream.id) } else { receive(stream) }
+    if pendingRejoin.contains(stream.id) { pendingRejoin.suspend(stream.id) } else { receive(stream) }
     showPause(of: stream)
   }
 
@@ -19,7 +19,7 @@ extension SessionCore {
     lane.post { [self] in
       guard !state.isEnded else { return }
       reception.stop(id, link)
-      awaited.resume(id)
+      pendingRejoin.resume(id)
       endedByRoom.remove(id)
       changeTile(of: id) { $0.pause = .notSubscribed }
     }

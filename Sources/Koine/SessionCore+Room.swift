@@ -19,7 +19,7 @@ extension SessionCore: LinkReceiver {
     case .knockEnded(let id, let admitted): knockEnded(id, admitted: admitted)
     case .participantJoined(let participant): joined(participant)
     case .participantLeft(let id, let reason): left(id, reason)
-    case .streamAdded(let stream): awaited.contains(stream.id) ? isBack(stream) : added(stream)
+    case .streamAdded(let stream): pendingRejoin.contains(stream.id) ? rejoined(stream) : added(stream)
     case .streamRemoved(let id): removed(id)
     case .streamMuted(let id, let isMuted): muted(id, isMuted)
     case .published(let track): published(track)
@@ -44,13 +44,13 @@ extension SessionCore: LinkReceiver {
   }
 
   func joined(_ participant: Participant) {
-    guard others.add(participant) else { return isBack(participant) }
+    guard others.add(participant) else { return rejoined(participant) }
     visible.post(.participantJoined(participant))
     for stream in participant.tracks { added(stream) }
   }
 
   func left(_ id: Participant.ID, _ reason: DepartureReason) {
-    awaited.stopWaiting(for: id)
+    pendingRejoin.stopWaiting(for: id)
     guard let participant = others[id] else { return }
     for stream in participant.tracks { removed(stream.id) }
     reception.forget(id)
@@ -73,8 +73,8 @@ extension SessionCore: LinkReceiver {
     guard let (stream, owner) = others.remove(id) else { return }
     reception.forget(id, link)
     endedByRoom.remove(id)
-    awaited.stopWaiting(for: id)
-    awaited.resume(id)
+    pendingRejoin.stopWaiting(for: id)
+    pendingRejoin.resume(id)
     removeTile(of: id)
     visible.post(.streamRemoved(stream, owner))
   }

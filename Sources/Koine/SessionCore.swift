@@ -21,7 +21,7 @@ final class SessionCore: @unchecked Sendable {
   let reception: Reception
   // Changed by what the link tells (SessionCore+Room, +Return).
   var others = KnownParticipants()
-  var awaited = AwaitedReturn()
+  var pendingRejoin = PendingRejoin()
   /// Streams that the session would receive, and whose subscription the room has ended or refused.
   var endedByRoom: Set<Track.ID> = []
   // Changed by what the app publishes and by what the room makes of it (SessionCore+Publishing); in the order of publishing.
@@ -136,7 +136,7 @@ final class SessionCore: @unchecked Sendable {
   }
 
   private func stopMedia() {
-    awaited.endAll()
+    pendingRejoin.endAll()
     for stream in own { stream.stop() }
     (identity, own) = (local, [])
     reception.stopAll()

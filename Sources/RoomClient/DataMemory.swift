@@ -53,7 +53,7 @@ struct DataMemory {
   }
 
   /// - Returns: whether it is the first time.
-  mutating func hear(_ data: ReceivedMessage) -> Bool {
+  mutating func insert(_ data: ReceivedMessage) -> Bool {
     let name = "\(data.sender)\n\(data.id)"
     guard !heard.contains(name), !older.contains(name) else { return false }
     heard.insert(name)

@@ -47,7 +47,7 @@ package final class ParticipantClient: RoomClient {
   private var isReachable = true
   /// State of a join while the room's history arrives.
   private struct Entry {
-    let isBack, isRouterNew: Bool
+    let isRejoin, isRouterNew: Bool
     /// The client has received all messages up to this number in the room's order before; 0: none.
     let heard: UInt64
     var senders: Set<String> = []
@@ -230,7 +230,7 @@ package final class ParticipantClient: RoomClient {
   }
 
   private func enter(_ joined: Joined, at now: Tick) {
-    let isBack = isReturning
+    let isRejoin = isReturning
     let isRouterNew = epoch != joined.epoch
     local = joined.local
     epoch = joined.epoch
@@ -238,11 +238,11 @@ package final class ParticipantClient: RoomClient {
     let (known, others) = (joined.local, joined.participants)
     isReachable = true
     setAttendants(joined.attendants ?? [])
-    receiver.linkDidChange(isBack ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
-    if isBack, isRouterNew { orderBase = lastOrder }
+    receiver.linkDidChange(isRejoin ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
+    if isRejoin, isRouterNew { orderBase = lastOrder }
     // A participant that returns to the same room has received all messages up to the last one that it received.
-    let heard = isBack && !isRouterNew ? lastOrder - orderBase : 0
-    entry = Entry(isBack: isBack, isRouterNew: isRouterNew, heard: heard)
+    let heard = isRejoin && !isRouterNew ? lastOrder - orderBase : 0
+    entry = Entry(isRejoin: isRejoin, isRouterNew: isRouterNew, heard: heard)
     deliver(joined.history, hasMore: joined.hasMoreHistory ?? false)
   }
 
@@ -254,7 +254,7 @@ package final class ParticipantClient: RoomClient {
     guard !hasMore, let entry else { return }
     self.entry = nil
     isReturning = false
-    guard entry.isBack else { return }
+    guard entry.isRejoin else { return }
     if entry.isRouterNew { withdrawWords(notOf: entry.senders) }
     receiver.linkDidChange(.attendants(attendants))
     for message in memory.unheard(isRouterNew: entry.isRouterNew) { send(.data(message)) }
@@ -270,7 +270,7 @@ package final class ParticipantClient: RoomClient {
   private static let orderLimit = UInt64(1) << 53
 
   private func deliver(_ data: ReceivedMessage, isHistory: Bool) {
-    guard data.order <= Self.orderLimit, memory.hear(data) else { return }
+    guard data.order <= Self.orderLimit, memory.insert(data) else { return }
     var message = data
     message.isHistory = isHistory
     let (order, isBeyond) = message.order.addingReportingOverflow(orderBase)

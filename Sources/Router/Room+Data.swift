@@ -12,7 +12,7 @@ extension Room {
       let delivery = try data.route(sent, from: member.id, in: roster, services: services, at: now)
       outbox.post(.dataReceipt(DataReceipt(id: sent.id, order: delivery.message.order)), to: member.client)
       if delivery.isForService {
-        attendant?.hear(.init(room: name, sender: member.id, topic: message.topic, payload: message.payload))
+        attendant?.handle(.init(room: name, sender: member.id, topic: message.topic, payload: message.payload))
       }
       deliver(delivery)
     } catch {

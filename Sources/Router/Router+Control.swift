@@ -8,7 +8,7 @@ extension Router: RoomControl {
   package func execute(_ request: RoomRequest, at now: Tick) -> Result<RoomAnswer, RoomControlError> {
     let result: Result<RoomAnswer, RoomControlError>
     do throws(RoomControlError) {
-      result = .success(try carryOut(request.command, at: now))
+      result = .success(try execute(request.command, at: now))
     } catch {
       result = .failure(error)
     }
@@ -16,7 +16,7 @@ extension Router: RoomControl {
     return result
   }
 
-  private func carryOut(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
+  private func execute(_ command: RoomCommand, at now: Tick) throws(RoomControlError) -> RoomAnswer {
     switch command {
     case .listRooms:
       let unopened = Set(lobby.all.map(\.room)).filter { rooms[$0] == nil }
@@ -98,7 +98,7 @@ extension Router: RoomControl {
       throw RoomControlError(.notPossible, "a \(order.kind.name) of the room “\(room.name)” is being made already")
     }
     room.serviceAnswers[order.kind.rawValue] = nil
-    attendant.hear(
+    attendant.handle(
       .init(room: room.name, sender: RoomService.controlName, topic: order.kind.rawValue, payload: order.payload))
   }
 
@@ -108,7 +108,7 @@ extension Router: RoomControl {
       throw RoomControlError(.notPossible, "no \(kind.name) of the room “\(room.name)” is being made")
     }
     room.serviceAnswers[kind.rawValue] = nil
-    attendant.hear(
+    attendant.handle(
       .init(
         room: room.name, sender: RoomService.controlName, topic: DataOrder.prefix + "stop",
         payload: Array(kind.rawValue.utf8)))

@@ -1,11 +1,11 @@
 /// A co-located service of a router, for example a recorder. In every room, participants write to it under reserved names that no
 /// participant can have. The router delivers its answers.
 ///
-/// Participants that may have a room recorded may write to the service. The router passes their messages to `hear`. The service
+/// Participants that may have a room recorded may write to the service. The router passes their messages to `handle`. The service
 /// answers with `Server.send(_:)`, or through the backend if the router runs in this process.
 public struct RoomService: Sendable {
   /// A message of a participant in a room to the service.
-  public struct Word: Hashable, Sendable {
+  public struct Message: Hashable, Sendable {
     public var room: String
     public var sender: String
     public var topic: String
@@ -40,7 +40,7 @@ public struct RoomService: Sendable {
 
   public var names: [String]
   /// Called on the network loop: must return at once.
-  public var hear: @Sendable (Word) -> Void
+  public var handle: @Sendable (Message) -> Void
 
-  public init(names: [String], hear: @escaping @Sendable (Word) -> Void) { (self.names, self.hear) = (names, hear) }
+  public init(names: [String], handle: @escaping @Sendable (Message) -> Void) { (self.names, self.handle) = (names, handle) }
 }

@@ -85,7 +85,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
   }
 
   private func ask(_ desk: RecordingService, _ topic: String, _ text: String = "4", in room: String = "tea") async {
-    desk.hear(.init(room: room, sender: "ana", topic: topic, payload: Array(text.utf8)))
+    desk.handle(.init(room: room, sender: "ana", topic: topic, payload: Array(text.utf8)))
     await world.run(for: .seconds(1))
   }
 

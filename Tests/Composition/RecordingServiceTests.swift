@@ -49,12 +49,12 @@ import Testing
     rules.spaceIsLeft = { false }
     let desk = desk(rules)
     for number in 0..<120 {
-      desk.hear(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
+      desk.handle(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
     }
     #expect(said.withLock { $0.count } == 120)
     #expect(logged.withLock { $0.count } == 3)
     await world.run(for: .seconds(61))
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
     #expect(logged.withLock { $0.count } == 4)
   }
 
@@ -70,7 +70,7 @@ import Testing
     let desk = desk(rules)
     let count = RecordingService.waitingLimit + 100
     for number in 0..<count {
-      desk.hearLater(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
+      desk.handleLater(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
     }
     for _ in 0..<count { gate.signal() }
     await desk.settle()
@@ -81,21 +81,21 @@ import Testing
     let desk = desk(.init(folder: URL(fileURLWithPath: folder.path), limit: 2))
     let rooms = [await enter("tea"), await enter("milk")]
     for name in [Convention.recording, Convention.recording, Convention.playlist] {
-      desk.hear(.init(room: "tea", sender: "ana", topic: name, payload: wish()))
+      desk.handle(.init(room: "tea", sender: "ana", topic: name, payload: wish()))
     }
-    desk.hear(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
+    desk.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
     await world.run(for: .seconds(2))
     #expect(said.withLock { $0.filter { $0.hasSuffix("started") } }.count == 2)
     #expect(said.withLock { $0.contains("milk koine.recording failed to ana") })
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.stop, payload: Array(Convention.playlist.utf8)))
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.stop, payload: Array(Convention.playlist.utf8)))
     await world.run(for: .milliseconds(500))
-    desk.hear(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
+    desk.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
     await world.run(for: .seconds(1))
     #expect(said.withLock { $0.contains("milk koine.recording started") }, "there is room again")
     await world.run { await desk.close() }
     #expect(folder.names.filter { $0.hasSuffix(".webm") }.count == 2)
     #expect(folder.names.count == 3)
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
     #expect(said.withLock { $0.last } == "tea koine.recording failed to ana", "it is closed")
     withExtendedLifetime(rooms) {}
   }
@@ -127,7 +127,7 @@ import Testing
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
     try ana.publish(microphone: Devices.microphone("tone"))
     func ask(_ topic: String, _ payload: [UInt8]? = nil) async {
-      desk.hear(.init(room: "tea", sender: "ana", topic: topic, payload: payload ?? wish()))
+      desk.handle(.init(room: "tea", sender: "ana", topic: topic, payload: payload ?? wish()))
       await world.run(for: .seconds(2))
     }
     func stop(_ kind: String) async { await ask(Convention.stop, Array(kind.utf8)) }
@@ -164,9 +164,9 @@ import Testing
     let desk = desk(.init(folder: folder, sendsOn: false))
     let name = "../../etc/passwd%2F..\\ü"
     let room = await enter(name)
-    desk.hear(
+    desk.handle(
       .init(room: name, sender: "ana", topic: Convention.recording, payload: wish("file:///tmp/elsewhere.webm")))
-    desk.hear(.init(room: name, sender: "ana", topic: Convention.livestream, payload: wish("rtmp://127.0.0.1/x")))
+    desk.handle(.init(room: name, sender: "ana", topic: Convention.livestream, payload: wish("rtmp://127.0.0.1/x")))
     await world.run(for: .seconds(2))
     await world.run { await desk.close() }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -184,7 +184,7 @@ import Testing
   @Test func whoAskedIsToldOfAFailureBeforeTheNextMayBegin() async {
     let desk = desk(.init(folder: URL(fileURLWithPath: "/dev/null/x")))
     let ana = await enter("tea")
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
     await world.run(for: .seconds(2))
     #expect(said.withLock { $0 } == ["starting", "failed to ana", "stopped"].map { "tea koine.recording \($0)" })
     withExtendedLifetime(ana) {}
@@ -239,14 +239,14 @@ import Testing
   @Test func whatIsNoWishIsRefused() {
     let desk = desk(.init())
     for payload in ["", "four", "0", "4\nnot a place at all \u{1}", "4" + String(repeating: "\nfile:///x", count: 9)] {
-      desk.hear(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array(payload.utf8)))
+      desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array(payload.utf8)))
     }
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))  // and where to?
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))  // and where to?
     let served = self.desk(.init(folder: URL(fileURLWithPath: folder.path)))
-    served.hear(.init(room: "tea", sender: "ana", topic: Convention.livestream, payload: wish("file:///tmp/x.webm")))
+    served.handle(.init(room: "tea", sender: "ana", topic: Convention.livestream, payload: wish("file:///tmp/x.webm")))
     #expect(said.withLock { $0.count } == 7)
     #expect(said.withLock { $0.allSatisfy { $0.hasSuffix("failed to ana") } })
-    desk.hear(.init(room: "tea", sender: "ana", topic: Convention.mute, payload: []))
+    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.mute, payload: []))
     #expect(said.withLock { $0.count } == 7)
   }
 }

@@ -31,7 +31,7 @@ import VideoSDKRTC
       let made = Lock<RecordingService?>(nil)
       configuration.attendant = RoomService(names: sendsOn ? RecordingService.names : RecordingService.namesOfFiles) {
         word in
-        made.withLock { $0 }?.hear(word)
+        made.withLock { $0 }?.handle(word)
       }
       let server = try await Server.start(configuration)
       let address = { try #require(ServerAddress("ws://127.0.0.1:\($0 as Int)")) }

@@ -74,8 +74,8 @@ private final class BrowserWorld {
       let limits: SessionDescription.Limits = browser.hasJoined ? .joined : .joining
       let read = Result { () throws(SDPError) in try SessionDescription(parsing: offer.sdp, limits: limits) }
       offered[offer.number] = try? read.get()
-      carryOut(browser.handle(message, offer: read))
-    case .other: carryOut(browser.handle(message, offer: nil))
+      execute(browser.handle(message, offer: read))
+    case .other: execute(browser.handle(message, offer: nil))
     }
     settle()
   }
@@ -96,7 +96,7 @@ private final class BrowserWorld {
     return offer
   }
 
-  private func carryOut(_ actions: [TranslatedAction]) {
+  private func execute(_ actions: [TranslatedAction]) {
     for action in actions {
       switch action {
       case .handle(let message): router.handle(message, from: Self.ana, at: now)
@@ -124,7 +124,7 @@ private final class BrowserWorld {
     now = now + .milliseconds(7)
     if let deadline = router.deadline, deadline <= now { router.handleTimeout(at: now) }
     while let item = router.pollMessage() {
-      if item.client == Self.ana { carryOut(browser.translate(item.message)) }
+      if item.client == Self.ana { execute(browser.translate(item.message)) }
     }
     withRoom(1_500) { room in while router.poll(into: room, at: now) != nil {} }
   }

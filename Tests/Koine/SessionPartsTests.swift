@@ -90,26 +90,26 @@ import Testing
     func alarm(_ name: String) -> Alarm {
       lane.post(at: scheduler.now + .seconds(1)) { rung.withLock { $0.append(name) } }
     }
-    var awaited = AwaitedReturn()
-    #expect(!awaited.contains(camera.id))
-    awaited.wait(for: "ana", until: alarm("ana"))
-    awaited.wait(for: "ana", until: alarm("ana again"))
-    #expect(awaited.contains(camera.id) && !awaited.waits(for: camera.id))
-    awaited.wait(for: camera.id, until: alarm("camera"))
-    awaited.stopWaiting(for: "ana")
-    #expect(awaited.contains(camera.id))
-    awaited.endAll()
-    #expect(!awaited.contains(camera.id))
+    var pending = PendingRejoin()
+    #expect(!pending.contains(camera.id))
+    pending.wait(for: "ana", until: alarm("ana"))
+    pending.wait(for: "ana", until: alarm("ana again"))
+    #expect(pending.contains(camera.id) && !pending.waits(for: camera.id))
+    pending.wait(for: camera.id, until: alarm("camera"))
+    pending.stopWaiting(for: "ana")
+    #expect(pending.contains(camera.id))
+    pending.endAll()
+    #expect(!pending.contains(camera.id))
     scheduler.advance(to: scheduler.now + .seconds(2))
     #expect(rung.withLock { $0 }.isEmpty)
   }
 
   @Test func suspendedStreamIsResumedOnce() {
-    var awaited = AwaitedReturn()
-    awaited.suspend(camera.id)
-    var isResumed = awaited.resume(camera.id)
+    var pending = PendingRejoin()
+    pending.suspend(camera.id)
+    var isResumed = pending.resume(camera.id)
     #expect(isResumed)
-    isResumed = awaited.resume(camera.id)
+    isResumed = pending.resume(camera.id)
     #expect(!isResumed)
   }
 }

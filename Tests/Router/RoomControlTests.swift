@@ -289,7 +289,7 @@ import Testing
   // MARK: Recordings
 
   @Test func recorderIsAskedAndItsAnswersAreInTheRoomsDescription() throws {
-    let words = Lock<[RoomService.Word]>([])
+    let words = Lock<[RoomService.Message]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let world = try makeWorld {
       $0.attendant = RoomService(names: [name]) { word in words.withLock { $0.append(word) } }
@@ -301,7 +301,7 @@ import Testing
     #expect(world.execute(.startRecording(RecordingOrder(), room: "other")).code == .noSuchRoom)
     #expect(words.withLock { $0.isEmpty })
     #expect(world.execute(.startRecording(RecordingOrder(people: 2), room: "room")) == .success(.done))
-    let asked = RoomService.Word(room: "room", sender: "koine.control", topic: name, payload: Array("2".utf8))
+    let asked = RoomService.Message(room: "room", sender: "koine.control", topic: name, payload: Array("2".utf8))
     #expect(words.withLock { $0 } == [asked])
 
     world.router.send(.init(Array("failed".utf8), as: name, to: asked.sender, stands: false, in: "room"), at: world.now)

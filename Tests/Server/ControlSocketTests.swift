@@ -235,7 +235,7 @@ private final class CommandLog: LogHandler, Sendable {
   }
 
   @Test func recorderIsAskedAndAServerWithoutOneSaysSo() async throws {
-    let words = Lock<[RoomService.Word]>([])
+    let words = Lock<[RoomService.Message]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let rooms = try await ControlledRooms(at: path) {
       $0.attendant = RoomService(names: [name]) { word in words.withLock { $0.append(word) } }

@@ -10,9 +10,9 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
   private let source: Track.ID
   private weak let session: Session?
 
-  /// - Parameter hear: called when the track is sound that is to be heard, or no longer.
+  /// - Parameter setAudible: called when the track is sound that is to be heard, or no longer.
   init(
-    _ stream: Track, number: Int, session: Session, hear: @escaping @Sendable (Bool) -> Void
+    _ stream: Track, number: Int, session: Session, setAudible: @escaping @Sendable (Bool) -> Void
   ) {
     id = number == 0 ? stream.id.track : "\(stream.id.track).\(number)"
     kind = MediaType(stream.kind)
@@ -24,7 +24,7 @@ public class MediaStream: Equatable, @unchecked Sendable {  // constant but for 
         trackId: id, attach: { [weak session] sink in session?.attach(sink, to: source) },
         detach: { [weak session] sink in session?.detach(sink, from: source) })
     } else {
-      track = RTCAudioTrack(trackId: id, hear: hear)
+      track = RTCAudioTrack(trackId: id, setAudible: setAudible)
     }
   }
 

@@ -48,20 +48,20 @@ public final class RTCVideoSource: RTCMediaSource, @unchecked Sendable {}
 
 /// A participant's audio. It plays even if the app does not hold the track.
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
-  private let hear: @Sendable (Bool) -> Void
+  private let setAudible: @Sendable (Bool) -> Void
 
-  /// - Parameter hear: called with whether the audio is enabled, on each change.
-  package init(trackId: String, hear: @escaping @Sendable (Bool) -> Void) {
-    self.hear = hear
+  /// - Parameter setAudible: called with whether the audio is enabled, on each change.
+  package init(trackId: String, setAudible: @escaping @Sendable (Bool) -> Void) {
+    self.setAudible = setAudible
     super.init(kind: "audio", trackId: trackId)
   }
 
-  override func enabledChanged(_ isEnabled: Bool) { hear(isEnabled) }
+  override func enabledChanged(_ isEnabled: Bool) { setAudible(isEnabled) }
 
   /// Ends the track and enables the stream's audio again. If the stream is muted and unmuted, it gets a new, enabled track.
   package override func markEnded() {
     super.markEnded()
-    if !isEnabled { hear(true) }
+    if !isEnabled { setAudible(true) }
   }
 
   public var source: RTCAudioSource { RTCAudioSource(of: self) }

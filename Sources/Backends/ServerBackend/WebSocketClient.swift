@@ -36,7 +36,7 @@ final class WebSocketClient: Sendable {
             let context = try TLSContext.client(trusting: authorities)
             try channel.pipeline.syncOperations.addHandler(TLSHandler(context, serverName: address.host))
           }
-          try Self.furnish(channel, address, handler, onEvent)
+          try Self.configurePipeline(channel, address, handler, onEvent)
         }
       }
       .connect(host: address.host, port: address.port)
@@ -82,7 +82,7 @@ final class WebSocketClient: Sendable {
     }
   }
 
-  private static func furnish(
+  private static func configurePipeline(
     _ channel: any Channel, _ address: ServerAddress, _ opened: EventLoopPromise<Void>,
     _ onEvent: @escaping @Sendable (WebSocketEvent) -> Void
   ) throws {

@@ -29,6 +29,8 @@ package struct MediaDescription: Hashable, Sendable {
   package let transport: String
   package let formats: [String]
   package let attributes: [Attribute]
+  /// At most 16 bytes, so that it fits a header extension of one byte's length; nil: none, or a longer one.
+  package let mid: String?
   package let direction: Direction
   /// RTP formats that are known here, in the order of preference; the first 16 of them.
   package let knownFormats: [Format]
@@ -36,7 +38,6 @@ package struct MediaDescription: Hashable, Sendable {
   package let extensions: [(id: UInt8, uri: String)]
   /// The sources of the medium, and which retransmit which (RFC 5576, `FID`).
   package let sources: [(ssrc: UInt32, rtx: UInt32?)]
-  private let valuesByName: [String: [String?]]
   private let tables: FormatTables
 
   /// Reads the attributes, each once.
@@ -46,20 +47,32 @@ package struct MediaDescription: Hashable, Sendable {
   ) {
     (self.kind, self.port, self.transport) = (kind, port, transport)
     (self.formats, self.attributes) = (formats, attributes)
-    var byName: [String: [String?]] = [:]
-    var direction: Direction?
+    var (mid, direction): (String?, Direction?)
+    var tables = FormatTables()
+    var (extensions, sources, groups): ([String], [String], [String]) = ([], [], [])
     for attribute in attributes {
       ReadingSteps.count()
-      byName[attribute.name, default: []].append(attribute.value)
-      if direction == nil, attribute.value == nil { direction = Direction(rawValue: attribute.name) }
+      guard let value = attribute.value else {
+        if direction == nil { direction = Direction(rawValue: attribute.name) }
+        continue
+      }
+      switch attribute.name {
+      case "rtpmap": tables.addMap(value)
+      case "fmtp": tables.addParameters(value)
+      case "rtcp-fb": tables.addFeedback(value)
+      case "extmap": extensions.append(value)
+      case "ssrc": sources.append(value)
+      case "ssrc-group": groups.append(value)
+      case "mid": mid = mid ?? value
+      default: break
+      }
     }
+    self.mid = mid.flatMap { (1...16).contains($0.utf8.count) ? $0 : nil }
     self.direction = direction ?? .sendrecv
-    valuesByName = byName
-    let values = { (name: String) -> [String] in byName[name]?.compactMap(\.self) ?? [] }
-    tables = FormatTables(rtpmap: values("rtpmap"), fmtp: values("fmtp"), feedback: values("rtcp-fb"))
     knownFormats = tables.knownFormats(among: formats)
-    extensions = Self.extensions(values("extmap"))
-    sources = Self.sources(values("ssrc"), groups: values("ssrc-group"))
+    self.tables = tables
+    self.extensions = Self.extensions(extensions)
+    self.sources = Self.sources(sources, groups: groups)
   }
 
   /// The fields of an `m=` line.
@@ -93,9 +106,9 @@ package struct MediaDescription: Hashable, Sendable {
 
   var line: String { (["m=\(kind)", String(port), transport] + formats).joined(separator: " ") }
 
-  package func value(_ name: String) -> String? { valuesByName[name]?.first ?? nil }
-  package func values(_ name: String) -> [String] { valuesByName[name]?.compactMap(\.self) ?? [] }
-  package func has(_ name: String) -> Bool { valuesByName[name] != nil }
+  package func value(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
+  package func values(_ name: String) -> [String] { attributes.filter { $0.name == name }.compactMap(\.value) }
+  package func has(_ name: String) -> Bool { attributes.contains { $0.name == name } }
 
   // What the attributes say is nothing of its own.
   package static func == (one: Self, other: Self) -> Bool {
@@ -112,9 +125,6 @@ package struct MediaDescription: Hashable, Sendable {
 
   // MARK: RTP
 
-  /// At most 16 bytes, so that it fits a header extension of one byte's length.
-  package var mid: String? { value("mid").flatMap { (1...16).contains($0.utf8.count) ? $0 : nil } }
-
   /// An RTP payload format and its retransmissions.
   package struct Format: Hashable, Sendable {
     package var codec: Codec
@@ -130,48 +140,62 @@ package struct MediaDescription: Hashable, Sendable {
     }
   }
 
-  /// Of `a=fmtp`.
-  package func parameters(of type: UInt8) -> [String: String] { tables.parameters[type] ?? [:] }
-
   /// Whether the other side will take `kind` as feedback on a format: `nack`, `nack pli`, … (RFC 4585).
-  package func takesFeedback(_ kind: String, on type: UInt8) -> Bool {
-    tables.commonFeedback.contains(kind) || tables.feedback[type]?.contains(kind) ?? false
-  }
+  package func takesFeedback(_ kind: String, on type: UInt8) -> Bool { tables.takesFeedback(kind, on: type) }
 
-  /// Attributes about payload types, by payload type.
+  /// Attributes about payload types, by payload type. Values are kept as they came; only those of formats that are known here are read
+  /// further, so that a long list of unknown formats costs little.
   private struct FormatTables: Sendable {
     private var names: [UInt8: (codec: String, rate: String)] = [:]
-    private(set) var parameters: [UInt8: [String: String]] = [:]
-    private(set) var feedback: [UInt8: Set<String>] = [:]
+    private var parameters: [UInt8: [Substring]] = [:]
+    private var feedback: [UInt8: Set<Substring>] = [:]
     /// Of all formats.
-    private(set) var commonFeedback: Set<String> = []
+    private var commonFeedback: Set<Substring> = []
 
-    init(rtpmap: [String], fmtp: [String], feedback: [String]) {
-      for value in rtpmap {
-        let (first, rest) = value.twoWords
-        let parts = rest.words("/")
-        guard let type = UInt8(first), type < 128, parts.count >= 2 else { continue }
-        names[type] = (parts[0].lowercased(), String(parts[1]))
+    /// - Returns: nil for text that does not begin with a payload type.
+    private static func payloadType(_ value: String) -> (type: UInt8, rest: Substring)? {
+      let (first, rest) = value.twoWords
+      guard let type = UInt8(first), type < 128, !rest.isEmpty else { return nil }
+      return (type, rest)
+    }
+
+    mutating func addMap(_ value: String) {
+      guard let (type, rest) = Self.payloadType(value) else { return }
+      let parts = rest.words("/", atMost: 3)
+      guard parts.count >= 2 else { return }
+      names[type] = (parts[0].lowercased(), String(parts[1]))
+    }
+
+    mutating func addParameters(_ value: String) {
+      guard let (type, rest) = Self.payloadType(value) else { return }
+      parameters[type, default: []].append(rest)
+    }
+
+    mutating func addFeedback(_ value: String) {
+      let (first, rest) = value.twoWords
+      guard !rest.isEmpty else { return }
+      if first == "*" {
+        commonFeedback.insert(rest)
+      } else if let type = UInt8(first), type < 128 {
+        feedback[type, default: []].insert(rest)
       }
-      for value in fmtp {
-        let (first, rest) = value.twoWords
-        guard let type = UInt8(first), type < 128, !rest.isEmpty else { continue }
-        for part in rest.words(";") {
-          ReadingSteps.count()
-          let pair = part.words("=", atMost: 2)
-          guard let name = pair.first?.trimmedSpaces.lowercased() else { continue }
-          parameters[type, default: [:]][name] = pair.count == 2 ? pair[1].trimmedSpaces : ""
-        }
+    }
+
+    func takesFeedback(_ kind: String, on type: UInt8) -> Bool {
+      let kind = kind[...]
+      return commonFeedback.contains(kind) || feedback[type]?.contains(kind) ?? false
+    }
+
+    /// The parameters of `a=fmtp`. Of several lines for one payload type the last value of a name counts.
+    private func parameters(of type: UInt8) -> [String: String] {
+      var result: [String: String] = [:]
+      for part in (parameters[type] ?? []).lazy.flatMap({ $0.words(";") }) {
+        ReadingSteps.count()
+        let pair = part.words("=", atMost: 2)
+        guard let name = pair.first?.trimmedSpaces.lowercased() else { continue }
+        result[name] = pair.count == 2 ? pair[1].trimmedSpaces : ""
       }
-      for value in feedback {
-        let (first, rest) = value.twoWords
-        guard !rest.isEmpty else { continue }
-        if first == "*" {
-          commonFeedback.insert(String(rest))
-        } else if let type = UInt8(first), type < 128 {
-          self.feedback[type, default: []].insert(String(rest))
-        }
-      }
+      return result
     }
 
     func knownFormats(among formats: [String]) -> [Format] {
@@ -179,13 +203,14 @@ package struct MediaDescription: Hashable, Sendable {
       var retransmissions: [UInt8: UInt8] = [:]
       for type in types where names[type]?.codec == "rtx" {
         ReadingSteps.count()
-        guard let original = parameters[type]?["apt"].flatMap({ UInt8($0) }) else { continue }
+        guard let original = parameters(of: type)["apt"].flatMap({ UInt8($0) }) else { continue }
         retransmissions[original] = retransmissions[original] ?? type
       }
       var redundant: [UInt8: UInt8] = [:]
       for type in types where names[type].map({ $0 == ("red", "48000") }) ?? false {
         // As `111/111`: the format of the payload and those of its copies; several formats in one packet are not known here.
-        guard let list = parameters[type], list.count == 1, let types = list.first?.key.words("/"),
+        let list = parameters(of: type)
+        guard list.count == 1, let types = list.first?.key.words("/"),
           let original = types.first.flatMap({ UInt8($0) }), types.allSatisfy({ UInt8($0) == original })
         else { continue }
         redundant[original] = redundant[original] ?? type
@@ -193,7 +218,7 @@ package struct MediaDescription: Hashable, Sendable {
       let known = types.lazy.compactMap { type -> Format? in
         ReadingSteps.count()
         guard let name = names[type], let codec = Codec(sdpName: name.codec, rate: name.rate) else { return nil }
-        let parameters = parameters[type] ?? [:]
+        let parameters = parameters(of: type)
         guard codec.accepts(parameters) else { return nil }
         var format = Format(
           codec: codec, payloadType: type, rtxPayloadType: retransmissions[type], parameters: parameters)
@@ -290,10 +315,13 @@ extension StringProtocol where SubSequence == Substring {
     return parts
   }
 
-  /// The text before the first space, and after it.
+  /// The text before the first space, and after it. Leading spaces are skipped.
   var twoWords: (first: Substring, rest: Substring) {
-    let words = words(atMost: 2)
-    return (words.first ?? "", words.count == 2 ? words[1] : "")
+    let space = UInt8(ascii: " ")
+    guard let start = utf8.firstIndex(where: { $0 != space }) else { return ("", "") }
+    ReadingSteps.count()
+    guard let end = utf8[start...].firstIndex(of: space) else { return (self[start...], "") }
+    return (self[start..<end], self[utf8.index(after: end)...])
   }
 }
 

@@ -19,7 +19,14 @@ package struct SessionDescription: Hashable, Sendable {
       value = colon.map { String(text[text.utf8.index(after: $0)...]) }
     }
 
-    var line: String { value.map { "a=\(name):\($0)" } ?? "a=\(name)" }
+    /// Appends the `a=` line, without its end.
+    func write(to text: inout String) {
+      text += "a="
+      text += name
+      guard let value else { return }
+      text += ":"
+      text += value
+    }
   }
 
   /// How large a description may be.
@@ -103,14 +110,20 @@ package struct SessionDescription: Hashable, Sendable {
 
   /// As text, lines ended by CR LF.
   package var text: String {
-    var lines = ["v=0", "o=- \(sessionID) \(version) IN IP4 127.0.0.1", "s=-", "t=0 0"]
-    lines += attributes.map(\.line)
-    for medium in media {
-      lines.append(medium.line)
-      lines.append("c=IN IP4 0.0.0.0")
-      lines += medium.attributes.map(\.line)
+    var text = "v=0\r\no=- \(sessionID) \(version) IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"
+    func write(_ attributes: [Attribute]) {
+      for attribute in attributes {
+        attribute.write(to: &text)
+        text += "\r\n"
+      }
     }
-    return lines.joined(separator: "\r\n") + "\r\n"
+    write(attributes)
+    for medium in media {
+      text += medium.line
+      text += "\r\nc=IN IP4 0.0.0.0\r\n"
+      write(medium.attributes)
+    }
+    return text
   }
 
   // MARK: What calls need
@@ -137,8 +150,11 @@ package struct SessionDescription: Hashable, Sendable {
       throw .malformed("ice-ufrag or ice-pwd of a wrong length")
     }
     // Some offer several hashes of one certificate.
-    let prints = (media.flatMap { $0.values("fingerprint") } + values("fingerprint")).map { $0.words() }
-    guard let words = prints.first(where: { $0.count == 2 && $0[0].lowercased() == "sha-256" }) else {
+    func fingerprint(in attributes: [Attribute]) -> [Substring]? {
+      attributes.lazy.filter { $0.name == "fingerprint" }.compactMap { $0.value?.words() }
+        .first { $0.count == 2 && $0[0].lowercased() == "sha-256" }
+    }
+    guard let words = media.lazy.compactMap({ fingerprint(in: $0.attributes) }).first ?? fingerprint(in: attributes) else {
       throw .missing("fingerprint by sha-256")
     }
     let candidates = media.first { $0.value("ice-ufrag") != nil }?.candidates ?? []

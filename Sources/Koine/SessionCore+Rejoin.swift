@@ -13,7 +13,7 @@ extension SessionCore {
       entry.setWantedLayers(Array(entry.options.layers.indices))  // until the room says otherwise
     }
     for id in reception.receivedIDs { suspend(id) }
-    for id in endedByRoom { awaited.suspend(id) }  // the credential may permit it now
+    for id in endedByRoom { pendingRejoin.suspend(id) }  // the credential may permit it now
     endedByRoom = []
     change(to: .connected)
     endKnocks()  // the room reports waiting participants again
@@ -24,15 +24,15 @@ extension SessionCore {
   /// Stops receiving a stream that may return soon. Its attached sinks stay attached.
   private func suspend(_ id: Track.ID) {
     reception.stop(id, link)
-    awaited.suspend(id)
+    pendingRejoin.suspend(id)
   }
 
   private func waitFor(_ id: Participant.ID) {
-    awaited.wait(for: id, until: later { core in core.left(id, .dropped) })
+    pendingRejoin.wait(for: id, until: later { core in core.left(id, .dropped) })
   }
 
   private func waitFor(_ id: Track.ID) {
-    if !awaited.waits(for: id) { awaited.wait(for: id, until: later { core in core.removed(id) }) }
+    if !pendingRejoin.waits(for: id) { pendingRejoin.wait(for: id, until: later { core in core.removed(id) }) }
   }
 
   private func later(_ work: @escaping @Sendable (SessionCore) -> Void) -> Alarm {
@@ -44,20 +44,20 @@ extension SessionCore {
 
   /// Handles a known participant that is in the room again, or still. Reports only changes. The participant's streams may follow
   /// later.
-  func isBack(_ participant: Participant) {
-    awaited.stopWaiting(for: participant.id)
+  func rejoined(_ participant: Participant) {
+    pendingRejoin.stopWaiting(for: participant.id)
     guard let known = others[participant.id] else { return }
     if known.attributes != participant.attributes { attributesChanged(participant.id, participant.attributes) }
     for stream in known.tracks { waitFor(stream.id) }
-    for stream in participant.tracks { isBack(stream) }
+    for stream in participant.tracks { rejoined(stream) }
   }
 
   /// Handles a known stream that is in the room again, or a new stream.
-  func isBack(_ stream: Track) {
-    awaited.stopWaiting(for: stream.id)
+  func rejoined(_ stream: Track) {
+    pendingRejoin.stopWaiting(for: stream.id)
     guard others[stream.id] != nil else { return added(stream) }
     muted(stream.id, stream.isMuted)
-    if awaited.resume(stream.id) {
+    if pendingRejoin.resume(stream.id) {
       receive(stream)
       showPause(of: stream)
     }

@@ -1,6 +1,6 @@
 /// Participants and streams that were in a room before it forgot this session, until they are seen again or have been waited for long
 /// enough; and the streams among them that are to be received again.
-struct AwaitedReturn {
+struct PendingRejoin {
   private var participants: [Participant.ID: Alarm] = [:]
   private var streams: [Track.ID: Alarm] = [:]
   private var suspended: Set<Track.ID> = []
@@ -34,6 +34,6 @@ struct AwaitedReturn {
   mutating func endAll() {
     for alarm in participants.values { alarm.cancel() }
     for alarm in streams.values { alarm.cancel() }
-    self = AwaitedReturn()
+    self = PendingRejoin()
   }
 }
