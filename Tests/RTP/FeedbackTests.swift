@@ -4,12 +4,12 @@ import Testing
 
 struct FeedbackTests {
   /// RFC 4585, 6.2.1: a number and a mask of the 16 that follow it.
-  @Test func layoutOfNACK() {
+  @Test func nackIsEncodedAsInRFC4585() {
     let nack = GenericNACK(sender: 1, media: 2, sequences: [100, 101, 116, 117])
     #expect(encoded(.nack(nack)) == hex("81 CD 0004 00000001 00000002 0064 8001 0075 0000"))
   }
 
-  @Test func orderOfLostNumbersIsKept() throws {
+  @Test func nackKeepsTheOrderOfLostSequenceNumbers() throws {
     for sequences: [UInt16] in [[5, 7, 6], [5, 5], [9, 3], [65_535, 0, 65_534]] {
       let nack = RTCP.nack(GenericNACK(sender: 1, media: 2, sequences: sequences))
       #expect(try rtcp(#require(encoded(nack))) == [nack])
@@ -17,7 +17,7 @@ struct FeedbackTests {
   }
 
   /// RFC 5104, 4.3.1.1, and RFC 4585, 6.3.1.
-  @Test func layoutOfRequests() {
+  @Test func keyFrameRequestsAreEncodedAsInTheirRFCs() {
     #expect(encoded(.pictureLoss(sender: 1, media: 2)) == hex("81 CE 0002 00000001 00000002"))
     #expect(
       encoded(.fullIntraRequest(sender: 1, [FullIntraEntry(media: 2, number: 3)]))
@@ -25,13 +25,13 @@ struct FeedbackTests {
   }
 
   /// draft-alvestrand-rmcat-remb-03, 2.2.
-  @Test func layoutOfEstimate() {
+  @Test func receiverEstimateIsEncodedAsInTheREMBDraft() {
     let estimate = ReceiverEstimate(sender: 1, bitrate: 1_000_000, sources: [0x0A0B_0C0D])
     #expect(
       encoded(.estimate(estimate)) == hex("8F CE 0005 00000001 00000000 52454D42 01 0BD090 0A0B0C0D"))
   }
 
-  @Test func estimatesBeyondTheirFieldAreRoundedDown() throws {
+  @Test func estimateBeyondTheMantissaIsRoundedDown() throws {
     for bitrate: UInt64 in [0x40001, 123_456_789, .max] {
       let bytes = try #require(encoded(.estimate(ReceiverEstimate(sender: 1, bitrate: bitrate, sources: []))))
       guard case .estimate(let read) = try #require(rtcp(bytes).first) else {
@@ -43,7 +43,7 @@ struct FeedbackTests {
     }
   }
 
-  @Test func estimateThatIsNoneIsUnknown() throws {
+  @Test func malformedEstimateIsReadAsUnknownPacket() throws {
     let tooLarge = hex("8F CE 0004 00000001 00000000 52454D42 00 FFFFFF")
     #expect(try rtcp(tooLarge) == [.unknown(type: 206)])
     let sourceMissing = hex("8F CE 0004 00000001 00000000 52454D42 01 000001")
@@ -68,7 +68,7 @@ struct TransportFeedbackTests {
   }
 
   /// The chunks shown in draft-holmer-rmcat-transport-wide-cc-extensions-01, sections 3.1.3 and 3.1.4.
-  @Test func chunksOfTheDraft() throws {
+  @Test func exampleChunksOfTheDraftAreDecoded() throws {
     #expect(try deltas(count: 221, chunks: "00DD", "") == Array(repeating: nil, count: 221))
     let oneBit = try deltas(count: 14, chunks: "9F1C", "01 02 03 04 05 06 07 08")
     #expect(oneBit == [nil, 1, 2, 3, 4, 5, nil, nil, nil, 6, 7, 8, nil, nil])
@@ -77,7 +77,7 @@ struct TransportFeedbackTests {
   }
 
   /// Thirty-one reports that claim 65,535 packets each fit a datagram.
-  @Test func aDatagramNamesNoMorePacketsThanAreUnderWay() throws {
+  @Test func feedbackDatagramReportsNoMorePacketsThanTheLimit() throws {
     func report(runs: Int) -> [UInt8] {
       var bytes = hex("8F CD 0000 00000001 00000002 0003") + [UInt8(runs * 2_048 >> 8), 0] + hex("000004 05")
       for _ in 0..<runs { bytes += hex("0800") }
@@ -101,14 +101,15 @@ struct TransportFeedbackTests {
     #expect(named == TransportFeedback.limit)
   }
 
-  /// The draft's own examples use symbol 3, "received without delta", which its table reserves; like others we refuse it.
+  /// The draft's examples use symbol 3, "received without delta", which its table reserves. Like other implementations, we
+  /// refuse it.
   @Test func reservedSymbolIsMalformed() {
     #expect(throws: RTPError.malformed) { try deltas(count: 24, chunks: "6018", "") }
     #expect(throws: RTPError.malformed) { try deltas(count: 7, chunks: "CD50", "01 02 03") }
     #expect(throws: RTPError.malformed) { try deltas(count: 1, chunks: "F000", "") }
   }
 
-  @Test func runMayPromiseMoreThanThereAre() throws {
+  @Test func runLengthChunkBeyondThePacketCountIsAccepted() throws {
     #expect(try deltas(count: 2, chunks: "3FFF", "07 08") == [7, 8])
     #expect(try deltas(count: 2, chunks: "4FFF", "FFFF 7FFF") == [-1, 32_767])
   }
@@ -119,7 +120,7 @@ struct TransportFeedbackTests {
     #expect(throws: RTPError.malformed) { try deltas(count: 1, chunks: "0000 2001", "01") }
   }
 
-  @Test func smallAndLargeDeltas() throws {
+  @Test func smallAndLargeDeltasAreReadBack() throws {
     for delta: Int16 in [.min, -1, 0, 255, 256, .max] {
       let packet = RTCP.transportFeedback(feedback([delta]))
       let bytes = try #require(encoded(packet))
@@ -128,7 +129,7 @@ struct TransportFeedbackTests {
     }
   }
 
-  @Test func theShortestChunksAreChosen() throws {
+  @Test func encoderChoosesTheShortestChunks() throws {
     let alternating: [Int16?] = (0..<14).map { $0 % 2 == 0 ? 1 : nil }
     #expect(encoded(.transportFeedback(feedback(alternating)))?[20...21] == [0xAA, 0xAA])
     let run = [Int16?](repeating: 1, count: 1_000)
@@ -139,7 +140,7 @@ struct TransportFeedbackTests {
     #expect(encoded(.transportFeedback(feedback(large)))?[20...21] == [0xD8, 0x61])
   }
 
-  @Test func anyPatternReadsBack() throws {
+  @Test func randomPatternOfDeltasIsReadBack() throws {
     var random = SeededRandom(seed: 7)
     for _ in 0..<2_000 {
       let count = Int.random(in: 1...200, using: &random)
@@ -158,7 +159,7 @@ struct TransportFeedbackTests {
     }
   }
 
-  @Test func theLargestThereIsReadsBack() throws {
+  @Test func largestFeedbackIsReadBackAndLongerOneIsCut() throws {
     let all = RTCP.transportFeedback(feedback((0..<TransportFeedback.limit).map { Int16(truncatingIfNeeded: $0) }))
     let bytes = try #require(written(capacity: 300_000) { all.write(to: &$0) })
     #expect(try rtcp(bytes) == [all])

@@ -25,29 +25,29 @@ struct HeaderExtensionTests {
   }
 
   /// The layouts shown in RFC 8285, sections 4.2 and 4.3.
-  @Test func examplesOfTheRFC() throws {
+  @Test func exampleLayoutsOfRFC8285AreRead() throws {
     let oneByte = try elements("10 AA 21 BBBB 00 00 33 CCCCCCCC")
     #expect(oneByte == [1: hex("AA"), 2: hex("BBBB"), 3: hex("CCCCCCCC")])
     let twoByte = try elements("01 00 02 01 AA 00 03 04 BBBBBBBB", profile: "1000")
     #expect(twoByte == [1: [], 2: hex("AA"), 3: hex("BBBBBBBB")])
   }
 
-  @Test func applicationBitsDoNotMatter() throws {
+  @Test func applicationBitsOfTheTwoByteProfileAreIgnored() throws {
     #expect(try elements("05 01 AA", profile: "100F") == [5: hex("AA")])
     #expect(try elements("05 01 AA", profile: "1010").isEmpty)
   }
 
-  @Test func number15EndsOneByteElements() throws {
+  @Test func id15EndsOneByteElements() throws {
     #expect(try elements("10 AA F0 BB 20 CC") == [1: hex("AA")])
     #expect(try elements("0F 01 AA", profile: "1000") == [15: hex("AA")])
   }
 
   /// RFC 8285, section 4.2: an element of number 0 with a length ends the processing.
-  @Test func number0WithALengthEndsOneByteElements() throws {
+  @Test func id0WithALengthEndsOneByteElements() throws {
     #expect(try elements("10 AA 01 BBBB 20 CC") == [1: hex("AA")])
   }
 
-  @Test func elementBeyondTheBlockEndsIt() throws {
+  @Test func elementLongerThanTheBlockEndsTheParsing() throws {
     #expect(try elements("10 AA 2F BB") == [1: hex("AA")])
     #expect(try elements("01 01 AA 02 09 BB", profile: "1000") == [1: hex("AA")])
     #expect(try elements("01 01 AA 02", profile: "1000") == [1: hex("AA")])
@@ -78,9 +78,9 @@ struct HeaderExtensionTests {
     return withBlock(out[..<length]) { HeaderExtensions(packet, in: $0, map: map, names: true) }
   }
 
-  @Test func allOfThemReadBack() throws { #expect(try roundTrip(Self.full(), .koine) == Self.full()) }
+  @Test func allExtensionsTogetherAreReadBack() throws { #expect(try roundTrip(Self.full(), .koine) == Self.full()) }
 
-  @Test func eachAloneReadsBack() throws {
+  @Test func eachExtensionAloneIsReadBack() throws {
     let changes: [(inout HeaderExtensions) -> Void] = [
       { $0.audioLevel = 0 }, { $0.audioLevel = -1 }, { $0.mid = "video" }, { $0.rid = "q" }, { $0.repairedRID = "h" },
       { $0.absoluteSendTime = 0 }, { $0.absoluteCaptureTime = .max }, { $0.quarterTurns = 1 },
@@ -97,7 +97,7 @@ struct HeaderExtensionTests {
     }
   }
 
-  @Test func withoutValuesOrNumbersThereIsNoBlock() throws {
+  @Test func headerWithoutExtensionValuesOrIDsHasNoExtensionBlock() throws {
     for (values, map) in [(HeaderExtensions(), .koine), (Self.full(), HeaderExtensionMap([:]))] {
       var out = [UInt8](repeating: 0xEE, count: 100)
       let length = out.withUnsafeMutableBytes { Self.header.write(into: $0, extensions: values, map: map) }
@@ -105,7 +105,7 @@ struct HeaderExtensionTests {
     }
   }
 
-  @Test func numbersAbove14TakeTheTwoByteForm() throws {
+  @Test func extensionIDsAbove14UseTheTwoByteForm() throws {
     let map = HeaderExtensionMap([.mid: 15, .audioLevel: 1, .transportSequence: 255])
     var values = HeaderExtensions()
     values.mid = "m"
@@ -114,7 +114,7 @@ struct HeaderExtensionTests {
     #expect(try roundTrip(values, map) == values)
   }
 
-  @Test func longNamesTakeTheTwoByteForm() throws {
+  @Test func longMIDsAndRIDsUseTheTwoByteForm() throws {
     var values = Self.full()
     values.mid = String(repeating: "m", count: 17)
     #expect(try roundTrip(values, .koine) == values)
@@ -126,7 +126,7 @@ struct HeaderExtensionTests {
     #expect(try roundTrip(values, .koine) == shorter)
   }
 
-  @Test func namesAreReadOnlyOnRequest() throws {
+  @Test func midsAndRIDsAreReadOnlyOnRequest() throws {
     var out = [UInt8](repeating: 0, count: 100)
     let length = try #require(out.withUnsafeMutableBytes { Self.header.write(into: $0, extensions: Self.full()) })
     let packet = try packet(Array(out[..<length]))
@@ -138,7 +138,7 @@ struct HeaderExtensionTests {
   }
 
   /// RFC 6464, section 3: levels go down to −127 dBov.
-  @Test func levelsBelowTheLowestAreTheLowest() throws {
+  @Test func audioLevelsOutsideTheRangeAreClamped() throws {
     var values = HeaderExtensions()
     values.audioLevel = -128
     #expect(try roundTrip(values, .koine).audioLevel == -127)
@@ -146,7 +146,7 @@ struct HeaderExtensionTests {
     #expect(try roundTrip(values, .koine).audioLevel == 0)
   }
 
-  @Test func aMapKnowsBothWays() {
+  @Test func extensionMapFindsIDsAndKinds() {
     let map = HeaderExtensionMap([.mid: 3, .rid: 200])
     #expect(map.id(of: .mid) == 3)
     #expect(map.id(of: .rid) == 200)
@@ -160,7 +160,7 @@ struct HeaderExtensionTests {
     }
   }
 
-  @Test func valuesThatAreTooShortAreNotThere() throws {
+  @Test func extensionValuesThatAreTooShortAreIgnored() throws {
     let map = HeaderExtensionMap.koine
     let bytes = hex("90 60 0001 00000000 00000001 1000 0004 0100 0502 AABB 0601 AA 0801 AA 0700 0000")
     let packet = try packet(bytes)

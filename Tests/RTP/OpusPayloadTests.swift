@@ -5,7 +5,7 @@ struct OpusPayloadTests {
   private func opus(_ bytes: [UInt8]) throws -> OpusPayload { try withBlock(bytes) { try OpusPayload(parsing: $0) } }
 
   /// RFC 6716, table 2.
-  @Test func configurations() throws {
+  @Test func configurationsHaveTheBandwidthAndDurationOfTheRFC() throws {
     var shapes: [(OpusPayload.Bandwidth, Int)] = []
     for bandwidth: OpusPayload.Bandwidth in [.narrow, .medium, .wide] {
       shapes += [480, 960, 1_920, 2_880].map { (bandwidth, $0) }
@@ -28,7 +28,7 @@ struct OpusPayloadTests {
 
   private static let wide20 = UInt8(9 << 3)
 
-  @Test func numbersOfFrames() throws {
+  @Test func frameCountsOfAllPacketCodesAreRead() throws {
     #expect(try opus([Self.wide20]).frameCount == 1)
     #expect(try opus([Self.wide20 | 1, 1, 2, 3, 4]).frameCount == 2)
     #expect(try opus([Self.wide20 | 2, 1, 9, 8, 7]).frameCount == 2)
@@ -46,11 +46,11 @@ struct OpusPayloadTests {
     [wide20 | 3], [wide20 | 3, 0], [wide20 | 3, 7, 1, 1, 1, 1, 1, 1, 1],  // R5
     [wide20 | 3, 2, 1], [wide20 | 3, 0x41, 2, 0], [wide20 | 3, 0x41, 255, 0],  // R6
     [wide20 | 3, 0x82], [wide20 | 3, 0x82, 252], [wide20 | 3, 0x82, 2, 1], [wide20 | 3, 0xC2, 1, 1, 1],  // R7
-  ]) func whatBreaksARequirementIsRefused(_ bytes: [UInt8]) {
+  ]) func payloadThatViolatesARequirementIsRefused(_ bytes: [UInt8]) {
     #expect(throws: RTPError.self) { try opus(bytes) }
   }
 
-  @Test func longestFrames() throws {
+  @Test func longestFramesAreAcceptedAndLongerOnesRefused() throws {
     #expect(try opus([Self.wide20] + [UInt8](repeating: 0, count: 1_275)).frameCount == 1)
     #expect(try opus([Self.wide20 | 2, 255, 255] + [UInt8](repeating: 0, count: 1_275)).frameCount == 2)
     #expect(throws: RTPError.malformed) {
@@ -58,13 +58,13 @@ struct OpusPayloadTests {
     }
   }
 
-  @Test func paddingBeyond254() throws {
+  @Test func paddingLongerThan254BytesIsRead() throws {
     let padded = [Self.wide20 | 3, 0x41, 255, 1, 0xAA, 0xBB] + [UInt8](repeating: 0, count: 255)
     #expect(try opus(padded).frameCount == 1)
     #expect(throws: RTPError.self) { try opus(Array(padded.dropLast(3))) }
   }
 
-  @Test func silence() throws {
+  @Test func silentPayloadIsDiscontinuous() throws {
     #expect(try opus([Self.wide20]).isDiscontinuous)
     #expect(try opus([Self.wide20, 0]).isDiscontinuous)
     #expect(try !opus([Self.wide20, 1, 2]).isDiscontinuous)

@@ -2,7 +2,7 @@ import KoineBase
 import KoineRTP
 import Testing
 
-/// What every payload format promises.
+/// Requirements of every payload format.
 @Suite struct PayloadFormatTests {
   /// A payload whose codec bytes begin with a byte that VP8 takes for the kind of frame; VP9 says it in the descriptor.
   private func payload(_ codec: Codec, _ frame: OutgoingFrame, isFirst: Bool = true, isLast: Bool = true) -> [UInt8] {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Codec.videoCodecs) func laterPacketOfAFrameStartsNothing(_ codec: Codec) throws {
+  @Test(arguments: Codec.videoCodecs) func laterPacketOfAFrameStartsNoFrameAndNoLayer(_ codec: Codec) throws {
     let info = try info(codec, payload(codec, frame(isKey: true), isFirst: false))
     #expect(!info.startsFrame)
     #expect(!info.startsKeyFrame)
@@ -52,14 +52,14 @@ import Testing
     }
   }
 
-  @Test(arguments: Codec.videoCodecs) func noDescriptorIsLongerThanAnnounced(_ codec: Codec) {
+  @Test(arguments: Codec.videoCodecs) func descriptorIsNoLongerThanAnnounced(_ codec: Codec) {
     for layers: UInt8 in 1...3 {
       #expect(payload(codec, frame(isKey: true, of: layers)).count - 1 <= codec.longestDescriptor)
     }
     #expect(payload(codec, frame(isKey: true, of: 3)).count - 1 == codec.longestDescriptor)
   }
 
-  @Test(arguments: Codec.videoCodecs) func rewritingChangesTheNumbersOnly(_ codec: Codec) throws {
+  @Test(arguments: Codec.videoCodecs) func rewritingADescriptorChangesOnlyItsFrameNumbers(_ codec: Codec) throws {
     var bytes = payload(codec, frame(layer: 1, of: 3))
     var expected = try info(codec, bytes)
     bytes.withUnsafeMutableBytes { codec.rewrite($0, FrameNumbers(pictureID: 3, tl0PictureIndex: 4)) }
@@ -67,19 +67,19 @@ import Testing
     #expect(try info(codec, bytes) == expected)
   }
 
-  @Test(arguments: Codec.videoCodecs) func descriptorWithoutBytesBehindItIsRefused(_ codec: Codec) {
+  @Test(arguments: Codec.videoCodecs) func descriptorWithoutPayloadIsRefused(_ codec: Codec) {
     let whole = payload(codec, frame(isKey: true, of: 3))
     for count in 0..<whole.count { withBlock(whole.prefix(count)) { #expect(codec.videoPacketInfo(of: $0) == nil) } }
   }
 
-  @Test(arguments: Codec.allCases) func nameInSDPIsFoundAgain(_ codec: Codec) {
+  @Test(arguments: Codec.allCases) func codecIsFoundByItsSDPName(_ codec: Codec) {
     let name = codec.rawValue.lowercased()
     #expect(Codec(sdpName: name, rate: "\(codec.clockRate)") == codec)
     #expect(Codec(sdpName: name, rate: "8000") == nil)
     #expect(codec.accepts([:]))
   }
 
-  @Test func namesInSDPAreThoseOfTheirRFCs() {
+  @Test func sdpNamesOfCodecsAreThoseOfTheirRFCs() {
     #expect(Codec.opus.rtpmap == "opus/48000/2")
     #expect(Codec.vp8.rtpmap == "VP8/90000")
     #expect(Codec.vp9.rtpmap == "VP9/90000")

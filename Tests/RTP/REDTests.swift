@@ -21,7 +21,7 @@ struct REDTests {
       ])
   }
 
-  @Test func writtenHeadersAreReadAgain() throws {
+  @Test func writtenHeadersAreReadBack() throws {
     let bytes = try #require(
       written { writer in
         RED.writeCopyHeader(payloadType: 63, offset: 1_920, length: 1_023, to: &writer)
@@ -37,7 +37,7 @@ struct REDTests {
       ])
   }
 
-  @Test func payloadWithoutCopiesIsItsPrimary() throws {
+  @Test func payloadWithoutCopiesHasOnlyThePrimaryBlock() throws {
     #expect(try blocks(hex("6F 01")) == [.init(payloadType: 111, offset: 0, payload: 1..<2, distance: 0)])
     #expect(try blocks(hex("6F")) == [.init(payloadType: 111, offset: 0, payload: 1..<1, distance: 0)])
   }
@@ -59,7 +59,7 @@ struct REDTests {
     #expect(throws: Never.self) { try blocks(Array(bytes.dropFirst(4))) }
   }
 
-  @Test func nothingIsReadBehindThePayloadRange() {
+  @Test func blocksBeyondThePayloadRangeAreTruncated() {
     withBlock(hex("EF 0F0002 6F AABB CC")) { bytes in
       #expect(throws: RTPError.truncated) { try RED.forEachBlock(of: 0..<6, in: bytes) { _ in } }
       #expect(throws: RTPError.truncated) { try RED.forEachBlock(of: 0..<20, in: bytes) { _ in } }

@@ -8,7 +8,7 @@ struct RTCPTests {
       lastSenderReport: 0x1122_3344, delaySinceLastReport: 65_536)
   }
 
-  /// One of each kind, and their edges.
+  /// Packets of every kind, with edge cases.
   static let everyKind: [RTCP] = [
     .senderReport(SenderReport(sender: 1, ntp: .max, rtpTimestamp: 3, packets: 4, octets: 5)),
     .senderReport(
@@ -35,19 +35,19 @@ struct RTCPTests {
       TransportFeedback(sender: 1, media: 2, base: 65_535, referenceTime: 0xFF_FFFF, number: 9, deltas: [4, nil, -1])),
   ]
 
-  @Test(arguments: everyKind) func everyKindReadsBack(_ packet: RTCP) throws {
+  @Test(arguments: everyKind) func packetOfEveryKindIsReadBack(_ packet: RTCP) throws {
     let bytes = try #require(encoded(packet))
     #expect(bytes.count % 4 == 0)
     #expect(try rtcp(bytes) == [packet])
   }
 
-  @Test func aCompoundReadsBack() throws {
+  @Test func compoundPacketIsReadBack() throws {
     let bytes = try #require(written(capacity: 10_000) { for packet in Self.everyKind { packet.write(to: &$0) } })
     #expect(try rtcp(bytes) == Self.everyKind)
   }
 
   /// Cut after any byte, a compound gives the packets before the cut and an error, unless the cut is between two.
-  @Test func aCompoundCutAnywhere() throws {
+  @Test func cutCompoundPacketGivesThePacketsBeforeTheCut() throws {
     let bytes = try #require(written(capacity: 10_000) { for packet in Self.everyKind { packet.write(to: &$0) } })
     var ends: [Int] = [0]
     for packet in Self.everyKind { ends.append((ends.last ?? 0) + (encoded(packet)?.count ?? 0)) }
@@ -67,8 +67,8 @@ struct RTCPTests {
     }
   }
 
-  /// Shortened together with its length field, a packet is malformed or a smaller one, and never a trap.
-  @Test(arguments: everyKind) func shortenedByWords(_ packet: RTCP) throws {
+  /// A packet shortened together with its length field is malformed or read as a smaller packet, and never traps.
+  @Test(arguments: everyKind) func packetShortenedByWordsIsMalformedOrSmaller(_ packet: RTCP) throws {
     var bytes = try #require(encoded(packet))
     while bytes.count > 4 {
       bytes.removeLast(4)
@@ -78,14 +78,14 @@ struct RTCPTests {
     }
   }
 
-  @Test(arguments: everyKind) func doesNotFit(_ packet: RTCP) throws {
+  @Test(arguments: everyKind) func packetThatDoesNotFitIsNotWritten(_ packet: RTCP) throws {
     let count = try #require(encoded(packet)).count
     for capacity in 0..<count { #expect(written(capacity: capacity) { packet.write(to: &$0) } == nil) }
     #expect(written(capacity: count) { packet.write(to: &$0) } != nil)
   }
 
-  /// RFC 3550, 6.4.1 and 6.4.2: what stands where.
-  @Test func layoutOfReports() throws {
+  /// RFC 3550, 6.4.1 and 6.4.2: the order of the fields.
+  @Test func reportsAreEncodedAsInRFC3550() throws {
     let report = SenderReport(sender: 0x0102_0304, ntp: 5 << 32 | 6, rtpTimestamp: 7, packets: 8, octets: 9)
     #expect(
       encoded(.senderReport(report))
@@ -98,21 +98,21 @@ struct RTCPTests {
         == hex("81 C9 0007 00000001 00000002 80FFFFFE 00010002 00000003 00000004 00000005"))
   }
 
-  @Test func lossIsCutToItsField() throws {
+  @Test func cumulativeLossIsClampedToItsField() throws {
     for (given, kept) in [(Int32.max, Int32(0x7F_FFFF)), (.min, -0x80_0000)] {
       let bytes = try #require(encoded(.receiverReport(sender: 1, [Self.block(1, lost: given)])))
       #expect(try rtcp(bytes) == [.receiverReport(sender: 1, [Self.block(1, lost: kept)])])
     }
   }
 
-  @Test func moreThanTheCountFieldTellsIsLeftOut() throws {
+  @Test func blocksBeyondTheCountFieldAreOmitted() throws {
     let blocks = (0..<40).map { Self.block($0) }
     let packets: [RTCP] = [.receiverReport(sender: 1, blocks), .goodbye(Array(0..<40))]
     let bytes = try #require(written { for packet in packets { packet.write(to: &$0) } })
     #expect(try rtcp(bytes) == [.receiverReport(sender: 1, Array(blocks.prefix(31))), .goodbye(Array(0..<31))])
   }
 
-  @Test func otherItemsOfDescriptionsArePassedOver() throws {
+  @Test func sourceDescriptionItemsOtherThanCNAMEAreSkipped() throws {
     let bytes = hex("82 CA 0006  00000001 02 02 4141 01 01 42 00  00000002 08 03 01 62 63 00 0000")
     let expected = [
       SourceDescription(source: 1, canonicalName: "B"), SourceDescription(source: 2, canonicalName: ""),
@@ -120,7 +120,7 @@ struct RTCPTests {
     #expect(try rtcp(bytes) == [.sourceDescription(expected)])
   }
 
-  @Test func namesAreCutBetweenCharacters() throws {
+  @Test func canonicalNameIsTruncatedBetweenCharacters() throws {
     let long = SourceDescription(source: 1, canonicalName: String(repeating: "ü", count: 200))
     #expect(long.canonicalName == String(repeating: "ü", count: 127))
     #expect(try rtcp(#require(encoded(.sourceDescription([long])))) == [.sourceDescription([long])])
@@ -133,16 +133,16 @@ struct RTCPTests {
 
   @Test(arguments: [
     "81 CA 0001 00000001", "81 CA 0002 00000001 01 02 4142", "81 CA 0002 00000001 01 FF 4142", "81 CA 0000",
-  ]) func descriptionWithoutEndIsMalformed(_ text: String) {
+  ]) func sourceDescriptionWithoutTerminatorIsMalformed(_ text: String) {
     #expect(throws: RTPError.malformed) { try rtcp(hex(text)) }
   }
 
-  @Test func goodbyeMayGiveAReason() throws {
+  @Test func reasonOfAGoodbyeIsSkipped() throws {
     #expect(try rtcp(hex("81 CB 0003 00000001 05 68656C6C6F 0000")) == [.goodbye([1])])
     #expect(throws: RTPError.malformed) { try rtcp(hex("82 CB 0001 00000001")) }
   }
 
-  @Test func paddingIsNotContent() throws {
+  @Test func paddingIsNoPartOfThePacket() throws {
     let bye = hex("A1 CB 0002 00000001 00000004")
     #expect(try rtcp(bye) == [.goodbye([1])])
     #expect(throws: RTPError.malformed) { try rtcp(hex("A1 CB 0002 00000001 00000000")) }
@@ -152,7 +152,7 @@ struct RTCPTests {
     #expect(throws: RTPError.malformed) { try rtcp(hex("A1 CB 0002 00000001 00000008")) }
   }
 
-  @Test func whatIsNotUnderstoodIsNamed() throws {
+  @Test func packetOfAnUnknownTypeIsReadWithItsType() throws {
     #expect(try rtcp(hex("80 CF 0001 00000001")) == [.unknown(type: 207)])
     #expect(try rtcp(hex("80 CC 0000")) == [.unknown(type: 204)])
     #expect(try rtcp(hex("82 CD 0002 00000001 00000002")) == [.unknown(type: 205)])
@@ -160,7 +160,7 @@ struct RTCPTests {
     #expect(encoded(.unknown(type: 207)) == [])
   }
 
-  @Test func versionIsChecked() {
+  @Test func packetOfAnotherVersionIsRefused() {
     #expect(throws: RTPError.version) { try rtcp(hex("40 CB 0000")) }
     #expect(throws: RTPError.truncated) { try rtcp(hex("80 CB 00")) }
   }

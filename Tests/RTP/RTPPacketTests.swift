@@ -2,7 +2,7 @@ import KoineRTP
 import Testing
 
 struct RTPPacketTests {
-  @Test func readsTheFixedHeader() throws {
+  @Test func fixedHeaderIsRead() throws {
     let packet = try packet(hex("80 E0 FFFE 01020304 A1A2A3A4 DEAD"))
     #expect(packet.marker)
     #expect(packet.payloadType == 96)
@@ -21,7 +21,7 @@ struct RTPPacketTests {
     withBlock(bytes) { #expect(Array(packet.payload(in: $0)) == hex("AABB")) }
   }
 
-  @Test func paddingMayBeAllThereIs() throws {
+  @Test func packetOfPaddingOnlyHasAnEmptyPayload() throws {
     #expect(try packet(hex("A0 60 0001 00000000 00000001 00 02")).payloadRange.isEmpty)
   }
 
@@ -32,11 +32,11 @@ struct RTPPacketTests {
     #expect(throws: RTPError.malformed) { try packet(hex(text)) }
   }
 
-  @Test(arguments: ["00", "40", "C0"]) func otherVersionsAreRefused(_ first: String) {
+  @Test(arguments: ["00", "40", "C0"]) func packetsOfOtherVersionsAreRefused(_ first: String) {
     #expect(throws: RTPError.version) { try packet(hex(first + "60 0001 00000000 00000001")) }
   }
 
-  @Test func everyCutIntoTheHeaderIsTruncated() throws {
+  @Test func headerCutAtAnyByteIsTruncated() throws {
     let whole = hex("92 60 0001 00000000 00000001  00000002 00000003  BEDE 0001 10112200")
     _ = try packet(whole)
     for count in 0..<whole.count {
@@ -44,7 +44,7 @@ struct RTPPacketTests {
     }
   }
 
-  @Test func writtenHeaderReadsBack() throws {
+  @Test func writtenHeaderIsReadBack() throws {
     let header = RTPHeader(marker: true, payloadType: 111, sequence: 65_535, timestamp: .max, ssrc: 0x8000_0001)
     var out = [UInt8](repeating: 0xEE, count: 12)
     let length = out.withUnsafeMutableBytes { header.write(into: $0) }
@@ -72,7 +72,7 @@ struct RTPPacketTests {
   }
 
   /// RFC 5761, section 4.
-  @Test func controlPacketsShowByTheirType() {
+  @Test func controlPacketsAreRecognisedByTheirType() {
     withBlock(hex("80 C8")) { #expect(RTPPacket.isRTCP($0)) }
     withBlock(hex("81 CE")) { #expect(RTPPacket.isRTCP($0)) }
     withBlock(hex("80 E0")) { #expect(!RTPPacket.isRTCP($0)) }
@@ -82,7 +82,7 @@ struct RTPPacketTests {
 }
 
 struct RTXTests {
-  @Test func wrappedPayloadComesOutAsItWas() throws {
+  @Test func wrappedPayloadIsUnwrappedUnchanged() throws {
     let payload = hex("0102030405")
     let wrapped = try #require(
       written { writer in
@@ -101,7 +101,7 @@ struct RTXTests {
     }
   }
 
-  @Test func whatHoldsNoNumberIsNothing() {
+  @Test func payloadWithoutASequenceNumberIsNotUnwrapped() {
     withBlock(hex("0102030405")) { bytes in
       #expect(RTX.unwrap(0..<0, in: bytes) == nil)
       #expect(RTX.unwrap(4..<5, in: bytes) == nil)
@@ -110,7 +110,7 @@ struct RTXTests {
     }
   }
 
-  @Test func tooLittleRoomIsTold() {
+  @Test func payloadThatDoesNotFitIsNotWrapped() {
     withBlock(hex("0102030405")) { bytes in
       for count in 0..<7 {
         let out = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)

@@ -24,7 +24,7 @@ struct RandomBytesTests {
     }
   }
 
-  @Test func packets() {
+  @Test func randomRTPPacketsAreHarmless() {
     let seeds = [
       "B2 60 0001 00000000 00000001  00000002 00000003  BEDE 0003 10AA 21BBBB 00 33CCCCCCCC 4044 AABB 000003",
       "90 60 0001 00000000 00000001  1000 0003 01 01 AA 0210 00010203 04050607 AABBCC",
@@ -48,7 +48,7 @@ struct RandomBytesTests {
     }
   }
 
-  @Test func controlPackets() throws {
+  @Test func randomRTCPPacketsAreHarmless() throws {
     let seeds = RTCPTests.everyKind.compactMap { encoded($0) }
     forEachInput(seed: 2, seeds: seeds) { bytes in
       var packets: [RTCP] = []
@@ -61,7 +61,7 @@ struct RandomBytesTests {
     }
   }
 
-  @Test func descriptors() {
+  @Test func randomVP8DescriptorsAreHarmless() {
     forEachInput(seed: 3, seeds: ["B5 F0 FFFF AB FE 10 0000 9D012A 8002 6801"].map(hex)) { bytes in
       guard let (descriptor, length) = try? VP8Descriptor.parse(bytes) else { return }
       #expect((1...6).contains(length))
@@ -90,7 +90,7 @@ struct RandomBytesTests {
     }
   }
 
-  @Test func sound() {
+  @Test func randomOpusPayloadsAreHarmless() {
     forEachInput(seed: 5, seeds: ["4B 83 01 02 0A 0B 0B 0C", "4B 41 02 0A 00 00"].map(hex)) { bytes in
       guard let payload = try? OpusPayload(parsing: bytes) else { return }
       #expect((120...5_760).contains(payload.duration))

@@ -2,7 +2,7 @@ import KoineRTP
 import Testing
 
 struct SequenceTests {
-  @Test func numbersGoOnOverTheirWrap() {
+  @Test func sequenceNumbersIncreaseAcrossTheWrap() {
     var sequence = ExtendedSequence()
     let start = sequence.extend(65_500)
     for step in 1...200_000 {
@@ -10,7 +10,7 @@ struct SequenceTests {
     }
   }
 
-  @Test func latecomersStandBeforeTheWrap() {
+  @Test func latePacketsAreNumberedBeforeTheWrap() {
     var sequence = ExtendedSequence()
     let start = sequence.extend(65_500)
     #expect(sequence.extend(10) == start + 46)
@@ -19,14 +19,14 @@ struct SequenceTests {
     #expect(sequence.extend(65_500) == start)
   }
 
-  @Test func whatComesBeforeTheFirstIsNotNegative() {
+  @Test func packetBeforeTheFirstHasANonnegativeNumber() {
     var sequence = ExtendedSequence()
     #expect(sequence.extend(0) > 0)
     #expect(sequence.extend(65_535) > 0)
     #expect(sequence.extend(0x8001) > 0)
   }
 
-  @Test func nearestIsWithinHalfTheRange() {
+  @Test func nearestNumberIsWithinHalfTheRange() {
     #expect(ExtendedSequence.nearest(0, to: 65_535) == 65_536)
     #expect(ExtendedSequence.nearest(65_535, to: 65_536) == 65_535)
     #expect(ExtendedSequence.nearest(0x7FFF, to: 0) == 0x7FFF)
@@ -35,7 +35,7 @@ struct SequenceTests {
     _ = ExtendedSequence.nearest(.max, to: .min)
   }
 
-  @Test func timestampsGoOnOverTheirWrap() {
+  @Test func timestampsIncreaseAcrossTheWrap() {
     var timestamp = ExtendedTimestamp()
     let first = UInt32(truncatingIfNeeded: (1 << 32) - 90_000)
     let start = timestamp.extend(first)
@@ -46,7 +46,7 @@ struct SequenceTests {
     #expect(timestamp.extend(first &- 1) == start - 1)
   }
 
-  @Test func ntpTimeKeepsNanosecondsToItsGrain() {
+  @Test func ntpTimeKeepsNanosecondsToItsResolution() {
     for nanoseconds: Int64 in [0, 1, 999_999_999, 1_000_000_000, 1_000_000_001, 4_294_967_295_999_999_999] {
       #expect(abs(NTPTime(nanoseconds: nanoseconds).nanoseconds - nanoseconds) <= 1)
     }

@@ -3,7 +3,7 @@ import Testing
 
 struct VP8DescriptorTests {
   /// RFC 7741, section 4.6.1: a key frame in one packet.
-  @Test func keyFrameInOnePacket() throws {
+  @Test func keyFrameInOnePacketIsRead() throws {
     let bytes = hex("90 80 11 10 0000 9D012A 8002 6801")
     let (descriptor, length) = try vp8(bytes)
     #expect(length == 3)
@@ -23,7 +23,7 @@ struct VP8DescriptorTests {
   }
 
   /// RFC 7741, section 4.6.2: an inter frame that others refer to, without a picture id.
-  @Test func interFrameWithoutPictureID() throws {
+  @Test func interFrameWithoutPictureIDIsRead() throws {
     let (descriptor, length) = try vp8(hex("10 11"))
     #expect(length == 1)
     #expect(descriptor.startsPartition)
@@ -34,7 +34,7 @@ struct VP8DescriptorTests {
   }
 
   /// RFC 7741, section 4.6.3: the first partition and the rest in packets of their own.
-  @Test func partitionsInSeparatePackets() throws {
+  @Test func partitionsInSeparatePacketsAreRead() throws {
     let first = try vp8(hex("90 80 11 00")).0
     #expect(first.startsPartition)
     #expect(first.partition == 0)
@@ -46,20 +46,20 @@ struct VP8DescriptorTests {
   }
 
   /// RFC 7741, section 4.6.4: one partition over several packets.
-  @Test func fragmentedPartition() throws {
+  @Test func fragmentedPartitionIsRead() throws {
     let starts = try ["90 80 11", "91 80 11", "81 80 11", "81 80 11"].map { try vp8(hex($0)).0 }
     #expect(starts.map(\.startsPartition) == [true, true, false, false])
     #expect(starts.map(\.partition) == [0, 1, 1, 1])
   }
 
   /// RFC 7741, section 4.6.5: picture id 4711.
-  @Test func longPictureID() throws {
+  @Test func longPictureIDIsRead() throws {
     let (descriptor, length) = try vp8(hex("90 80 92 67"))
     #expect(length == 4)
     #expect(descriptor.pictureID == 4_711)
   }
 
-  @Test func allFields() throws {
+  @Test func descriptorWithAllFieldsIsRead() throws {
     let (descriptor, length) = try vp8(hex("B5 F0 FFFF AB FE"))
     #expect(length == 6)
     #expect(!descriptor.isReference)
@@ -72,7 +72,7 @@ struct VP8DescriptorTests {
     #expect(descriptor.keyIndex == 30)
   }
 
-  @Test func layersAndKeyIndexShareAByte() throws {
+  @Test func temporalLayerAndKeyIndexShareAByte() throws {
     let layersOnly = try vp8(hex("80 20 FE")).0
     #expect(layersOnly.temporalLayer == 3)
     #expect(layersOnly.layerSync)
@@ -84,7 +84,7 @@ struct VP8DescriptorTests {
   }
 
   /// Every combination of fields, whole and cut after each byte.
-  @Test func everyCombinationReadsBackAndCutsShort() throws {
+  @Test func everyCombinationOfFieldsIsReadBackAndTruncatedWhenCut() throws {
     for fields in 0..<32 {
       var descriptor = VP8Descriptor()
       descriptor.startsPartition = fields & 16 == 0
@@ -114,25 +114,25 @@ struct VP8DescriptorTests {
     return isDone ? bytes : nil
   }
 
-  @Test func numbersAreRewrittenInPlace() {
+  @Test func frameNumbersAreRewrittenInPlace() {
     #expect(rewritten("B5 F0 8001 02 E3 AAAA", 0x7ABC, 0xCD, 0x1F) == hex("B5 F0 FABC CD FF AAAA"))
     #expect(rewritten("B5 F0 8001 02 E3 AAAA", nil, nil, nil) == hex("B5 F0 8001 02 E3 AAAA"))
     #expect(rewritten("B5 F0 8001 02 E3 AAAA", 5, nil, nil) == hex("B5 F0 8005 02 E3 AAAA"))
   }
 
-  @Test func rewritingKeepsTheLength() {
+  @Test func rewritingKeepsTheLengthOfFields() {
     #expect(rewritten("90 80 11 AA", 0x1234, 1, 1) == hex("90 80 34 AA"))  // 7 bits stay 7 bits
     #expect(rewritten("10 AA", 0x1234, 1, 1) == hex("10 AA"))
     #expect(rewritten("90 20 FF AA", 0x1234, 1, 1) == hex("90 20 FF AA"))  // no key index there
   }
 
-  @Test func rewritingAPartChangesNothing() {
+  @Test func rewritingATruncatedDescriptorChangesNothing() {
     for text in ["", "90", "90 80", "90 80 80", "90 C0 8000", "90 E0 8000 01"] {
       #expect(rewritten(text, 1, 1, 1) == nil)
     }
   }
 
-  @Test func sizesAreThoseOfKeyFramesOnly() {
+  @Test func frameSizeIsReadFromKeyFramesOnly() {
     let frame = hex("10 0000 9D012A FFFF 00C0")
     withBlock(frame) {
       #expect(VP8Descriptor.size(ofKeyFrame: $0)?.width == 16_383)  // 14 bits, above them the scale

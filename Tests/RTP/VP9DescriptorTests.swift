@@ -3,7 +3,7 @@ import Testing
 
 struct VP9DescriptorTests {
   /// RFC 9628, section 4.2, non-flexible mode: I P L F B E V Z; id; TID U SID D; TL0PICIDX.
-  @Test func nonFlexible() throws {
+  @Test func descriptorInNonFlexibleModeIsRead() throws {
     let (descriptor, length) = try vp9(hex("EC 92 67 B5 2A"))
     #expect(length == 5)
     #expect(descriptor.isInterPicturePredicted)
@@ -20,7 +20,7 @@ struct VP9DescriptorTests {
     #expect(descriptor.references.isEmpty)
   }
 
-  @Test func flexible() throws {
+  @Test func descriptorInFlexibleModeIsRead() throws {
     let (descriptor, length) = try vp9(hex("F1 11 20 03 05 FE"))
     #expect(length == 6)
     #expect(descriptor.isFlexible)
@@ -38,7 +38,7 @@ struct VP9DescriptorTests {
     #expect(throws: RTPError.malformed) { try vp9(hex("D0 11 03 05 07 09 0A")) }
   }
 
-  @Test func referencesHoldThree() {
+  @Test func referenceListHoldsThree() {
     var references: VP9Descriptor.References = [1, 2, 3, 4]
     #expect(Array(references) == [1, 2, 3])
     let isTaken = references.append(5)
@@ -50,7 +50,7 @@ struct VP9DescriptorTests {
     #expect(none.hashValue == VP9Descriptor.References().hashValue)
   }
 
-  @Test func scalabilityStructure() throws {
+  @Test func scalabilityStructureIsRead() throws {
     // Two spatial layers with sizes, a group of two pictures: the second refers to one and two back.
     let bytes = hex("8A 11  38  0140 00B4 0280 0168  02  00  58 01 02  AA")
     let (descriptor, length) = try vp9(bytes)
@@ -94,7 +94,7 @@ struct VP9DescriptorTests {
     return samples
   }()
 
-  @Test(arguments: samples) func readsBackAndCutsShort(_ descriptor: VP9Descriptor) throws {
+  @Test(arguments: samples) func descriptorIsReadBackAndTruncatedWhenCut(_ descriptor: VP9Descriptor) throws {
     let bytes = try #require(written { descriptor.write(to: &$0) })
     let (read, length) = try vp9(bytes)
     #expect(read == descriptor)
@@ -105,7 +105,7 @@ struct VP9DescriptorTests {
     }
   }
 
-  @Test func flexiblePredictionWithoutReferencesIsNotWritten() throws {
+  @Test func interPredictionInFlexibleModeWithoutReferencesIsNotWritten() throws {
     var descriptor = VP9Descriptor()
     (descriptor.isFlexible, descriptor.isInterPicturePredicted) = (true, true)
     let read = try vp9(#require(written { descriptor.write(to: &$0) })).0
@@ -120,7 +120,7 @@ struct VP9DescriptorTests {
     return isDone ? bytes : nil
   }
 
-  @Test func numbersAreRewrittenInPlace() {
+  @Test func frameNumbersAreRewrittenInPlace() {
     #expect(rewritten("EC 92 67 B5 2A FF", 0x7FFF, 0) == hex("EC FFFF B5 00 FF"))
     #expect(rewritten("AC 12 B5 2A FF", 0x7FFF, 0) == hex("AC 7F B5 00 FF"))
     #expect(rewritten("2C B5 2A FF", 0x7FFF, 0) == hex("2C B5 00 FF"))
@@ -135,7 +135,7 @@ struct VP9DescriptorTests {
   @Test(arguments: [
     ("80", true), ("84", false), ("88", false), ("A0", true), ("90", true), ("B0", true), ("B2", false), ("B4", false),
     ("40", false), ("", false),
-  ]) func keyFrames(_ text: String, _ isKey: Bool) {
+  ]) func keyFramesAreRecognisedInTheFrameHeader(_ text: String, _ isKey: Bool) {
     withBlock(hex(text)) { #expect(VP9Descriptor.isKey($0) == isKey) }
   }
 }

@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: clocks)
-  func cameraGoesOnSwitchesAndGoesOff(clock: TestRoom.Time) async throws {
+  func cameraIsTurnedOnSwitchedAndTurnedOff(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     room.machine(of: "Ana").plugIn(
@@ -131,10 +131,10 @@ import Testing
     try await ana.enterCall()
     try await ben.enterCall()
     try await room.require("both are in the roster") { ana.people.count == 2 && ben.people.count == 2 }
-    ana.say("Hello Ben")
+    ana.sendMessage("Hello Ben")
     await room.until("Ben reads it") { ben.texts == ["Ana: Hello Ben"] }
-    ben.say("Hello Ana")
-    ben.say("How are you?")
+    ben.sendMessage("Hello Ana")
+    ben.sendMessage("How are you?")
     await room.until("Ana reads both") { ana.texts == ["You: Hello Ben", "Ben: Hello Ana", "Ben: How are you?"] }
     await room.run(for: .seconds(1))
     #expect(ana.texts == ["You: Hello Ben", "Ben: Hello Ana", "Ben: How are you?"])
@@ -142,7 +142,7 @@ import Testing
   }
 
   @Test(arguments: clocks)
-  func outgoingCallRingsAndEndsAsTheCalleeDecides(clock: TestRoom.Time) async throws {
+  func outgoingCallRingsUntilTheCalleeAnswersOrDeclines(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.signIn("Bea")
     let ana = try Phone("Ana", in: room)
@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test(arguments: clocks)
-  func interruptedCallGoesOnAndLostOneEndsWithText(clock: TestRoom.Time) async throws {
+  func interruptedCallRecoversAndLostCallEndsWithAMessage(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone("Ana", in: room)
@@ -247,7 +247,7 @@ import Testing
   }
 
   @Test(arguments: clocks)
-  func refusedOrRemovedUserReadsTheReason(clock: TestRoom.Time) async throws {
+  func refusedOrRemovedUserIsShownTheReason(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone("Ana", in: room)
@@ -348,7 +348,7 @@ import Testing
     try await room.require("\(name) is in the call") { status == "In the call." }
   }
 
-  func say(_ text: String) {
+  func sendMessage(_ text: String) {
     chat.draft = text
     chat.sendTapped()
   }

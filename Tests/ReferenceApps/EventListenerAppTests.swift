@@ -144,7 +144,7 @@ import UIKit
     #expect(cleo.lines == ["Ana: Hello, Bea", "You: Hello, both"])
   }
 
-  @Test(arguments: clocks) func comingAndLeavingParticipantsChangeRosterAndTiles(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func joiningAndLeavingParticipantsChangeRosterAndTiles(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let ana = try Phone(in: room, of: "Ana")
     ana.join()
@@ -171,7 +171,7 @@ import UIKit
     await room.until("Dan hears and Ana sees again") { dan.hears("Ana") && ana.screen.shows("Ana") }
   }
 
-  @Test(arguments: clocks) func restartedServerIsToldAndTheCallRecovers(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func serverRestartIsShownAndTheCallRecovers(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = try Phone(in: room, of: "Ana")
@@ -222,7 +222,7 @@ import UIKit
     await room.until("the roster is full") { ana.roster.map(\.name) == ["Ana", "Bea"] }
   }
 
-  @Test(arguments: clocks) func refusedJoinIsExplainedOnJoinScreen(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func refusedJoinIsExplainedOnTheJoinScreen(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea", camera: nil, microphone: nil)
     let ana = try Phone(in: room, of: "Ana")
@@ -267,7 +267,7 @@ import UIKit
     await room.until("the newer one stays") { other.roster.map(\.name) == ["Ana", "Bea"] }
   }
 
-  @Test(arguments: clocks) func hostMutesAsksAndRemovesParticipant(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func hostMutesAsksToUnmuteAndRemovesAParticipant(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let host = try Phone(in: room, of: "Hana", camera: false)
     host.join()

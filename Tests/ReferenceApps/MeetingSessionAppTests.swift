@@ -54,7 +54,7 @@ import Testing
     await room.until("the app plays Bea again") { ana.hears("Bea") && !ana.marks(of: "Bea").contains("muted") }
   }
 
-  @Test(arguments: clocks) func cameraGoesOffAndOnAndSwitches(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func cameraIsTurnedOffAndOnAndSwitched(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = Phone(of: "Ana", in: room)
@@ -110,7 +110,7 @@ import Testing
     let ana = Phone(of: "Ana", in: room)
     try await ana.join()
     await room.until("the stored message is shown") { ana.chat == ["Bea: before you came"] }
-    ana.say("hello")
+    ana.sendMessage("hello")
     await room.until("Bea has the message") { bea.texts == ["hello"] }
     try bea.send("hello Ana")
     await room.until("the answer is shown") {
@@ -121,13 +121,13 @@ import Testing
     await room.until("the chat is shown to a late participant") {
       dan.chat == ["Bea: before you came", "Ana: hello"]
     }
-    ana.say(String(repeating: "x", count: 3000))
+    ana.sendMessage(String(repeating: "x", count: 3000))
     await room.until("the length is explained") { ana.shows("The message is too long.") }
     #expect(ana.chat.count == 3)
     #expect(bea.texts == ["hello"])
   }
 
-  @Test(arguments: clocks) func restartedServerIsRecoveredFrom(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func callRecoversAfterAServerRestart(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = Phone(of: "Ana", in: room)
@@ -142,11 +142,11 @@ import Testing
     await room.until("sound goes both ways again") { ana.hears("Bea") && bea.hears("Ana") }
     #expect(ana.shows("In the meeting"))
     #expect(Set(ana.roster) == ["Ana", "Bea"])
-    ana.say("still there")
+    ana.sendMessage("still there")
     await room.until("Bea has the message once") { bea.texts == ["still there"] }
   }
 
-  @Test(arguments: clocks) func lostNetworkIsShownUntilItIsBack(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func lostNetworkIsShownUntilItRecovers(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let ana = Phone(of: "Ana", in: room)
@@ -155,7 +155,7 @@ import Testing
     try await room.require("the call runs") { ana.screen.shows("Bea") && ana.chat == ["Bea: once"] }
     try room.setNetwork("loss=100%", of: "Ana")
     try await room.require("the loss is shown") { ana.shows("Reconnecting…") }
-    ana.say("too early")
+    ana.sendMessage("too early")
     await room.until("the delay is explained") { ana.shows("Messages can be sent when the meeting is connected.") }
     try room.setNetwork("loss=0%", of: "Ana")
     try await room.require("the return is shown") { ana.shows("You are connected again.") }
@@ -255,7 +255,7 @@ private struct Server: JoinService {
     try await room.require("\(name) is in the meeting") { shows("In the meeting") }
   }
 
-  func say(_ text: String) {
+  func sendMessage(_ text: String) {
     tap {
       $0.callScreen?.chatScreen.draft = text
       $0.callScreen?.chatScreen.sendTapped()

@@ -9,7 +9,9 @@ import Testing
 @Suite struct StageStrategyAppTests {
   // MARK: - Joining
 
-  @Test(arguments: clocks) func joinedParticipantsMeetUntilOneLeaves(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func joinedParticipantsReceiveEachOthersMediaUntilOneLeaves(clock: TestRoom.Time)
+    async throws
+  {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let app = App(in: room)
@@ -33,7 +35,7 @@ import Testing
     try await room.require("Ana and Bea meet again") { app.pictures == ["Ana", "Bea"] && bea.sees("Ana") }
   }
 
-  @Test(arguments: clocks) func participantsWhoComeAndGoAreAddedAndTakenAway(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func joiningAndLeavingParticipantsAreAddedAndRemoved(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let app = App(in: room)
     try app.join()
@@ -51,7 +53,7 @@ import Testing
     try await room.require("only Cleo is heard") { room.speaker.heard == ["Cleo"] }
   }
 
-  @Test(arguments: clocks) func refusedTokenIsExplainedAndTheNextOneLetsIn(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func refusedTokenIsExplainedAndAnotherTokenIsAccepted(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let app = App(in: room)
@@ -83,7 +85,7 @@ import Testing
 
   // MARK: - Microphone and camera
 
-  @Test(arguments: clocks) func mutedParticipantIsMarkedAndSpeaksNoMore(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func mutedParticipantIsMarkedAndNotAnActiveSpeaker(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let cleo = try await room.join("Cleo", camera: nil)
@@ -115,7 +117,7 @@ import Testing
     }
   }
 
-  @Test(arguments: clocks) func cameraThatIsOffLeavesNoPicture(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func cameraTurnedOffRemovesItsTile(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let app = App(in: room)
@@ -146,7 +148,7 @@ import Testing
     try await room.require("the front camera is chosen") { app.call.cameraLabel.text == "Front camera" }
   }
 
-  @Test(arguments: clocks) func deniedCameraIsExplainedAndTheSoundGoesOn(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func deniedCameraIsExplainedAndAudioContinues(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     room.machine(of: "Ana").setPermission(.denied, .camera)
     let bea = try await room.join("Bea")
@@ -219,7 +221,7 @@ import Testing
     try await room.require("no notice stays") { app.notice == nil }
   }
 
-  @Test(arguments: clocks) func backgroundKeepsTheSoundOfOthersOnly(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func appInTheBackgroundPlaysAudioAndPublishesNothing(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let app = App(in: room)
@@ -234,7 +236,7 @@ import Testing
     try await room.require("Ana sees Bea again") { app.pictures == ["Ana", "Bea"] }
   }
 
-  @Test(arguments: clocks) func removedParticipantReadsTheReason(clock: TestRoom.Time) async throws {
+  @Test(arguments: clocks) func removedParticipantIsShownTheReason(clock: TestRoom.Time) async throws {
     let room = try await TestRoom(clock: clock)
     let bea = try await room.join("Bea")
     let app = App(in: room)
@@ -280,7 +282,7 @@ private final class App {
     tap { $0.joinTapped() }
   }
 
-  /// Presses a button as Ana does: what the app makes then is hers.
+  /// Presses a button in Ana's context: objects that the app creates then belong to her.
   func tap(_ button: (JoinViewController) -> Void) { room.enter(as: "Ana") { button(screen) } }
 
   var call: CallViewController { screen.callScreen }
@@ -296,7 +298,7 @@ private final class App {
   var speakers: [String] { roster.filter { line(of: $0).contains("speaking") } }
 }
 
-/// The pictures that a participant gets of another one.
+/// The camera tracks of a participant that another one receives.
 private func pictures(of name: String, at person: Person) -> [Track.ID] {
   person.participant(name)?.tracks.filter { $0.kind == .camera }.map(\.id) ?? []
 }

@@ -50,7 +50,7 @@ struct ActiveSpeakerDetectorTests {
     #expect(detector.isForwarded(other))
   }
 
-  @Test func mutedSourceMakesRoomForAnother() {
+  @Test func mutedSourceYieldsItsPlaceToAnother() {
     var detector = ActiveSpeakerDetector(limit: 1)
     let (first, second) = (detector.add("p"), detector.add("p"))
     _ = run(&detector, [first: -20, second: -60], from: 0, milliseconds: 500)
@@ -103,7 +103,7 @@ struct ActiveSpeakerDetectorTests {
 
   // MARK: By participant
 
-  @Test func loudestMicrophoneOfAParticipantCounts() {
+  @Test func loudestMicrophoneDeterminesAParticipantsLevel() {
     var detector = ActiveSpeakerDetector(limit: 5)
     let (first, second, ben) = (detector.add("ana"), detector.add("ana"), detector.add("ben"))
     let reports = run(&detector, [first: -60, second: -20, ben: -80], from: 0, milliseconds: 220)

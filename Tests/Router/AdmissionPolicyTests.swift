@@ -5,7 +5,7 @@ import Testing
 @testable import KoineRouter
 
 @Suite struct AdmissionPolicyTests {
-  /// What a policy has been asked.
+  /// Records the questions that a policy is asked.
   private final class Questions: Sendable {
     private let all = Lock<[AdmissionPolicy.Question]>([])
 
@@ -56,7 +56,7 @@ import Testing
     #expect(questions.occasions == [.join, .join, .join])
   }
 
-  @Test func credentialThatIsRefusedIsNotAskedAbout() throws {
+  @Test func policyIsNotAskedAboutARefusedCredential() throws {
     let questions = Questions()
     let world = try makeWorld({ _ in .failure(Failure(.unauthorized, "no")) }) {
       questions.add($0)
@@ -66,7 +66,7 @@ import Testing
     #expect(questions.occasions.isEmpty)
   }
 
-  @Test func refusedJoinIsToldThePolicysReason() throws {
+  @Test func refusedJoinCarriesThePolicysReason() throws {
     let world = try makeWorld { question in
       question.room == nil ? .admit(question.grants) : .refuse(Failure(.ended, "the meeting is over"))
     }
@@ -109,18 +109,19 @@ import Testing
     let (ana, ben, cyd) = (try enter("ana", in: world), try enter("ben", in: world), try enter("cyd", in: world))
     #expect(ben.messages.last == .waiting)
     #expect(questions.last?.room == .init(participants: 1, hidden: 0, waiting: 1, limit: 3))
-    ana.tell(.answerKnock(participant: "ben", admitted: true))
+    ana.send(.answerKnock(participant: "ben", admitted: true))
     #expect(isIn(ben))
     isOver.withLock { $0 = true }
-    ana.tell(.answerKnock(participant: "cyd", admitted: true))
+    ana.send(.answerKnock(participant: "cyd", admitted: true))
     #expect(cyd.messages.last == .refused(Failure(.ended, "the meeting is over")))
     #expect(!isIn(cyd))
     #expect(questions.occasions == [.join, .join, .join, .admission, .admission])
   }
 
-  /// The policy's answers to the admission of a waiting participant that keep it outside, and what it and the room are sent.
+  /// If the policy does not admit a waiting participant, the participant gets the refusal and the room is not told of an
+  /// admission.
   @Test(arguments: ["over", "other", "expired", "no-join"])
-  func waitingParticipantThatThePolicyKeepsOutHasNotBeenAdmitted(_ name: String) throws {
+  func waitingParticipantRefusedByThePolicyIsNotReportedAsAdmitted(_ name: String) throws {
     let questions = Questions()
     let world = try makeWorld { question in
       guard question.occasion == .admission else {
@@ -142,7 +143,7 @@ import Testing
     world.run(.milliseconds(300))
     let id = try #require(
       ana.messages.compactMap { if case .knock(let participant, _) = $0 { participant.id } else { nil } }.first)
-    ana.tell(.answerKnock(participant: id, admitted: true))
+    ana.send(.answerKnock(participant: id, admitted: true))
     #expect(!isIn(eva))
     guard case .refused(let failure) = eva.messages.last else {
       Issue.record("\(eva.messages)")
@@ -155,7 +156,7 @@ import Testing
     #expect(world.router.statistics.participants == 1)
   }
 
-  @Test func policyMayAdmitAParticipantWhoseCredentialSaysThatItWaits() throws {
+  @Test func policyAdmitsAParticipantWhoseCredentialRequiresWaiting() throws {
     let world = try makeWorld({ _ in
       var grants = Grants.everything
       grants.mustAsk = true
@@ -182,12 +183,12 @@ import Testing
     }
     let ana = try enter("ana", in: world)
     ana.publish(.microphone)
-    ana.tell(.renew(credential: "wait"))
+    ana.send(.renew(credential: "wait"))
     #expect(ana.messages.last?.code == .forbidden)
-    ana.tell(.renew(credential: "gone"))
+    ana.send(.renew(credential: "gone"))
     #expect(ana.messages.last?.code == .unauthorized)
     #expect(world.router.room(of: ana.id)?.roster["ana"]?.tracks.count == 1, "the old credential holds on")
-    ana.tell(.renew(credential: "less"))
+    ana.send(.renew(credential: "less"))
     #expect(ana.messages.contains(.withdrawn(participant: "ana", trackIDs: ["microphone"])))
   }
 
@@ -200,8 +201,8 @@ import Testing
         })
     }
     let (ana, ben) = (try world.makeClient(), try world.makeClient())
-    ana.tell(.register(Register(identity: "ana", name: "Ana")))
-    ben.tell(.register(Register(identity: "ben", name: "Ben")))
+    ana.send(.register(Register(identity: "ana", name: "Ana")))
+    ben.send(.register(Register(identity: "ben", name: "Ben")))
     #expect(ana.messages.last?.code == .unauthorized)
     #expect(ben.messages.last == .registered(identity: "ben"))
   }

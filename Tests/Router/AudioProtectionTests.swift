@@ -30,12 +30,12 @@ import Testing
     ben.subscribe(to: "ana", "mic")
     world.run(.milliseconds(50))
     world.loss = loss
-    ana.sendSound("mic", seconds: 20)
+    ana.sendAudio("mic", seconds: 20)
     world.run(.seconds(21))
     return ben.numbers("ana", "mic")
   }
 
-  @Test func copiesProtectBothHops() throws {
+  @Test func redundantCopiesProtectBothHops() throws {
     let protected = try received(publishesRED: true, takesRED: true, loss: 0.05)
     #expect(protected.count > 985)
     #expect(Set(protected).count == protected.count)
@@ -55,14 +55,15 @@ import Testing
     #expect(Set(numbers).count == numbers.count)
   }
 
-  /// 500 kbit/s carry the larger layer beside a plain voice, but not beside one with two copies.
-  @Test func copiesTakeTheirPartOfThePath() throws {
+  /// 500 kbit/s suffice for the larger layer with one plain audio stream, but not with an audio stream of two redundant
+  /// copies.
+  @Test func redundantCopiesReduceTheHeadroomForVideo() throws {
     for (loss, layer) in [(0, 1), (0.25, 0)] {
       let world = try World(seed: 3)
       let clients = try world.joined("ana", "ben")
       clients[0].publish(.microphone)
       clients[1].subscribe(to: "ana", "microphone")
-      clients[0].sendSound("microphone", seconds: 12)
+      clients[0].sendAudio("microphone", seconds: 12)
       world.loss = loss
       world.run(.seconds(12))
       let (room, ben) = (try #require(clients[1].room), try #require(clients[1].room?.member("ben")))

@@ -6,7 +6,7 @@ import Testing
 @testable import KoineRouter
 
 struct CallTests {
-  @Test func soundAndPicturesFlowBothWays() throws {
+  @Test func audioAndVideoFlowInBothDirections() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     for client in clients {
@@ -16,8 +16,8 @@ struct CallTests {
     clients[0].subscribe(to: "ben", "camera", "microphone")
     clients[1].subscribe(to: "ana", "camera", "microphone")
     for client in clients {
-      client.sendPictures("camera", seconds: 3)
-      client.sendSound("microphone", seconds: 3)
+      client.sendFrames("camera", seconds: 3)
+      client.sendAudio("microphone", seconds: 3)
     }
     world.run(.seconds(4))
     #expect(clients[0].numbers("ben", "camera") == Array(0..<90))
@@ -31,7 +31,7 @@ struct CallTests {
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 2)
+    clients[0].sendFrames("camera", seconds: 2)
     world.run(.seconds(3))
     for frame in clients[1].frames("ana", "camera") {
       let latency = frame.arrived - frame.captured
@@ -40,12 +40,12 @@ struct CallTests {
     }
   }
 
-  @Test func aLateJoinerGetsItsKeyFrameQuickly() throws {
+  @Test func lateJoinerGetsAKeyFrameQuickly() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 5)
+    clients[0].sendFrames("camera", seconds: 5)
     world.run(.seconds(2))
     let cyd = try world.joined("cyd")[0]
     let asked = world.now
@@ -57,21 +57,21 @@ struct CallTests {
     #expect(clients[1].frames("ana", "camera").count > 80)
   }
 
-  @Test func mutedTracksSendNothing() throws {
+  @Test func mutedTracksAreNotForwarded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[0].publish(.microphone)
     clients[1].subscribe(to: "ana", "camera", "microphone")
-    clients[0].sendPictures("camera", seconds: 6)
-    clients[0].sendSound("microphone", seconds: 6)
+    clients[0].sendFrames("camera", seconds: 6)
+    clients[0].sendAudio("microphone", seconds: 6)
     world.run(.seconds(2))
-    for track in ["camera", "microphone"] { clients[0].tell(.mute(trackID: track, muted: true)) }
+    for track in ["camera", "microphone"] { clients[0].send(.mute(trackID: track, muted: true)) }
     world.run(.milliseconds(50))
     let before = ["camera", "microphone"].map { clients[1].frames("ana", $0).count }
     world.run(.seconds(1))
     #expect(["camera", "microphone"].map { clients[1].frames("ana", $0).count } == before)
-    for track in ["camera", "microphone"] { clients[0].tell(.mute(trackID: track, muted: false)) }
+    for track in ["camera", "microphone"] { clients[0].send(.mute(trackID: track, muted: false)) }
     world.run(.seconds(1))
     #expect(clients[1].frames("ana", "microphone").count > before[1] + 40)
     #expect(clients[1].frames("ana", "camera").count > before[0] + 25)
@@ -84,15 +84,15 @@ struct CallTests {
     }
   }
 
-  @Test func unsubscribingStopsThePackets() throws {
+  @Test func unsubscribedTrackIsNotForwarded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd")
     clients[0].publish(.camera)
     for client in clients[1...] { client.subscribe(to: "ana", "camera") }
-    clients[0].sendPictures("camera", seconds: 5)
+    clients[0].sendFrames("camera", seconds: 5)
     world.run(.seconds(2))
     let reference = Track.ID(participant: "ana", track: "camera")
-    clients[1].tell(.unsubscribe([reference]))
+    clients[1].send(.unsubscribe([reference]))
     #expect(clients[1].messages.last == .unsubscribed([reference]))
     world.run(.milliseconds(50))
     let (ben, cyd) = (clients[1].received, clients[2].frames("ana", "camera").count)
@@ -101,31 +101,31 @@ struct CallTests {
     #expect(clients[2].frames("ana", "camera").count > cyd + 25)
   }
 
-  @Test func pausingKeepsTheSubscription() throws {
+  @Test func pausedSubscriptionResumes() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 6)
+    clients[0].sendFrames("camera", seconds: 6)
     world.run(.seconds(2))
     let reference = Track.ID(participant: "ana", track: "camera")
-    clients[1].tell(.pause([reference]))
+    clients[1].send(.pause([reference]))
     world.run(.milliseconds(50))
     let paused = clients[1].frames("ana", "camera").count
     world.run(.seconds(1))
     #expect(clients[1].frames("ana", "camera").count == paused)
-    clients[1].tell(.resume([reference]))
+    clients[1].send(.resume([reference]))
     world.run(.seconds(1))
     #expect(clients[1].frames("ana", "camera").count > paused + 25)
     #expect(clients[1].frames("ana", "camera")[paused].isKey)
   }
 
-  @Test func lossIsRepairedFromTheRoutersOwnHistory() throws {
+  @Test func lostPacketsAreRetransmittedByTheRouter() throws {
     let world = try World(seed: 3)
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 10)
+    clients[0].sendFrames("camera", seconds: 10)
     world.run(.milliseconds(500))
     world.loss = 0.05
     world.run(.milliseconds(9000))
@@ -138,12 +138,12 @@ struct CallTests {
     #expect(try #require(clients[1].statistics("ana", "camera")).recovered > 20)
   }
 
-  @Test func aWithdrawnTrackEndsItsSubscriptions() throws {
+  @Test func withdrawnTrackEndsItsSubscriptions() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].tell(.unpublish(trackIDs: ["camera", "nothing"]))
+    clients[0].send(.unpublish(trackIDs: ["camera", "nothing"]))
     #expect(clients[1].messages.last == .withdrawn(participant: "ana", trackIDs: ["camera"]))
     guard case .failed(nil, let failure) = clients[0].messages.last else {
       Issue.record("\(String(describing: clients[0].messages.last))")
@@ -162,11 +162,11 @@ struct CallTests {
 }
 
 struct KeyFrameTests {
-  @Test func manySubscribersCauseOneRequest() throws {
+  @Test func manySubscribersCauseOneKeyFrameRequest() throws {
     let world = try World()
     let clients = try world.joined("ana", "b", "c", "d", "e", "f")
     clients[0].publish(.camera)
-    clients[0].sendPictures("camera", seconds: 4)
+    clients[0].sendFrames("camera", seconds: 4)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
     for client in clients[1...] { client.subscribe(to: "ana", "camera") }
@@ -175,11 +175,11 @@ struct KeyFrameTests {
     for client in clients[1...] { #expect(client.frames("ana", "camera").first?.isKey == true) }
   }
 
-  @Test func requestsKeepTheirDistance() throws {
+  @Test func keyFrameRequestsKeepTheirMinimumInterval() throws {
     let world = try World()
     let clients = try world.joined("ana", "b", "c", "d", "e", "f")
     clients[0].publish(.camera)
-    clients[0].sendPictures("camera", seconds: 4)
+    clients[0].sendFrames("camera", seconds: 4)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
     for (index, client) in clients[1...].enumerated() {
@@ -191,7 +191,7 @@ struct KeyFrameTests {
     for client in clients[1...] { #expect(!client.frames("ana", "camera").isEmpty) }
   }
 
-  @Test func anUnansweredRequestIsRepeated() throws {
+  @Test func unansweredKeyFrameRequestIsRepeated() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)

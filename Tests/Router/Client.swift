@@ -27,7 +27,7 @@ extension Result<RoomAnswer, RoomControlError> {
   var rooms: [RoomSummary]? { if case .success(.rooms(let rooms)) = self { rooms } else { nil } }
 }
 
-/// One participant's end.
+/// A participant's client.
 final class Client {
   let number: Int
   let connection: ConnectionID
@@ -40,20 +40,20 @@ final class Client {
   private(set) var resumptionKey: String?
   private(set) var failure: String?
   private(set) var keyFrameRequests = 0
-  /// What came, per participant and track.
+  /// Received frames by participant and track.
   private(set) var frames: [Track.ID: [EncodedFrame]] = [:]
   private(set) var receivers: [ReceiverID: Track.ID] = [:]
   var received = 0
   var isUnplugged = false
-  /// Answers key frame requests with one, as an encoder does.
+  /// Whether the next frame is a key frame. Set by key frame requests, as an encoder does.
   private(set) var wantsKeyFrame = true
   /// In the place of the world's own delay and loss, from the router to this client.
   var wayDown: LinkConditioner<Tick>?
-  /// What came over it: when it was sent, how long it took, its size.
+  /// Datagrams that `wayDown` has delivered: time of sending, delay and size.
   var passages: [(sent: Tick, delay: Duration, size: Int)] = []
-  /// Layers of which key frames have been asked for.
+  /// Layers for which key frames have been requested.
   var keyFramesWanted: Set<Int> = []
-  /// Simulcast layers that are sent, of those published.
+  /// Number of published simulcast layers that are sent.
   var activeLayers = 1
   private var senders: [String: SenderID] = [:]
   private var random: SeededRandom
@@ -71,14 +71,14 @@ final class Client {
   func join(_ room: String, as id: String?, credential: String? = nil, takesRED: Bool = true) {
     var description = peer.localDescription
     if !takesRED { description.redPayloadType = nil }
-    tell(
+    send(
       .join(
         Join(
           room: room, credential: credential, participantID: id, name: id ?? "", attributes: ["a": "1"],
           description: description)))
   }
 
-  func tell(_ message: ClientMessage) { world.tell(message, from: self) }
+  func send(_ message: ClientMessage) { world.send(message, from: self) }
 
   /// - Returns: the track as it was published.
   @discardableResult
@@ -92,7 +92,7 @@ final class Client {
   func publish(_ track: TrackOffer) {
     if let stream = track.media { senders[track.id] = peer.addSender(stream) }
     nextRequest += 1
-    tell(.publish(Publish(request: nextRequest, tracks: [track])))
+    send(.publish(Publish(request: nextRequest, tracks: [track])))
   }
 
   func sender(_ track: String) -> SenderID? { senders[track] }
@@ -111,7 +111,7 @@ final class Client {
 
   func subscribe(to participant: String, _ tracks: String...) {
     nextRequest += 1
-    tell(
+    send(
       .subscribe(
         Subscribe(
           request: nextRequest, tracks: tracks.map { Track.ID(participant: participant, track: $0) })))
@@ -119,18 +119,18 @@ final class Client {
 
   // MARK: StreamParameters
 
-  /// Pictures at 30 a second: a key frame first and when asked for; their bytes tell the number and the layer.
-  func sendPictures(_ track: String, seconds: Double, bytes: Int = 2500) {
+  /// Sends 30 frames a second: a key frame first and on request. The bytes contain the frame's number and layer.
+  func sendFrames(_ track: String, seconds: Double, bytes: Int = 2500) {
     world.every(.nanoseconds(33_333_333), times: Int(seconds * 30)) { [self] number in
       let isKey = wantsKeyFrame
       wantsKeyFrame = false
       for layer in 0..<activeLayers {
-        sendPicture(track, number: number, isKey: isKey, bytes: bytes, layer: layer)
+        sendFrame(track, number: number, isKey: isKey, bytes: bytes, layer: layer)
       }
     }
   }
 
-  func sendPicture(_ track: String, number: Int, isKey: Bool, bytes: Int = 2500, layer: Int = 0) {
+  func sendFrame(_ track: String, number: Int, isKey: Bool, bytes: Int = 2500, layer: Int = 0) {
     guard let sender = senders[track] else { return }
     let payload = [isKey ? 0 : 1, UInt8(number >> 8 & 255), UInt8(number & 255), UInt8(layer)]
     peer.send(
@@ -142,7 +142,7 @@ final class Client {
     world.drain()
   }
 
-  func sendSound(_ track: String, seconds: Double, level: Int8 = -30) {
+  func sendAudio(_ track: String, seconds: Double, level: Int8 = -30) {
     world.every(.milliseconds(20), times: Int(seconds * 50)) { [self] number in
       guard let sender = senders[track] else { return }
       peer.send(
@@ -158,7 +158,7 @@ final class Client {
     frames[Track.ID(participant: participant, track: track)] ?? []
   }
 
-  /// The numbers that `sendPictures` or `sendSound` wrote.
+  /// The numbers that `sendFrames` or `sendAudio` wrote.
   func numbers(_ participant: String, _ track: String) -> [Int] {
     frames(participant, track).map { frame in
       let bytes = frame.data.array
@@ -178,7 +178,7 @@ final class Client {
 
   // MARK: Hearing
 
-  func take(_ message: ServerMessage) {
+  func receive(_ message: ServerMessage) {
     let json = try? message.json()
     #expect((try? json?.withUnsafeBytes { try ServerMessage(json: $0) }) == message)
     if case .resumable(let key, _) = message {
@@ -207,7 +207,7 @@ final class Client {
     }
   }
 
-  func takeEvents() {
+  func handleEvents() {
     while let event = peer.pollEvent() {
       switch event {
       case .connected: isConnected = true

@@ -52,7 +52,7 @@ struct DataRouterTests {
 
   // MARK: Permissions
 
-  @Test func senderNeedsThePermissionToSendData() {
+  @Test func dataMessageNeedsThePermissionToSendData() {
     var grants = Grants()
     grants.canSendData = false
     #expect(check(DataMessage(topic: "t", payload: [])) == nil)
@@ -91,7 +91,7 @@ struct DataRouterTests {
 
   // MARK: Delivery
 
-  @Test func messageReachesAllOrTheAddresseesAndTheSenderOnlyIfItAsks() throws {
+  @Test func messageReachesAllOrItsAddresseesAndTheSenderOnRequest() throws {
     var room = RoomData("ana", "ben", "cem")
     func reached(_ delivery: DataRouter.Delivery) -> [String] { ["ana", "ben", "cem"].filter(delivery.reaches) }
     #expect(reached(try room.send("1")) == ["ben", "cem"])
@@ -114,7 +114,7 @@ struct DataRouterTests {
     #expect(room.data.order == 3)
   }
 
-  @Test func serviceSpeaksToAllOrToOne() {
+  @Test func serviceSendsToAllParticipantsOrToOne() {
     var room = RoomData("ana", "ben")
     let all = room.data.send(.init([1], as: "s", in: "r"), id: "1", at: ms(0))
     #expect(["ana", "ben"].filter(all.reaches) == ["ana", "ben"])
@@ -168,7 +168,7 @@ struct DataRouterTests {
 
   // MARK: Snapshot
 
-  @Test(arguments: 1...10) func routerGoesOnFromItsEncodingAsItWas(_ seed: UInt64) throws {
+  @Test(arguments: 1...10) func decodedDataRouterContinuesUnchanged(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var room = RoomData("ana", "ben")
     room.data.recover(until: ms(5_000))

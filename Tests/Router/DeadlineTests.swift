@@ -6,9 +6,10 @@ import Testing
 
 @testable import KoineRouter
 
-/// The law of deadlines for whole rooms; `World` checks it after every timeout.
+/// After every timeout and a complete drain, a router's deadline is later than its time. `World` checks this after every
+/// timeout.
 @Suite struct RouterDeadlineTests {
-  /// Publishes three layers as a browser offers them: named by `a=rid`, their sources not known before packets come.
+  /// Publishes three layers as a browser offers them: named by `a=rid`; the SSRCs are unknown until packets arrive.
   private func publishLayers(_ client: Client, in world: World) {
     world.router.setCapabilities(
       MediaCapabilities(extensions: .koine, payloadTypes: [:], namesSourcesInPackets: true), of: client.id)
@@ -18,7 +19,7 @@ import Testing
       media.encodings[layer].rtxSSRC = 0
       media.encodings[layer].maximumBitrate = nil
     }
-    client.tell(
+    client.send(
       .publish(Publish(request: 99, tracks: [TrackOffer(id: "camera", kind: .camera, isMuted: false, media: media)])))
   }
 
@@ -45,18 +46,18 @@ import Testing
       let reference = Track.ID(participant: names[Int.random(in: 0..<4, using: &random)], track: "camera")
       switch Int.random(in: 0..<12, using: &random) {
       case 0, 1: client.subscribe(to: reference.participant, "camera")
-      case 2: client.tell(.unsubscribe([reference]))
-      case 3: client.tell(.pause([reference]))
-      case 4: client.tell(.resume([reference]))
+      case 2: client.send(.unsubscribe([reference]))
+      case 3: client.send(.pause([reference]))
+      case 4: client.send(.resume([reference]))
       case 5:
-        client.tell(
+        client.send(
           .prefer([
             TrackPreference(LayerPreference(maximumHeight: Int.random(in: 90...720, using: &random)), of: reference)
           ]))
-      case 6: client.tell(.mute(trackID: "camera", muted: Bool.random(using: &random)))
+      case 6: client.send(.mute(trackID: "camera", muted: Bool.random(using: &random)))
       case 7: client.isUnplugged.toggle()
-      case 8: client.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "d")))
-      default: client.sendPicture("camera", number: 1, isKey: Bool.random(using: &random))
+      case 8: client.send(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "d")))
+      default: client.sendFrame("camera", number: 1, isKey: Bool.random(using: &random))
       }
       world.run(.milliseconds(Int64.random(in: 0...200, using: &random)))
     }

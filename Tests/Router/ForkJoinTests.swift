@@ -17,11 +17,11 @@ struct ForkJoinTests {
     world.run(.milliseconds(500))
     for client in clients {
       client.publish(.microphone)
-      client.sendSound("microphone", seconds: 1)
+      client.sendAudio("microphone", seconds: 1)
     }
     for publisher in clients[..<3] {
       publisher.publish(.camera)
-      publisher.sendPictures("camera", seconds: 1)
+      publisher.sendFrames("camera", seconds: 1)
     }
     for (number, client) in clients.enumerated() {
       for publisher in 0..<3 where publisher != number { client.subscribe(to: "p\(publisher)", "camera", "microphone") }
@@ -32,7 +32,7 @@ struct ForkJoinTests {
     }
   }
 
-  @Test func everybodyGetsTheSameHoweverManyHelp() throws {
+  @Test func packetsAreTheSameForAnyNumberOfWorkers() throws {
     let alone = try outcome(workers: nil)
     #expect(alone.allSatisfy { $0.count > 20 && $0 == $0.sorted() })
     #expect(try outcome(workers: 3) == alone)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KoineRouter
 
-/// What a credential does not grant is refused, with the reason told. Here credentials are words like `no-send`.
+/// Requests without the grant of a credential are refused with a reason. Here credentials are words like `no-send`.
 struct GrantTests {
   private static func grants(_ join: Join) -> Result<Grants, Failure> {
     var grants = Grants.everything
@@ -54,18 +54,18 @@ struct GrantTests {
     }
   }
 
-  @Test func whatTheTokenSaysCannotBeOverwritten() throws {
+  @Test func attributeOfTheTokenCannotBeOverwritten() throws {
     let (ana, ben) = (try enter("ana", "viewer"), try enter("ben"))
     ben.forgetMessages()
-    ana.tell(.attributes(["role": "host", "hand": "up"]))
+    ana.send(.attributes(["role": "host", "hand": "up"]))
     #expect(ana.messages.last?.code == .forbidden)
     #expect(reason(ana)?.contains("role") == true)
     #expect(ben.messages.isEmpty)
-    ana.tell(.attributes(["hand": "up"]))
+    ana.send(.attributes(["hand": "up"]))
     #expect(ben.messages == [.attributes(participant: "ana", ["role": "viewer", "hand": "up"])])
   }
 
-  @Test func whoMayNotEnterIsToldWhy() throws {
+  @Test func participantWithoutPermissionToJoinIsRefusedWithTheReason() throws {
     let ana = try enter("ana", "no-join")
     #expect(!isIn(ana))
     #expect(ana.messages.last?.code == .forbidden)
@@ -78,7 +78,7 @@ struct GrantTests {
   @Test(arguments: [
     ("no-microphone", Track.Kind.microphone), ("no-camera", .camera), ("no-screen", .screen),
     ("no-screen", .screenSound), ("hidden", .camera),
-  ]) func whatMayNotBePublishedIsNot(_ credential: String, _ kind: Track.Kind) throws {
+  ]) func trackWithoutPermissionIsNotPublished(_ credential: String, _ kind: Track.Kind) throws {
     let (ana, ben) = (try enter("ana", credential), try enter("ben"))
     ana.publish(kind)
     #expect(ana.messages.last?.code == .forbidden)
@@ -86,59 +86,59 @@ struct GrantTests {
     #expect(!ben.messages.contains { if case .published = $0 { true } else { false } })
   }
 
-  @Test func theOtherKindsMayBePublished() throws {
+  @Test func permittedKindIsPublishedThoughOthersAreDenied() throws {
     let ana = try enter("ana", "no-camera no-screen")
     ana.publish(.microphone)
     #expect(ana.messages.last == .accepted(request: 1))
   }
 
-  @Test func whoMayNotSubscribeGetsNothing() throws {
+  @Test func subscriptionWithoutPermissionIsRefusedAndForwardsNothing() throws {
     let (ana, ben) = (try enter("ana"), try enter("ben", "no-subscribe"))
     ana.publish(.microphone)
     ben.subscribe(to: "ana", "microphone")
     #expect(ben.messages.last?.code == .forbidden)
     #expect(reason(ben) == "not allowed to subscribe")
-    ana.sendSound("microphone", seconds: 1)
+    ana.sendAudio("microphone", seconds: 1)
     world.run(.seconds(2))
     #expect(ben.frames("ana", "microphone").isEmpty)
   }
 
-  @Test func whoMayNotSendDataIsToldWhy() throws {
+  @Test func dataMessageWithoutPermissionIsRefusedWithTheReason() throws {
     let (ana, ben) = (try enter("ana", "no-send"), try enter("ben"))
-    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
+    ana.send(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
     #expect(reason(ana) == "not allowed to send data")
     #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
   }
 
-  @Test func onlyModeratorsPutOutCloseAndLetIn() throws {
+  @Test func onlyModeratorsRemoveMuteAdmitAndClose() throws {
     let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
     ben.publish(.microphone)
     for message in [
       ClientMessage.remove(participant: "ben"), .close, .answerKnock(participant: "x", admitted: true),
       .muteOther(Track.ID(participant: "ben", track: "microphone")),
     ] {
-      ana.tell(message)
+      ana.send(message)
       #expect(ana.messages.last?.code == .forbidden)
       #expect(reason(ana)?.hasPrefix("not allowed") == true)
     }
-    ben.tell(.remove(participant: "ana"))
+    ben.send(.remove(participant: "ana"))
     #expect(ana.messages.last == .ended(.removed))
     #expect(ben.messages.last == .participantLeft(id: "ana", reason: .removed))
   }
 
-  @Test func onlyModeratorsGiveOrders() throws {
+  @Test func onlyModeratorsSendOrders() throws {
     let (ana, ben) = (try enter("ana", "no-moderate"), try enter("ben"))
     for (number, to) in [nil, ["ben"], ["ben", "recorder"]].enumerated() {
-      ana.tell(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: to), id: "\(number)")))
+      ana.send(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: to), id: "\(number)")))
       #expect(ana.messages.last?.code == .forbidden)
     }
     #expect(!ben.messages.contains { if case .data = $0 { true } else { false } })
-    ben.tell(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: ["ana"]), id: "1")))
+    ben.send(.data(SendData(DataMessage(topic: "koine.order.mute", payload: [], to: ["ana"]), id: "1")))
     #expect(ana.messages.contains { if case .data = $0 { true } else { false } })
   }
 
-  @Test func knocksArePaidFor() throws {
+  @Test func knocksAreRateLimited() throws {
     let world = try World {
       $0.authorization = Authorization(check: Self.grants)
       ($0.limits.dataBurst, $0.limits.dataPerSecond) = (10, 1)
@@ -146,91 +146,91 @@ struct GrantTests {
     let eva = try world.makeClient()
     for _ in 0..<20 {
       eva.join("room", as: "eva", credential: "ask")
-      eva.tell(.leave(reason: nil))
+      eva.send(.leave(reason: nil))
     }
     #expect(eva.messages.count { $0 == .waiting } <= 11)
     #expect(eva.messages.contains { $0.code == .tooMany })
   }
 
   /// Ben's program goes on sending; the room does not.
-  @Test func whoIsMutedByAModeratorIsHeardByNobody() throws {
+  @Test func trackMutedByAModeratorIsNotForwarded() throws {
     let (ana, ben, cyd) = (try enter("ana"), try enter("ben", "no-moderate"), try enter("cyd"))
     ben.publish(.microphone)
     cyd.subscribe(to: "ben", "microphone")
-    ben.sendSound("microphone", seconds: 4)
+    ben.sendAudio("microphone", seconds: 4)
     world.run(.seconds(1))
     let before = cyd.frames("ben", "microphone").count
     #expect(before > 40)
-    ana.tell(.muteOther(Track.ID(participant: "ben", track: "microphone")))
+    ana.send(.muteOther(Track.ID(participant: "ben", track: "microphone")))
     let told = ServerMessage.muted(participant: "ben", trackID: "microphone", muted: true)
     for client in [ana, ben, cyd] { #expect(client.messages.last == told) }
     world.run(.seconds(1))
     #expect(cyd.frames("ben", "microphone").count <= before + 5)
-    ben.tell(.mute(trackID: "microphone", muted: false))
+    ben.send(.mute(trackID: "microphone", muted: false))
     world.run(.seconds(1))
     #expect(cyd.frames("ben", "microphone").count > before + 30)
-    ana.tell(.muteOther(Track.ID(participant: "ben", track: "nothing")))
+    ana.send(.muteOther(Track.ID(participant: "ben", track: "nothing")))
     #expect(ana.messages.last?.code == .unknownTrack)
   }
 
-  @Test func aStayGoesOnWithARenewedCredential() throws {
+  @Test func participantStaysWithARenewedCredential() throws {
     let ana = try enter("ana", "10s")
     world.run(.seconds(5))
-    ana.tell(.renew(credential: "10s"))
+    ana.send(.renew(credential: "10s"))
     world.run(.seconds(8))
     #expect(!ana.messages.contains(.ended(.expired)))
-    ana.tell(.renew(credential: "nonsense"))
+    ana.send(.renew(credential: "nonsense"))
     #expect(ana.messages.last?.code == .unauthorized)
-    ana.tell(.renew(credential: "0s"))
+    ana.send(.renew(credential: "0s"))
     #expect(ana.messages.last?.code == .unauthorized)
-    ana.tell(.renew(credential: "hidden"))
+    ana.send(.renew(credential: "hidden"))
     #expect(ana.messages.last?.code == .forbidden)
-    ana.tell(.renew(credential: "no-join"))
+    ana.send(.renew(credential: "no-join"))
     #expect(ana.messages.last?.code == .forbidden)
     world.run(.seconds(3))
     #expect(ana.messages.last == .ended(.expired), "the last one that was good has ended")
     let ben = try enter("ben", "10s")
-    ben.tell(.renew(credential: ""))
+    ben.send(.renew(credential: ""))
     world.run(.seconds(30))
     #expect(!ben.messages.contains(.ended(.expired)), "the new one has no end")
   }
 
-  @Test func whatARenewedCredentialDoesNotGrantEnds() throws {
+  @Test func tracksWithoutPermissionInARenewedCredentialEnd() throws {
     let (ana, ben) = (try enter("ana"), try enter("ben"))
     for client in [ana, ben] { client.publish(.microphone) }
     ana.subscribe(to: "ben", "microphone")
-    ben.sendSound("microphone", seconds: 3)
+    ben.sendAudio("microphone", seconds: 3)
     world.run(.seconds(1))
-    ana.tell(.renew(credential: "no-microphone no-subscribe no-send"))
+    ana.send(.renew(credential: "no-microphone no-subscribe no-send"))
     #expect(ben.messages.last == .withdrawn(participant: "ana", trackIDs: ["microphone"]))
     let before = ana.frames("ben", "microphone").count
     #expect(before > 40)
     world.run(.seconds(1))
     #expect(ana.frames("ben", "microphone").count <= before + 5)
-    ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
+    ana.send(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
   }
 
-  @Test func whoIsHiddenSeesAndIsNotSeen() throws {
+  @Test func hiddenParticipantReceivesTracksAndIsNotListed() throws {
     let (ana, eye) = (try enter("ana"), try enter("eye", "hidden"))
     ana.publish(.microphone)
     eye.subscribe(to: "ana", "microphone")
-    ana.sendSound("microphone", seconds: 1)
-    eye.tell(.attributes(["a": "b"]))
+    ana.sendAudio("microphone", seconds: 1)
+    eye.send(.attributes(["a": "b"]))
     world.run(.seconds(3))
     #expect(eye.frames("ana", "microphone").count >= 45)
     let ben = try enter("ben")
     if case .joined(let joined)? = ben.messages.first { #expect(joined.participants.map(\.id) == ["ana"]) }
-    ana.tell(.remove(participant: "eye"))
+    ana.send(.remove(participant: "eye"))
     #expect(ana.messages.last?.code == .unknownParticipant)
-    eye.tell(.leave(reason: nil))
+    eye.send(.leave(reason: nil))
     #expect(eye.messages.last == .ended(.left))
     for client in [ana, ben] {
       #expect(!client.messages.contains { "\($0)".contains("eye") && $0.code == nil })
     }
   }
 
-  @Test func aStayEndsWithWhatLetItIn() throws {
+  @Test func participantIsRemovedWhenItsCredentialExpires() throws {
     let (ana, ben) = (try enter("ana", "10s"), try enter("ben"))
     world.run(.seconds(9))
     #expect(isIn(ana))
@@ -242,28 +242,28 @@ struct GrantTests {
 
   // MARK: The lobby
 
-  @Test func whoMustAskWaitsUntilSomebodyLetsItIn() throws {
+  @Test func guestWaitsUntilAModeratorAdmitsIt() throws {
     let eva = try enter("eva", "ask")
     #expect(eva.messages == [.waiting])
     let (ana, ben) = (try enter("ana"), try enter("ben", "no-moderate"))
     #expect(ana.messages.contains(.knock(Participant(id: "eva", name: "eva", attributes: ["a": "1"]), number: 0)))
     #expect(!ben.messages.contains { if case .knock = $0 { true } else { false } })
-    eva.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
+    eva.send(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(eva.messages.last?.code == .wrongState)
-    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    ana.send(.answerKnock(participant: "eva", admitted: true))
     world.run(.milliseconds(300))
     #expect(isIn(eva))
     #expect(eva.isConnected)
     #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: true, number: 0)))
-    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    ana.send(.answerKnock(participant: "eva", admitted: true))
     #expect(ana.messages.last?.code == .unknownParticipant)
-    eva.tell(.answerKnock(participant: "x", admitted: true))
+    eva.send(.answerKnock(participant: "x", admitted: true))
     #expect(eva.messages.last?.code == .forbidden, "whoever was let in lets nobody in")
   }
 
-  @Test func whoIsNotLetInIsToldAndMayAskAgain() throws {
+  @Test func deniedGuestIsNotifiedAndMayKnockAgain() throws {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
-    ana.tell(.answerKnock(participant: "eva", admitted: false))
+    ana.send(.answerKnock(participant: "eva", admitted: false))
     #expect(!isIn(eva))
     #expect(eva.messages.last?.code == .denied)
     eva.join("room", as: "eva", credential: "ask")
@@ -271,7 +271,7 @@ struct GrantTests {
     #expect(ana.messages.count { if case .knock = $0 { true } else { false } } == 2)
   }
 
-  @Test func whoIsLetInFindsTheRoomFull() throws {
+  @Test func guestAdmittedToAFullRoomIsRefused() throws {
     let world = try World {
       $0.authorization = Authorization(check: Self.grants)
       $0.limits.participants = 2
@@ -279,19 +279,19 @@ struct GrantTests {
     let (ana, eva) = (try world.joined("ana")[0], try world.makeClient())
     eva.join("room", as: "eva", credential: "ask")
     _ = try world.joined("ben")
-    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    ana.send(.answerKnock(participant: "eva", admitted: true))
     #expect(eva.messages.last?.code == .roomFull)
     #expect(world.router.statistics.participants == 2)
   }
 
-  @Test(arguments: ["leaves", "is lost"]) func whoGoesWaitsNoLonger(_ how: String) throws {
+  @Test(arguments: ["leaves", "is lost"]) func knockEndsWhenItsGuestLeavesOrIsLost(_ how: String) throws {
     let (ana, eva) = (try enter("ana"), try enter("eva", "ask"))
-    if how == "leaves" { eva.tell(.leave(reason: nil)) } else { world.host.close(eva.connection, at: world.now) }
+    if how == "leaves" { eva.send(.leave(reason: nil)) } else { world.host.close(eva.connection, at: world.now) }
     world.drain()
     #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil, number: 0))
   }
 
-  @Test func onlySoManyWait() throws {
+  @Test func guestBeyondTheLobbyLimitIsRefused() throws {
     let world = try World {
       $0.authorization = Authorization(check: Self.grants)
       $0.limits.lobby = 2

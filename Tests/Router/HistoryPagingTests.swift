@@ -6,29 +6,29 @@ import Testing
 
 @testable import KoineRouter
 
-/// A participant that joins gets what the room keeps in pages, in order and once, and never more than it reads.
+/// A new participant gets the kept messages in pages, in order and once, and no faster than it reads.
 struct HistoryPagingTests {
   private static let count = 200
 
-  /// A room where Ana has said much that is kept: 200 messages, 2 MB of JSON.
+  /// A room with 200 kept messages from Ana, 2 MB of JSON.
   private func fullRoom(paced: Bool) throws -> (World, Client) {
     let world = try World { configuration in
       (configuration.limits.dataBurst, configuration.limits.dataByteBurst) = (10_000, 100_000_000)
       configuration.pacesPages = paced
     }
     let ana = try world.joined("ana")[0]
-    for number in 0..<Self.count { say("\(number)", from: ana, bytes: 8_000) }
+    for number in 0..<Self.count { sendData("\(number)", from: ana, bytes: 8_000) }
     return (world, ana)
   }
 
-  private func say(_ id: String, from client: Client, bytes: Int = 10, isKept: Bool = true) {
-    client.tell(
+  private func sendData(_ id: String, from client: Client, bytes: Int = 10, isKept: Bool = true) {
+    client.send(
       .data(
         SendData(DataMessage(topic: "t", payload: [UInt8](repeating: 7, count: bytes), isPersistent: isKept), id: id)))
   }
 
   /// The ids of all data messages that a client got, as history and live, in order.
-  private func heard(_ messages: [ServerMessage]) -> [String] {
+  private func receivedIDs(_ messages: [ServerMessage]) -> [String] {
     messages.flatMap { message -> [String] in
       switch message {
       case .joined(let joined): joined.history.map(\.id)
@@ -47,23 +47,23 @@ struct HistoryPagingTests {
     let (world, ana) = try fullRoom(paced: isPaced)
     let ben = try world.makeClient()
     ben.join("room", as: "ben")
-    say("live", from: ana, isKept: false)
-    say("kept", from: ana)
-    if isPaced { #expect(heard(ben.messages).count < Self.count) }
+    sendData("live", from: ana, isKept: false)
+    sendData("kept", from: ana)
+    if isPaced { #expect(receivedIDs(ben.messages).count < Self.count) }
     for _ in 0..<20 where isPaced {
       world.host.pageWritten(on: ben.connection)
       world.drain()
     }
-    #expect(heard(ben.messages) == all + ["live", "kept"])
+    #expect(receivedIDs(ben.messages) == all + ["live", "kept"])
     let answers = ben.messages.filter { if case .data = $0 { false } else { true } }
     let sizes = try answers.map { try $0.json().count }
     #expect(sizes.allSatisfy { $0 <= SignalingLimits.historyPage + 4_096 })
     #expect(answers.count { $0.hasMoreHistory } == answers.count { if case .history = $0 { true } else { false } })
-    say("later", from: ana)
-    #expect(heard(ben.messages).last == "later")
+    sendData("later", from: ana)
+    #expect(receivedIDs(ben.messages).last == "later")
   }
 
-  @Test func twentyJoinsIntoAFullRoomCostAPageEach() throws {
+  @Test func twentyJoinsCostOnePageOfHistoryEach() throws {
     let (world, _) = try fullRoom(paced: true)
     let clients = try (0..<20).map { number in
       let client = try world.makeClient()
@@ -72,15 +72,15 @@ struct HistoryPagingTests {
     }
     let sizes = try clients.map { try bytes($0) }
     #expect(sizes.reduce(0, +) < 20 * (SignalingLimits.historyPage + 64 * 1024))
-    #expect(clients.allSatisfy { heard($0.messages).first == "0" })
+    #expect(clients.allSatisfy { receivedIDs($0.messages).first == "0" })
   }
 
   @Test func messagesThatWaitForAHistoryAreBounded() throws {
     let (world, ana) = try fullRoom(paced: true)
     let ben = try world.makeClient()
     ben.join("room", as: "ben")
-    for number in 0..<80 { say("live \(number)", from: ana, bytes: 60_000, isKept: false) }
-    #expect(heard(ben.messages) == all + (0..<80).map { "live \($0)" }, "sent though nothing was read")
+    for number in 0..<80 { sendData("live \(number)", from: ana, bytes: 60_000, isKept: false) }
+    #expect(receivedIDs(ben.messages) == all + (0..<80).map { "live \($0)" }, "sent though nothing was read")
   }
 
   @Test(.timeLimit(.minutes(1))) func messagesThatWaitForAParticipantThatHasLeftAreDropped() throws {
@@ -100,12 +100,12 @@ struct HistoryPagingTests {
     #expect(router.clients[ben.id]?.heldBytes == 0)
   }
 
-  @Test func participantThatLeavesDuringItsHistoryBeginsAgain() throws {
+  @Test func participantThatLeavesDuringItsHistoryGetsItFromTheStartWhenItRejoins() throws {
     let (world, ana) = try fullRoom(paced: true)
     let ben = try world.makeClient()
     ben.join("room", as: "ben")
-    say("live", from: ana, isKept: false)
-    ben.tell(.leave(reason: nil))
+    sendData("live", from: ana, isKept: false)
+    ben.send(.leave(reason: nil))
     #expect(ben.messages.last == .ended(.left))
     world.host.pageWritten(on: ben.connection)
     world.drain()
@@ -116,11 +116,11 @@ struct HistoryPagingTests {
       world.host.pageWritten(on: ben.connection)
       world.drain()
     }
-    #expect(heard(ben.messages) == all)
+    #expect(receivedIDs(ben.messages) == all)
     #expect(world.router.clients[ben.id]?.heldBytes == 0)
   }
 
-  @Test func historyGoesOnAfterTheConnectionBroke() throws {
+  @Test func historyContinuesAfterAResumption() throws {
     let (world, ana) = try fullRoom(paced: true)
     let (host, first, second) = (world.host, ConnectionID(100), ConnectionID(101))
     var (seen, key) = ([ServerMessage](), "")
@@ -153,6 +153,6 @@ struct HistoryPagingTests {
       poll()
       host.pageWritten(on: second)
     }
-    #expect(heard(seen) == all + ["live"])
+    #expect(receivedIDs(seen) == all + ["live"])
   }
 }

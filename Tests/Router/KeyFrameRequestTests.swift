@@ -8,13 +8,13 @@ import Testing
 /// Which key frames the router asks publishers for.
 @Suite struct KeyFrameRequestTests {
   /// A browser offers three layers and sends one.
-  @Test func layersThatAreNotSentAreNotAsked() throws {
+  @Test func keyFramesAreNotRequestedFromUnsentLayers() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera, layers: 3)
     clients[0].activeLayers = 1
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 40)
+    clients[0].sendFrames("camera", seconds: 40)
     world.run(.seconds(5))
     #expect(clients[1].frames("ana", "camera").last?.data.array[3] == 0)
     let (before, frames) = (world.router.statistics.keyFrameRequests, clients[1].frames("ana", "camera").count)
@@ -23,12 +23,12 @@ import Testing
     #expect(clients[1].frames("ana", "camera").count - frames > 850)
   }
 
-  @Test func publisherThatVanishedIsNotAsked() throws {
+  @Test func keyFramesAreNotRequestedFromALostPublisher() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cem")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 2)
+    clients[0].sendFrames("camera", seconds: 2)
     world.run(.seconds(2))
     clients[0].isUnplugged = true
     world.run(.seconds(1))
@@ -44,7 +44,7 @@ import Testing
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 12)
+    clients[0].sendFrames("camera", seconds: 12)
     world.run(.seconds(1))
     let receiver = try #require(clients[1].receivers.first?.key)
     let before = clients[0].keyFrameRequests
@@ -56,20 +56,20 @@ import Testing
     #expect((3...8).contains(clients[0].keyFrameRequests - before))
   }
 
-  /// As browsers subscribe: they resume once they can tell the packets apart.
+  /// Browsers subscribe paused and resume once they can assign the packets to a track.
   @Test func subscriptionThatBeginsPausedCostsOneKeyFrameWhenItResumes() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
-    clients[0].sendPictures("camera", seconds: 3)
+    clients[0].sendFrames("camera", seconds: 3)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
     let camera = [Track.ID(participant: "ana", track: "camera")]
-    clients[1].tell(.subscribe(Subscribe(request: 1, tracks: camera, paused: true)))
+    clients[1].send(.subscribe(Subscribe(request: 1, tracks: camera, paused: true)))
     world.run(.milliseconds(200))
     #expect(clients[0].keyFrameRequests == before)
     #expect(clients[1].frames("ana", "camera").isEmpty)
-    clients[1].tell(.resume(camera))
+    clients[1].send(.resume(camera))
     world.run(.milliseconds(80))
     #expect(clients[0].keyFrameRequests == before + 1)
     #expect(!clients[1].frames("ana", "camera").isEmpty)
@@ -82,17 +82,17 @@ import Testing
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 12)
+    clients[0].sendFrames("camera", seconds: 12)
     world.run(.seconds(1))
     let before = clients[0].keyFrameRequests
     let camera = [Track.ID(participant: "ana", track: "camera")]
     world.every(.milliseconds(200), times: 40) { step in
-      clients[1].tell(step.isMultiple(of: 2) ? .pause(camera) : .resume(camera))
+      clients[1].send(step.isMultiple(of: 2) ? .pause(camera) : .resume(camera))
     }
     world.run(.seconds(8))
     #expect((3...8).contains(clients[0].keyFrameRequests - before))
     let frames = clients[1].frames("ana", "camera").count
-    clients[1].tell(.resume(camera))
+    clients[1].send(.resume(camera))
     world.run(.seconds(3))
     #expect(clients[1].frames("ana", "camera").count > frames + 30, "the receiver gets its stream all the same")
   }

@@ -9,7 +9,7 @@ private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_0
 struct KeyFrameSchedulerTests {
   private typealias Source = KeyFrameScheduler.Source
 
-  @Test func layersAreAskedForIndependently() {
+  @Test func keyFramesOfLayersAreRequestedIndependently() {
     var scheduler = KeyFrameScheduler(layers: 2)
     #expect(scheduler.deadline == nil)
     #expect(scheduler.wanted(0, from: Source(), at: ms(0)) == true)
@@ -21,7 +21,7 @@ struct KeyFrameSchedulerTests {
     #expect(scheduler.deadline == nil)
   }
 
-  @Test func publisherThatCannotAnswerIsNotAsked() {
+  @Test func keyFrameIsNotRequestedFromAPublisherThatCannotAnswer() {
     let sources = [
       Source(isConnected: false), Source(isMuted: true), Source(isKnown: false), Source(silence: .seconds(7)),
       Source(isLive: false),
@@ -34,11 +34,11 @@ struct KeyFrameSchedulerTests {
     }
   }
 
-  @Test func publisherThatSendsNoLayerAtTheMomentIsAsked() {
+  @Test func keyFrameIsRequestedFromAPublisherThatSendsNoLayerAtTheMoment() {
     #expect(Source(silence: .seconds(6.9), isLive: false, isAnyLayerLive: false).canAnswer)
   }
 
-  @Test func layerThatIsAboutToBeginIsAskedForOnlyIfItDoesNot() {
+  @Test func keyFrameOfAStartingLayerIsRequestedOnlyIfTheLayerDoesNotStart() {
     var scheduler = KeyFrameScheduler(layers: 1)
     #expect(scheduler.wanted(0, from: Source(isAboutToBegin: true), at: ms(0)) == false)
     #expect(scheduler.deadline == ms(300))
@@ -65,7 +65,7 @@ struct KeyFrameSchedulerTests {
     #expect(scheduler.handleTimeout(1, from: Source(), at: ms(301)) == true)
   }
 
-  @Test(arguments: 1...10) func randomEventsKeepTheDistanceBetweenRequestsAndTheDeadline(_ seed: UInt64) {
+  @Test(arguments: 1...10) func randomEventsKeepTheRequestIntervalAndTheDeadline(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var scheduler = KeyFrameScheduler(layers: 2)
     var last: [Tick?] = [nil, nil]
@@ -111,7 +111,7 @@ struct KeyFrameAllowanceTests {
     #expect((0..<9).count { _ in allowance.spend(.layer, of: camera, at: ms(0)) } == 6)
   }
 
-  @Test func tracksAreCountedApart() {
+  @Test func keyFrameAllowanceIsCountedPerTrack() {
     var allowance = KeyFrameAllowance()
     for _ in 0..<5 { _ = allowance.spend(.stream, of: camera, at: ms(0)) }
     let other = allowance.spend(.stream, of: Track.ID(participant: "ana", track: "screen"), at: ms(0))
@@ -120,7 +120,7 @@ struct KeyFrameAllowanceTests {
 }
 
 struct KeyFrameRequestsTests {
-  @Test func oneRequestAnswersAllWaiters() {
+  @Test func oneRequestServesAllReceivers() {
     var requests = KeyFrameRequests()
     #expect(requests.wanted(at: ms(0)) == true)
     for time in [1, 10, 299] { #expect(requests.wanted(at: ms(time)) == false) }
@@ -128,7 +128,7 @@ struct KeyFrameRequestsTests {
     #expect(requests.deadline == nil)
   }
 
-  @Test func unansweredRequestIsRepeatedAfterPausesThatDouble() throws {
+  @Test func unansweredRequestIsRepeatedAtDoublingIntervals() throws {
     var requests = KeyFrameRequests()
     #expect(requests.wanted(at: ms(0)) == true)
     #expect(requests.handleTimeout(at: ms(299)) == false)
@@ -142,7 +142,7 @@ struct KeyFrameRequestsTests {
     #expect(sent == [0, 300, 600, 1_200, 2_400, 4_800, 9_600, 17_600, 25_600, 33_600].map { ms($0) })
   }
 
-  @Test func pausesHoldAcrossACancelledRequest() {
+  @Test func intervalsSurviveACancelledRequest() {
     var requests = KeyFrameRequests()
     #expect(requests.wanted(at: ms(0)) == true)
     for time in [300, 600, 1_200, 2_400] { #expect(requests.handleTimeout(at: ms(time)) == true) }
@@ -154,7 +154,7 @@ struct KeyFrameRequestsTests {
     #expect(requests.wanted(at: ms(2_800)) == true, "packets after a silence end the pause")
   }
 
-  @Test func requestsKeepTheirDistance() {
+  @Test func keyFrameRequestsKeepTheirMinimumInterval() {
     var requests = KeyFrameRequests()
     #expect(requests.wanted(at: ms(0)) == true)
     requests.keyFrameArrived()

@@ -26,7 +26,7 @@ struct LayerAllocatorTests {
 
   // MARK: Bitrates
 
-  @Test func smallChangeOfTheEstimateWaitsForTheRegularCheck() {
+  @Test func smallChangeOfTheEstimateIsDeferredToTheRegularCheck() {
     var allocator = LayerAllocator()
     #expect(allocator.headroom(besideAudio: 48_000) == .infinity)
     for (estimate, isNews) in [(1_000_000, true), (1_040_000, false), (1_050_000, true), (1_000_000, true)] {
@@ -55,17 +55,17 @@ struct LayerAllocatorTests {
     #expect(layers([stream()], headroom) == [layer])
   }
 
-  @Test func stayingNeedsNoMargin() {
+  @Test func currentLayerNeedsNoMargin() {
     #expect(layers([stream(current: 1, target: 1)], 600_000) == [1])
     #expect(layers([stream(current: 1, target: 1)], 599_000) == [0])
   }
 
-  @Test func backoffHoldsOffTheSwitchUp() {
+  @Test func backoffDelaysTheSwitchUp() {
     #expect(layers([stream(mayGoUp: false)], .infinity) == [0])
     #expect(layers([stream(current: 1, target: 1, mayGoUp: false)], .infinity) == [1])
   }
 
-  @Test func decisionSaysWhetherItGoesUpOrDown() {
+  @Test func decisionHasADirection() {
     func direction(_ stream: Stream, _ headroom: Double) -> LayerAllocator.Decision.Direction? {
       LayerAllocator.allocate([stream], within: headroom).decisions[0]?.direction
     }
@@ -99,7 +99,7 @@ struct LayerAllocatorTests {
     #expect(two.map(\.rate) == [60_000, 100_000])
   }
 
-  @Test func layerThatTakesMoreThanTheNextIsNoChoice() {
+  @Test func layerWithAHigherBitrateThanTheNextIsNotChosen() {
     let layers = [
       Layer(number: 0, maximumBitrate: 150_000), Layer(number: 1, maximumBitrate: 900_000),
       Layer(number: 2, maximumBitrate: 800_000),
@@ -107,7 +107,7 @@ struct LayerAllocatorTests {
     #expect(stream(layers).choices.map(\.layer) == [0, 2])
   }
 
-  @Test func rateIsTheAnnouncedOneUnlessTheForwardedLayerTakesLess() {
+  @Test func announcedBitrateIsUsedUnlessTheForwardedLayerTakesLess() {
     func rate(_ layer: Layer, current: Int?) -> Double { stream([layer], current: current).least }
     let announced = Layer(number: 0, maximumBitrate: 500_000, bitrate: 200_000, lastBitrate: 300_000)
     #expect(rate(announced, current: nil) == 500_000)
@@ -185,7 +185,7 @@ struct LayerAllocatorTests {
 }
 
 struct LayerUpgradeBackoffTests {
-  @Test func comingDownSoonAfterGoingUpWaitsLongerEachTime() {
+  @Test func switchDownSoonAfterSwitchUpDoublesTheBackoff() {
     var backoff = LayerUpgradeBackoff()
     backoff.cameDown(at: ms(0))
     #expect(backoff.mayGoUp(at: ms(0)))
@@ -205,7 +205,7 @@ struct LayerUpgradeBackoffTests {
     #expect(backoff.mayGoUp(at: ms(now)))
   }
 
-  @Test func comingDownLongAfterGoingUpCostsNothing() {
+  @Test func switchDownLongAfterSwitchUpCausesNoBackoff() {
     var backoff = LayerUpgradeBackoff()
     backoff.wentUp(at: ms(0))
     backoff.cameDown(at: ms(10_000))

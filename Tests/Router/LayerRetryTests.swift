@@ -5,7 +5,7 @@ import Testing
 
 @testable import KoineRouter
 
-/// Layers that were offered, and did not come when they were asked for.
+/// Layers that are offered but did not start when they were requested.
 @Suite struct LayerRetryTests {
   private static let start = Tick(nanoseconds: 1_000_000_000)
 
@@ -21,7 +21,7 @@ import Testing
     return (world, publisher, clients[1])
   }
 
-  @Test func layerThatDidNotStartEarlyIsTriedAgainWhileOthersFlow() throws {
+  @Test func layerThatDidNotStartIsTriedAgainWhileOthersFlow() throws {
     let (world, publisher, ben) = try call(share: 1, seconds: 40)
     world.run(.seconds(10))
     #expect(ben.layer(of: "ana") == 1)
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// Each try makes a browser configure its encoders again.
-  @Test func layerThatNeverComesIsTriedAfterPausesThatDouble() {
+  @Test func layerThatNeverStartsIsTriedAtDoublingIntervals() {
     var layer = PublishedTrack.Layer()
     var tries: [Duration] = []
     for step in 0..<2_400 {  // of 500 ms

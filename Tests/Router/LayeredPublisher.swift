@@ -16,7 +16,7 @@ final class LayeredPublisher {
     let references: [Int]
   }
 
-  /// Of one layer.
+  /// The state of the temporal pattern of one layer.
   private struct Pattern {
     var position = 0
     var isBegun = false
@@ -46,22 +46,22 @@ final class LayeredPublisher {
     client.publish(.camera, bitrates: bitrates, announcesLimits: announcesLimits)
   }
 
-  /// As the router has told last.
+  /// The wanted layers of the router's last message.
   var wanted: [Int] {
     for case .wanted("camera", let layers) in client.messages.reversed() { return layers }
     return Array(bitrates.indices)
   }
 
   func send(seconds: Double) {
-    world.every(.nanoseconds(33_333_333), times: Int(seconds * 30)) { [self] _ in sendPictures() }
+    world.every(.nanoseconds(33_333_333), times: Int(seconds * 30)) { [self] _ in sendFrames() }
   }
 
-  private func sendPictures() {
+  private func sendFrames() {
     number += 1
     let wanted = wanted
     for layer in bitrates.indices {
       if wanted.contains(layer), layer < affordable.layers {
-        sendPicture(layer)
+        sendFrame(layer)
       } else {
         patterns[layer].isBegun = false
       }
@@ -69,7 +69,7 @@ final class LayeredPublisher {
     world.drain()
   }
 
-  private func sendPicture(_ layer: Int) {
+  private func sendFrame(_ layer: Int) {
     guard let sender = client.sender("camera") else { return }
     let isKey = client.keyFramesWanted.remove(layer) != nil || !patterns[layer].isBegun
     if isKey {
@@ -131,7 +131,7 @@ final class LayeredPublisher {
 }
 
 extension Client {
-  /// A camera in layers of these rates.
+  /// Publishes a camera with layers of these bitrates.
   func publish(_ kind: Track.Kind, bitrates: [Int], announcesLimits: Bool = true) {
     var media = makeMedia(kind, layers: bitrates.count)
     for layer in bitrates.indices {
@@ -141,6 +141,6 @@ extension Client {
     publish(TrackOffer(id: kind.rawValue, kind: kind, media: media))
   }
 
-  /// The layer of the picture that came last.
+  /// The layer of the last received frame.
   func layer(of participant: String) -> Int? { frames(participant, "camera").last.map { Int($0.data.array[3]) } }
 }

@@ -5,17 +5,17 @@ import Testing
 
 @testable import KoineRouter
 
-/// What a receiver is sent that does not answer.
+/// The router holds media back from a receiver that does not respond.
 @Suite struct MediaHoldTests {
-  /// Ben gets a camera at 30 frames and a microphone at 50 packets a second, and has them for a second.
+  /// Ben has received a camera at 30 frames and a microphone at 50 packets a second for one second.
   private func call(seconds: Double) throws -> (World, ana: Client, ben: Client) {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[0].publish(.microphone)
     clients[1].subscribe(to: "ana", "camera", "microphone")
-    clients[0].sendPictures("camera", seconds: seconds)
-    clients[0].sendSound("microphone", seconds: seconds)
+    clients[0].sendFrames("camera", seconds: seconds)
+    clients[0].sendAudio("microphone", seconds: seconds)
     world.run(.seconds(1))
     return (world, clients[0], clients[1])
   }
@@ -53,29 +53,29 @@ import Testing
   }
 
   /// Nothing is sent for a minute, so nothing has to be answered.
-  @Test func listenerInASilentRoomMissesNothing() throws {
+  @Test func silentRoomDoesNotHoldMedia() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.microphone)
     clients[1].subscribe(to: "ana", "microphone")
     world.run(.seconds(60))
-    clients[0].sendSound("microphone", seconds: 1)
+    clients[0].sendAudio("microphone", seconds: 1)
     world.run(.seconds(2))
     #expect(clients[1].frames("ana", "microphone").count == 50)
   }
 
-  /// Ben hears Ana and is slow with his reports. He owes no answer for video that is not sent.
+  /// Ben receives audio only and his reports are late. Video that is not sent needs no response.
   @Test func videoThatBeginsUnderAudioIsNotHeldBack() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[0].publish(.microphone)
     clients[1].subscribe(to: "ana", "camera", "microphone")
-    clients[0].sendSound("microphone", seconds: 10)
+    clients[0].sendAudio("microphone", seconds: 10)
     world.run(.seconds(1))
     clients[1].isUnplugged = true
     world.run(.milliseconds(3_500))
-    clients[0].sendPictures("camera", seconds: 5)
+    clients[0].sendFrames("camera", seconds: 5)
     #expect(new(world, clients[1], within: .seconds(1)).video > 20)
   }
 
@@ -83,10 +83,10 @@ import Testing
     let (world, ana, ben) = try call(seconds: 20)
     ben.isUnplugged = true
     world.run(.milliseconds(2_500))
-    ana.tell(.mute(trackID: "camera", muted: true))
+    ana.send(.mute(trackID: "camera", muted: true))
     world.run(.milliseconds(500))
     #expect(new(world, ben, within: .milliseconds(500)).video == 0)
-    ana.tell(.mute(trackID: "camera", muted: false))
+    ana.send(.mute(trackID: "camera", muted: false))
     #expect(new(world, ben, within: .seconds(1)).video > 20)
   }
 
@@ -94,7 +94,7 @@ import Testing
     let (world, ana, ben) = try call(seconds: 3.5)
     ben.isUnplugged = true
     world.run(.seconds(4))
-    ana.sendPictures("camera", seconds: 2)
+    ana.sendFrames("camera", seconds: 2)
     #expect(new(world, ben, within: .seconds(1)).video > 20)
   }
 
@@ -126,7 +126,7 @@ import Testing
     #expect(world.router.statistics.keyFrameRequests == requests, "a layer that is switched on begins with a key frame")
   }
 
-  @Test func heldVideoIsNotAskedOfItsPublisher() throws {
+  @Test func heldVideoCausesNoKeyFrameRequests() throws {
     let (world, ana, ben) = try call(seconds: 20)
     ben.isUnplugged = true
     world.run(.seconds(3))

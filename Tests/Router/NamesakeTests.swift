@@ -26,7 +26,7 @@ struct NamesakeTests {
 
   private func enter(_ name: String, _ credential: String? = nil, key: String? = nil) throws -> Client {
     let client = try world.makeClient()
-    client.tell(
+    client.send(
       .join(
         Join(
           room: "room", credential: credential, participantID: name, name: name,
@@ -71,7 +71,7 @@ struct NamesakeTests {
   func openIDIsTakenOverWithTheResumptionKey(_ when: String) throws {
     let first = try enter("ana")
     let key = try #require(resumptionKey(of: first))
-    first.tell(.heard(2))
+    first.send(.heard(2))
     if when.contains("lost") { world.host.connectionLost(first.connection, at: world.now) }
     if when.contains("closed") { world.host.close(first.connection, at: world.now) }
     #expect(try enter("ana", key: "guessed").messages.last?.code == .forbidden)
@@ -89,8 +89,8 @@ struct NamesakeTests {
     #expect(joined(second) != nil)
   }
 
-  /// A key may be bound to one kind of tokens: its bearers stay out of other participants' places.
-  @Test func credentialOfAnotherKindTakesNoPlaceOfItsNamesake() throws {
+  /// A key may be bound to one kind of token: such tokens must not replace participants admitted with other kinds.
+  @Test func credentialOfAnotherKindDoesNotReplaceItsNamesake() throws {
     let ana = try enter("ana", "id ana of room")
     #expect(try enter("ana", "id ana of stage").messages.last?.code == .forbidden)
     #expect(!ana.messages.contains(.ended(.duplicate)))
@@ -98,7 +98,7 @@ struct NamesakeTests {
     #expect(ana.messages.last == .ended(.duplicate))
   }
 
-  @Test func guestOfAnotherKindTakesNoPlaceOfAWaitingNamesake() throws {
+  @Test func guestOfAnotherKindDoesNotReplaceAWaitingNamesake() throws {
     let boss = try enter("boss", "id boss of room")
     let ana = try enter("ana", "id ana of room ask")
     #expect(try enter("ana", "id ana of stage ask").messages.last?.code == .forbidden)
@@ -109,17 +109,17 @@ struct NamesakeTests {
   @Test func credentialOfAnotherKindInheritsNoDirectedMessages() throws {
     let ben = try enter("ben", "id ben of room")
     func write(_ id: String) {
-      ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
+      ben.send(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
     }
     write("before anybody")
     let ana = try enter("ana", "id ana of room")
     write("to her")
-    ana.tell(.leave(reason: nil))
+    ana.send(.leave(reason: nil))
     write("while she is away")
     let other = try enter("ana", "id ana of stage")
     #expect(joined(other)?.history.map(\.id) == ["before anybody"])
     write("to the other")
-    other.tell(.leave(reason: nil))
+    other.send(.leave(reason: nil))
     #expect(
       joined(try enter("ana", "id ana of room"))?.history.map(\.id)
         == ["before anybody", "to her", "while she is away"])
@@ -129,25 +129,25 @@ struct NamesakeTests {
     let ben = try enter("ben", "id ben")
     let ana = try enter("ana", "id ana")
     func write(_ id: String) {
-      ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
+      ben.send(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: id)))
     }
     write("1")
-    ana.tell(.leave(reason: nil))
+    ana.send(.leave(reason: nil))
     let namesake = try enter("ana")
     #expect(joined(namesake)?.history == [])
     write("2")
     #expect(namesake.messages.contains { if case .data(let data) = $0 { data.id == "2" } else { false } })
     let again = try enter("ana", key: resumptionKey(of: namesake))
     #expect(joined(again)?.history.map(\.id) == ["2"], "its own stay goes on")
-    again.tell(.leave(reason: nil))
+    again.send(.leave(reason: nil))
     #expect(joined(try enter("ana", "id ana"))?.history.map(\.id) == ["1", "2"])
   }
 
   @Test func returningNamesakeGetsNoMessagesDirectedToTheIDBefore() throws {
     let ben = try enter("ben", "id ben")
-    ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: "1")))
+    ben.send(.data(SendData(DataMessage(topic: "t", payload: [1], to: ["ana"], isPersistent: true), id: "1")))
     let namesake = try world.makeClient()
-    namesake.tell(
+    namesake.send(
       .join(
         Join(
           room: "room", participantID: "ana", name: "", description: namesake.peer.localDescription,
@@ -155,15 +155,15 @@ struct NamesakeTests {
     #expect(joined(namesake)?.history == [])
   }
 
-  @Test func renewedCredentialThatLeavesTheIDOpenDoesNotOpenThePlace() throws {
+  @Test func renewedCredentialWithoutIDDoesNotAllowATakeover() throws {
     let ana = try enter("ana", "id ana")
-    ana.tell(.renew(credential: ""))
+    ana.send(.renew(credential: ""))
     #expect(try enter("ana").messages.last?.code == .forbidden)
     #expect(!ana.messages.contains(.ended(.duplicate)))
   }
 
   @Test(arguments: ["koine.recording", "koine.", "koine.anything"])
-  func noParticipantIsCalledAsAServiceMayBe(_ name: String) throws {
+  func participantWithAServiceIDIsRefused(_ name: String) throws {
     let ana = try enter("ana")
     #expect(try enter(name).messages.last?.code == .forbidden)
     #expect(try enter(name, "id \(name)").messages.last?.code == .forbidden)
@@ -184,7 +184,7 @@ struct NamesakeTests {
     #expect(try enter("ana", "ask").messages.last?.code == .forbidden, "Ana is in the room")
   }
 
-  @Test func knockWhoseCredentialNamesTheIDReplacesTheOneThatWaits() throws {
+  @Test func knockWithACredentialForTheIDReplacesTheWaitingKnock() throws {
     let ana = try enter("ana", "id ana")
     let mallory = try enter("eva", "ask")
     let eva = try enter("eva", "id eva ask")
@@ -194,10 +194,10 @@ struct NamesakeTests {
     #expect(numbers.count == 2)
     #expect(numbers.first != numbers.last)
     #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: nil, number: numbers[0])))
-    ana.tell(.answerKnock(participant: "eva", admitted: true, number: numbers[0]))
+    ana.send(.answerKnock(participant: "eva", admitted: true, number: numbers[0]))
     #expect(ana.messages.last?.code == .unknownParticipant, "that answer was for the one that has gone")
     #expect(joined(eva) == nil)
-    ana.tell(.answerKnock(participant: "eva", admitted: true, number: numbers[1]))
+    ana.send(.answerKnock(participant: "eva", admitted: true, number: numbers[1]))
     #expect(joined(eva) != nil)
     #expect(joined(mallory) == nil)
   }
@@ -205,7 +205,7 @@ struct NamesakeTests {
   @Test func guestWithTheResumptionKeyWaitsInItsOwnPlace() throws {
     let first = try enter("eva", "ask")
     let key = try #require(resumptionKey(of: first))
-    first.tell(.heard(2))
+    first.send(.heard(2))
     world.host.connectionLost(first.connection, at: world.now)
     let second = try enter("eva", "ask", key: key)
     #expect(second.messages == [.waiting])
@@ -215,15 +215,15 @@ struct NamesakeTests {
   @Test func answerWithoutANumberAdmitsTheGuestThatWaits() throws {
     let ana = try enter("ana", "id ana")
     let eva = try enter("eva", "ask")
-    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    ana.send(.answerKnock(participant: "eva", admitted: true))
     #expect(joined(eva) != nil)
   }
 
-  @Test func guestWhoseIDIsTakenMeanwhileIsNotAdmitted() throws {
+  @Test func guestWhoseIDHasBeenTakenIsNotAdmitted() throws {
     let ana = try enter("ana", "id ana")
     let guest = try enter("eva", "ask")
     let eva = try enter("eva", "id eva")
-    ana.tell(.answerKnock(participant: "eva", admitted: true))
+    ana.send(.answerKnock(participant: "eva", admitted: true))
     #expect(guest.messages.last?.code == .forbidden)
     #expect(!eva.messages.contains(.ended(.duplicate)))
   }

@@ -13,7 +13,7 @@ struct OutboxTests {
     return copies
   }
 
-  @Test func copiesOfOneMessageComeInARowWithOneNumber() {
+  @Test func copiesOfOneMessageAreConsecutiveWithOneNumber() {
     let outbox = Outbox()
     outbox.post(.pong(1), to: ana)
     outbox.post(.pong(2), to: [ana, ben, cleo])
@@ -27,7 +27,7 @@ struct OutboxTests {
     #expect(outbox.count == 0)
   }
 
-  @Test func messageToNobodyIsNotKept() {
+  @Test func messageWithoutRecipientsIsNotKept() {
     let outbox = Outbox()
     outbox.post(.pong(1), to: [])
     outbox.post(.pong(2), to: nil)
@@ -35,7 +35,7 @@ struct OutboxTests {
     #expect(outbox.popFirst() == nil)
   }
 
-  /// Against a list with one entry for each copy.
+  /// Compares the outbox with a list that has one entry for each copy.
   @Test func randomHistoriesGiveTheCopiesOfAPlainList() {
     var random = SeededRandom(seed: 4)
     let outbox = Outbox()

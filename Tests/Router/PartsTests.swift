@@ -19,7 +19,7 @@ struct DataHistoryTests {
       sender: "a", topic: "t", payload: .init(repeating: 0, count: bytes), id: "\(id)", order: order)
   }
 
-  @Test func keepsInOrderWithAges() {
+  @Test func historyKeepsMessagesInOrderWithTheirAges() {
     var history = DataHistory(limits: .init())
     history.keep(message(1), lifetime: 10, at: ms(0))
     history.keep(message(2), lifetime: 10, at: ms(1000))
@@ -28,7 +28,7 @@ struct DataHistoryTests {
     #expect(history.messages(for: "b", at: ms(10_500)).map(\.id) == ["2"])
   }
 
-  @Test func isBoundedByCountAndBytes() {
+  @Test func historyIsBoundedByCountAndBytes() {
     var history = DataHistory(limits: .init(count: 3, bytes: 810))
     for id in 0..<5 { history.keep(message(id), lifetime: 10, at: ms(0)) }
     #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["2", "3", "4"])
@@ -38,14 +38,14 @@ struct DataHistoryTests {
     #expect(history.messages(for: "b", at: ms(0)).map(\.id) == ["4", "9"])
   }
 
-  @Test func addresseesCount() {
+  @Test func addresseesCountTowardsTheHistoryLimit() {
     var history = DataHistory(limits: .init(persistentCount: 100, persistentBytes: 10_000))
     let names = (0..<50).map { "somebody with a name \($0)" }
     for id in 0..<20 { history.keep(message(id), for: names.map { .init(id: $0) }, at: ms(0)) }
     #expect(history.messages(for: names[0], at: ms(0)).count < 6)
   }
 
-  @Test func aDaysChatIsKeptInOrderAndNoMore() {
+  @Test func persistentMessagesAreKeptInOrderUpToTheLimits() {
     var history = DataHistory(limits: .init())
     for id in 0..<20_000 { history.keep(message(id, bytes: 100), at: ms(0)) }
     for id in 0..<2_000 { history.keep(message(id), lifetime: 10, at: ms(0)) }
@@ -57,7 +57,7 @@ struct DataHistoryTests {
     #expect(size > 7 * 1024 * 1024)
   }
 
-  @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func anyLifetimeIsHarmless(
+  @Test(arguments: [-1, 0, Double.nan, .infinity, .greatestFiniteMagnitude]) func invalidLifetimeIsHarmless(
     _ lifetime: Double
   ) {
     var history = DataHistory(limits: .init())
@@ -76,14 +76,14 @@ struct RTPRewriterTests {
   /// `#require` cannot be given a mutating call.
   private func found(_ numbers: SourceNumbers?) throws -> SourceNumbers { try #require(numbers) }
 
-  @Test func nothingPassesBeforeTheFirstCut() {
+  @Test func rewriterPassesNoPacketBeforeTheFirstSegment() {
     var random = SeededRandom(seed: 1)
     var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
     let passed = rewriter.rewritten(numbers(1, 1), now: ms(0))
     #expect(passed == nil)
   }
 
-  @Test func oneStretchIsMovedByConstants() throws {
+  @Test func segmentIsShiftedByConstantOffsets() throws {
     var random = SeededRandom(seed: 1)
     var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
     rewriter.startSegment(at: numbers(65_500, .max - 90_000, picture: 0x7FF0, tl0: 250), now: ms(0))
@@ -104,7 +104,7 @@ struct RTPRewriterTests {
     #expect(older == nil)
   }
 
-  @Test func aCutContinuesWhereTheOldStretchEnded() throws {
+  @Test func newSegmentContinuesWhereTheLastEnded() throws {
     var random = SeededRandom(seed: 2)
     var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
     rewriter.startSegment(at: numbers(100, 5000, picture: 7, tl0: 3), now: ms(0))
@@ -118,8 +118,8 @@ struct RTPRewriterTests {
   }
 }
 
-struct SkipTests {
-  /// A source of pictures of two packets each; every second picture is left out.
+struct RTPRewriterDropTests {
+  /// A source with two packets per frame; every second frame is dropped.
   private func numbers(_ picture: Int, _ packet: Int) -> SourceNumbers {
     SourceNumbers(
       sequence: Int64(1_000 + picture * 2 + packet), timestamp: UInt32(picture * 3_000),
@@ -127,7 +127,7 @@ struct SkipTests {
       tl0PictureIndex: UInt8(picture / 2))
   }
 
-  @Test func closesUpBehindWhatIsLeftOut() throws {
+  @Test func rewriterLeavesNoGapForDroppedFrames() throws {
     var random = SeededRandom(seed: 3)
     var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
     rewriter.startSegment(at: numbers(0, 0), now: ms(0))
@@ -150,7 +150,7 @@ struct SkipTests {
     }
   }
 
-  @Test func whatComesLateGetsTheNumberThatWasKept() throws {
+  @Test func latePacketGetsItsReservedSequenceNumber() throws {
     var random = SeededRandom(seed: 3)
     var rewriter = RTPRewriter(clockRate: 90_000, random: &random)
     rewriter.startSegment(at: numbers(0, 0), now: ms(0))
@@ -185,7 +185,7 @@ struct TemporalFilterTests {
     }.map(\.element)
   }
 
-  @Test func fewerAtOnceMoreFromASync() {
+  @Test func layersAreRemovedAtOnceAndAddedAtASyncFrame() {
     var filter = TemporalFilter()
     filter.reset()
     #expect(admitted(&filter, [0, 2, 1, 2], from: 0) == [0, 2, 1, 2])
@@ -198,8 +198,8 @@ struct TemporalFilterTests {
 }
 
 extension TemporalFilterTests {
-  /// VP9 says it of the pictures before, not of the first one of the upper layer.
-  @Test func moreBehindAPictureThatOpensTheLayers() {
+  /// VP9 marks the frame before the first one of the upper layer, not that frame itself.
+  @Test func layersAreAddedAfterAFrameThatOpensThem() {
     var filter = TemporalFilter(wanted: 0)
     filter.reset()
     func admits(_ layer: Int, _ number: Int, opens: Bool) -> Bool {
@@ -218,7 +218,7 @@ extension TemporalFilterTests {
 }
 
 struct SenderClockOffsetTests {
-  @Test func theQuickestReportTellsTheDifference() {
+  @Test func fastestReportDeterminesTheClockOffset() {
     var clock = SenderClockOffset()
     let captured = [(1_000, 61_030), (2_000, 62_010), (3_000, 63_050)].map {
       clock.local(ms($0.0), arrivedAt: ms($0.1))
@@ -226,12 +226,12 @@ struct SenderClockOffsetTests {
     #expect(captured == [ms(61_030), ms(62_010), ms(63_010)])
   }
 
-  @Test func aSharedClockNeedsNothing() {
+  @Test func sharedClockNeedsNoOffset() {
     var clock = SenderClockOffset()
     #expect(clock.local(ms(5_000), arrivedAt: ms(5_040)) == ms(5_000))
   }
 
-  @Test func aClockThatHasBeenSetIsLearntAnew() {
+  @Test func offsetIsLearnedAgainAfterAClockChange() {
     for jump in [3_600_000, -3_600_000] {
       var clock = SenderClockOffset()
       _ = clock.local(ms(10_000_000), arrivedAt: ms(60_000))
@@ -240,8 +240,8 @@ struct SenderClockOffsetTests {
     }
   }
 
-  /// Such times once overflowed the reports that the router derives from them.
-  @Test func noReportGivesATimeFarFromNow() {
+  /// Reports with extreme times must not overflow the reports that the router derives from them.
+  @Test func extremeReportsGiveTimesCloseToNow() {
     var clock = SenderClockOffset()
     let reports: [Int64] = [0, 4_294_967_295_000_000_000, 0, .max, .min, 1, -1, 4_000_000_000_000_000_000]
     for (index, reported) in reports.enumerated() {

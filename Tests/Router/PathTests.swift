@@ -11,8 +11,8 @@ import Testing
 struct PathTests {
   private static let bitrates = [150_000, 400_000, 1_600_000]
 
-  /// The third figure for congestion control, for one of three receivers.
-  @Test func oneReceiverFollowsItsPathAndTheOthersNoticeNothing() throws {
+  /// The third congestion control target: one of three receivers has a path whose rate changes.
+  @Test func receiverAdaptsToItsPathWithoutAffectingOthers() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd", "dan")
     let start = world.now
@@ -42,8 +42,8 @@ struct PathTests {
     }
   }
 
-  /// The second figure: layer switches under load.
-  @Test(arguments: [1, 3]) func switchesAreQuickAndWhole(temporalLayers: Int) throws {
+  /// The second congestion control target: layer switches under load.
+  @Test(arguments: [1, 3]) func layerSwitchesAreQuickAndLoseNoFrames(temporalLayers: Int) throws {
     let world = try World()
     world.delay = .milliseconds(20)
     let seen = Lock<[Bytes]>([])
@@ -52,12 +52,12 @@ struct PathTests {
     let others = try world.joined("ana", "cyd", "dan", "eva")
     for client in others {
       client.publish(.microphone)
-      client.sendSound("microphone", seconds: 30)
+      client.sendAudio("microphone", seconds: 30)
     }
     let publisher = LayeredPublisher(others[0], in: world, bitrates: Self.bitrates, temporalLayers: temporalLayers)
     publisher.send(seconds: 30)
     for client in [ben] + others[1...] { client.subscribe(to: "ana", "camera", "microphone") }
-    others[2].tell(.prefer([preference(1)]))
+    others[2].send(.prefer([preference(1)]))
     world.run(.seconds(3))
     var waits: [[Double]] = [[], []]
     var keys: [Int] = []
@@ -65,7 +65,7 @@ struct PathTests {
       let goesUp = !round.isMultiple(of: 2)
       let before = ben.frames("ana", "camera").count
       let asked = world.now
-      ben.tell(.prefer([preference(goesUp ? 2 : 0)]))
+      ben.send(.prefer([preference(goesUp ? 2 : 0)]))
       world.run(.milliseconds(900 + 7 * round))
       let frames = ben.frames("ana", "camera")[before...]
       let first = try #require(frames.first { $0.data.array[3] == (goesUp ? 2 : 0) })
@@ -77,11 +77,11 @@ struct PathTests {
     #expect(keys.allSatisfy { $0 == 1 })
     #expect(publisher.faults(in: ben.frames("ana", "camera")) == [])
     #expect(ben.statistics("ana", "camera")?.lost == 0)
-    #expect(wireFaults(seen.withLock { $0 }) == [])
+    #expect(packetFaults(seen.withLock { $0 }) == [])
   }
 
-  /// The way looks too narrow for anything of the layer, and wide again before the smaller one has begun.
-  @Test func aChangeOfMindGoesOnFromAKeyFrame() throws {
+  /// The estimate falls below the layer's bitrate and recovers before the smaller layer has started.
+  @Test func revokedLayerSwitchContinuesFromAKeyFrame() throws {
     let world = try World()
     world.delay = .milliseconds(20)
     let clients = try world.joined("ana", "ben")
@@ -108,7 +108,7 @@ struct PathTests {
     #expect(publisher.faults(in: frames) == [])
   }
 
-  @Test func nobodyFallsSoThatOthersRise() throws {
+  @Test func streamIsNotLoweredToRaiseAnother() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd", "dan")
     let rates = ["ana": 1_000_000, "ben": 1_000_000, "cyd": 700_000]
@@ -119,7 +119,7 @@ struct PathTests {
     let (room, dan) = (try #require(clients[3].room), try #require(clients[3].room?.member("dan")))
     func prefer(_ layer: Int?) {
       let others = ["ana", "ben"].map { Track.ID(participant: $0, track: "camera") }
-      clients[3].tell(.prefer(others.map { TrackPreference(LayerPreference(layer: layer), of: $0) }))
+      clients[3].send(.prefer(others.map { TrackPreference(LayerPreference(layer: layer), of: $0) }))
     }
     prefer(0)
     room.estimated(1_800_000, for: dan, at: world.now)
@@ -132,8 +132,8 @@ struct PathTests {
     #expect(dan.subscriptions.map(\.target) == [1, 0, 0], "among equals the first")
   }
 
-  /// Retransmissions, late packets and left out pictures at once.
-  @Test(arguments: [3, 4, 5] as [UInt64]) func nothingIsBrokenOnALossyPath(seed: UInt64) throws {
+  /// Retransmissions, late packets and dropped frames at the same time.
+  @Test(arguments: [3, 4, 5] as [UInt64]) func receiverOnLossyPathGetsOnlyDecodableFrames(seed: UInt64) throws {
     let world = try World(seed: seed)
     world.delay = .milliseconds(20)
     let clients = try world.joined("ana", "ben")
@@ -164,8 +164,8 @@ struct PathTests {
     TrackPreference(LayerPreference(layer: layer), of: Track.ID(participant: "ana", track: "camera"))
   }
 
-  /// What a receiver on a path without loss finds wrong with the numbers of the pictures it gets.
-  private func wireFaults(_ packets: [Bytes]) -> [String] {
+  /// Finds faults in the frame numbers that a receiver on a path without loss gets.
+  private func packetFaults(_ packets: [Bytes]) -> [String] {
     struct Last {
       var sequence: UInt16
       var timestamp: UInt32

@@ -39,7 +39,7 @@ import Testing
     let datagram = try written(check, key: peer.localCredentials.password)
     let slot = try #require(table.find(datagram.readable, from: shared))
     #expect(slot === participant.slot)
-    take(datagram, slot)
+    receive(datagram, slot)
     let out = Bytes(capacity: 1_600)
     var question: STUNMessage?
     while let transmit = peer.poll(into: out.writable, at: now) {
@@ -55,12 +55,12 @@ import Testing
     return bytes
   }
 
-  private func take(_ datagram: Bytes, _ slot: PeerSlot) {
+  private func receive(_ datagram: Bytes, _ slot: PeerSlot) {
     slot.peer.handle(datagram, from: shared, to: router, at: now)
     table.bind(slot, to: shared, at: now)
   }
 
-  /// Ana had the address; Ben has it now; Mallory sends checks of her own under it, which only Ben's program receives.
+  /// The address was Ana's and is Ben's now. Mallory sends checks under it, which only Ben's client receives.
   @Test func answerFromAnAddressInUseGoesToThePeerThatAsked() throws {
     let (ana, ben, mallory) = (try participant(seed: 1), try participant(seed: 2), try participant(seed: 3))
     _ = try check(of: ana, number: 1)
@@ -69,7 +69,7 @@ import Testing
     let answer = try written(STUNMessage(.success, question.transaction), key: ben.remote.password)
     let slot = try #require(table.find(answer.readable, from: shared))
     #expect(slot === ben.slot)
-    take(answer, slot)
+    receive(answer, slot)
     #expect(table.find(Bytes([128, 0]).readable, from: shared) === ben.slot, "the address is Ben's")
   }
 }

@@ -41,25 +41,25 @@ struct PublishingTests {
     let world = try World()
     let client = try world.joined("ana")[0]
     let json = #"{"type":"publish","request":5,"tracks":[{"id":"camera","kind":"camera"\#(media)}]}"#
-    client.tell(try Array(json.utf8).withUnsafeBytes { try ClientMessage(json: $0) })
+    client.send(try Array(json.utf8).withUnsafeBytes { try ClientMessage(json: $0) })
     #expect(client.messages.last?.code == .badMedia)
   }
 
-  @Test func allTracksOfARequestOrNone() throws {
+  @Test func requestPublishesAllOfItsTracksOrNone() throws {
     let world = try World()
     let client = try world.joined("ana")[0]
     let good = TrackOffer(id: "a", kind: .camera, media: client.makeMedia(.camera))
     var second = TrackOffer(id: "b", kind: .microphone, media: client.makeMedia(.microphone))
-    client.tell(.publish(Publish(request: 1, tracks: [good, second])))  // one mid twice
+    client.send(.publish(Publish(request: 1, tracks: [good, second])))  // one mid twice
     #expect(client.messages.last?.code == .badMedia)
     second.media?.mid = "other"
-    client.tell(.publish(Publish(request: 2, tracks: [good, second])))
+    client.send(.publish(Publish(request: 2, tracks: [good, second])))
     #expect(client.messages.last == .accepted(request: 2))
-    client.tell(.publish(Publish(request: 3, tracks: [good])))
+    client.send(.publish(Publish(request: 3, tracks: [good])))
     #expect(client.messages.last?.code == .duplicateTrack)
   }
 
-  @Test func tracksAreLimited() throws {
+  @Test func publishedTracksAreLimited() throws {
     let world = try World { $0.limits.tracks = 2 }
     let client = try world.joined("ana")[0]
     for id in ["a", "b", "c"] { client.publish(.camera, id: id) }

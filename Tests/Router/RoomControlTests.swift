@@ -61,7 +61,7 @@ import Testing
     #expect(Set(rooms.map(\.epoch)).count == 2)
   }
 
-  @Test func roomThatParticipantsOnlyWaitToEnterIsListedAndDescribed() throws {
+  @Test func roomWithOnlyWaitingParticipantsIsListedAndDescribed() throws {
     let world = try makeWorld()
     _ = try (enter("eva", "guest", room: "empty", in: world), enter("ana", room: "tea", in: world))
     world.run(.seconds(2))
@@ -76,7 +76,7 @@ import Testing
     #expect(world.execute(.describe(room: "other")).code == .noSuchRoom)
   }
 
-  @Test func roomIsDescribedAsItIs() throws {
+  @Test func roomDescriptionNamesParticipantsTracksAndGuests() throws {
     let world = try makeWorld()
     let (ana, _) = (try enter("ana", in: world), try enter("eva", "guest", in: world))
     ana.publish(.microphone, muted: true)
@@ -114,7 +114,7 @@ import Testing
   // MARK: Participants
 
   @Test(arguments: [(RemovalReason.removed, EndReason.removed), (.expired, .expired)])
-  func removedParticipantIsToldTheReason(_ ending: RemovalReason, _ told: EndReason) throws {
+  func removedParticipantIsNotifiedOfTheReason(_ ending: RemovalReason, _ told: EndReason) throws {
     let world = try makeWorld()
     let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
     #expect(world.execute(.remove("ana", room: "room", ending: ending)) == .success(.done))
@@ -124,7 +124,7 @@ import Testing
     #expect(world.execute(.remove("ana", room: "other")).code == .noSuchRoom)
   }
 
-  @Test func participantThatWaitsIsRemovedOrEndsWithItsRoom() throws {
+  @Test func waitingParticipantIsRemovedOrEndsWithItsRoom() throws {
     let world = try makeWorld()
     let (ana, eva, kim) = (
       try enter("ana", in: world), try enter("eva", "guest", in: world), try enter("kim", "guest", in: world)
@@ -150,7 +150,7 @@ import Testing
     let (ana, ben) = (try enter("ana", "member", in: world), try enter("ben", in: world))
     ana.publish(.microphone)
     ben.subscribe(to: "ana", "microphone")
-    ana.sendSound("microphone", seconds: 4)
+    ana.sendAudio("microphone", seconds: 4)
     world.run(.seconds(1))
     let before = ben.frames("ana", "microphone").count
     #expect(before > 40)
@@ -160,7 +160,7 @@ import Testing
     #expect(ben.messages.last == told)
     world.run(.seconds(1))
     #expect(ben.frames("ana", "microphone").count <= before + 5)
-    ana.tell(.mute(trackID: "microphone", muted: false))
+    ana.send(.mute(trackID: "microphone", muted: false))
     world.run(.seconds(1))
     #expect(ben.frames("ana", "microphone").count > before + 30)
     #expect(world.execute(.mute(.track("microphone"), "ana", room: "room")) == .success(.done))
@@ -201,7 +201,7 @@ import Testing
     let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
     ben.publish(.microphone)
     ana.subscribe(to: "ben", "microphone")
-    ben.sendSound("microphone", seconds: 4)
+    ben.sendAudio("microphone", seconds: 4)
     world.run(.seconds(1))
     let before = ana.frames("ben", "microphone").count
     #expect(before > 40)
@@ -224,18 +224,18 @@ import Testing
     let world = try makeWorld()
     let (ana, ben) = (try enter("ana", in: world), try enter("ben", in: world))
     world.execute(.grant(PermissionChange(denying: [.data, .moderate]), "ana", room: "room"))
-    ana.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
+    ana.send(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
-    ana.tell(.remove(participant: "ben"))
+    ana.send(.remove(participant: "ben"))
     #expect(ana.messages.last?.code == .forbidden)
     world.execute(.grant(PermissionChange(exactly: [.data, .moderate]), "ana", room: "room"))
     let member = world.execute(.describe(room: "room")).room?.participants.first { $0.id == "ana" }
     #expect(member?.permissions == ["data", "moderate"])
-    ana.tell(.remove(participant: "ben"))
+    ana.send(.remove(participant: "ben"))
     #expect(ben.messages.last == .ended(.removed))
   }
 
-  @Test func participantThatMayAdmitNowIsToldOfThoseThatWait() throws {
+  @Test func participantThatGainsAdmissionPermissionGetsTheWaitingKnocks() throws {
     let world = try makeWorld()
     let (ana, eva) = (try enter("ana", "member", in: world), try enter("eva", "guest", in: world))
     ana.forgetMessages()
@@ -249,7 +249,7 @@ import Testing
     #expect(ana.messages.contains(.knockEnded(participant: "eva", admitted: nil, number: number)))
     world.execute(.grant(PermissionChange(allowing: [.admit]), "ana", room: "room"))
     #expect(ana.messages.last == .knock(participant, number: number))
-    ana.tell(.answerKnock(participant: "eva", admitted: true, number: number))
+    ana.send(.answerKnock(participant: "eva", admitted: true, number: number))
     #expect(eva.messages.contains { if case .joined = $0 { true } else { false } })
   }
 
@@ -257,14 +257,14 @@ import Testing
     let world = try makeWorld()
     let (ana, _) = (try enter("ana", "member", in: world), try enter("eva", "guest", in: world))
     ana.forgetMessages()
-    ana.tell(.renew(credential: ""))
+    ana.send(.renew(credential: ""))
     #expect(ana.messages.contains(.permissions(Set(ParticipantPermission.allCases))))
     guard case .knock(let participant, let number) = ana.messages.last else {
       Issue.record("\(ana.messages)")
       return
     }
     #expect(participant.id == "eva")
-    ana.tell(.renew(credential: "member"))
+    ana.send(.renew(credential: "member"))
     #expect(ana.messages.last == .knockEnded(participant: "eva", admitted: nil, number: number))
   }
 
@@ -277,7 +277,7 @@ import Testing
     #expect(ana.messages.last == .ended(.expired))
   }
 
-  @Test func changeThatChangesNothingIsNotTold() throws {
+  @Test func permissionChangeWithoutEffectIsNotSent() throws {
     let world = try makeWorld()
     let ana = try enter("ana", in: world)
     ana.forgetMessages()
@@ -288,7 +288,7 @@ import Testing
 
   // MARK: Recordings
 
-  @Test func recorderIsAskedAndItsAnswersAreInTheRoomsDescription() throws {
+  @Test func recorderGetsOrdersAndRoomDescriptionShowsItsState() throws {
     let words = Lock<[RoomService.Message]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let world = try makeWorld {
@@ -320,7 +320,7 @@ import Testing
     #expect(words.withLock { $0.last?.payload } == Array(name.utf8))
   }
 
-  @Test func serverWithoutRecorderSaysSo() throws {
+  @Test func recordingCommandWithoutRecorderIsNotPossible() throws {
     let world = try makeWorld()
     _ = try enter("ana", in: world)
     #expect(world.execute(.startRecording(RecordingOrder(), room: "room")).code == .notPossible)
@@ -336,7 +336,7 @@ import Testing
       .remove("ben", room: "room"), by: CommandOrigin(.vendorAPI, "AKIA1"), reason: "the meeting is full")
     world.router.execute(request, at: world.now)
     world.router.execute(request, at: world.now)
-    ana.tell(.close)
+    ana.send(.close)
     let all = log.all
     #expect(all.map(\.request.command) == [request.command, request.command, .close(room: "room")])
     #expect(all.map(\.request.origin.kind) == [.vendorAPI, .vendorAPI, .participant])

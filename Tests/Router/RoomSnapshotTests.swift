@@ -44,7 +44,7 @@ struct RoomSnapshotTests {
 
   private func enter(_ world: World, _ id: String, _ credential: String, insteadOf former: Stay? = nil) throws -> Stay {
     let client = try world.makeClient()
-    client.tell(
+    client.send(
       .join(
         Join(
           room: "room", credential: credential, participantID: id, name: "Name of \(id)", attributes: ["of": id],
@@ -63,7 +63,7 @@ struct RoomSnapshotTests {
   /// Acknowledges all messages.
   private func read(_ stay: inout Stay) throws {
     let messages = stay.client.messages
-    stay.client.tell(.heard(messages.count { $0.isCounted } + 1))  // and `resumable`
+    stay.client.send(.heard(messages.count { $0.isCounted } + 1))  // and `resumable`
     stay.epoch = try joined(stay).epoch
     stay.order = data(stay.client).map(\.order).max() ?? 0
   }
@@ -82,7 +82,7 @@ struct RoomSnapshotTests {
   private func send(
     _ id: String, from stay: Stay, to recipients: [String]? = nil, isPersistent: Bool = false, lifetime: Duration? = nil
   ) {
-    stay.client.tell(
+    stay.client.send(
       .data(
         SendData(
           DataMessage(
@@ -100,23 +100,23 @@ struct RoomSnapshotTests {
 
   // MARK: In the middle of a call
 
-  @Test func roomGoesOnWhereItWasOnAnotherRouter() throws {
+  @Test func restoredRoomContinuesOnAnotherRouter() throws {
     var ana = try enter(old, "ana", "moderator")
     var ben = try enter(old, "ben", "member")
     var cem = try enter(old, "cem", "guest")
-    ana.client.tell(.answerKnock(participant: "cem", admitted: true))
+    ana.client.send(.answerKnock(participant: "cem", admitted: true))
     let stays = [ana, ben, cem]
     old.run(.seconds(1))
     for stay in stays { #expect(stay.client.isConnected) }
     ana.client.publish(.camera)
     ben.client.publish(.microphone)
     cem.client.publish(.screen, muted: true)
-    ben.client.tell(.attributes(["of": "ben", "hand": "up"]))
+    ben.client.send(.attributes(["of": "ben", "hand": "up"]))
     for stay in [ben, cem] { stay.client.subscribe(to: "ana", "camera") }
     let camera = Track.ID(participant: "ana", track: "camera")
     let small = LayerPreference(maximumHeight: 180, priority: 3)
-    cem.client.tell(.prefer([TrackPreference(small, of: camera)]))
-    ana.client.sendPictures("camera", seconds: 20)
+    cem.client.send(.prefer([TrackPreference(small, of: camera)]))
+    ana.client.sendFrames("camera", seconds: 20)
     send("kept", from: ben, isPersistent: true)
     send("live", from: ana)
     old.run(.seconds(2))
@@ -125,7 +125,7 @@ struct RoomSnapshotTests {
     try read(&cem)
     // Ben's line breaks, so that he reads nothing of what follows; Cem reads nothing either.
     old.host.connectionLost(ben.client.connection, at: old.now)
-    ana.client.tell(.muteOther(Track.ID(participant: "ben", track: "microphone")))
+    ana.client.send(.muteOther(Track.ID(participant: "ben", track: "microphone")))
     send("1 to all", from: ana)
     send("2 to ben", from: cem, to: ["ben"])
     send("3 kept", from: ana, isPersistent: true)
@@ -167,10 +167,10 @@ struct RoomSnapshotTests {
     // Tracks are published again: Ben does not know that he was muted.
     newAna.client.publish(.camera)
     newBen.client.publish(.microphone)
-    newBen.client.tell(.attributes(["of": "ben", "hand": "up"]))
+    newBen.client.send(.attributes(["of": "ben", "hand": "up"]))
     newCem.client.publish(.screen, muted: true)
     newCem.client.subscribe(to: "ana", "camera")
-    newAna.client.sendPictures("camera", seconds: 2)
+    newAna.client.sendFrames("camera", seconds: 2)
     new.run(.seconds(2))
     let after = try #require(newAna.client.room)
     #expect(after.members.map(\.participant) == roster)
@@ -178,7 +178,7 @@ struct RoomSnapshotTests {
     #expect(mutes(newBen.client) == [.muted(participant: "ben", trackID: "microphone", muted: true)])
     #expect(after.member("cem")?.subscriptions.map(\.preference) == [small])
     #expect(newCem.client.frames("ana", "camera").count > 30)
-    newBen.client.tell(.mute(trackID: "microphone", muted: false))
+    newBen.client.send(.mute(trackID: "microphone", muted: false))
     #expect(after.roster["ben"]?.tracks.map(\.isMuted) == [false])
 
     // The order goes on.
@@ -192,7 +192,7 @@ struct RoomSnapshotTests {
 
   // MARK: Participants that do not return
 
-  @Test func roomToWhichNobodyReturnsIsDropped() throws {
+  @Test func restoredRoomWithoutReturningParticipantsIsClosed() throws {
     _ = try enter(old, "ana", "moderator")
     old.run(.seconds(1))
     let snapshot = try moved(#require(old.host.snapshot(of: "room", at: old.now)))
@@ -204,7 +204,7 @@ struct RoomSnapshotTests {
     #expect(new.router.holdings.values.allSatisfy { $0 == 0 })
   }
 
-  @Test func awaitedParticipantKeepsItsIDAndItsPlaceForAMinute() throws {
+  @Test func expectedParticipantKeepsItsIDAndItsPlaceForAMinute() throws {
     old.router.setParticipantLimit(2)
     new.router.setParticipantLimit(2)
     var ana = try enter(old, "ana", "member")
@@ -215,7 +215,7 @@ struct RoomSnapshotTests {
     _ = try returned(ana)
     func refusal(_ id: String) throws -> Failure.Code? {
       let client = try new.makeClient()
-      client.tell(
+      client.send(
         .join(Join(room: "room", participantID: id, name: "", description: client.peer.localDescription)))
       return client.messages.last?.code
     }
@@ -225,7 +225,7 @@ struct RoomSnapshotTests {
     #expect(try refusal("dan") == nil)
   }
 
-  @Test func namesakeDoesNotGetWhatAnAwaitedParticipantHasNotRead() throws {
+  @Test func namesakeDoesNotGetUnreadMessagesOfAnExpectedParticipant() throws {
     let ana = try enter(old, "ana", "moderator")
     var ben = try enter(old, "ben", "moderator")
     try read(&ben)
@@ -239,7 +239,7 @@ struct RoomSnapshotTests {
 
   // MARK: Times and the lobby
 
-  @Test func agesAndLifetimesGoOnWithTheNewClock() throws {
+  @Test func messageAgesAndLifetimesContinueWithTheNewClock() throws {
     var ana = try enter(old, "ana", "moderator")
     try read(&ana)
     send("1", from: ana, lifetime: .seconds(10))
@@ -253,7 +253,7 @@ struct RoomSnapshotTests {
     #expect(data(try enter(new, "cem", "member").client) == [])
   }
 
-  @Test func guestsThatWaitKnockAgainInTheirOrder() throws {
+  @Test func waitingGuestsKnockAgainInTheirOrder() throws {
     var ana = try enter(old, "ana", "moderator")
     try read(&ana)
     let eva = try enter(old, "eva", "guest")

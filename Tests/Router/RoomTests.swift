@@ -7,7 +7,7 @@ import Testing
 @testable import KoineRouter
 
 struct JoiningTests {
-  @Test func aJoinerSeesTheRoomAndTheRoomSeesTheJoiner() throws {
+  @Test func newParticipantGetsTheRosterAndIsAnnounced() throws {
     let world = try World()
     let ana = try world.makeClient()
     ana.join("room", as: "ana")
@@ -27,13 +27,13 @@ struct JoiningTests {
     #expect(world.router.statistics.participants == 2)
   }
 
-  @Test func roomsDoNotHearEachOther() throws {
+  @Test func roomsAreIsolatedFromEachOther() throws {
     let world = try World()
     let ana = try world.joined("ana", room: "one")[0]
     let ben = try world.joined("ben", room: "two")[0]
     ana.forgetMessages()
     ben.publish(.camera)
-    ben.tell(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
+    ben.send(.data(SendData(DataMessage(topic: "t", payload: [1]), id: "1")))
     ana.subscribe(to: "ben", "camera")
     guard case .subscribed(let answer) = ana.messages.last else {
       Issue.record("no answer")
@@ -43,20 +43,20 @@ struct JoiningTests {
     #expect(answer.missing.count == 1)
   }
 
-  @Test func anEmptyRoomIsDropped() throws {
+  @Test func emptyRoomIsClosed() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    ana.tell(.leave(reason: nil))
+    ana.send(.leave(reason: nil))
     #expect(ana.messages.last == .ended(.left))
     #expect(world.router.statistics.rooms == 0)
     world.run(.seconds(60))
     #expect(world.router.deadline == nil)
   }
 
-  @Test func theConnectionCanJoinAgainAfterLeaving() throws {
+  @Test func connectionJoinsAgainAfterLeaving() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    ana.tell(.leave(reason: nil))
+    ana.send(.leave(reason: nil))
     ana.join("other", as: "ana")
     guard case .joined = ana.messages.last else {
       Issue.record("not joined")
@@ -64,7 +64,7 @@ struct JoiningTests {
     }
   }
 
-  @Test func theNewerOfEqualNamesStays() throws {
+  @Test func newerParticipantReplacesOlderWithTheSameID() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
@@ -85,7 +85,7 @@ struct JoiningTests {
     #expect(world.router.statistics.participants == 2)
   }
 
-  @Test func aNamelessJoinerGetsAName() throws {
+  @Test func participantWithoutIDGetsOne() throws {
     let world = try World()
     let client = try world.makeClient()
     client.join("room", as: nil)
@@ -96,7 +96,7 @@ struct JoiningTests {
     #expect(!joined.participantID.isEmpty)
   }
 
-  @Test func refusalsSayWhy() throws {
+  @Test func refusedRequestsCarryTheReason() throws {
     let world = try World { configuration in
       configuration.limits.participants = 1
       configuration.authorization = Authorization { join in
@@ -110,7 +110,7 @@ struct JoiningTests {
     #expect(ana.messages.last?.code == .unauthorized)
     ana.join("", as: "ana", credential: "good")
     #expect(ana.messages.last?.code == .malformed)
-    ana.tell(.attributes([:]))
+    ana.send(.attributes([:]))
     #expect(ana.messages.last?.code == .wrongState)
     ana.join("room", as: "ana", credential: "good")
     guard case .joined(let joined) = ana.messages.last else {
@@ -125,13 +125,13 @@ struct JoiningTests {
     #expect(ben.messages.last?.code == .roomFull)
     ana.publish(.camera)
     #expect(ana.messages.last?.code == .forbidden)
-    ana.tell(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
+    ana.send(.data(SendData(DataMessage(topic: "t", payload: []), id: "1")))
     #expect(ana.messages.last?.code == .forbidden)
     ana.publish(.microphone)
     #expect(ana.messages.last == .accepted(request: 2))
   }
 
-  @Test func anotherVersionIsRefused() throws {
+  @Test func joinOfAnotherVersionIsRefused() throws {
     let world = try World()
     let client = try world.makeClient()
     world.host.receive(UnreadableMessage(.unknownVersion(9)), on: client.connection)
@@ -146,25 +146,25 @@ struct JoiningTests {
 }
 
 struct LeavingTests {
-  @Test func leavingIsTold() throws {
+  @Test func leaveIsSentToRemoteParticipants() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
     clients[1].forgetMessages()
-    clients[0].tell(.leave(reason: "bye"))
+    clients[0].send(.leave(reason: "bye"))
     #expect(
       clients[1].messages == [
         .withdrawn(participant: "ana", trackIDs: ["camera"]), .participantLeft(id: "ana", reason: .left),
       ])
   }
 
-  @Test func aBrokenConnectionIsADropAfterAGrace() throws {
+  @Test func participantWithABrokenConnectionIsDroppedAfterTheGracePeriod() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 5)
+    clients[0].sendFrames("camera", seconds: 5)
     world.run(.seconds(1))
     world.host.close(clients[0].connection, at: world.now)
     let before = clients[1].frames("ana", "camera").count
@@ -176,7 +176,7 @@ struct LeavingTests {
     #expect(world.router.statistics.participants == 1)
   }
 
-  @Test func alostMediaPathIsADrop() throws {
+  @Test func participantWithALostMediaPathIsDropped() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].isUnplugged = true
@@ -185,7 +185,7 @@ struct LeavingTests {
     #expect(clients[1].messages.last == .participantLeft(id: "ana", reason: .dropped))
   }
 
-  @Test func whoNeverConnectsIsDropped() throws {
+  @Test func participantThatNeverConnectsIsDropped() throws {
     let world = try World()
     let ana = try world.makeClient()
     ana.isUnplugged = true
@@ -195,7 +195,7 @@ struct LeavingTests {
     #expect(world.router.statistics.participants == 0)
   }
 
-  @Test func aParticipantCanBePutOut() throws {
+  @Test func serverRemovesAParticipantAndClosesTheRoom() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     #expect(world.execute(.remove("ana", room: "room")) == .success(.done))
@@ -209,7 +209,7 @@ struct LeavingTests {
     #expect(world.router.statistics.rooms == 0)
   }
 
-  @Test func roundsOfJoiningAndLeavingKeepNothing() throws {
+  @Test func repeatedJoinsAndLeavesKeepNoState() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
     ana.publish(.camera)
@@ -221,7 +221,7 @@ struct LeavingTests {
       ana.subscribe(to: "guest\(round)", "microphone")
       world.run(.milliseconds(200))
       #expect(guest.isConnected)
-      guest.tell(.leave(reason: nil))
+      guest.send(.leave(reason: nil))
       world.host.close(guest.connection, at: world.now)
       world.clients.removeLast()
     }
@@ -230,7 +230,7 @@ struct LeavingTests {
 }
 
 struct LifetimeTests {
-  @Test func aRouterLetsGoOfEverything() throws {
+  @Test func routerIsReleasedWithItsRooms() throws {
     weak var room: Room?
     weak var member: Member?
     do {
@@ -247,15 +247,15 @@ struct LifetimeTests {
     #expect(member == nil)
   }
 
-  /// What came in its last turn has not been passed on.
-  @Test func aRouterThatOwesPacketsLetsGoOfEverything() throws {
+  /// Packets received in the router's last turn have not been forwarded yet.
+  @Test func routerWithPendingPacketsIsReleased() throws {
     weak var slot: PeerSlot?
     do {
       let world = try World(workers: nil)
       let clients = try world.joined("ana", "ben")
       clients[0].publish(.microphone)
       clients[1].subscribe(to: "ana", "microphone")
-      clients[0].sendSound("microphone", seconds: 0.1)
+      clients[0].sendAudio("microphone", seconds: 0.1)
       world.run(.seconds(1))
       #expect(!clients[1].frames("ana", "microphone").isEmpty)
       slot = clients[1].room?.member("ben")?.slot
@@ -272,23 +272,23 @@ struct LifetimeTests {
     #expect(isGone)
   }
 
-  @Test func aParticipantThatLeftIsForgotten() throws {
+  @Test func participantThatLeftIsReleased() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.microphone)
     clients[1].subscribe(to: "ana", "microphone")
-    clients[0].sendSound("microphone", seconds: 1)
+    clients[0].sendAudio("microphone", seconds: 1)
     world.run(.seconds(1))
     weak let member = clients[0].room?.member("ana")
     #expect(member != nil)
-    clients[0].tell(.leave(reason: nil))
+    clients[0].send(.leave(reason: nil))
     world.run(.seconds(1))
     #expect(member == nil)
   }
 }
 
 struct ScaleTests {
-  @Test func aThousandParticipantsKnowEachOther() throws {
+  @Test func thousandParticipantsGetTheRosterAndUpdates() throws {
     let now = Tick(nanoseconds: 1)
     let router = Router(
       configuration: RouterConfiguration(certificate: try Certificate.shared(), addresses: [.loopback(port: 7000)]),

@@ -38,7 +38,7 @@ struct RosterTests {
 
   // MARK: Joining and leaving
 
-  @Test func joinsAreCounted() {
+  @Test func joinsAreNumberedInOrder() {
     var roster = Roster()
     #expect(add("ana", to: &roster).order == 1)
     #expect(add("ben", to: &roster).order == 2)
@@ -78,7 +78,7 @@ struct RosterTests {
     #expect(refusal("named", roster, named("named", kind: "b")) == .forbidden)
   }
 
-  @Test func hiddenParticipantsHavePlacesOfTheirOwn() {
+  @Test func hiddenParticipantsHaveALimitOfTheirOwn() {
     var limits = limits
     (limits.participants, limits.hiddenParticipants) = (2, 1)
     var hidden = Grants()
@@ -97,7 +97,7 @@ struct RosterTests {
     #expect(!isFull(Grants()))
   }
 
-  @Test func messagesDirectedBeforeAreForTheSameParticipantOnly() {
+  @Test func earlierDirectedMessagesAreForTheSameParticipantOnly() {
     var roster = Roster()
     _ = roster.join(
       join(), id: "ana", grants: Grants(), resumptionKey: "k", directedAfter: 3, limit: 10, at: ms(0))
@@ -121,7 +121,7 @@ struct RosterTests {
     #expect(roster.kind(of: "ben") == nil)
   }
 
-  @Test func renewedCredentialReplacesTheGrantsAndTheEnd() {
+  @Test func renewedCredentialReplacesTheGrantsAndTheExpiry() {
     var (roster, grants) = (Roster(), Grants())
     grants.validFor = .seconds(5)
     add("ana", to: &roster, grants: grants)
@@ -152,7 +152,7 @@ struct RosterTests {
 
   // MARK: Attributes and tracks
 
-  @Test func attributesOfTheCredentialStay() throws {
+  @Test func attributesOfTheCredentialCannotBeChanged() throws {
     var roster = Roster()
     add("ana", to: &roster, grants: Grants(attributes: ["role": "host"]))
     try roster.setAttributes(["hand": "up"], of: "ana", limits: limits)
@@ -207,7 +207,7 @@ struct RosterTests {
     return copy
   }
 
-  @Test func awaitedParticipantIsNotInTheRoomAndKeepsItsID() throws {
+  @Test func expectedParticipantIsNotInTheRoomAndKeepsItsID() throws {
     let roster = try restored()
     #expect(roster.count == 0)
     #expect(roster["ana"] == nil)
@@ -218,7 +218,7 @@ struct RosterTests {
     #expect(refusal("ana", roster, key: "ka") == nil)
   }
 
-  @Test func returningParticipantIsAsBefore() throws {
+  @Test func returningParticipantRegainsItsOrderGrantsAndAttributes() throws {
     var roster = try restored()
     let ben = roster.join(
       join("ben", key: "kb"), id: "ben", grants: .open, resumptionKey: "new", directedAfter: nil, isReturning: true,
@@ -245,14 +245,14 @@ struct RosterTests {
     #expect(ana.grants == grants)
   }
 
-  @Test func newParticipantOfTheIDIsAnotherOne() throws {
+  @Test func newParticipantWithAnExpectedIDStartsFromScratch() throws {
     var roster = try restored()
     #expect(add("ben", to: &roster, grants: named("ben")).order == 3)
     #expect(!roster.wasMuted(Track.ID(participant: "ben", track: "t")))
     #expect(roster.known("ben")?.hasCredentialID == true)
   }
 
-  @Test func participantsThatDoNotReturnAreGivenUp() throws {
+  @Test func participantsThatDoNotReturnInTimeAreRemoved() throws {
     var roster = try restored(until: ms(60_000))
     var isOver = roster.endAwaiting(at: ms(59_999))
     #expect(!isOver)
@@ -266,7 +266,7 @@ struct RosterTests {
     #expect(!isOver)
   }
 
-  @Test(arguments: 1...10) func sizeIsThatOfAllEntriesAfterRandomChanges(_ seed: UInt64) throws {
+  @Test(arguments: 1...10) func rosterSizeIsTheSumOfItsEntriesAfterRandomChanges(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var (roster, ids) = (Roster(), (0..<6).map { "p\($0)" })
     for step in 0..<500 {

@@ -89,7 +89,7 @@ struct SpeakerTraceTests {
     return traces
   }
 
-  @Test(arguments: 1...8) func decisionsAreThoseOfThePublishedMethod(_ seed: UInt64) {
+  @Test(arguments: 1...8) func dominantSpeakerIsThatOfThePublishedMethod(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var turns: [(voice: Int, from: Int, to: Int)] = []
     var start = 10
@@ -108,7 +108,7 @@ struct SpeakerTraceTests {
     }
   }
 
-  @Test func theLeadChangesWithinSixTenths() {
+  @Test func dominantSpeakerChangesWithin600Milliseconds() {
     var random = SeededRandom(seed: 11)
     var waits: [Int] = []
     for _ in 0..<200 {
@@ -126,7 +126,7 @@ struct SpeakerTraceTests {
     #expect(waits[189] <= 600, "p50 \(waits[100]) ms, p95 \(waits[189]) ms, longest \(waits[199]) ms")
   }
 
-  @Test func coughsAndAssentDoNotLead() {
+  @Test func shortSoundsDoNotBecomeDominant() {
     var random = SeededRandom(seed: 3)
     for _ in 0..<50 {
       let cough = Int.random(in: 60...180, using: &random)
@@ -136,7 +136,7 @@ struct SpeakerTraceTests {
     }
   }
 
-  @Test func steadyNoiseDoesNotLead() {
+  @Test func steadyNoiseDoesNotBecomeDominant() {
     var random = SeededRandom(seed: 4)
     var traces = conversation(of: 3, turns: [(0, 500, 700)], frames: 900, &random)
     for frame in traces[2].indices { traces[2][frame] = Int8.random(in: -44 ... -38, using: &random) }
@@ -145,7 +145,7 @@ struct SpeakerTraceTests {
     #expect(leaders[860...].allSatisfy { $0 == nil }, "three seconds after the last word")
   }
 
-  @Test func fiveOfManyAreForwardedAndWhoSpeaksIsAmongThem() {
+  @Test func fiveMicrophonesAreForwardedIncludingTheSpeakers() {
     var random = SeededRandom(seed: 5)
     let traces = conversation(of: 30, turns: [(7, 100, 300), (21, 320, 500)], frames: 500, &random)
     var detector = ActiveSpeakerDetector(limit: 5)
@@ -169,7 +169,7 @@ struct SpeakerTraceTests {
 }
 
 struct ConnectionQualityTests {
-  @Test func lossDelayAndJitterEachTell() {
+  @Test func lossDelayAndJitterEachLowerTheQuality() {
     typealias Level = ConnectionQuality.Level
     #expect(Level(loss: 0.02, roundTrip: 80, jitter: 10) == .high)
     #expect(Level(loss: 0.06, roundTrip: nil) == .low)
@@ -180,13 +180,13 @@ struct ConnectionQualityTests {
     #expect(Level(loss: 0, roundTrip: nil, jitter: 201) == .none)
   }
 
-  @Test func eachWayHasItsOwn() throws {
+  @Test func eachDirectionHasItsOwnQuality() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     for client in clients { client.publish(.microphone) }
     clients[0].subscribe(to: "ben", "microphone")
     clients[1].subscribe(to: "ana", "microphone")
-    for client in clients { client.sendSound("microphone", seconds: 20) }
+    for client in clients { client.sendAudio("microphone", seconds: 20) }
     clients[1].wayDown = LinkConditioner(spec: try NetworkSpec("loss=15%,delay=20ms"), seed: 3, start: world.now)
     world.run(.seconds(10))
     let reports = clients[0].messages.compactMap { if case .quality(let reports) = $0 { reports } else { nil } }

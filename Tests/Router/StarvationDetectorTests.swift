@@ -57,7 +57,7 @@ struct StarvationDetectorTests {
     #expect(pause { _ in 7_999_999 } == 40)
   }
 
-  @Test func starvedStreamResumesAfterTwoSecondsWithAFifthToSpare() {
+  @Test func starvedStreamResumesAfterTwoSecondsWith20PercentHeadroom() {
     var receiver = Receiver(1_000_000)
     #expect(receiver.change { _ in 100_000 } == 40)
     #expect(receiver.starved == [true])
@@ -67,7 +67,7 @@ struct StarvationDetectorTests {
     #expect(receiver.starved == [false])
   }
 
-  @Test func starvedStreamThatTakesMoreNowResumesWhereItBeganToStarve() {
+  @Test func starvedStreamResumesAtTheBitrateAtWhichItStarved() {
     var receiver = Receiver(1_000_000)
     #expect(receiver.change { _ in 100_000 } == 40)
     receiver.streams[0].least = 5_000_000
@@ -144,7 +144,7 @@ struct StarvationDetectorTests {
 
   // MARK: In a call
 
-  /// It needs a fifth more than its 18 Mbit/s: more than the 20 that any path was once said to carry at most.
+  /// Resuming needs 20 % more than the 18 Mbit/s of the stream: more than 20 Mbit/s, the former limit of any path.
   @Test(arguments: [true, false]) func streamOfManyMegabitsResumesOnceItsPathIsWide(withAudio: Bool) throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
@@ -156,17 +156,17 @@ struct StarvationDetectorTests {
     // Without audio nothing at all arrives while the stream is paused.
     if withAudio {
       clients[0].publish(.microphone)
-      clients[0].sendSound("microphone", seconds: 42)
+      clients[0].sendAudio("microphone", seconds: 42)
       clients[1].subscribe(to: "ana", "microphone")
     }
     clients[0].publish(.camera, bitrates: [18_000_000])
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPicture("camera", number: 0, isKey: true)
+    clients[0].sendFrame("camera", number: 0, isKey: true)
     world.run(.seconds(15))
     #expect(changes == [true])
     world.run(.seconds(25))
     #expect(changes == [true, false])
-    clients[0].sendPictures("camera", seconds: 1)
+    clients[0].sendFrames("camera", seconds: 1)
     world.run(.seconds(1.2))
     #expect(clients[1].frames("ana", "camera").count > 25)
   }

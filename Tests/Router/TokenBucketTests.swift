@@ -5,17 +5,17 @@ import Testing
 
 @testable import KoineRouter
 
-/// What one participant may make the router tell the others.
+/// Limits on the messages that one participant may cause to remote participants.
 struct TokenBucketTests {
   private func attributes(_ client: Client) -> [[String: String]] {
     client.messages.compactMap { if case .attributes(_, let attributes) = $0 { attributes } else { nil } }
   }
 
-  @Test func attributesAreToldTenTimesASecondAndTheLatestCounts() throws {
+  @Test func attributeUpdatesAreSentTenTimesASecondEndingWithTheLatest() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     for number in 0..<150 {
-      clients[0].tell(.attributes(["number": "\(number)"]))
+      clients[0].send(.attributes(["number": "\(number)"]))
       world.run(.milliseconds(2))
     }
     #expect((3...5).contains(attributes(clients[1]).count))
@@ -25,7 +25,7 @@ struct TokenBucketTests {
   }
 
   @Test(arguments: ["subscribe", "unsubscribe", "pause", "resume", "prefer"])
-  func messagesThatNameManyTracksArePaidForByTheirReferences(_ what: String) throws {
+  func messagesWithManyTracksAreRateLimitedByTheirReferences(_ what: String) throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     let ben = clients[1]
@@ -41,9 +41,9 @@ struct TokenBucketTests {
       }
     ben.forgetMessages()
     // 400 at once, 16 each.
-    for _ in 0..<24 { ben.tell(message) }
+    for _ in 0..<24 { ben.send(message) }
     #expect(!ben.messages.contains { $0.code == .tooMany })
-    for _ in 0..<100 { ben.tell(message) }
+    for _ in 0..<100 { ben.send(message) }
     #expect(ben.messages.count { $0.code == .tooMany } >= 99)
     if what == "subscribe" {
       guard case .failed(let request, _) = ben.messages.last else {
@@ -57,7 +57,7 @@ struct TokenBucketTests {
     #expect(ben.messages.last?.code == nil)
   }
 
-  @Test func offersArePaidForByTheirMedia() throws {
+  @Test func offersAreRateLimitedByTheirMedia() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
     world.run(.seconds(3))
@@ -72,25 +72,25 @@ struct TokenBucketTests {
   @Test func attributesAreBounded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
-    clients[0].tell(.attributes(["a": String(repeating: "x", count: 4_000)]))
+    clients[0].send(.attributes(["a": String(repeating: "x", count: 4_000)]))
     #expect(attributes(clients[1]).count == 1)
     let many = Dictionary(uniqueKeysWithValues: (0..<8).map { ("\($0)", String(repeating: "x", count: 4_000)) })
-    clients[0].tell(.attributes(many))
+    clients[0].send(.attributes(many))
     #expect(clients[0].messages.last?.code == .tooLarge)
     let eve = try world.makeClient()
-    eve.tell(
+    eve.send(
       .join(Join(room: "room", name: "eve", attributes: many, description: eve.peer.localDescription)))
     #expect(eve.messages.last?.code == .tooLarge)
   }
 
   /// The router sends the whole roster to a new participant in one message. Its size is bounded, for any names and attributes in the room.
-  @Test func whatANewcomerIsToldIsBounded() throws {
+  @Test func rosterSentToANewParticipantIsBounded() throws {
     let world = try World { ($0.limits.rosterBytes, $0.limits.participants) = (100_000, 1_000) }
     let wide = String(repeating: "\u{1}", count: 2_500)
     var refused = 0
     for number in 0..<20 {
       let client = try world.makeClient()
-      client.tell(
+      client.send(
         .join(
           Join(
             room: "room", name: "\(number)", attributes: ["a": wide],
@@ -104,18 +104,18 @@ struct TokenBucketTests {
     }
     #expect(refused == 14)
     let first = world.clients[0]
-    first.tell(.attributes([:]))
+    first.send(.attributes([:]))
     let late = try world.makeClient()
     late.join("room", as: "late")
     let joined = try #require(late.messages.first)
     #expect(try joined.json().count < 110_000)
     for index in 0..<5 { first.publish(.camera, id: String(repeating: "\u{1}", count: 200) + "\(index)") }
-    first.tell(
+    first.send(
       .unpublish(trackIDs: first.room?.member(first.room?.members.first?.id ?? "")?.tracks.map(\.id.track) ?? []))
     #expect(first.room?.roster.bytes == first.room?.members.reduce(0) { $0 + $1.participant.writtenSize })
   }
 
-  @Test(arguments: ["publish", "join"]) func everythingThatSpreadsIsPaidFor(_ what: String) throws {
+  @Test(arguments: ["publish", "join"]) func broadcastMessagesAreRateLimited(_ what: String) throws {
     let world = try World { ($0.limits.dataBurst, $0.limits.dataPerSecond) = (20, 1) }
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.microphone)
@@ -124,35 +124,35 @@ struct TokenBucketTests {
       switch what {
       case "publish":
         clients[0].publish(.camera)
-        clients[0].tell(.unpublish(trackIDs: ["camera"]))
+        clients[0].send(.unpublish(trackIDs: ["camera"]))
       default:
-        clients[0].tell(.leave(reason: nil))
+        clients[0].send(.leave(reason: nil))
         clients[0].join("room", as: "ana")
       }
     }
     #expect(clients[0].messages.count { $0.code == .tooMany } >= 5)
   }
 
-  /// Muting is never refused: what a microphone hears must not go out because its owner changed their mind too often.
-  @Test func ofTooManyMutesTheLastIsTold() throws {
+  /// Muting is never refused: audio must not be sent because its owner has muted and unmuted too often.
+  @Test func lastOfTooManyMutesIsSent() throws {
     let world = try World { ($0.limits.dataBurst, $0.limits.dataPerSecond) = (20, 1) }
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.microphone)
     for client in clients { client.forgetMessages() }
-    for number in 0..<101 { clients[0].tell(.mute(trackID: "microphone", muted: number % 2 == 0)) }
+    for number in 0..<101 { clients[0].send(.mute(trackID: "microphone", muted: number % 2 == 0)) }
     world.run(.milliseconds(200))
     let told = clients[1].messages.compactMap { if case .muted(_, _, let muted) = $0 { muted } else { nil } }
     #expect(told.last == true && told.count < 25, "\(told.count)")
     #expect(!clients[0].messages.contains { $0.code == .tooMany }, "nothing is refused")
   }
 
-  /// They are paid for all the same: as many are told as the budget carries, and the latest in the end.
-  @Test func ofTooManyAttributesTheLastAreTold() throws {
+  /// Attribute updates are rate limited too: as many are sent as the budget allows, and the latest always.
+  @Test func lastOfTooManyAttributeUpdatesIsSent() throws {
     let world = try World { ($0.limits.dataBurst, $0.limits.dataPerSecond) = (5, 2) }
     let clients = try world.joined("ana", "ben")
     for client in clients { client.forgetMessages() }
     for number in 0..<60 {
-      clients[0].tell(.attributes(["a": "\(number)"]))
+      clients[0].send(.attributes(["a": "\(number)"]))
       world.run(.milliseconds(50))
     }
     world.run(.seconds(1))
@@ -163,18 +163,18 @@ struct TokenBucketTests {
     #expect(!clients[0].messages.contains { $0.code == .tooMany }, "nothing is refused")
   }
 
-  @Test func ringingIsPaidForByHowManyAreRung() throws {
+  @Test func ringsAreRateLimitedByTheNumberOfCallees() throws {
     let world = try World { ($0.limits.dataByteBurst, $0.limits.dataBytesPerSecond) = (200_000, 1) }
     let ana = try world.makeClient()
-    ana.tell(.register(Register(identity: "ana")))
+    ana.send(.register(Register(identity: "ana")))
     for number in 0..<30 {
-      ana.tell(
+      ana.send(
         .ring(RingRequest(id: "\(number)", room: "tea", to: (0..<20).map { "somebody \($0)" }, timeoutSeconds: 0)))
     }
     #expect(ana.messages.count { $0.code == .tooMany } >= 5)
   }
 
-  @Test func aRoomThatClosesTellsOnlyThat() throws {
+  @Test func closedRoomSendsOnlyItsEnd() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben", "cyd")
     clients[0].publish(.camera)

@@ -7,12 +7,14 @@ import Testing
 
 @testable import KoineRouter
 
-/// Layers of which nothing is said but their names, as in SDP: the router learns their rates and sizes from what comes.
+/// Layers offered by name only, as in SDP: the router learns their bitrates and sizes from their packets.
 @Suite struct UnannouncedLayerTests {
   private static let bitrates = [100_000, 350_000, 1_100_000]
 
-  /// As `Scripts/check-browsers` sees it between Chromiums: 2 Mbit/s, then 0.5, then 2 again.
-  @Test(arguments: [1, 2, 3] as [UInt64]) func narrowPathGetsFewChangesAndFullSizeIsBackSoon(seed: UInt64) throws {
+  /// The path of `Scripts/check-browsers` between two Chromiums: 2 Mbit/s, then 0.5, then 2 again.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func receiverOnNarrowPathGetsFewSwitchesAndRecoversFullSize(seed: UInt64)
+    throws
+  {
     let world = try World(seed: seed)
     world.delay = .milliseconds(10)
     let clients = try world.joined("ana", "ben")
@@ -78,7 +80,7 @@ import Testing
   }
 
   /// Ana changes to a camera of half the height while only the largest layer is sent.
-  @Test func heightsOfAnotherCameraTakeThePlaceOfAllKnown() throws {
+  @Test func frameHeightsOfANewCameraReplaceTheKnownOnes() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera, bitrates: Self.bitrates, announcesLimits: false)
@@ -90,7 +92,7 @@ import Testing
     let camera = Track.ID(participant: "ana", track: "camera")
     let track = try #require(clients[1].room?.track(camera))
     #expect(track.layers.indices.map { track.height(of: $0) } == [90, 180, 360])
-    clients[1].tell(.prefer([TrackPreference(LayerPreference(maximumHeight: 360), of: camera)]))
+    clients[1].send(.prefer([TrackPreference(LayerPreference(maximumHeight: 360), of: camera)]))
     world.run(.seconds(1))
     #expect(clients[1].room?.member("ben")?.subscriptions.first?.target == 2)
   }
@@ -103,7 +105,7 @@ import Testing
     clients[1].subscribe(to: "ana", "camera")
     send(clients[0], in: world, heights: [180, 360, 720], seconds: 10)
     world.run(.seconds(3))
-    clients[1].tell(
+    clients[1].send(
       .prefer([TrackPreference(LayerPreference(maximumHeight: rows), of: .init(participant: "ana", track: "camera"))]))
     world.run(.seconds(5))
     let room = try #require(clients[1].room)

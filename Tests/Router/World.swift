@@ -8,7 +8,7 @@ import Testing
 
 @testable import KoineRouter
 
-/// All tests with so many hands: `KOINE_WORKERS=2 swift test --filter RouterTests`.
+/// Workers of all tests: `KOINE_WORKERS=2 swift test --filter RouterTests`.
 private let workers = ProcessInfo.processInfo.environment["KOINE_WORKERS"].flatMap { Int($0) }
 
 /// A router and its clients on virtual time, over links with a delay and a seeded loss. Signalling goes as JSON.
@@ -182,7 +182,7 @@ final class World {
       while let outgoing = host.pollMessage(at: now), let message = outgoing.message.message {
         let connection = outgoing.connection
         isQuiet = false
-        clients.first { $0.connection == connection }?.take(message)
+        clients.first { $0.connection == connection }?.receive(message)
       }
       if let pool {
         if pollByPool(pool) { isQuiet = false }
@@ -193,7 +193,7 @@ final class World {
         }
       }
       for client in clients {
-        client.takeEvents()
+        client.handleEvents()
         while let transmit = client.peer.poll(into: scratch.writable, at: now) {
           isQuiet = false
           guard !client.isUnplugged else { continue }
@@ -222,7 +222,7 @@ final class World {
     return router.execute(RoomRequest(command, by: CommandOrigin(.test, "world"), reason: reason), at: now)
   }
 
-  func tell(_ message: ClientMessage, from client: Client) {
+  func send(_ message: ClientMessage, from client: Client) {
     do {
       let read = try message.json().withUnsafeBytes { try ClientMessage(json: $0) }
       host.receive(read, on: client.connection, at: now)

@@ -15,7 +15,7 @@ import Testing
     return nil
   }
 
-  @Test func onlyWhatOurKeysHaveSignedOpensTheDoor() async throws {
+  @Test func serverAdmitsOnlyTokensSignedWithItsKeys() async throws {
     let (ours, theirs) = (try KeySet(newKey: "a"), try KeySet(newKey: "a"))
     let rooms = try await ServedRooms(access: .keys(try ours.verificationKeys))
     let pass = KoineToken(room: "tea", issued: now, expires: now + 60)
@@ -28,7 +28,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func everyStylesTokenOpensTheDoor() async throws {
+  @Test func serverAdmitsTokensOfEveryStyle() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
     let meeting = try ChimeJoinInfo.create(
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// The token's identity counts, not the identity that the join requests.
-  @Test func noTokenLetsItsBearerBeSomebodyElse() async throws {
+  @Test func joinUnderAnotherIdentityThanTheTokensIsRefused() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
     let eve = try AzureUserToken(identity: "8:acs:eve", issued: now, expires: now + 60)
@@ -74,7 +74,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func whoNeedNotAskLetsOthersInWhereTheTokenSaysSo() {
+  @Test func participantAdmitsGuestsOnlyWithThePermissionOfItsToken() {
     let rights: [(Set<KoineToken.Right>, Bool)] = [
       ([.publish, .subscribe, .send], false), ([.subscribe, .moderate], true), ([.subscribe, .ask], false),
     ]
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func keysCanBeChangedWhileTheServerRuns() async throws {
+  @Test func keysAreChangedWhileTheServerRuns() async throws {
     var keys = try KeySet(newKey: "old")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
     let pass = KoineToken(issued: now, expires: now + 60)
@@ -106,7 +106,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func whatIsNotGrantedIsNotDone() async throws {
+  @Test func publicationWithoutPermissionFails() async throws {
     let keys = try KeySet(newKey: "a")
     let rooms = try await ServedRooms(access: .keys(try keys.verificationKeys))
     let pass = KoineToken(name: "Guest", rights: [.subscribe], issued: now, expires: now + 60)
@@ -125,7 +125,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func aSetOfKeysSurvivesItsJSON() throws {
+  @Test func keySetIsReadBackFromJSON() throws {
     var keys = try KeySet(newKey: "one")
     try keys.rotate(to: "two")
     let again = try KeySet(json: try keys.json)

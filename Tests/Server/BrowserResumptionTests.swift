@@ -8,7 +8,7 @@ import Testing
 
 /// Connections of browsers that break and are taken up again.
 @Suite struct BrowserResumptionTests {
-  /// Keeps what one connection is told.
+  /// Records the messages sent to one connection.
   private final class MessageRecorder: MessageSink {
     private let told = Lock<[ServerMessage]>([])
     private let answered = Lock(0)
@@ -50,24 +50,26 @@ import Testing
 
   private let host = RouterHost(ServerConfiguration(access: .open, logger: .silent))
 
-  /// - Returns: once everything said before has been done.
+  /// - Returns: once all earlier messages have been handled.
   private func settle() async throws {
     while await host.pendingChecks() > 0 {}
     _ = try #require(await host.statistics())
   }
 
-  private func say(_ message: ClientMessage, on line: ConnectionID) { host.handle(.success(.other(message)), on: line) }
+  private func send(_ message: ClientMessage, on line: ConnectionID) {
+    host.handle(.success(.other(message)), on: line)
+  }
 
-  private func join(_ ear: MessageRecorder) async throws -> ConnectionID {
-    let line = host.open(ear, isBrowser: true)
+  private func join(_ recorder: MessageRecorder) async throws -> ConnectionID {
+    let line = host.open(recorder, isBrowser: true)
     host.handle(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     try await settle()
-    say(.heard(ear.counted), on: line)
+    send(.heard(recorder.counted), on: line)
     return line
   }
 
-  private func joinBen(_ ear: MessageRecorder) -> ConnectionID {
-    let line = host.open(ear, isBrowser: false)
+  private func joinBen(_ recorder: MessageRecorder) -> ConnectionID {
+    let line = host.open(recorder, isBrowser: false)
     let description = PeerDescription(
       ice: ICECredentials(ufrag: "bens", password: "bbbbbbbbbbbbbbbbbbbbbb"), candidates: [],
       fingerprint: .init(value: "AB:CD"),
@@ -81,7 +83,7 @@ import Testing
     .data(SendData(DataMessage(topic: "chat", payload: Array(text.utf8)), id: text))
   }
 
-  @Test func whatWasSaidMeanwhileComesOnceAndInOrder() async throws {
+  @Test func missedMessagesArriveOnceAndInOrderAfterAResumption() async throws {
     _ = try await host.start()
     let (first, second, bens) = (MessageRecorder(), MessageRecorder(), MessageRecorder())
     let line = try await join(first)
@@ -96,20 +98,20 @@ import Testing
     #expect(!bens.messages.contains { if case .participantLeft = $0 { true } else { false } })
 
     let next = host.open(second, isBrowser: true)
-    say(.resumeConversation(key: try #require(first.key), heard: heard - 1), on: next)
+    send(.resumeConversation(key: try #require(first.key), heard: heard - 1), on: next)
     host.handle(.success(data("three")), on: ben)
     try await settle()
     // The join and the offer in it: one message.
     #expect(second.messages.first == .resumed(heard: 1))
     #expect(second.texts == ["one", "two", "three"])
-    say(data("from the island"), on: next)
+    send(data("from the island"), on: next)
     try await settle()
     #expect(bens.texts == ["from the island"])
     await host.stop()
   }
 
-  /// Its client reads nothing: it costs no more than a page.
-  @Test func whatWasMissedIsSaidAgainInPages() async throws {
+  /// A client that reads nothing costs no more than one page.
+  @Test func missedMessagesAreSentInPagesAfterAResumption() async throws {
     _ = try await host.start()
     let (first, second, bens) = (MessageRecorder(), MessageRecorder(), MessageRecorder())
     let line = try await join(first)
@@ -123,7 +125,7 @@ import Testing
     }
     try await settle()
     let next = host.open(second, isBrowser: true)
-    say(.resumeConversation(key: try #require(first.key), heard: heard), on: next)
+    send(.resumeConversation(key: try #require(first.key), heard: heard), on: next)
     try await settle()
     host.handle(.success(data("late")), on: ben)
     try await settle()
@@ -144,7 +146,7 @@ import Testing
     await host.stop()
   }
 
-  @Test(arguments: [false, true]) func lineThatIsTakenOverIsClosed(_ isBrowser: Bool) async throws {
+  @Test(arguments: [false, true]) func oldConnectionIsClosedByAResumption(_ isBrowser: Bool) async throws {
     _ = try await host.start()
     let (first, second) = (MessageRecorder(), MessageRecorder())
     let line = isBrowser ? try await join(first) : joinBen(first)
@@ -152,7 +154,7 @@ import Testing
     if !isBrowser { host.handle(.success(ClientMessage.heard(first.counted)), on: line) }
     let next = host.open(second, isBrowser: isBrowser)
     let resumption = ClientMessage.resumeConversation(key: try #require(first.key), heard: first.counted)
-    if isBrowser { say(resumption, on: next) } else { host.handle(.success(resumption), on: next) }
+    if isBrowser { send(resumption, on: next) } else { host.handle(.success(resumption), on: next) }
     try await settle()
     #expect(second.messages.contains { if case .resumed = $0 { true } else { false } })
     #expect(first.isClosed)
@@ -160,14 +162,14 @@ import Testing
     await host.stop()
   }
 
-  @Test func offersGoOnOnTheNewLine() async throws {
+  @Test func offersAreAnsweredOnTheNewConnection() async throws {
     _ = try await host.start()
     let (first, second) = (MessageRecorder(), MessageRecorder())
     let line = try await join(first)
     #expect(first.answers == 1)
     host.close(line)
     let next = host.open(second, isBrowser: true)
-    say(.resumeConversation(key: try #require(first.key), heard: first.counted), on: next)
+    send(.resumeConversation(key: try #require(first.key), heard: first.counted), on: next)
     host.handle(.success(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])), on: next)
     try await settle()
     #expect(second.answers == 1)
@@ -178,37 +180,37 @@ import Testing
     await host.stop()
   }
 
-  @Test func unknownKeysAndImpossibleCountsAreRefused() async throws {
+  @Test func resumptionWithUnknownKeyOrImpossibleCountIsRefused() async throws {
     _ = try await host.start()
     let (first, second, third) = (MessageRecorder(), MessageRecorder(), MessageRecorder())
     let line = try await join(first)
     host.close(line)
-    say(.resumeConversation(key: "made up", heard: 0), on: host.open(second, isBrowser: true))
-    say(.resumeConversation(key: try #require(first.key), heard: 1_000), on: host.open(third, isBrowser: true))
+    send(.resumeConversation(key: "made up", heard: 0), on: host.open(second, isBrowser: true))
+    send(.resumeConversation(key: try #require(first.key), heard: 1_000), on: host.open(third, isBrowser: true))
     try await settle()
     #expect(second.refusal == .unknownConversation)
     #expect(third.refusal == .unknownConversation)
     await host.stop()
   }
 
-  @Test func whoHasSaidGoodbyeIsNotWaitedFor() async throws {
+  @Test func clientThatHasLeftCannotResume() async throws {
     _ = try await host.start()
     let first = MessageRecorder()
     let line = try await join(first)
-    say(.leave(reason: nil), on: line)
-    say(.bye, on: line)
+    send(.leave(reason: nil), on: line)
+    send(.bye, on: line)
     host.close(line)
     try await settle()
     #expect(await host.statistics()?.participants == 0)
     let second = MessageRecorder()
-    say(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
+    send(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
     try await settle()
     #expect(second.refusal == .unknownConversation)
     await host.stop()
   }
 
-  /// One that has never told what it heard could not be told what it missed.
-  @Test func whoCannotComeBackIsLostAtOnce() async throws {
+  /// The server cannot know what such a client has missed.
+  @Test func clientThatNeverAcknowledgedIsLostAtOnce() async throws {
     _ = try await host.start()
     let (first, bens) = (MessageRecorder(), MessageRecorder())
     let line = host.open(first, isBrowser: true)
@@ -216,7 +218,7 @@ import Testing
     try await settle()
     host.close(line)
     let second = MessageRecorder()
-    say(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
+    send(.resumeConversation(key: try #require(first.key), heard: 1), on: host.open(second, isBrowser: true))
     _ = joinBen(bens)
     try await settle()
     #expect(second.refusal == .unknownConversation)

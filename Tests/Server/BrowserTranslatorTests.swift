@@ -38,9 +38,9 @@ import Testing
       routed(actions).lazy.compactMap { if case .subscribe(let subscribe) = $0 { subscribe } else { nil } }.first)
   }
 
-  @Test func anOfferIsAnsweredOnceTheRouterHasAnsweredAllOfIt() throws {
+  @Test func offerIsAnsweredOnceTheRouterHasAnsweredAllRequests() throws {
     let layers = ["a=rid:l0 send", "a=rid:l1 send", "a=simulcast:send l0;l1"].joined(separator: "\n")
-    let first = end.take(
+    let first = end.handleMessage(
       try Offers.message(
         1, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "sendonly", layers)],
         send: #"[{"mid":"1","id":"cam","kind":"camera"}]"#))
@@ -68,15 +68,15 @@ import Testing
     #expect(!answer.media[1].takesFeedback("nack", on: 120))  // none was offered
   }
 
-  @Test func withdrawnOwnTrackCanBePublishedAgain() throws {
+  @Test func withdrawnLocalTrackCanBePublishedAgain() throws {
     let media = [Offers.medium("0", "video", "sendonly")]
     let send = #"[{"mid":"0","id":"cam","kind":"camera"}]"#
-    _ = end.take(try Offers.message(1, media, send: send))
+    _ = end.handleMessage(try Offers.message(1, media, send: send))
     let first = try publication(end.translate(joined))
     _ = end.translate(.accepted(request: first.request))
     let withdrawn = ServerMessage.withdrawn(participant: "ana", trackIDs: ["cam"])
     #expect(end.translate(withdrawn).contains { if case .forward = $0 { true } else { false } })
-    let again = try publication(end.take(try Offers.message(2, media, send: send)))
+    let again = try publication(end.handleMessage(try Offers.message(2, media, send: send)))
     #expect(again.tracks.map(\.id) == ["cam"])
     #expect(again.request != first.request)
   }
@@ -86,7 +86,7 @@ import Testing
     let media = [Offers.medium("0", "audio", "recvonly")]
     let receive = #"[{"mid":"0","participant":"ben","track":"mic"}]"#
     let reference = Track.ID(participant: "ben", track: "mic")
-    _ = end.take(try Offers.message(1, media, receive: receive))
+    _ = end.handleMessage(try Offers.message(1, media, receive: receive))
     let first = try subscription(end.translate(joined))
     let actions: [TranslatedAction]
     if isRefused {
@@ -101,14 +101,14 @@ import Testing
     }
     let told = actions.compactMap { if case .send(let message) = $0 { message } else { nil } }
     #expect(told.contains(.unsubscribed([reference])))
-    #expect(try subscription(end.take(try Offers.message(2, media, receive: receive))).tracks == [reference])
+    #expect(try subscription(end.handleMessage(try Offers.message(2, media, receive: receive))).tracks == [reference])
   }
 
-  /// As aiortc 1.4 offers it; what is bundled is read by one map.
-  @Test func oneNumberIsOneExtensionInAllMedia() throws {
+  /// An offer as aiortc 1.4 makes it. Bundled media share one extension map.
+  @Test func extensionIDHasOneMeaningInAllMedia() throws {
     let (mid, level) = (HeaderExtensionNames.mid, "urn:ietf:params:rtp-hdrext:ssrc-audio-level")
     let time = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
-    _ = end.take(
+    _ = end.handleMessage(
       try Offers.message(
         1,
         [
@@ -119,10 +119,10 @@ import Testing
     #expect(answer.media.map { $0.values("extmap") } == [["7 \(mid)", "2 \(level)"], ["7 \(mid)"]])
   }
 
-  @Test func whatIsWantedIsSubscribedToAndItsSourcesNamed() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+  @Test func offeredReceptionIsSubscribedAndAnsweredWithItsSSRCs() throws {
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     #expect(try answers(end.translate(joined)).count == 1)
-    let actions = end.take(
+    let actions = end.handleMessage(
       try Offers.message(
         2, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")],
         receive: #"[{"mid":"1","participant":"ben","track":"cam"}]"#))
@@ -139,18 +139,18 @@ import Testing
       ).first)
     #expect(answer.media[1].direction == .sendonly)
     #expect(answer.media[1].sources.map(\.ssrc) == [7] && answer.media[1].sources.first?.rtx == 8)
-    let gone = end.take(
+    let gone = end.handleMessage(
       try Offers.message(3, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "inactive")]))
     #expect(routed(gone) == [.unsubscribe([reference])])
     #expect(try answers(gone).first?.media[1].direction == .inactive)
   }
 
-  @Test func whatIsAskedForAtRestRestsFromItsFirstPacketAndOnlyOnce() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+  @Test func pausedReceptionIsSubscribedPausedAndPausedOnlyOnce() throws {
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(joined)
     let media = [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "recvonly")]
     let receive = #"[{"mid":"1","participant":"ben","track":"cam","paused":true}]"#
-    let asked = routed(end.take(try Offers.message(2, media, receive: receive)))
+    let asked = routed(end.handleMessage(try Offers.message(2, media, receive: receive)))
     let reference = Track.ID(participant: "ben", track: "cam")
     guard asked.count == 1, case .subscribe(let subscribe) = asked[0] else {
       Issue.record("\(asked)")
@@ -162,18 +162,18 @@ import Testing
     _ = end.translate(
       .subscribed(
         Subscribed(request: subscribe.request, tracks: [ForwardedTrack(reference: reference, media: forwarded)])))
-    #expect(routed(end.take(.other(.resume([reference])))) == [.resume([reference])])
-    #expect(routed(end.take(try Offers.message(3, media, receive: receive))).isEmpty)
+    #expect(routed(end.handleMessage(.other(.resume([reference])))) == [.resume([reference])])
+    #expect(routed(end.handleMessage(try Offers.message(3, media, receive: receive))).isEmpty)
   }
 
-  /// As Chromium offers it.
-  @Test(arguments: ["sendonly", "recvonly"]) func audioThatRepeatsPayloadsIsTakenBehindPlainOpus(direction: String)
+  /// An offer as Chromium makes it.
+  @Test(arguments: ["sendonly", "recvonly"]) func redundantAudioIsAcceptedBehindPlainOpus(direction: String)
     throws
   {
     let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111", "a=rtcp-fb:63 transport-cc"].joined(separator: "\n")
     let medium = Offers.medium("0", "audio", direction, red).replacing(" 111", with: " 111 63", maxReplacements: 1)
     let isSent = direction == "sendonly"
-    let first = end.take(
+    let first = end.handleMessage(
       try Offers.message(
         1, [medium], send: isSent ? #"[{"mid":"0","id":"mic","kind":"microphone"}]"# : "[]",
         receive: isSent ? "[]" : #"[{"mid":"0","participant":"ben","track":"mic"}]"#))
@@ -203,21 +203,21 @@ import Testing
   }
 
   /// RFC 3264, section 6.1: an answer names formats of its offer only.
-  @Test func answerNamesNoRedundantFormatThatALaterOfferDoesNotHave() throws {
+  @Test func answerOmitsRedundantFormatsThatALaterOfferLacks() throws {
     let plain = Offers.medium("0", "audio", "sendonly")
     let red = ["a=rtpmap:63 red/48000/2", "a=fmtp:63 111/111"].joined(separator: "\n") + "\n"
     let redundant = (plain + red).replacing(" 111", with: " 111 63", maxReplacements: 1)
     let send = #"[{"mid":"0","id":"mic","kind":"microphone"}]"#
-    _ = end.take(try Offers.message(1, [redundant], send: send))
+    _ = end.handleMessage(try Offers.message(1, [redundant], send: send))
     let first = try publication(end.translate(joined))
     #expect(try answers(end.translate(.accepted(request: first.request))).first?.media[0].formats == ["111", "63"])
-    let second = try publication(end.take(try Offers.message(2, [plain], send: send)))
+    let second = try publication(end.handleMessage(try Offers.message(2, [plain], send: send)))
     #expect(second.tracks.first?.media?.redPayloadType == nil)
     #expect(try answers(end.translate(.accepted(request: second.request))).first?.media[0].formats == ["111"])
   }
 
-  @Test func whatIsRefusedIsNotSent() throws {
-    _ = end.take(
+  @Test func mediumOfARefusedTrackIsAnsweredInactive() throws {
+    _ = end.handleMessage(
       try Offers.message(
         1, [Offers.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
         send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
@@ -228,33 +228,33 @@ import Testing
   }
 
   /// A later offer may keep a medium and name other payload types for it.
-  @Test func trackWhosePayloadTypeIsGoneIsPublishedAgain() throws {
+  @Test func trackWithANewPayloadTypeIsPublishedAgain() throws {
     let (audio, video) = (Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "sendonly"))
     let send = #"[{"mid":"1","id":"cam","kind":"camera"}]"#
-    _ = end.take(try Offers.message(1, [audio, video], send: send))
+    _ = end.handleMessage(try Offers.message(1, [audio, video], send: send))
     let first = try publication(end.translate(joined))
     #expect(first.tracks.first?.media?.payloadType == 120)
     _ = end.translate(.accepted(request: first.request))
     let other = video.replacing("120", with: "100").replacing("124", with: "101")
-    let actions = end.take(try Offers.message(2, [audio, other], send: send))
+    let actions = end.handleMessage(try Offers.message(2, [audio, other], send: send))
     #expect(routed(actions).first == .unpublish(trackIDs: ["cam"]))
     let second = try publication(actions)
     #expect(second.tracks.first?.media?.payloadType == 100)
     let answer = try #require(try answers(end.translate(.accepted(request: second.request))).first)
     #expect(answer.media[1].formats == ["100", "101"] && answer.media[1].direction == .recvonly)
     // The same offer once more changes nothing.
-    #expect(routed(end.take(try Offers.message(3, [audio, other], send: send))).isEmpty)
+    #expect(routed(end.handleMessage(try Offers.message(3, [audio, other], send: send))).isEmpty)
     // Nothing that is known here is left: the track is withdrawn, and the answer rejects the medium.
     let unknown = video.replacing("VP8", with: "H264")
-    let gone = end.take(try Offers.message(4, [audio, unknown], send: send))
+    let gone = end.handleMessage(try Offers.message(4, [audio, unknown], send: send))
     #expect(routed(gone) == [.unpublish(trackIDs: ["cam"])])
     #expect(try answers(gone).first?.media[1].port == 0)
   }
 
-  @Test func secondMediumOfOneNameIsRejected() throws {
+  @Test func secondMediumWithTheSameMIDIsRejected() throws {
     let video = Offers.medium("0", "video", "sendonly")
     let other = video.replacing("120", with: "100").replacing("124", with: "101")
-    _ = end.take(
+    _ = end.handleMessage(
       try Offers.message(1, [video, other], send: #"[{"mid":"0","id":"cam","kind":"camera"}]"#))
     let publish = try publication(end.translate(joined))
     let answer = try #require(try answers(end.translate(.accepted(request: publish.request))).first)
@@ -262,30 +262,30 @@ import Testing
     #expect(answer.bundle == ["0"])
   }
 
-  @Test func aSecondOfferWaitsForTheFirst() throws {
-    _ = end.take(
+  @Test func secondOfferWaitsForTheFirst() throws {
+    _ = end.handleMessage(
       try Offers.message(
         1, [Offers.medium("0", "audio", "sendonly", "a=ssrc:5 cname:x")],
         send: #"[{"mid":"0","id":"mic","kind":"microphone"}]"#))
     let publish = try publication(end.translate(joined))
-    #expect(end.take(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])).isEmpty)
+    #expect(end.handleMessage(try Offers.message(2, [Offers.medium("0", "audio", "inactive")])).isEmpty)
     let actions = end.translate(.accepted(request: publish.request))
     #expect(try answers(actions).count == 2)
     #expect(routed(actions) == [.unpublish(trackIDs: ["mic"])])
   }
 
-  @Test func mediaThatAreNotKnownHereAreRejected() throws {
+  @Test func unknownMediaAreRejected() throws {
     let data = "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\na=mid:2\na=sctp-port:5000\n"
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), data]))
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), data]))
     let answer = try #require(try answers(end.translate(joined)).first)
     #expect(answer.media.map(\.port) == [9, 0])
     #expect(answer.bundle == ["0"])
   }
 
-  @Test func whatHasBeenStoppedStaysStopped() throws {
+  @Test func stoppedMediumStaysRejected() throws {
     let stopped = Offers.medium("1", "video", "inactive").replacing("m=video 9", with: "m=video 0")
     let bundled = Offers.medium("2", "video", "inactive", "a=bundle-only").replacing("m=video 9", with: "m=video 0")
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), stopped, bundled]))
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive"), stopped, bundled]))
     let answer = try #require(try answers(end.translate(joined)).first)
     #expect(answer.media.map(\.port) == [9, 0, 9])
     #expect(answer.bundle == ["0", "2"])
@@ -295,11 +295,11 @@ import Testing
     actions.compactMap { if case .send(.failed(_, let failure)) = $0 { failure.code } else { nil } }
   }
 
-  /// A guest would otherwise be admitted with the ICE data of one offer and the media of another.
+  /// Otherwise a guest would be admitted with the ICE parameters of one offer and the media of another.
   @Test func secondJoinOfAWaitingGuestChangesNothing() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(.waiting)
-    let second = end.take(
+    let second = end.handleMessage(
       try Offers.message(1, [Offers.medium("0", "audio", "inactive"), Offers.medium("1", "video", "inactive")]))
     #expect(second.count == 1)
     #expect(failures(second) == [.wrongState])
@@ -307,8 +307,8 @@ import Testing
   }
 
   /// The largest offer that is read, of 16 formats with retransmissions and feedback in each medium.
-  @Test func answerGrowsWithTheMediaAndNotWithTheirFormats() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+  @Test func answerSizeGrowsWithTheMediaAndNotWithTheirFormats() throws {
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(joined)
     let types = (0..<16).map { 96 + $0 * 2 }
     func medium(_ number: Int) -> String {
@@ -333,28 +333,28 @@ import Testing
     #expect(answer.media.count == most)
     #expect(answer.media.allSatisfy { $0.formats.count == 8 })
     #expect(answer.media.reduce(0) { $0 + $1.attributes.count } <= most * 45)
-    #expect(try answers(end.take(try Offers.message(3, (0...most).map(medium)))).isEmpty)
+    #expect(try answers(end.handleMessage(try Offers.message(3, (0...most).map(medium)))).isEmpty)
   }
 
-  @Test func joinAndOfferThatHaveNotBeenReadAreRefused() throws {
+  @Test func joinAndOfferWithoutAParsedDescriptionAreRefused() throws {
     let media = [Offers.medium("0", "audio", "inactive")]
     #expect(failures(end.handle(try Offers.message(1, media), offer: nil)) == [.wrongState])
     #expect(failures(end.handle(try Offers.message(2, media), offer: nil)) == [.wrongState])
   }
 
-  @Test func refusedRegistrationLeavesTheParticipantInItsRoom() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+  @Test func refusedRegistrationKeepsTheParticipantInItsRoom() throws {
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(joined)
-    _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
+    _ = end.handleMessage(.other(.register(Register(identity: "ana", name: "Ana"))))
     #expect(end.translate(.refused(Failure(.unauthorized, "no"))).count == 1)
     #expect(end.hasJoined)
-    #expect(try answers(end.take(try Offers.message(2, [Offers.medium("0", "audio", "inactive")]))).count == 1)
+    #expect(try answers(end.handleMessage(try Offers.message(2, [Offers.medium("0", "audio", "inactive")]))).count == 1)
   }
 
-  @Test func refusedRegistrationLeavesTheGuestBeforeItsRoom() throws {
-    _ = end.take(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
+  @Test func refusedRegistrationKeepsTheGuestWaiting() throws {
+    _ = end.handleMessage(try Offers.message(1, [Offers.medium("0", "audio", "inactive")]))
     _ = end.translate(.waiting)
-    _ = end.take(.other(.register(Register(identity: "ana", name: "Ana"))))
+    _ = end.handleMessage(.other(.register(Register(identity: "ana", name: "Ana"))))
     _ = end.translate(.refused(Failure(.unauthorized, "no")))
     #expect(end.hasBegun)
     #expect(try answers(end.translate(joined)).count == 1)

@@ -17,7 +17,7 @@ import Testing
     return limits
   }
 
-  @Test func reconnectingForgivesNothing() throws {
+  @Test func reconnectionDoesNotResetTheLimits() throws {
     let limiter = ConnectionLimiter(limits: limits)
     let first = try #require(limiter.enter(from: "192.0.2.1", at: start))
     for _ in 0..<10 { #expect(first.takeMessage(at: start)) }
@@ -33,7 +33,7 @@ import Testing
     #expect(limiter.remembered == 1)
   }
 
-  @Test func answersToTheJoinsOfOneAddressAreBoundedInBytes() throws {
+  @Test func answersToJoinsOfOneAddressAreLimitedInBytes() throws {
     let limiter = ConnectionLimiter(limits: limits)
     let first = try #require(limiter.enter(from: "192.0.2.1", at: start))
     for _ in 0..<16 { #expect(first.takeAnswer(bytes: 2 << 20, at: start) == .zero) }
@@ -62,7 +62,7 @@ import Testing
     #expect(second.takeCredential(at: now + .milliseconds(201)), "half as many per second as joins")
   }
 
-  @Test func refusedCredentialsCountForTheWholeNetworkOfIPv6() throws {
+  @Test func refusedCredentialsCountForTheWholeIPv6Network() throws {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (4, 1)
     let limiter = ConnectionLimiter(limits: limits)
@@ -71,7 +71,7 @@ import Testing
     #expect(taken.count { $0 } == 8, "two of each /64, and those of four of a /48")
   }
 
-  @Test func aNetworkOfIPv6IsOneVisitor() throws {
+  @Test func ipv6NetworkCountsAsOneAddress() throws {
     let limiter = ConnectionLimiter(limits: limits)
     let passes = ["2001:db8::1", "2001:db8::ffff:2"].map { limiter.enter(from: $0, at: start) }
     #expect(!passes.contains { $0 == nil })
@@ -83,7 +83,7 @@ import Testing
 }
 
 extension ConnectionLimiterTests {
-  @Test func networkOfIPv6With48BitsHasFourTimesAsMuch() throws {
+  @Test func ipv6NetworkOf48BitsHasFourTimesTheLimits() throws {
     var limits = limits
     (limits.addressJoinBurst, limits.roomsPerAddress, limits.lostPerAddress) = (3, 1, 1)
     let limiter = ConnectionLimiter(limits: limits)
@@ -104,13 +104,13 @@ extension ConnectionLimiterTests {
     #expect((0..<12).map { limiter.lost(of: address($0)) } == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0])
   }
 
-  @Test func refusalsAreCountedByTheMinute() throws {
+  @Test func refusalsAreCountedPerMinute() throws {
     let pass = try #require(ConnectionLimiter(limits: limits).enter(from: "192.0.2.1", at: start))
     #expect((0..<100).compactMap { _ in pass.countRefusal(at: start) } == [1, 10, 100])
     #expect((0..<9).compactMap { _ in pass.countRefusal(at: start + .seconds(61)) } == [1])
   }
 
-  /// The event loops of a server share one keeper.
+  /// The event loops of a server share one limiter.
   @Test func limitsAreExactUnderConcurrentThreads() throws {
     var limits = ServerLimits()
     (limits.connectionsPerAddress, limits.roomsPerAddress, limits.lostPerAddress) = (100, 30, 20)
@@ -137,7 +137,7 @@ extension ConnectionLimiterTests {
     #expect(again.count == 100)
   }
 
-  @Test func bytesOfConcurrentThreadsAreAllCounted() throws {
+  @Test func bytesOfConcurrentThreadsAreCountedExactly() throws {
     var limits = ServerLimits()
     (limits.addressByteBurst, limits.addressBytesPerSecond) = (1_000, 100)
     let limiter = ConnectionLimiter(limits: limits)
@@ -185,7 +185,7 @@ private final class Reads: ChannelOutboundHandler {
     return (channel, reads)
   }
 
-  @Test func connectionIsReadNoFasterThanItsBudget() throws {
+  @Test func connectionIsReadNoFasterThanItsByteLimit() throws {
     let limits = ServerLimits()
     let (channel, reads) = try connection(limits, ConnectionLimiter(limits: limits))
     func receive(_ count: Int) throws { try channel.writeInbound(ByteBuffer(repeating: 0, count: count)) }
@@ -207,7 +207,7 @@ private final class Reads: ChannelOutboundHandler {
     #expect(reads.count == before + 2)
   }
 
-  @Test func connectionsOfOneAddressTakeTurns() throws {
+  @Test func connectionsOfOneAddressShareTheByteLimitInTurns() throws {
     var limits = ServerLimits()
     (limits.addressByteBurst, limits.addressBytesPerSecond) = (32_768, 32_768)
     let limiter = ConnectionLimiter(limits: limits)
@@ -222,7 +222,7 @@ private final class Reads: ChannelOutboundHandler {
   }
 }
 
-/// Holds every write back until it is let go, as a socket whose other end does not read.
+/// Holds every write until it is released, as a socket does whose peer does not read.
 private final class DeafSocket: ChannelOutboundHandler {
   typealias OutboundIn = WebSocketFrame
   var held: [(frame: WebSocketFrame, promise: EventLoopPromise<Void>?)] = []
@@ -231,13 +231,13 @@ private final class DeafSocket: ChannelOutboundHandler {
     held.append((unwrapOutboundIn(data), promise))
   }
 
-  func letGo() {
+  func release() {
     for (_, promise) in held { promise?.succeed() }
     held = []
   }
 }
 
-@Suite struct ChannelOutletTests {
+@Suite struct WebSocketWriterTests {
   private let channel = EmbeddedChannel()
   private let socket = DeafSocket()
 
@@ -246,7 +246,7 @@ private final class DeafSocket: ChannelOutboundHandler {
     try channel.connect(to: NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
   }
 
-  @Test func whoReadsTooSlowlyIsToldAndThenClosed() throws {
+  @Test func slowlyReadingConnectionGetsACloseFrameAndIsClosed() throws {
     let outlet = WebSocketWriter(channel: channel, limit: 4_096)
     let pong = ByteBuffer(repeating: 1, count: 125)
     for _ in 0..<10_000 { outlet.write(pong, as: .pong) }
@@ -259,20 +259,20 @@ private final class DeafSocket: ChannelOutboundHandler {
     #expect(goodbye.data.readWebSocketErrorCode() == .policyViolation)
     channel.embeddedEventLoop.advanceTime(by: .seconds(3))
     #expect(!channel.isActive)
-    socket.letGo()
+    socket.release()
   }
 
-  @Test func whoReadsNothingForLongIsClosed() {
+  @Test func connectionThatReadsNothingForLongIsClosed() {
     let outlet = WebSocketWriter(channel: channel, limit: 1 << 20)
     outlet.write(ByteBuffer(string: "x"), as: .text)
     outlet.closeIfStalled(at: outlet.now + .seconds(20))
     #expect(!outlet.isClosing)
     outlet.closeIfStalled(at: outlet.now + .seconds(40))
     #expect(outlet.isClosing)
-    socket.letGo()
+    socket.release()
   }
 
-  @Test func pageThatIsSaidAgainIsChargedAndTheNextWaits() {
+  @Test func pageOfRepeatedMessagesIsChargedAndDelaysTheNextPage() {
     let (charged, followed) = (Lock<[Int]>([]), Lock(0))
     let outlet = WebSocketWriter(channel: channel, limit: 1 << 20) { bytes in
       charged.withLock { $0.append(bytes) }
@@ -284,14 +284,14 @@ private final class DeafSocket: ChannelOutboundHandler {
     outlet.send(EncodedMessage(weight: 1) { [] }, endOf: page)
     channel.embeddedEventLoop.run()
     #expect(charged.withLock { $0 } == [1_000, 1_000])
-    socket.letGo()
+    socket.release()
     channel.embeddedEventLoop.advanceTime(by: .seconds(1))
     #expect(followed.withLock { $0 } == 0)
     channel.embeddedEventLoop.advanceTime(by: .seconds(1))
     #expect(followed.withLock { $0 } == 2)
   }
 
-  @Test func aRoomThatDoesNotFitIntoAMessageIsRefused() throws {
+  @Test func rosterThatDoesNotFitAMessageIsRefused() throws {
     let outlet = WebSocketWriter(channel: channel, limit: 2_048)
     let participants = (0..<50).map { Participant(id: "\($0)", name: String(repeating: "x", count: 60)) }
     let joined = Joined(
@@ -309,6 +309,6 @@ private final class DeafSocket: ChannelOutboundHandler {
     }
     #expect(failure.code == .tooLarge)
     #expect(socket.held.last?.frame.opcode == .connectionClose)
-    socket.letGo()
+    socket.release()
   }
 }

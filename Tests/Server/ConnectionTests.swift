@@ -12,35 +12,35 @@ import Testing
   @Test(arguments: paths) func webSocketWithoutAcceptedJoinIsClosedAfterTenSeconds(_ path: String) throws {
     let connection = try EmbeddedConnection()
     connection.upgrade(path)
-    connection.say(#"{"type":"ping","number":1}"#)
-    connection.stay(5)
-    connection.host.say(.refused(Failure(.unauthorized, "no")))
-    connection.stay(4)
+    connection.send(#"{"type":"ping","number":1}"#)
+    connection.advanceAnsweringPings(5)
+    connection.host.send(.refused(Failure(.unauthorized, "no")))
+    connection.advanceAnsweringPings(4)
     #expect(connection.isOpen)
-    #expect(connection.goodbye() == nil)
-    connection.stay(1)
-    let goodbye = try #require(connection.goodbye())
+    #expect(connection.closeFrame() == nil)
+    connection.advanceAnsweringPings(1)
+    let goodbye = try #require(connection.closeFrame())
     #expect(goodbye.code == 1_008)
     #expect(goodbye.reason == "no accepted join within 10 s")
     #expect(!connection.isOpen)
     #expect(connection.host.state.withLock { $0.closed } == 1)
   }
 
-  /// Each lets a connection in that has not been accepted, and costs the router a look at a credential or a key.
+  /// Each registration and resumption of an unaccepted connection costs the router a check of a credential or a key.
   @Test(arguments: paths) func registrationsAndResumptionsCountAsJoinsOfTheirAddress(_ path: String) throws {
     var limits = ServerLimits()
     (limits.addressJoinBurst, limits.addressJoinsPerSecond) = (3, 0.001)
     let limiter = ConnectionLimiter(limits: limits)
     let first = try EmbeddedConnection(limits: limits, limiter: limiter)
     first.upgrade(path)
-    first.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
-    first.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#)
+    first.send(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
+    first.send(#"{"type":"resumeConversation","key":"1-1","heard":0}"#)
     #expect(first.host.messages.count == 2)
     // Another connection of the address goes on where the first ended.
     let second = try EmbeddedConnection(limits: limits, limiter: limiter)
     second.upgrade(path)
-    for _ in 0..<3 { second.say(#"{"type":"resumeConversation","key":"1-1","heard":0}"#) }
-    second.say(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
+    for _ in 0..<3 { second.send(#"{"type":"resumeConversation","key":"1-1","heard":0}"#) }
+    second.send(#"{"type":"register","version":1,"identity":"ana","name":"Ana"}"#)
     #expect(second.host.messages.count == 1)
     #expect(second.host.state.withLock { $0.refusals } == 3)
   }
@@ -53,23 +53,23 @@ import Testing
   {
     let connection = try EmbeddedConnection()
     connection.upgrade(path)
-    connection.stay(9)
-    connection.host.say(answer)
-    connection.stay(120)
+    connection.advanceAnsweringPings(9)
+    connection.host.send(answer)
+    connection.advanceAnsweringPings(120)
     #expect(connection.isOpen)
-    #expect(connection.goodbye() == nil)
+    #expect(connection.closeFrame() == nil)
   }
 
-  @Test(arguments: paths) func messageBeforeAcceptanceHas64KiBAtMost(_ path: String) throws {
+  @Test(arguments: paths) func messageBeforeAcceptanceIsLimitedTo64KiB(_ path: String) throws {
     let whole = try EmbeddedConnection()
     whole.upgrade(path)
     whole.write(EmbeddedConnection.header(65_536))
     whole.write([UInt8](repeating: 0x20, count: 65_536))
     #expect(whole.isOpen)
-    #expect(whole.goodbye() == nil)
+    #expect(whole.closeFrame() == nil)
     // Closed by what the header says, before any payload is kept.
     whole.write(EmbeddedConnection.header(65_537))
-    #expect(whole.goodbye()?.code == 1_009)
+    #expect(whole.closeFrame()?.code == 1_009)
     #expect(!whole.isOpen)
 
     let fragmented = try EmbeddedConnection()
@@ -77,19 +77,19 @@ import Testing
     fragmented.write(EmbeddedConnection.header(40_000, isFinal: false) + [UInt8](repeating: 0x20, count: 40_000))
     #expect(fragmented.isOpen)
     fragmented.write(EmbeddedConnection.header(40_000, opcode: 0))
-    #expect(fragmented.goodbye()?.code == 1_009)
+    #expect(fragmented.closeFrame()?.code == 1_009)
     #expect(!fragmented.isOpen)
   }
 
-  @Test(arguments: paths) func messageAfterAcceptanceHasMessageBytes(_ path: String) throws {
+  @Test(arguments: paths) func messageAfterAcceptanceIsLimitedToMessageBytes(_ path: String) throws {
     let connection = try EmbeddedConnection()
     connection.upgrade(path)
-    connection.host.say(.waiting)
+    connection.host.send(.waiting)
     let ping = #"{"type":"ping","number":1}"#
-    connection.say(ping + String(repeating: " ", count: (1 << 20) - ping.utf8.count))
+    connection.send(ping + String(repeating: " ", count: (1 << 20) - ping.utf8.count))
     #expect(connection.host.messages == [.ping(1)])
     connection.write(EmbeddedConnection.header((1 << 20) + 1))
-    #expect(connection.goodbye()?.code == 1_009)
+    #expect(connection.closeFrame()?.code == 1_009)
   }
 
   private static let beginnings: [[UInt8]] = [
@@ -103,35 +103,35 @@ import Testing
   ) throws {
     let connection = try EmbeddedConnection()
     connection.upgrade(path)
-    connection.host.say(.waiting)
-    connection.stay(30)
+    connection.host.send(.waiting)
+    connection.advanceAnsweringPings(30)
     _ = connection.read()
     connection.write(beginning)
     connection.pass(.milliseconds(14_900))
     // It is silent here; a stricter rule must not be what closes it.
     #expect(connection.isOpen)
-    #expect(connection.goodbye() == nil)
+    #expect(connection.closeFrame() == nil)
     connection.pass(.milliseconds(100))
-    let goodbye = try #require(connection.goodbye())
+    let goodbye = try #require(connection.closeFrame())
     #expect(goodbye.code == 1_008)
     #expect(goodbye.reason == "a message took more than 15 s to arrive")
   }
 
-  @Test func pongsBetweenFragmentsGiveNoMoreTime() throws {
+  @Test func pongsBetweenFragmentsDoNotExtendTheTimeout() throws {
     let connection = try EmbeddedConnection()
     connection.upgrade(Server.signalingPath)
-    connection.host.say(.waiting)
+    connection.host.send(.waiting)
     connection.write(EmbeddedConnection.header(20, isFinal: false) + [UInt8](repeating: 0x20, count: 20))
-    connection.stay(14)
+    connection.advanceAnsweringPings(14)
     #expect(connection.isOpen)
-    connection.stay(1)
-    #expect(connection.goodbye()?.code == 1_008)
+    connection.advanceAnsweringPings(1)
+    #expect(connection.closeFrame()?.code == 1_008)
   }
 
   @Test func eachMessageHasItsOwnFifteenSeconds() throws {
     let connection = try EmbeddedConnection()
     connection.upgrade(Server.signalingPath)
-    connection.host.say(.waiting)
+    connection.host.send(.waiting)
     let frame = EmbeddedConnection.frame(#"{"type":"ping","number":1}"#)
     connection.write(Array(frame.prefix(9)))
     for _ in 0..<6 {
@@ -142,7 +142,7 @@ import Testing
     #expect(connection.host.messages.count == 6)
   }
 
-  @Test func scannerCountsTheSameHoweverBytesAreCut() {
+  @Test func scannerCountIsIndependentOfTheChunkSize() {
     let message =
       EmbeddedConnection.header(70_000, isFinal: false) + [UInt8](repeating: 1, count: 70_000)
       + EmbeddedConnection.header(3, opcode: 9) + [1, 2, 3] + EmbeddedConnection.header(200, opcode: 0)
@@ -174,7 +174,7 @@ import Testing
     #expect(!connection.isOpen)
   }
 
-  @Test func requestThatComesByteByByteGetsNoMoreTime() throws {
+  @Test func slowRequestDoesNotExtendTheTimeout() throws {
     let connection = try EmbeddedConnection()
     connection.write("GET /signaling HTTP/1.1\r\n")
     for number in 0..<20 where connection.isOpen {

@@ -43,12 +43,12 @@ private struct ControlledRooms {
     try await onThread { try client.send(ControlRequest(command, by: "tester", reason: reason)) }
   }
 
-  /// The answer to a line that may be no command.
+  /// The answer to a line, which need not be a command.
   func exchange(_ line: [UInt8]) async throws -> RoomReply {
     try JSONCodec.decode(RoomReply.self, from: try await onThread { try client.exchange(line) })
   }
 
-  /// Returns once the room is as it should be.
+  /// Returns once the room meets the condition.
   func until(_ condition: (RoomDetails) -> Bool) async throws {
     while true {
       if let room = try await send(.describe(room: "tea")).room, condition(room) { return }
@@ -148,23 +148,23 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  /// Lets Ana and Ben meet. Returns once Ben sees and hears Ana.
-  private func meet(_ ana: Session, _ ben: Session) async throws -> Sight {
-    let sight = Sight()
-    sight.follow(ben)
+  /// Joins Ana and Ben. Returns once Ben receives Ana's audio and video.
+  private func meet(_ ana: Session, _ ben: Session) async throws -> MediaWatcher {
+    let watcher = MediaWatcher()
+    watcher.follow(ben)
     try ana.publish(microphone: Devices.microphone("tone"))
     try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
     try await ben.join()
     try await ana.join()
-    await sight.untilSeenAndHeard()
-    return sight
+    await watcher.waitForMedia()
+    return watcher
   }
 
   @Test func participantLosesAPermissionAndRegainsIt() async throws {
     let rooms = try await ControlledRooms(at: path)
     let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
     let (events, benEvents) = (ana.events(), ben.events())
-    let sight = try await meet(ana, ben)
+    let watcher = try await meet(ana, ben)
 
     let denial = PermissionChange(denying: [.camera, .screen])
     #expect(try await rooms.send(.grant(denial, "ana", room: "tea")).ok)
@@ -185,9 +185,9 @@ private final class CommandLog: LogHandler, Sendable {
     }
 
     #expect(try await rooms.send(.grant(PermissionChange(allowing: [.camera]), "ana", room: "tea")).ok)
-    sight.forget()
+    watcher.forget()
     try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
-    await sight.untilSeenAndHeard()
+    await watcher.waitForMedia()
     let member = try await rooms.send(.describe(room: "tea")).room?.participants.first { $0.id == "ana" }
     #expect(member?.permissions.contains("camera") == true)
     #expect(member?.permissions.contains("screen") == false)
@@ -196,11 +196,11 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func participantThatMaySubscribeAgainSeesAndHearsAgain() async throws {
+  @Test func participantThatRegainsSubscribePermissionReceivesMediaAgain() async throws {
     let rooms = try await ControlledRooms(at: path)
     let (ana, ben) = (rooms.session("Ana"), rooms.session("Ben"))
     let benEvents = ben.events()
-    let sight = try await meet(ana, ben)
+    let watcher = try await meet(ana, ben)
 
     #expect(try await rooms.send(.grant(PermissionChange(denying: [.subscribe]), "ben", room: "tea")).ok)
     for await event in benEvents { if case .tileChanged(let tile) = event, tile.pause == .notSubscribed { break } }
@@ -212,15 +212,15 @@ private final class CommandLog: LogHandler, Sendable {
     ben.subscribe(to: Track.ID(participant: "ana", track: "microphone-1"))
     #expect(try await rooms.send(.grant(PermissionChange(allowing: [.subscribe]), "ben", room: "tea")).ok)
     for await event in benEvents { if case .permissionsChanged(Set(ParticipantPermission.allCases)) = event { break } }
-    sight.forget()
-    await sight.untilSeenAndHeard()
+    watcher.forget()
+    await watcher.waitForMedia()
     #expect(ben.tiles.first { !$0.isLocal }?.pause == nil)
     await ana.leave()
     await ben.leave()
     await rooms.server.stop()
   }
 
-  @Test func policyOfTheServerDecidesAboutJoins() async throws {
+  @Test func serversPolicyDecidesAboutJoins() async throws {
     let rooms = try await ControlledRooms(at: path) {
       $0.admission = AdmissionPolicy { question in
         question.join.name == "Eve" ? .refuse(Failure(.denied, "not today")) : .admit(question.grants)
@@ -234,7 +234,7 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func recorderIsAskedAndAServerWithoutOneSaysSo() async throws {
+  @Test func recordingCommandReachesTheRecorderAndIsNotPossibleWithoutOne() async throws {
     let words = Lock<[RoomService.Message]>([])
     let name = RecordingOrder.Kind.file.rawValue
     let rooms = try await ControlledRooms(at: path) {
@@ -251,7 +251,7 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func changesAreLoggedOnceWithTheUserAndTheReason() async throws {
+  @Test func commandsThatChangeRoomsAreLoggedOnceWithUserAndReason() async throws {
     let log = CommandLog()
     let rooms = try await ControlledRooms(at: path, logger: Logger(label: "test") { _ in log })
     let ana = rooms.session("Ana")
@@ -291,7 +291,7 @@ private final class CommandLog: LogHandler, Sendable {
     #expect(error?.code == .malformed)
   }
 
-  @Test func commandsAreReadAsTheyAreWritten() throws {
+  @Test func commandsAreReadBack() throws {
     let commands: [RoomCommand] = [
       .listRooms, .closeAllRooms, .describe(room: "tea"), .close(room: "tea"), .remove("ana", room: "tea"),
       .remove("ana", room: "tea", ending: .expired),
@@ -306,7 +306,7 @@ private final class CommandLog: LogHandler, Sendable {
     }
   }
 
-  @Test func badLinesDoNotEndTheConnectionOrTheServer() async throws {
+  @Test func malformedLinesDoNotEndTheServer() async throws {
     let rooms = try await ControlledRooms(at: path)
     #expect(try await rooms.exchange(Array("nonsense\n".utf8)).error?.code == .malformed)
     #expect(try await rooms.exchange([0xFF, 0xFE, 0, 10]).error?.code == .malformed)
@@ -316,7 +316,7 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func linesAreCutWhereverTheyArrive() {
+  @Test func linesAreIndependentOfTheChunkSize() {
     let text = Array("a\n\nbc\r\n".utf8) + [10] + Array("def".utf8)
     var (whole, single) = (ControlLines(), ControlLines())
     whole.append(text)
@@ -333,7 +333,7 @@ private final class CommandLog: LogHandler, Sendable {
     #expect(single.next() == .line(Array("def".utf8)))
   }
 
-  @Test func longestLineIsReadAndALongerOneEndsTheReading() {
+  @Test func longestLineIsReadAndLongerOneEndsTheReading() {
     var lines = ControlLines()
     let longest = [UInt8](repeating: 120, count: ControlRequest.lineLimit)
     lines.append(longest + [10])
@@ -353,14 +353,14 @@ private final class CommandLog: LogHandler, Sendable {
     return lstat(path, &status) == 0 ? status.st_mode : nil
   }
 
-  @Test func fileIsItsOwnersAloneAndGoesWithTheServer() async throws {
+  @Test func socketFileIsPrivateAndRemovedWithTheServer() async throws {
     let rooms = try await ControlledRooms(at: path)
     #expect(mode(path) == S_IFSOCK | 0o600)
     await rooms.server.stop()
     #expect(mode(path) == nil)
   }
 
-  @Test func secondServerAtThePathIsRefusedAndHarmsNothing() async throws {
+  @Test func secondServerAtThePathIsRefusedWithoutAffectingTheFirst() async throws {
     let rooms = try await ControlledRooms(at: path)
     let error = await #expect(throws: ServerError.self) { _ = try await ControlledRooms(at: path) }
     #expect(error?.description.contains("another server") == true)
@@ -368,7 +368,7 @@ private final class CommandLog: LogHandler, Sendable {
     await rooms.server.stop()
   }
 
-  @Test func fileThatAKilledServerHasLeftIsReplaced() async throws {
+  @Test func socketFileOfAKilledServerIsReplaced() async throws {
     let (_, descriptor) = try UnixSocketFile.listen(at: path)
     close(descriptor)
     #expect(mode(path) != nil)
@@ -378,7 +378,7 @@ private final class CommandLog: LogHandler, Sendable {
     #expect(mode(path) == nil)
   }
 
-  @Test func onlyOneOfSeveralServersThatStartTogetherListens() async throws {
+  @Test func onlyOneOfSeveralConcurrentlyStartedServersListens() async throws {
     for _ in 0..<20 {
       let path = path
       let (left, leftDescriptor) = try UnixSocketFile.listen(at: path)
@@ -398,7 +398,7 @@ private final class CommandLog: LogHandler, Sendable {
     }
   }
 
-  @Test func serverThatIsTooBusyToAcceptKeepsItsFile() throws {
+  @Test func socketFileOfABusyServerIsKept() throws {
     let address = try UnixAddress(path)
     let busy = try UnixAddress.makeSocket()
     defer { close(busy) }
@@ -417,7 +417,7 @@ private final class CommandLog: LogHandler, Sendable {
     #expect(mode(path) != nil)
   }
 
-  @Test func largeAnswerReachesAClientThatSendsNothingMore() async throws {
+  @Test func largeAnswerReachesAClientThatHasClosedItsSendingSide() async throws {
     let count = 20_000
     let rooms = (0..<count).map {
       RoomSummary(name: "room \($0)", epoch: "e", participants: 1, hidden: 0, waiting: 0, seconds: 1)
@@ -454,7 +454,7 @@ private final class CommandLog: LogHandler, Sendable {
     }
   }
 
-  @Test func fileThatIsNoSocketIsLeftAlone() async throws {
+  @Test func fileThatIsNotASocketIsKept() async throws {
     try Data([1]).write(to: URL(fileURLWithPath: path))
     let error = await #expect(throws: ServerError.self) { _ = try await ControlledRooms(at: path) }
     #expect(error?.description.contains("no socket") == true)

@@ -12,7 +12,7 @@ import Testing
 
 /// Credentials are checked off the network loop, once each, and refused ones have a budget.
 @Suite(.timeLimit(.minutes(2))) struct CredentialCheckTests {
-  /// Keeps what one connection is sent.
+  /// Records the messages sent to one connection.
   private final class Inbox: MessageSink {
     private struct State {
       var messages: [ServerMessage] = []
@@ -42,7 +42,7 @@ import Testing
     var joined: Joined? { messages.lazy.compactMap { if case .joined(let joined) = $0 { joined } else { nil } }.first }
   }
 
-  /// Counts what it is asked; believes every credential but `forged`, and waits before each answer while it is held.
+  /// Counts credential checks; accepts every credential but `forged`, and waits before each answer while it is held.
   private final class Gatekeeper: Sendable {
     private let count = Lock(0)
     private let gate = DispatchSemaphore(value: 0)
@@ -51,7 +51,7 @@ import Testing
     init(isHeld: Bool = false) { self.isHeld = isHeld }
 
     var checks: Int { count.withLock { $0 } }
-    func letGo(_ count: Int) { for _ in 0..<count { gate.signal() } }
+    func release(_ count: Int) { for _ in 0..<count { gate.signal() } }
 
     private func check(_ credential: String?) -> Failure? {
       count.withLock { $0 += 1 }
@@ -124,7 +124,7 @@ import Testing
     await host.stop()
   }
 
-  @Test func messagesBehindAJoinWaitForItsVerdictInOrder() async throws {
+  @Test func messagesBehindAJoinWaitForItsCheckInOrder() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let (ana, ben) = (Inbox(), Inbox())
@@ -137,7 +137,7 @@ import Testing
     host.handle(.success(ClientMessage.ping(3)), on: host.open(ben, isBrowser: false))
     try await until { ben.messages == [.pong(3)] }
     #expect(ana.messages.isEmpty)
-    gatekeeper.letGo(1)
+    gatekeeper.release(1)
     try await until { ana.messages.contains(.pong(2)) }
     let places = [
       ana.messages.firstIndex { if case .joined = $0 { true } else { false } }, ana.messages.firstIndex(of: .pong(1)),
@@ -149,7 +149,7 @@ import Testing
     await host.stop()
   }
 
-  @Test func connectionThatSaysTooMuchBehindItsJoinIsClosed() async throws {
+  @Test func connectionWithTooManyMessagesBehindItsJoinIsClosed() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let ana = Inbox()
@@ -157,12 +157,12 @@ import Testing
     join("good", on: line)
     for number in 0...ClientLine.limit { host.handle(.success(ClientMessage.ping(number)), on: line) }
     try await until { ana.isClosed }
-    gatekeeper.letGo(1)
+    gatekeeper.release(1)
     await settle()
     await host.stop()
   }
 
-  @Test func joinBeyondTheQueueIsRefusedAndMayTryAgain() async throws {
+  @Test func joinBeyondTheQueueLimitIsRefusedAndMayBeRetried() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let inboxes = (0..<CredentialChecker.limit + 11).map { _ in Inbox() }
@@ -172,7 +172,7 @@ import Testing
     for line in lines { join("good", on: line) }
     _ = await host.statistics()
     #expect(inboxes.count { $0.refusals == [.tooMany] } == 10)
-    gatekeeper.letGo(inboxes.count)
+    gatekeeper.release(inboxes.count)
     try await until { inboxes.count { $0.joined != nil } == CredentialChecker.limit + 1 }
     for line in lines.suffix(10) { join("good", on: line) }
     try await until { inboxes.allSatisfy { $0.joined != nil } }
@@ -180,7 +180,7 @@ import Testing
   }
 
   /// A server's own recorder comes in by the listener that only its machine reaches.
-  @Test func joinFromInsideDoesNotWaitBehindStrangers() async throws {
+  @Test func joinOnTheInternalListenerDoesNotWaitBehindExternalJoins() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let strangers = (0..<CredentialChecker.limit + 2).map { _ in Inbox() }
@@ -190,9 +190,9 @@ import Testing
     join("good", on: host.open(recorder, isBrowser: false, pass: pass))
     _ = await host.statistics()
     #expect(strangers.contains { $0.refusals == [.tooMany] }, "the strangers' queue is full")
-    gatekeeper.letGo(2)
+    gatekeeper.release(2)
     try await until { recorder.joined != nil }
-    gatekeeper.letGo(strangers.count)
+    gatekeeper.release(strangers.count)
     await settle()
     await host.stop()
   }
@@ -241,7 +241,7 @@ import Testing
       }
       host.close(line)
     }
-    gatekeeper.letGo(4)
+    gatekeeper.release(4)
     try await until { gatekeeper.checks == 4 }
     let inbox = Inbox()
     join("forged", on: try open(inbox, by: limiter))
@@ -261,8 +261,8 @@ import Testing
     await host.stop()
   }
 
-  /// As behind a proxy: strangers and participants have one address.
-  @Test func renewalsAreCheckedHoweverManyCredentialsOfTheAddressAreRefused() async throws {
+  /// Behind a proxy, attackers and participants share one address.
+  @Test func renewalsAreCheckedDespiteRefusedCredentialsOfTheAddress() async throws {
     let (gatekeeper, limiter) = (Gatekeeper(), limiter(joins: 4))
     try await start(gatekeeper)
     let (ana, eve) = (Inbox(), Inbox())
@@ -285,7 +285,7 @@ import Testing
     await host.stop()
   }
 
-  /// Its first join's credential is good, and the router refuses it for another reason.
+  /// The credential of the first join is valid, and the router refuses the join for another reason.
   @Test func joinBehindARefusedOneIsNeverCheckedOnTheNetworkLoop() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
@@ -296,7 +296,7 @@ import Testing
         .success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")], as: "koine.service")), on: line)
     }
     for number in 1...3 {
-      gatekeeper.letGo(1)
+      gatekeeper.release(1)
       // Asks the network loop each time: it would wait for the gate.
       try await until { inbox.refusals.count == number }
     }
@@ -305,14 +305,14 @@ import Testing
     await host.stop()
   }
 
-  @Test func furtherJoinsOfABrowserAreNeitherReadNorChecked() async throws {
+  @Test func furtherBrowserJoinsAreRefusedWithoutACheck() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let inbox = Inbox()
     let line = host.open(inbox, isBrowser: true)
     let media = [Offers.medium("0", "audio", "inactive")]
     for _ in 0..<4 { host.handle(.success(try Offers.message(1, media)), on: line) }
-    gatekeeper.letGo(1)
+    gatekeeper.release(1)
     await settle()
     #expect(inbox.joined != nil)
     #expect(
@@ -321,8 +321,8 @@ import Testing
     await host.stop()
   }
 
-  /// Otherwise one connection could hold up the network loop by what it says behind its join.
-  @Test func messagesBehindAJoinAreHandledInJobsOfTheirOwn() async throws {
+  /// Otherwise one connection could block the network loop with the messages behind its join.
+  @Test func messagesBehindAJoinAreInterleavedWithOtherConnections() async throws {
     let gatekeeper = Gatekeeper(isHeld: true)
     try await start(gatekeeper)
     let (ana, ben) = (Inbox(), Inbox())
@@ -337,7 +337,7 @@ import Testing
     let line = host.open(ana, isBrowser: false)
     join("good", on: line)
     for number in 1...4 { host.handle(.success(ClientMessage.ping(number)), on: line) }
-    gatekeeper.letGo(1)
+    gatekeeper.release(1)
     await settle()
     #expect(order.withLock { $0 } == ["ana 1", "ana 2", "ben", "ana 3", "ana 4"])
     await host.stop()
@@ -371,7 +371,7 @@ import Testing
     try await start(gatekeeper)
     let ana = Inbox()
     join("good", on: host.open(ana, isBrowser: false))
-    gatekeeper.letGo(1)
+    gatekeeper.release(1)
     try await until { ana.joined != nil }
     let description = try #require(ana.joined?.description)
     for _ in 0..<400 {
@@ -384,7 +384,7 @@ import Testing
     #expect(pending > 0, "the flood still goes on")
     // On the loop's own thread each would wait for the gate; a busy machine takes some of the rest.
     #expect(times.sorted()[18] < .milliseconds(400), "\(times)")
-    gatekeeper.letGo(500)
+    gatekeeper.release(500)
     await host.stop()
   }
 }

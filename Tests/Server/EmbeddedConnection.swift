@@ -8,7 +8,7 @@ import Testing
 
 @testable import KoineServer
 
-/// Stands in for the router: keeps what it is given, and answers only what a test lets it.
+/// Stands in for the router: records messages, and answers only with the test's messages.
 final class StubHost: SignalHost {
   struct State {
     var outlets: [any MessageSink] = []
@@ -40,7 +40,7 @@ final class StubHost: SignalHost {
 
   var messages: [ClientMessage] { state.withLock { $0.messages } }
 
-  func say(_ message: ServerMessage) {
+  func send(_ message: ServerMessage) {
     for outlet in state.withLock({ $0.outlets }) { outlet.send(EncodedMessage(message), endOf: nil) }
   }
 }
@@ -64,7 +64,7 @@ struct EmbeddedConnection {
 
   func pass(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
 
-  /// Drops errors: a handler reports some besides what it does about them.
+  /// Drops errors: a handler reports some in addition to handling them.
   func write(_ bytes: [UInt8]) {
     _ = try? channel.writeInbound(ByteBuffer(bytes: bytes))
     channel.embeddedEventLoop.run()
@@ -103,18 +103,18 @@ struct EmbeddedConnection {
 
   static func frame(_ text: String) -> [UInt8] { header(text.utf8.count) + Array(text.utf8) }
 
-  func say(_ text: String) { write(Self.frame(text)) }
+  func send(_ text: String) { write(Self.frame(text)) }
 
   /// Time goes on, and the client answers pings.
-  func stay(_ seconds: Int) {
+  func advanceAnsweringPings(_ seconds: Int) {
     for _ in 0..<seconds where isOpen {
       pass(.seconds(1))
       write(Self.header(0, opcode: 10))
     }
   }
 
-  /// The code and the reason of the close frame, where one has come out.
-  func goodbye() -> (code: Int, reason: String)? {
+  /// The code and the reason of the close frame, if one has been sent.
+  func closeFrame() -> (code: Int, reason: String)? {
     let bytes = read()
     var offset = 0
     while offset + 2 <= bytes.count {

@@ -29,11 +29,11 @@ private final class Flood: Sendable {
 
   var bytes: Int { state.withLock { $0.bytes } }
 
-  func begin(_ connections: Int) {
+  func start(_ connections: Int) {
     for _ in 0..<connections { connect() }
   }
 
-  /// Again and again, as the server closes it.
+  /// Connects again each time the server closes the connection.
   private func connect() {
     guard !state.withLock({ $0.isOver }) else { return }
     guard let own = try? NIOCore.SocketAddress(ipAddress: "127.0.0.2", port: 0),
@@ -61,17 +61,17 @@ private final class Flood: Sendable {
     }
   }
 
-  func end() async throws {
+  func stop() async throws {
     state.withLock { $0.isOver = true }
     try await group.shutdownGracefully()
   }
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
-  @Test func healthIsAnsweredWhileStrangersFloodSignaling() async throws {
+  @Test func healthRequestIsAnsweredDuringASignalingFlood() async throws {
     let rooms = try await ServedRooms()
     let flood = Flood(to: rooms.server.port)
-    flood.begin(8)
+    flood.start(8)
     let url = try #require(URL(string: "http://127.0.0.1:\(rooms.server.port)/healthz"))
     var answers = 0
     while flood.bytes < 1 << 20 || answers < 20 {
@@ -80,7 +80,7 @@ private final class Flood: Sendable {
       answers += 1
     }
     #expect(answers >= 20)
-    try await flood.end()
+    try await flood.stop()
     await rooms.server.stop()
   }
 

@@ -14,7 +14,7 @@ import Testing
     return ((response as? HTTPURLResponse)?.statusCode ?? 0, String(decoding: data, as: UTF8.self))
   }
 
-  @Test func healthAndMetricsAreTold() async throws {
+  @Test func healthAndMetricsAreServed() async throws {
     let rooms = try await ServedRooms()
     let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world())
     try await ana.join()
@@ -30,7 +30,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func tooManyConnectionsOfOneAddressAreTurnedAway() async throws {
+  @Test func connectionBeyondTheLimitOfAnAddressIsRefused() async throws {
     var limits = ServerLimits()
     limits.connectionsPerAddress = 2
     let rooms = try await ServedRooms(limits: limits)
@@ -44,7 +44,7 @@ import Testing
   }
 
   /// RFC 6455, 5.1 and 5.2: unmasked, and with a bit that was not negotiated.
-  @Test(arguments: ["81027b7d", "c182000000007b7d"]) func framesThatMustNotBeEndTheConnection(_ frame: String)
+  @Test(arguments: ["81027b7d", "c182000000007b7d"]) func invalidFramesEndTheConnection(_ frame: String)
     async throws
   {
     let rooms = try await ServedRooms()
@@ -62,7 +62,7 @@ import Testing
     await rooms.server.stop()
   }
 
-  @Test func whoeverSaysTooMuchIsClosed() async throws {
+  @Test func connectionWithTooManyMessagesIsClosed() async throws {
     var limits = ServerLimits()
     limits.messageBurst = 20
     limits.messagesPerSecond = 1

@@ -6,7 +6,7 @@ import Testing
 @Suite struct IdleMemoryTests {
   private static let start = Tick(nanoseconds: 1_000_000_000)
 
-  @Test func memoryIsGivenBackOnceAfterTheLastRoom() {
+  @Test func memoryIsReleasedOnceAfterTheLastRoom() {
     var memory = IdleMemory()
     memory.handle(hasRooms: false, at: Self.start)
     #expect(memory.deadline == nil)
@@ -20,7 +20,7 @@ import Testing
     #expect(memory.deadline == nil)
   }
 
-  @Test func aRoomThatOpensKeepsTheMemory() {
+  @Test func newRoomCancelsTheReleaseOfMemory() {
     var memory = IdleMemory()
     memory.handle(hasRooms: true, at: Self.start)
     memory.handle(hasRooms: false, at: Self.start)

@@ -30,49 +30,49 @@ struct ServedRooms {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct MeetingTests {
-  @Test func twoPeopleSeeAndHearEachOther() async throws {
+  @Test func twoParticipantsReceiveEachOthersMedia() async throws {
     let rooms = try await ServedRooms()
     let sessions = ["Ana", "Ben"].map { Session(JoinRequest(room: "tea", name: $0), in: rooms.world()) }
-    let sights = sessions.map { _ in Sight() }
-    for (session, sight) in zip(sessions, sights) {
-      sight.follow(session)
+    let watchers = sessions.map { _ in MediaWatcher() }
+    for (session, watcher) in zip(sessions, watchers) {
+      watcher.follow(session)
       try session.publish(camera: Devices.camera("stamp:\(session.request.name),320x180@30"))
       try session.publish(microphone: Devices.microphone("tone"))
       try await session.join()
     }
-    for sight in sights { await sight.untilSeenAndHeard() }
-    #expect(sights[0].names == ["Ben"])
-    #expect(sights[1].names == ["Ana"])
+    for watcher in watchers { await watcher.waitForMedia() }
+    #expect(watchers[0].names == ["Ben"])
+    #expect(watchers[1].names == ["Ana"])
     #expect(sessions[0].participants.map(\.name) == ["Ben"])
     for session in sessions { await session.leave() }
     #expect(sessions.map(\.state) == [.ended(.left), .ended(.left)])
     await rooms.server.stop()
   }
 
-  /// One room, on more loops than one core sends.
-  @Test func aRoomIsSpreadOverSeveralLoops() async throws {
+  /// One room on several loops: more than one core sends.
+  @Test func roomIsSpreadOverSeveralLoops() async throws {
     let rooms = try await ServedRooms(loops: 3)
     let sessions = (0..<7).map { Session(JoinRequest(room: "tea", name: "P\($0)"), in: rooms.world()) }
-    let sights = sessions.dropFirst().map { session in
-      let sight = Sight()
-      sight.follow(session)
-      return sight
+    let watchers = sessions.dropFirst().map { session in
+      let watcher = MediaWatcher()
+      watcher.follow(session)
+      return watcher
     }
     try sessions[0].publish(camera: Devices.camera("stamp:P0,160x90@30"))
     try sessions[0].publish(microphone: Devices.microphone("tone"))
     for session in sessions { try await session.join() }
-    for sight in sights { await sight.untilSeenAndHeard() }
+    for watcher in watchers { await watcher.waitForMedia() }
     await sessions[6].leave()  // while what it is sent is on its way
-    for sight in sights.dropLast() {
-      sight.forget()
-      await sight.untilSeenAndHeard()
-      #expect(sight.names == ["P0"])
+    for watcher in watchers.dropLast() {
+      watcher.forget()
+      await watcher.waitForMedia()
+      #expect(watcher.names == ["P0"])
     }
     for session in sessions.dropLast() { await session.leave() }
     await rooms.server.stop()
   }
 
-  @Test func aMessageReachesTheOthersAndThoseWhoComeLater() async throws {
+  @Test func messageWithALifetimeReachesALateJoiner() async throws {
     let rooms = try await ServedRooms()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world()),
@@ -92,7 +92,7 @@ struct ServedRooms {
     await rooms.server.stop()
   }
 
-  @Test func whoeverIsInARoomIsToldWhenTheServerStops() async throws {
+  @Test func participantIsNotifiedWhenTheServerStops() async throws {
     let rooms = try await ServedRooms()
     let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world())
     let events = ana.events()
@@ -102,7 +102,7 @@ struct ServedRooms {
     #expect(ana.state == .ended(.roomClosed))
   }
 
-  @Test func aServerThatIsNotThereIsSaidToBeUnreachable() async throws {
+  @Test func joinAtAStoppedServerIsUnreachable() async throws {
     let rooms = try await ServedRooms()
     await rooms.server.stop()
     let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: rooms.world())
@@ -114,7 +114,7 @@ struct ServedRooms {
     }
   }
 
-  @Test func somebodyIsRung() async throws {
+  @Test func calleeReceivesAnInvitation() async throws {
     let rooms = try await ServedRooms()
     let (ana, ben) = (
       Endpoint(identity: "ana", in: rooms.world()),

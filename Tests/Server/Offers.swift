@@ -5,7 +5,7 @@ import KoineTransport
 
 @testable import KoineServer
 
-/// What a client that speaks SDP says.
+/// Messages of a client that uses SDP.
 enum Offers {
   static let head = """
     v=0
@@ -51,8 +51,8 @@ enum Offers {
 }
 
 extension BrowserTranslator {
-  /// As the server hands messages over: with their offers read.
-  func take(_ message: BrowserMessage) -> [TranslatedAction] {
+  /// Handles a message as the server does: with its offer parsed.
+  func handleMessage(_ message: BrowserMessage) -> [TranslatedAction] {
     let offer: BrowserOffer? =
       switch message {
       case .join(_, let offer), .offer(let offer): offer

@@ -77,7 +77,7 @@ import Testing
     try await check(cases, of: try await Self.server())
   }
 
-  @Test func givenNamesAreServedBesideAddresses() async throws {
+  @Test func configuredHostNamesAreServedInAdditionToAddresses() async throws {
     let names = ["meet.example.org", "other.example.org"]
     let cases = [
       Case("meet.example.org", 200), Case("Meet.Example.ORG:443", 200), Case("other.example.org.", 200),
@@ -88,11 +88,11 @@ import Testing
     try await check(cases, of: try await Self.server(names, listen: "0.0.0.0"))
   }
 
-  @Test func serverForOthersWithoutNamesIsReachedByEach() async throws {
+  @Test func publicServerWithoutHostNamesAcceptsAnyHost() async throws {
     try await check([Case("anything.example", 200)], of: try await Self.server(listen: "0.0.0.0"))
   }
 
-  @Test func pagesOfOtherSitesOpenNoWebSocket() async throws {
+  @Test func webSocketFromAForeignOriginIsRefused() async throws {
     try await check(
       [
         Case("127.0.0.1:{}", path: Self.socket, 101),
@@ -109,7 +109,7 @@ import Testing
       ], of: try await Self.server())
   }
 
-  @Test func schemeOfOriginIsComparedWhereThereIsACertificate() {
+  @Test func originSchemeMustMatchOnAnEncryptedServer() {
     let site = Site(names: [], listener: "localhost", isEncrypted: true)
     #expect(site.isOrigin(of: ["Host": "localhost", "Origin": "https://localhost"]))
     #expect(!site.isOrigin(of: ["Host": "localhost", "Origin": "http://localhost"]))
@@ -120,7 +120,7 @@ import Testing
 
   // MARK: What else is served
 
-  @Test func metricsMoveToAnAddressOfTheirOwn() async throws {
+  @Test func metricsAreServedAtTheirOwnAddressOnly() async throws {
     var configuration = ServerConfiguration(port: 0, access: .open, logger: .silent)
     configuration.metrics = .init(host: "127.0.0.1", port: 0)
     let server = try await Server.start(configuration)
@@ -132,7 +132,7 @@ import Testing
     await server.stop()
   }
 
-  @Test func namesAndMetricsAreReadFromOptionsEnvironmentAndFile() throws {
+  @Test func hostNamesAndMetricsAreReadFromOptionsEnvironmentAndFile() throws {
     func settings(
       _ options: [ServerSettings.Name: [String]], _ environment: [String: String] = [:], _ json: String = "{}"
     )
@@ -158,7 +158,7 @@ import Testing
     (["none"], true), (["same-origin"], true), (["cross-site"], false), (["same-site"], false), ([], false),
     (["none", "cross-site"], false),
   ])
-  func pageLearnsWhetherAForeignSiteOpenedIt(_ sites: [String], _ isOpenedHere: Bool) throws {
+  func pageStatesWhetherAForeignSiteOpenedIt(_ sites: [String], _ isOpenedHere: Bool) throws {
     let page = try #require(Page.answer("/", HTTPHeaders(sites.map { ("Sec-Fetch-Site", $0) })))
     #expect(page.body.contains("data-opened=\"here\"") == isOpenedHere)
     #expect(page.headers.contains { $0 == ("Vary", "Sec-Fetch-Site") })

@@ -40,14 +40,14 @@ import Testing
       ServerConfiguration(port: 0, access: .open, tls: identity.files, logger: .silent))
   }
 
-  @Test func signallingGoesThroughTLS() async throws {
+  @Test func participantJoinsOverTLS() async throws {
     let identity = try await Identity()
     let server = try await serve(identity)
     #expect(try await join(server, trusting: identity) == nil)
     await server.stop()
   }
 
-  @Test func whoeverIsNotTrustedIsNotSpokenTo() async throws {
+  @Test func untrustedServerIsUnreachable() async throws {
     let server = try await serve(Identity())
     #expect(try await join(server, trusting: nil)?.code == .unreachable)
     #expect(try await join(server, trusting: try await Identity())?.code == .unreachable)
@@ -55,7 +55,7 @@ import Testing
     await server.stop()
   }
 
-  @Test func aCertificateIsRenewedWhileTheServerRuns() async throws {
+  @Test func certificateIsRenewedWhileTheServerRuns() async throws {
     let (old, new) = (try await Identity(), try await Identity())
     let server = try await serve(old)
     try server.renewCertificate(new.files)
@@ -66,7 +66,7 @@ import Testing
     await server.stop()
   }
 
-  /// In TLS 1.2 with these ciphers; key exchange by RSA would let a stolen key decrypt older recordings.
+  /// TLS 1.2 with these ciphers: RSA key exchange would let a stolen key decrypt recorded traffic.
   @Test(arguments: [
     ("ECDHE-ECDSA-AES128-GCM-SHA256", true), ("ECDHE-ECDSA-CHACHA20-POLY1305", true),
     ("ECDHE-ECDSA-AES128-SHA", false), ("ECDHE-ECDSA-AES128-SHA256", false), ("AES128-GCM-SHA256", false),
@@ -82,7 +82,7 @@ import Testing
     await server.stop()
   }
 
-  @Test func withoutAReadableCertificateThereIsNoServer() async throws {
+  @Test func serverWithoutAReadableCertificateDoesNotStart() async throws {
     await #expect(throws: ServerError.self) {
       try await Server.start(
         ServerConfiguration(
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func addressesAreRead() {
+  @Test func serverAddressesAreParsed() {
     #expect(ServerAddress("ws://host")?.port == 80)
     #expect(ServerAddress("wss://host")?.port == 443)
     #expect(ServerAddress("ws://[::1]:8080")?.host == "::1")

@@ -32,14 +32,14 @@ struct GoldenTests {
   }
 
   @Test(.enabled(if: ProcessInfo.processInfo.environment["KOINE_GOLDEN"] == "write"))
-  func examplesWithoutFileAreWritten() throws {
+  func examplesWithoutGoldenFileAreWritten() throws {
     for example in try Self.examples() {
       let file = Self.folder.appending(path: example.name)
       if !FileManager.default.fileExists(atPath: file.path) { try (example.json + Data("\n".utf8)).write(to: file) }
     }
   }
 
-  @Test func everyKindOfMessageHasAFile() throws {
+  @Test func everyKindOfMessageHasAGoldenFile() throws {
     let names = Set(try (Self.files(of: "client") + Self.files(of: "server")).map(\.lastPathComponent))
     #expect(Set(ClientMessage.types.map { "client-\($0)-1.json" }).subtracting(names) == [])
     #expect(Set(ServerMessage.types.map { "server-\($0)-1.json" }).subtracting(names) == [])
@@ -74,7 +74,7 @@ struct GoldenTests {
     }
   }
 
-  @Test func programsOfVersion1ReadWhatIsWrittenNow() throws {
+  @Test func version1ReadsCurrentMessages() throws {
     for message in Examples.client {
       #expect(throws: Never.self) { try Version1.readClientMessage(Data(message.json())) }
     }
@@ -88,7 +88,7 @@ struct GoldenTests {
     }
   }
 
-  @Test func theFrozenReaderRejectsMessagesWithoutARequiredField() throws {
+  @Test func version1RejectsMessagesWithoutARequiredField() throws {
     #expect(throws: (any Error).self) { try Version1.readServerMessage(Data(#"{"type":"joined","version":1}"#.utf8)) }
     #expect(throws: (any Error).self) {
       try Version1.readClientMessage(Data(#"{"type":"mute","participant":"ana","muted":true}"#.utf8))

@@ -94,7 +94,7 @@ struct SignalingChannelTests {
       hasJoined = false
     }
 
-    /// Until nothing is on its way.
+    /// Runs until no message is in flight.
     mutating func settle() throws {
       repeat {
         try flush()
@@ -133,7 +133,7 @@ struct SignalingChannelTests {
     }
   }
 
-  @Test(arguments: 0..<20) func messagesArriveOnceAndInOrderWhereverConnectionsBreak(_ seed: UInt64) throws {
+  @Test(arguments: 0..<20) func messagesArriveOnceAndInOrderWhenConnectionsBreakAtRandom(_ seed: UInt64) throws {
     var random = Random(seed: seed)
     var pair = try establishedPair()
     var (fromClient, fromServer) = ([Int](), [Int]())
@@ -153,7 +153,7 @@ struct SignalingChannelTests {
   }
 
   /// The same short history, broken once at each of its steps, and twice at each pair of steps.
-  @Test func everyStepMayBreakTheConnection() throws {
+  @Test func messagesArriveOnceAndInOrderWhenTheConnectionBreaksAtAnyStep() throws {
     let steps = (0..<4).flatMap { _ in Step.allCases + [.flush, .deliverToServer, .deliverToClient] }
     for first in steps.indices {
       for second in first..<steps.count {
@@ -172,9 +172,9 @@ struct SignalingChannelTests {
     }
   }
 
-  /// The new server knows nothing: messages that the old one may not have received come back to the client, none is lost, and those
-  /// that have been acknowledged are not among them.
-  @Test func everyStepMayCrashTheServer() throws {
+  /// The restarted server has no state. The client gets back all messages that the old server may not have received, and no
+  /// acknowledged ones.
+  @Test func clientGetsUnacknowledgedMessagesBackWhenTheServerRestartsAtAnyStep() throws {
     let steps = (0..<4).flatMap { _ in Step.allCases + [.flush, .deliverToServer, .deliverToClient] }
     for crash in steps.indices {
       var pair = try establishedPair()
@@ -197,7 +197,7 @@ struct SignalingChannelTests {
     }
   }
 
-  @Test func clientThatCrashesLeavesItsChannelToTheGrace() throws {
+  @Test func channelOfACrashedClientIsKeptForTheGracePeriod() throws {
     var pair = try establishedPair()
     pair.server.connectionLost(until: .zero)
     #expect(pair.server.deadline == .zero)
@@ -229,7 +229,7 @@ struct SignalingChannelTests {
     #expect(outcomeThird == nil, "it has been acknowledged")
   }
 
-  @Test func messagesSentDuringAResumptionFollowThePages() throws {
+  @Test func messagesSentDuringAResumptionFollowItsPages() throws {
     var pair = try establishedPair()
     for number in 0..<5 { pair.sendFromServer(Self.serverMessage(number)) }
     let outcomeFourth = pair.server.resume(received: 2)
@@ -287,7 +287,7 @@ struct SignalingChannelTests {
     #expect(sequence.unacknowledged.count <= 32)
   }
 
-  /// Limits are reckoned by it.
+  /// The size limits use the estimate.
   @Test func estimatedSizeIsNeverLessThanTheEncodedSize() throws {
     let odd = "\u{1}\u{1F}\"\\/é\u{2028}😀" + String(repeating: "\u{2}", count: 100)
     let participant = Participant(
@@ -302,7 +302,7 @@ struct SignalingChannelTests {
     }
   }
 
-  @Test func impossibleCountsAreIgnored() {
+  @Test func impossibleAcknowledgementsAreIgnored() {
     var sequence = MessageSequence<ServerMessage>()
     sequence.send(Self.serverMessage(1))
     sequence.acknowledge(5)
@@ -312,7 +312,7 @@ struct SignalingChannelTests {
     #expect(missedFourth == nil)
   }
 
-  @Test func forgottenChannelBeginsAgain() throws {
+  @Test func clientWhoseChannelIsUnknownConnectsAgain() throws {
     var pair = try establishedPair()
     try pair.client.send(Self.clientMessage(1))
     pair.client.connectionLost()
@@ -333,7 +333,7 @@ struct SignalingChannelTests {
   }
 
   /// The server has not looked at the key.
-  @Test func channelOutlivesAResumptionThatCameAmongTooMany() throws {
+  @Test func channelSurvivesAResumptionRefusedByTheRateLimit() throws {
     var client = try establishedPair().client
     try client.send(Self.clientMessage(1))
     client.connectionLost()
@@ -391,7 +391,7 @@ struct SignalingChannelTests {
     #expect(client.state == .connecting)
   }
 
-  @Test func pausesDoubleUpToTheirLimit() {
+  @Test func reconnectionDelaysDoubleUpToTheirLimit() {
     var backoff = Backoff()
     let pauses = (0..<8).map { _ in backoff.next(jitter: 1) }
     #expect(

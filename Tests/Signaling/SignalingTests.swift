@@ -142,15 +142,15 @@ struct SignalingTests {
     try Array(text.utf8).withUnsafeBytes { try ClientMessage(json: $0) }
   }
 
-  @Test(arguments: Examples.client) func clientMessagesSurvive(_ message: ClientMessage) throws {
+  @Test(arguments: Examples.client) func clientMessagesAreReadBack(_ message: ClientMessage) throws {
     #expect(try message.json().withUnsafeBytes { try ClientMessage(json: $0) } == message)
   }
 
-  @Test(arguments: Examples.server) func serverMessagesSurvive(_ message: ServerMessage) throws {
+  @Test(arguments: Examples.server) func serverMessagesAreReadBack(_ message: ServerMessage) throws {
     #expect(try message.json().withUnsafeBytes { try ServerMessage(json: $0) } == message)
   }
 
-  @Test func aMessageIsOneFlatObject() throws {
+  @Test func messageIsOneFlatJSONObject() throws {
     let text = String(decoding: try ClientMessage.mute(trackID: "cam", muted: true).json(), as: UTF8.self)
     #expect(text == #"{"type":"mute","track":"cam","muted":true}"#)
   }
@@ -183,28 +183,28 @@ struct SignalingTests {
   @Test(arguments: [
     #""encodings":[]"#, #""encodings":[{"ssrc":1,"maxBitrate":-1}]"#, #""encodings":[{"ssrc":1,"maxHeight":100000}]"#,
     #""encodings":[{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1},{"ssrc":1}]"#,
-  ]) func impossibleMediaIsNotRead(_ encodings: String) {
+  ]) func impossibleMediaIsRefused(_ encodings: String) {
     let media = #"{"mid":"m","codec":"VP8","payloadType":96,\#(encodings)}"#
     #expect(throws: SignalingError.self) {
       try client(#"{"type":"publish","request":5,"tracks":[{"id":"c","kind":"camera","media":\#(media)}]}"#)
     }
   }
 
-  @Test func unknownTypesAreTold() {
+  @Test func messageOfAnUnknownTypeIsRefused() {
     #expect(throws: SignalingError.unknownType("dance")) { try client(#"{"type":"dance"}"#) }
   }
 
-  @Test func anotherVersionIsRefusedWhateverElseItHolds() {
+  @Test func joinOfAnotherVersionIsRefusedBeforeItsOtherFieldsAreRead() {
     #expect(throws: SignalingError.unknownVersion(2)) { try client(#"{"type":"join","version":2,"room":17}"#) }
     #expect(SignalingError.unknownVersion(2).failure.code == .unsupportedVersion)
   }
 
-  @Test func missingFieldsAreNamed() {
+  @Test func errorNamesTheMissingField() {
     #expect(throws: SignalingError.malformed("“muted” is missing")) { try client(#"{"type":"mute","track":"x"}"#) }
     #expect(throws: SignalingError.malformed("“type” is missing")) { try client("{}") }
   }
 
-  @Test func missingListsAreEmpty() throws {
+  @Test func missingListIsReadAsEmpty() throws {
     #expect(try client(#"{"type":"unpublish"}"#) == .unpublish(trackIDs: []))
   }
 
@@ -220,7 +220,7 @@ struct SignalingTests {
     #expect(message(500_000) == .failure(UnreadableMessage(failure)))
   }
 
-  @Test func sizesAreHeld() throws {
+  @Test func fieldsBeyondTheirSizeLimitsAreRefused() throws {
     let long = String(repeating: "x", count: 257)
     #expect(throws: SignalingError.tooLarge(field: "track", limit: 256)) {
       try client(#"{"type":"mute","track":"\#(long)","muted":true}"#)
@@ -243,13 +243,13 @@ struct SignalingTests {
     }
   }
 
-  @Test(arguments: ["A", "AB", "ABC", "A===", "AB=C", "====", "AB!=", "AAAA="]) func onlyBase64IsAPayload(
+  @Test(arguments: ["A", "AB", "ABC", "A===", "AB=C", "====", "AB!=", "AAAA="]) func payloadThatIsNotBase64IsRefused(
     _ text: String
   ) {
     #expect(throws: SignalingError.self) { try client(#"{"type":"data","topic":"t","id":"1","payload":"\#(text)"}"#) }
   }
 
-  @Test func base64IsThatOfTheRFC() throws {  // RFC 4648 section 10
+  @Test func base64OfPayloadsIsThatOfRFC4648() throws {  // RFC 4648 section 10
     let vectors = [
       "": "", "f": "Zg==", "fo": "Zm8=", "foo": "Zm9v", "foob": "Zm9vYg==", "fooba": "Zm9vYmE=", "foobar": "Zm9vYmFy",
     ]
@@ -260,7 +260,7 @@ struct SignalingTests {
     }
   }
 
-  @Test func piecesAndChangesOfMessagesAreHarmless() throws {
+  @Test func truncatedMessagesAreRefusedAndChangedOnesAreHarmless() throws {
     var state: UInt64 = 1
     func random(_ limit: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -281,7 +281,7 @@ struct SignalingTests {
   }
 
   @Test(arguments: ["1.4", "0.1", "1e-9", "8999999999", "1e14"])
-  func lifetimeIsTheSameWhenItIsWrittenAndReadAgain(_ seconds: String) throws {
+  func lifetimeIsReadBackUnchanged(_ seconds: String) throws {
     let json = #"{"type":"data","topic":"t","payload":"AQI=","lifetimeSeconds":\#(seconds),"id":"1","echo":true}"#
     let message = try Array(json.utf8).withUnsafeBytes { try ClientMessage(json: $0) }
     let again = try message.json().withUnsafeBytes { try ClientMessage(json: $0) }

@@ -74,7 +74,7 @@ struct DeliveryTests {
       try participant.channel.send(.data(SendData(message, id: "\(participant.sent)")))
     }
 
-    /// A part of what waits arrives, in the order of each connection.
+    /// Delivers a part of the pending messages, in the order of each connection.
     func deliver(all: Bool = false) throws {
       for participant in participants {
         while let json = participant.channel.pollMessage() { participant.toServer.append(json) }
@@ -122,7 +122,7 @@ struct DeliveryTests {
       }
     }
 
-    /// The connection breaks for the client. The host may hear of it later, and messages on their way may arrive after all.
+    /// The client loses its connection. The host may notice later, and messages in flight may still arrive.
     func reconnect(_ participant: Participant) throws {
       if let connection = participant.connection {
         if chance(2) { late += participant.toServer.map { (connection, $0) } }
@@ -141,7 +141,7 @@ struct DeliveryTests {
       try reconnect(participant)
     }
 
-    /// Messages of old connections arrive, and the host hears that such connections are dead.
+    /// Delivers late messages of old connections, and reports such connections as lost to the host.
     func catchUp() throws {
       for (connection, json) in late where halfOpen.contains(connection) || chance(2) {
         try receive(json, on: connection)

@@ -64,7 +64,7 @@ struct ResumptionTests {
     host.receive(.resumeConversation(key: key, heard: received), on: connection, at: now)
   }
 
-  @Test func clientThatBeganOnTheNewConnectionIsDropped() throws {
+  @Test func clientRegisteredOnTheNewConnectionIsClosedByAResumption() throws {
     let key = try register("ana", on: old)
     _ = try register("ben", on: new)
     resume(key, received: 2, on: new, opening: false)
@@ -85,7 +85,7 @@ struct ResumptionTests {
     #expect(messages.contains { $0.connection == old && $0.message.kind == "incomingRing" })
   }
 
-  @Test func connectionThatTheClientHasLeftIsClosed() throws {
+  @Test func oldConnectionIsClosedWhenItsClientResumes() throws {
     let key = try register("ana", on: old)
     resume(key, received: 2, on: new)
     #expect(events(host) == [.clientClosed(ClientID(2)), .closeConnection(old), .clientResumed(ClientID(1))])
@@ -125,7 +125,7 @@ struct ResumptionTests {
     #expect(host.router.holdings["clients"] == 0)
   }
 
-  @Test func lostClientIsClosedWhenTheGraceEnds() throws {
+  @Test func lostClientIsClosedAfterTheGracePeriod() throws {
     let key = try register("ana", on: old)
     #expect(host.connectionLost(old, at: now) == ClientID(1))
     #expect(host.deadline == now + .seconds(30))
@@ -138,7 +138,7 @@ struct ResumptionTests {
     #expect(drain(host).map(\.message.code) == [.unknownConversation])
   }
 
-  @Test func lostClientThatIsGivenUpIsClosed() throws {
+  @Test func lostClientIsClosedByGiveUp() throws {
     _ = try register("ana", on: old)
     host.giveUp(ClientID(1), at: now)
     #expect(host.client(on: old) == ClientID(1), "it is connected")
@@ -162,18 +162,18 @@ struct ResumptionTests {
     return (try #require(messages.compactMap(\.key).first), count)
   }
 
-  private func say(_ id: String, _ host: SignalingHost, bytes: Int = 60_000) {
+  private func sendData(_ id: String, _ host: SignalingHost, bytes: Int = 60_000) {
     host.receive(
       .data(SendData(DataMessage(topic: "t", payload: [UInt8](repeating: 7, count: bytes)), id: id)), on: new, at: now)
   }
 
-  /// The cost of a returning client at one time does not depend on how much it has missed.
+  /// The cost of a resumption at one time does not depend on the number of missed messages.
   @Test func missedMessagesComeInPagesAndInOrder() throws {
     let host = try Self.makeHost(pacesPages: true)
     let key = try join(host, on: old)
     _ = try join(host, on: new)
     let announced = 1  // the second participant
-    for number in 0..<20 { say("\(number)", host) }
+    for number in 0..<20 { sendData("\(number)", host) }
     _ = drain(host)
     host.open(third, at: now)
     host.receive(.resumeConversation(key: key.key, heard: key.count + announced), on: third, at: now)
@@ -187,7 +187,7 @@ struct ResumptionTests {
       #expect(bytes <= SignalingLimits.historyPage)
       pages += 1
       if pages == 2 {
-        say("late", host)
+        sendData("late", host)
         #expect(!drain(host).contains { $0.connection == third }, "it comes with the pages")
       }
       host.pageWritten(on: third)
@@ -195,21 +195,21 @@ struct ResumptionTests {
     }
     #expect(pages > 4)
     #expect(texts == (0..<20).map { "\($0)" } + ["late"])
-    say("later", host)
+    sendData("later", host)
     #expect(drain(host).filter { $0.connection == third }.map(\.pageBytes) == [nil], "all has been sent again")
   }
 
-  /// The rest could only be sent with a gap.
-  @Test func clientThatMissesMoreThanIsKeptWhileItReadsIsClosed() throws {
+  /// Messages beyond the limit could only be sent with a gap.
+  @Test func clientIsClosedWhenItsMissedMessagesExceedTheLimit() throws {
     let host = try Self.makeHost(pacesPages: true) { $0.limits.dataByteBurst = 100_000_000 }
     let key = try join(host, on: old)
     _ = try join(host, on: new)
-    for number in 0..<10 { say("\(number)", host) }
+    for number in 0..<10 { sendData("\(number)", host) }
     _ = drain(host)
     host.open(third, at: now)
     host.receive(.resumeConversation(key: key.key, heard: key.count + 1), on: third, at: now)
     #expect(drain(host).contains { $0.connection == third && $0.pageBytes != nil })
-    for number in 0..<200 { say("\(number)", host) }
+    for number in 0..<200 { sendData("\(number)", host) }
     _ = drain(host)
     #expect(events(host).contains(.closeConnection(old)))
     host.pageWritten(on: third)
@@ -222,11 +222,11 @@ struct ResumptionTests {
     #expect(drain(host).map(\.message.code) == [.unknownConversation])
   }
 
-  @Test func copiesOfOneMessageShareTheirBytes() throws {
+  @Test func receiversOfOneMessageShareItsEncoding() throws {
     _ = try join(host, on: old)
     _ = try join(host, on: new)
     _ = try join(host, on: third)
-    say("1", host, bytes: 10)
+    sendData("1", host, bytes: 10)
     var messages: [EncodedMessage] = []
     while let outgoing = host.pollMessage(at: now) {
       if case .data = outgoing.message.message { messages.append(outgoing.message) }

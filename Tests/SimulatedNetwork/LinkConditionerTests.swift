@@ -54,7 +54,7 @@ private struct LinkRun {
 }
 
 struct LinkConditionerTests {
-  @Test func aPerfectLinkDeliversAtOnceInOrder() throws {
+  @Test func perfectLinkDeliversAtOnceInOrder() throws {
     let run = try LinkRun.all("", count: 100, every: .zero)
     #expect(run.passages.map(\.number) == Array(0..<100))
     #expect(run.passages.allSatisfy { $0.delay == .zero })
@@ -63,7 +63,7 @@ struct LinkConditionerTests {
     #expect(run.link.overflowed == 0)
   }
 
-  @Test func whatComesOutIsWhatWentIn() throws {
+  @Test func linkDeliversDatagramsUnchanged() throws {
     var link = LinkConditioner<String>(spec: try NetworkSpec("delay=1ms"), seed: 1, start: .zero)
     link.push(Bytes([1, 2, 3]), tag: "a", at: .zero)
     let early = link.pop(at: .zero)
@@ -74,7 +74,7 @@ struct LinkConditionerTests {
     #expect(link.deadline == nil)
   }
 
-  @Test(arguments: [0.0, 0.01, 0.05, 0.3, 1.0]) func asManyAreLostAsToldToBe(_ loss: Double) throws {
+  @Test(arguments: [0.0, 0.01, 0.05, 0.3, 1.0]) func lossRateIsAsSpecified(_ loss: Double) throws {
     let run = try LinkRun.all("loss=\(loss * 100)%", count: 20_000, every: .milliseconds(1))
     let lost = 1 - Double(run.passages.count) / 20_000
     // Five standard deviations of the binomial.
@@ -82,14 +82,14 @@ struct LinkConditionerTests {
     #expect(run.link.lost == 20_000 - run.passages.count)
   }
 
-  @Test func lossIsNotInBursts() throws {
+  @Test func lossesAreIndependent() throws {
     let run = try LinkRun.all("loss=10%", count: 20_000, every: .milliseconds(1))
     let arrived = Set(run.passages.map(\.number))
     let pairs = (1..<20_000).count { !arrived.contains($0) && !arrived.contains($0 - 1) }
     #expect((120...290).contains(pairs), "two in a row as often as chance has it: 200 in 20,000, not \(pairs)")
   }
 
-  @Test func delayAndJitterKeepTheirBounds() throws {
+  @Test func delayAndJitterStayWithinTheirBounds() throws {
     let run = try LinkRun.all("delay=40ms,jitter=20ms", count: 5_000, every: .milliseconds(50))
     let delays = run.passages.map(\.delay)
     #expect(delays.count == 5_000)
@@ -101,25 +101,25 @@ struct LinkConditionerTests {
     #expect(least < .microseconds(40_200) && most > .microseconds(59_800), "over the whole width")
   }
 
-  @Test func withoutJitterNothingOvertakes() throws {
+  @Test func linkWithoutJitterKeepsTheOrder() throws {
     let run = try LinkRun.all("delay=40ms,rate=1M", count: 1_000, every: .milliseconds(1))
     #expect(run.passages.map(\.number) == run.passages.map(\.number).sorted())
   }
 
-  @Test func withJitterSomeOvertake() throws {
+  @Test func linkWithJitterReordersDatagrams() throws {
     let run = try LinkRun.all("jitter=20ms", count: 1_000, every: .milliseconds(5))
     #expect(run.passages.map(\.number) != Array(0..<1_000))
     #expect(run.passages.map(\.number).sorted() == Array(0..<1_000))
   }
 
-  @Test func asManyAreHeldBackAsToldToBe() throws {
+  @Test func reorderingRateIsAsSpecified() throws {
     let run = try LinkRun.all("delay=5ms,reorder=10%", count: 10_000, every: .milliseconds(40))
     let held = run.passages.filter { $0.delay > .milliseconds(5) }
     #expect((850...1_150).contains(held.count))
     #expect(held.allSatisfy { $0.delay >= .milliseconds(15) && $0.delay <= .milliseconds(35) })
   }
 
-  @Test func thoseHeldBackAreOvertaken() throws {
+  @Test func reorderedDatagramsAreOvertaken() throws {
     let run = try LinkRun.all("reorder=5%", count: 1_000, every: .milliseconds(1))
     let overtaken = zip(run.passages, run.passages.dropFirst()).count { $0.number > $1.number }
     #expect(overtaken > 20)
@@ -129,18 +129,18 @@ struct LinkConditionerTests {
   // MARK: Rate
 
   /// 1,000 bytes with their headers last 8 ms at 1 Mbit/s.
-  @Test func aSlowLinkSpacesDatagramsOut() throws {
+  @Test func rateLimitedLinkSpacesDatagrams() throws {
     let run = try LinkRun.all("rate=1M", count: 10, size: 972, every: .zero)
     #expect(run.passages.map(\.delay) == (1...10).map { .milliseconds(8 * $0) })
   }
 
-  @Test func belowItsRateALinkQueuesNothing() throws {
+  @Test func linkBelowItsRateQueuesNoDatagrams() throws {
     let run = try LinkRun.all("rate=1M", count: 100, size: 972, every: .milliseconds(8))
     #expect(run.passages.count == 100)
     #expect(run.passages.allSatisfy { $0.delay == .milliseconds(8) })
   }
 
-  @Test func theQueueHolds300MillisecondsAndDropsTheNewest() throws {
+  @Test func queueHolds300MillisecondsAndDropsTheNewestDatagrams() throws {
     let run = try LinkRun.all("rate=1M", count: 100, size: 972, every: .zero)
     // Those that begin to leave after 0, 8, …, 296 ms.
     #expect(run.passages.map(\.number) == Array(0..<38))
@@ -149,7 +149,7 @@ struct LinkConditionerTests {
     #expect(run.link.sent == 100)
   }
 
-  @Test func overTheRateTheRateIsWhatArrives() throws {
+  @Test func linkAboveItsRateDeliversAtItsRate() throws {
     let run = try LinkRun.all("rate=800k", count: 10_000, size: 972, every: .milliseconds(4))  // 2 Mbit/s
     let bits = Double(run.passages.count * 8_000)
     #expect(abs(bits / 40 - 800_000) < 10_000)
@@ -158,7 +158,7 @@ struct LinkConditionerTests {
     #expect(longest <= .milliseconds(310))
   }
 
-  @Test func anEmptiedQueueIsForgotten() throws {
+  @Test func emptiedQueueDelaysNoLaterDatagram() throws {
     var run = try LinkRun("rate=1M")
     run.send(38, size: 972, every: .zero)
     run.send(1, size: 972, every: .zero, from: .seconds(2))
@@ -166,8 +166,8 @@ struct LinkConditionerTests {
     #expect(run.passages.last?.delay == .milliseconds(8))
   }
 
-  /// Handshakes of other sizes leave the rest as it is: DTLS is not of the same length from run to run.
-  @Test func handshakesAreChargedAlike() throws {
+  /// The size of handshakes does not affect other datagrams: DTLS handshakes differ in length from run to run.
+  @Test func handshakesOfAllSizesTakeTheSameTime() throws {
     func arrival(after size: Int) throws -> Tick? {
       var link = LinkConditioner<Int>(spec: try NetworkSpec("rate=1M"), seed: 1, start: .zero)
       link.push(Bytes([UInt8](repeating: 22, count: size)), tag: 0, at: .zero)
@@ -181,7 +181,7 @@ struct LinkConditionerTests {
 
   // MARK: Over time
 
-  @Test func laterConditionsHoldFromTheirTimeOn() throws {
+  @Test func laterConditionsApplyFromTheirStart() throws {
     let run = try LinkRun.all("delay=10ms;1s:loss=100%;2s:loss=0%,delay=30ms", count: 300, every: .milliseconds(10))
     #expect(run.passages.map(\.number) == Array(0..<100) + Array(200..<300))
     #expect(run.passages.prefix(100).allSatisfy { $0.delay == .milliseconds(10) })
@@ -196,17 +196,17 @@ struct LinkConditionerTests {
     try LinkRun.all("\(Self.rough),seed=\(specSeed)", seed: linkSeed, count: 2_000, every: .milliseconds(3)).passages
   }
 
-  @Test func everythingRepeatsFromItsSeeds() throws {
+  @Test func equalSeedsRepeatTheRun() throws {
     #expect(try rough(specSeed: 7, linkSeed: 3) == rough(specSeed: 7, linkSeed: 3))
   }
 
-  @Test func otherSeedsDoOtherThings() throws {
+  @Test func differentSeedsGiveDifferentRuns() throws {
     let runs = try [(7, 3), (8, 3), (7, 4), (1, 0), (0, 1), (1, 1)].map { try rough(specSeed: $0.0, linkSeed: $0.1) }
     #expect(Set(runs).count == runs.count)
   }
 
-  /// A datagram's luck depends on its place alone, not on what else the specification does to it.
-  @Test func theSameDatagramsAreLostWhateverElseHappens() throws {
+  /// Whether a datagram is lost depends on its position alone, not on the other conditions of the specification.
+  @Test func lostDatagramsDependOnTheSeedOnly() throws {
     let alone = try LinkRun.all("loss=10%", count: 2_000, every: .milliseconds(3)).passages.map(\.number)
     let more = try LinkRun.all("loss=10%,jitter=20ms,reorder=5%", count: 2_000, every: .milliseconds(3))
     #expect(Set(more.passages.map(\.number)) == Set(alone))

@@ -18,7 +18,7 @@ struct NetworkSpecTests {
     #expect(spec.phases.count == 1 && spec.phases[0].start == .zero)
   }
 
-  @Test func orderDoesNotMatterAndWhatIsNotNamedIsPerfect() throws {
+  @Test func fieldOrderIsIrrelevantAndMissingFieldsHaveDefaults() throws {
     #expect(try first("rate=1M,loss=2%") == first("loss=2%,rate=1M"))
     #expect(try first("") == NetworkSpec.Conditions())
     #expect(try NetworkSpec("").seed == 1)
@@ -31,7 +31,7 @@ struct NetworkSpecTests {
     ("0ms", Duration.zero), ("1ms", .milliseconds(1)), ("2.5ms", .microseconds(2_500)), ("0.25s", .milliseconds(250)),
     ("3s", .seconds(3)), ("86400s", .seconds(86_400)), ("86400000ms", .seconds(86_400)),
   ])
-  func times(_ text: String, _ expected: Duration) throws {
+  func timesAreReadInMillisecondsAndSeconds(_ text: String, _ expected: Duration) throws {
     #expect(try first("delay=\(text)").delay == expected)
     #expect(try first("jitter=\(text)").jitter == expected)
   }
@@ -48,7 +48,7 @@ struct NetworkSpecTests {
     ("1000", 1_000), ("64k", 64_000), ("1.1M", 1_100_000), ("2M", 2_000_000), ("0.29M", 290_000), ("2.3k", 2_300),
     ("1000000M", 1_000_000_000_000),
   ])
-  func rates(_ text: String, _ expected: Int) throws {
+  func ratesAreReadWithTheirUnits(_ text: String, _ expected: Int) throws {
     #expect(try first("rate=\(text)").rate == expected)
   }
 
@@ -61,7 +61,7 @@ struct NetworkSpecTests {
   }
 
   @Test(arguments: [("0%", 0.0), ("100%", 1), ("0.5%", 0.005), ("12%", 0.12)])
-  func percentages(_ text: String, _ expected: Double) throws {
+  func percentagesAreReadAsFractions(_ text: String, _ expected: Double) throws {
     #expect(try first("loss=\(text)").loss == expected)
     #expect(try first("reorder=\(text)").reorder == expected)
   }
@@ -71,30 +71,30 @@ struct NetworkSpecTests {
     "delay=s", "delay=-1ms", "delay=inf s", "delay=infs", "delay=90000s", "delay=1m", "jitter=x", "rate=999",
     "rate=800K", "rate=k", "rate=-1M", "rate=infM", "rate=2000000M", "seed=-1", "seed=x", "seed=1.5",
   ])
-  func aBadValueIsToldWithItsName(_ pair: String) {
+  func badValueIsReportedWithItsName(_ pair: String) {
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec("loss=1%,\(pair),delay=1ms") }
     #expect(error?.description.contains("'\(pair)': expected") == true)
   }
 
   @Test(arguments: ["loss", "loss=", "=5%", "="])
-  func whatIsNoPairIsTold(_ pair: String) {
+  func textWithoutNameAndValueIsReported(_ pair: String) {
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec(pair) }
     #expect(error?.description == "'\(pair)' is not name=value")
   }
 
-  @Test func anUnknownNameIsToldWithTheKnownOnes() {
+  @Test func unknownNameIsReportedWithTheKnownNames() {
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec("los=5%") }
     #expect(error?.description == "'los' is not one of loss, delay, jitter, reorder, rate, seed")
   }
 
-  @Test func theFaultOfALaterPartIsToldToo() {
+  @Test func badValueOfALaterPhaseIsReported() {
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec("loss=5%;10s:delay=4") }
     #expect(error?.description.contains("'delay=4'") == true)
   }
 
   // MARK: Over time
 
-  @Test func aLaterPartChangesWhatItNamesAndKeepsTheRest() throws {
+  @Test func laterPhaseChangesItsFieldsAndKeepsTheOthers() throws {
     let spec = try NetworkSpec("loss=5%,delay=40ms;10s:loss=0%,rate=1M;12.5s:delay=80ms")
     #expect(spec.phases.map(\.start) == [.zero, .seconds(10), .milliseconds(12_500)])
     let conditions = [
@@ -106,23 +106,23 @@ struct NetworkSpecTests {
     #expect(conditions.map(\.rate) == [nil, nil, 1_000_000, 1_000_000, 1_000_000, 1_000_000])
   }
 
-  @Test func beforeItsStartTheFirstConditionsHold() throws {
+  @Test func firstConditionsApplyBeforeTheirStart() throws {
     #expect(try NetworkSpec("loss=5%;1s:loss=9%").conditions(at: .seconds(-1)).loss == 0.05)
   }
 
   @Test(arguments: ["loss=5%;loss=3%", "loss=5%;ten:loss=3%", "loss=5%;", "loss=5%;10:loss=3%"])
-  func aLaterPartWithoutItsTimeIsTold(_ text: String) {
+  func laterPhaseWithoutAStartTimeIsReported(_ text: String) {
     let part = text.split(separator: ";", omittingEmptySubsequences: false).last ?? ""
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec(text) }
     #expect(error?.description == "'\(part)' should begin with its time, as in '10s:loss=0%'")
   }
 
-  @Test func partsOutOfOrderAreTold() {
+  @Test func phasesOutOfOrderAreReported() {
     let error = #expect(throws: NetworkSpecError.self) { try NetworkSpec(";10s:loss=1%;9s:loss=2%") }
     #expect(error?.description == "'9s:loss=2%' is earlier than the part before it")
   }
 
-  @Test func aSpecIsItsText() throws {
+  @Test func specIsDescribedAndComparedByItsText() throws {
     let text = "loss=5%;10s:delay=80ms"
     #expect(try NetworkSpec(text).description == text)
     #expect(try NetworkSpec(text) == NetworkSpec(text))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineSockets
 
-/// Writes down what the loop tells it, and does on the loop's thread what the test asks for.
+/// Records the loop's callbacks, and runs the test's action on the loop's thread.
 private final class Listener: UDPLoopClient {
   enum Entry: Equatable {
     case datagram([UInt8], from: SocketAddress, to: SocketAddress)
@@ -30,7 +30,7 @@ private final class Listener: UDPLoopClient {
     entries.compactMap { if case .datagram(let bytes, _, _) = $0 { bytes } else { nil } }
   }
 
-  /// Returns once it is so of what has been heard.
+  /// Returns once the recorded callbacks meet the condition.
   func hears(_ condition: @escaping @Sendable ([Entry]) -> Bool) async {
     await withCheckedContinuation { goOn in
       let isSo = state.withLock { state in
@@ -77,7 +77,7 @@ private final class Spinner: UDPLoopClient, @unchecked Sendable {  // touched on
   func loopSpins(_ description: String) { report.yield(description) }
 }
 
-/// What `body` gives when it has run on the loop's thread.
+/// Runs `body` on the loop's thread and returns its result.
 private func on<Result: Sendable>(_ loop: UDPLoop, _ body: @escaping @Sendable () throws -> Result) async throws
   -> Result
 {
@@ -92,13 +92,13 @@ private func link(_ path: String) -> String? {
   return count < 0 ? nil : String(decoding: text.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// What a loop holds of the process: its thread and its descriptors, with what they are.
+/// The thread and the descriptors of a loop.
 private struct Holdings: Sendable {
   /// Yields once when the thread ends, after the loop has left it.
   let endOfThread: AsyncStream<Void>
   let descriptors: [String: String]
 
-  /// The value that a thread keeps is let go of by the thread itself, when it ends.
+  /// A thread-local value, which the thread releases when it ends.
   private final class Farewell: Sendable {
     let end: AsyncStream<Void>.Continuation
     init(_ end: AsyncStream<Void>.Continuation) { self.end = end }
@@ -129,7 +129,7 @@ private struct Holdings: Sendable {
   /// Of their own, so that other tests' rooms neither keep our loop running nor end it.
   private let keeper = UDPLoop.Keeper()
 
-  /// A client whose deadline stays in the past is named once, and the loop goes on.
+  /// A client whose deadline stays in the past is reported once, and the loop continues.
   @Test func spinningLoopIsReportedOnceWithItsReason() async throws {
     let spinner = Spinner()
     let (loop, id) = UDPLoop.join(spinner, in: keeper)
@@ -145,7 +145,7 @@ private struct Holdings: Sendable {
     loop.post { loop.wake(id, at: nil) }
   }
 
-  @Test func loopThatWaitsIsNotReported() {
+  @Test func loopThatWaitsForDeadlinesIsNotReported() {
     var detector = SpinDetector()
     for second in 0..<3 {
       for turn in 0..<1_000 {
@@ -155,7 +155,7 @@ private struct Holdings: Sendable {
     }
   }
 
-  @Test(arguments: loopbacks) func aClientHearsDatagrams(_ address: SocketAddress) async throws {
+  @Test(arguments: loopbacks) func clientReceivesDatagramsWithTheirAddresses(_ address: SocketAddress) async throws {
     let listener = Listener()
     let (loop, id) = UDPLoop.join(listener, in: keeper)
     defer { UDPLoop.leave(id, in: keeper) }
@@ -166,7 +166,7 @@ private struct Holdings: Sendable {
     #expect(listener.heard.first == .datagram([1, 2, 3], from: other.localAddress, to: local))
   }
 
-  @Test func whatIsSentLeavesAtTheFlush() async throws {
+  @Test func datagramsLeaveAtTheFlush() async throws {
     let (loop, id) = UDPLoop.join(Listener(), in: keeper)
     defer { UDPLoop.leave(id, in: keeper) }
     let other = try UDPSocket(bindingTo: .loopback())
@@ -185,7 +185,7 @@ private struct Holdings: Sendable {
   }
 
   /// A flood of jobs holds up datagrams for a turn, not for the flood. Each job here takes as long as a turn runs jobs at most.
-  @Test func datagramsAreReadBetweenJobs() async throws {
+  @Test func datagramsAreReadBetweenPostedJobs() async throws {
     let order = Lock<[Int]>([])
     let listener = Listener { order.withLock { $0.append(-1) } }
     let (loop, id) = UDPLoop.join(listener, in: keeper)
@@ -209,7 +209,7 @@ private struct Holdings: Sendable {
     #expect(place < 20, "before most jobs")
   }
 
-  @Test func aTurnEndsOnceForAllDatagramsAtHand() async throws {
+  @Test func turnEndsOnceForAllDatagramsThatHaveArrived() async throws {
     let listener = Listener()
     let (loop, id) = UDPLoop.join(listener, in: keeper)
     defer { UDPLoop.leave(id, in: keeper) }
@@ -225,7 +225,7 @@ private struct Holdings: Sendable {
     #expect(listener.heard.count { $0 == .endOfTurn } <= 3)
   }
 
-  @Test func eachClientHearsItsOwn() async throws {
+  @Test func eachClientReceivesOnlyItsOwnDatagrams() async throws {
     let listeners = (0..<3).map { _ in Listener() }
     let other = try UDPSocket(bindingTo: .loopback())
     var ids: [UDPLoop.ClientID] = []
@@ -240,7 +240,7 @@ private struct Holdings: Sendable {
     for id in ids { UDPLoop.leave(id, in: keeper) }
   }
 
-  @Test func aPortInUseIsTold() async throws {
+  @Test func openingAPortInUseThrows() async throws {
     let socket = try UDPSocket(bindingTo: .loopback())
     let (loop, id) = UDPLoop.join(Listener(), in: keeper)
     defer { UDPLoop.leave(id, in: keeper) }
@@ -248,7 +248,7 @@ private struct Holdings: Sendable {
     await #expect(throws: SocketError.self) { try await on(loop) { try loop.open(address, for: id) } }
   }
 
-  @Test func aClosedAddressIsHeardNoMore() async throws {
+  @Test func closedAddressReceivesNoDatagrams() async throws {
     let listener = Listener()
     let (loop, id) = UDPLoop.join(listener, in: keeper)
     defer { UDPLoop.leave(id, in: keeper) }
@@ -266,7 +266,7 @@ private struct Holdings: Sendable {
 
   // MARK: Time
 
-  @Test func aClientHearsOfItsDeadlineOnceAndNotEarly() async throws {
+  @Test func clientIsNotifiedOfItsDeadlineOnceAndNotEarly() async throws {
     let (early, late) = (Listener(), Listener())
     let (loop, first) = UDPLoop.join(early, in: keeper)
     let (_, second) = UDPLoop.join(late, in: keeper)
@@ -284,7 +284,7 @@ private struct Holdings: Sendable {
     #expect(other >= due + .milliseconds(20))
   }
 
-  @Test func aDeadlineThatIsTakenBackDoesNotCome() async throws {
+  @Test func cancelledDeadlineDoesNotFire() async throws {
     let (cancelled, kept) = (Listener(), Listener())
     let (loop, first) = UDPLoop.join(cancelled, in: keeper)
     let (_, second) = UDPLoop.join(kept, in: keeper)
@@ -302,7 +302,7 @@ private struct Holdings: Sendable {
   // MARK: The end
 
   /// Another test's descriptor may have got a number of ours in between: a leak would show in each round.
-  private func isGoneAfter(_ leaving: (UDPLoop, UDPLoop.ClientID) async throws -> Void) async throws -> Bool {
+  private func isReleasedAfter(_ leaving: (UDPLoop, UDPLoop.ClientID) async throws -> Void) async throws -> Bool {
     for _ in 0..<5 {
       let (loop, id) = UDPLoop.join(Listener(), in: keeper)
       let holdings = try await on(loop) {
@@ -318,17 +318,17 @@ private struct Holdings: Sendable {
     return false
   }
 
-  @Test func afterTheLastLeaveNothingIsLeft() async throws {
+  @Test func lastLeaveReleasesThreadAndDescriptors() async throws {
     let keeper = keeper
-    #expect(try await isGoneAfter { _, id in UDPLoop.leave(id, in: keeper) })
+    #expect(try await isReleasedAfter { _, id in UDPLoop.leave(id, in: keeper) })
   }
 
-  @Test func afterTheLastLeaveOnTheLoopsOwnThreadNothingIsLeft() async throws {
+  @Test func lastLeaveOnTheLoopsOwnThreadReleasesThreadAndDescriptors() async throws {
     let keeper = keeper
-    #expect(try await isGoneAfter { loop, id in loop.post { UDPLoop.leave(id, in: keeper) } })
+    #expect(try await isReleasedAfter { loop, id in loop.post { UDPLoop.leave(id, in: keeper) } })
   }
 
-  @Test func aClientMayLeaveFromItsHandler() async throws {
+  @Test func clientLeavesFromItsOwnHandler() async throws {
     let keeper = keeper
     let leaving = Lock<UDPLoop.ClientID?>(nil)
     let listener = Listener(whenHeard: { if let id = leaving.withLock({ $0 }) { UDPLoop.leave(id, in: keeper) } })
@@ -344,7 +344,7 @@ private struct Holdings: Sendable {
     #expect(listener.datagrams == [[1]])
   }
 
-  @Test func whileOneIsLeftTheLoopRuns() async throws {
+  @Test func loopRunsUntilItsLastClientLeaves() async throws {
     let (leaver, stayer) = (Listener(), Listener())
     let (loop, first) = UDPLoop.join(leaver, in: keeper)
     let (same, second) = UDPLoop.join(stayer, in: keeper)
@@ -363,8 +363,8 @@ private struct Holdings: Sendable {
     UDPLoop.leave(second, in: keeper)
   }
 
-  /// The end is told right behind the last job, often before the thread has looked at that.
-  @Test func joiningAndLeavingAtOnceAlwaysEnds() {
+  /// The end is announced right after the last job, often before the thread has seen it.
+  @Test func loopEndsWhenItsClientLeavesRightAfterJoining() {
     var loops: [ObjectIdentifier: UDPLoop] = [:]
     for _ in 0..<300 {
       let (loop, id) = UDPLoop.join(Listener(), in: keeper)
@@ -374,7 +374,7 @@ private struct Holdings: Sendable {
     #expect(loops.count == 300, "each time a loop of its own")
   }
 
-  @Test func manyMayJoinAndLeaveAtOnce() async {
+  @Test func clientsJoinAndLeaveConcurrently() async {
     let keeper = keeper
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<8 {
@@ -392,7 +392,7 @@ private struct Holdings: Sendable {
     }
   }
 
-  @Test func whatIsPostedBeforeTheLeaveIsDone() async {
+  @Test func jobPostedBeforeTheLeaveIsExecuted() async {
     let keeper = keeper
     let count = Lock(0)
     for _ in 0..<50 {
@@ -403,7 +403,7 @@ private struct Holdings: Sendable {
     #expect(count.withLock { $0 } == 250)
   }
 
-  @Test func whatIsPostedAfterTheEndIsNotDoneAndTouchesNothing() throws {
+  @Test func jobPostedAfterTheEndIsNotExecutedAndWritesToNoDescriptor() throws {
     let (loop, id) = UDPLoop.join(Listener(), in: keeper)
     UDPLoop.leave(id, in: keeper)
     // The descriptor number of the loop's event may belong to another file now, which must not be written to.

@@ -34,22 +34,22 @@ extension UDPSocket {
 }
 
 @Suite struct UDPSocketTests {
-  @Test(arguments: loopbacks) func anAddressIsGiven(_ address: SocketAddress) throws {
+  @Test(arguments: loopbacks) func boundSocketHasAPort(_ address: SocketAddress) throws {
     let socket = try UDPSocket(bindingTo: address)
     #expect(socket.localAddress.port != 0)
     #expect(socket.localAddress == address.with(port: socket.localAddress.port))
   }
 
-  @Test(arguments: loopbacks) func aDatagramArrivesWithItsSource(_ address: SocketAddress) throws {
+  @Test(arguments: loopbacks) func datagramArrivesWithItsSource(_ address: SocketAddress) throws {
     let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
     one.send([[1, 2, 3]], to: other.localAddress)
     let received = other.receive(1)
     #expect(received.map(\.bytes) == [[1, 2, 3]] && received.map(\.source) == [one.localAddress])
   }
 
-  /// More than leave in one call, more than are taken in one call, and a shorter one at the end.
+  /// More datagrams than one send call and one receive call take, and a shorter one at the end.
   @Test(arguments: loopbacks, [1, 59, 60, 61, 150])
-  func runsOfEqualSizeArriveOneByOneInOrder(_ address: SocketAddress, _ count: Int) throws {
+  func datagramsOfEqualSizeArriveOneByOneInOrder(_ address: SocketAddress, _ count: Int) throws {
     let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
     let datagrams = (0..<count).map { numbered($0, count: 1_200) } + [numbered(count, count: 77)]
     one.send(datagrams, to: other.localAddress)
@@ -57,7 +57,7 @@ extension UDPSocket {
     #expect(one.sendFailures == 0)
   }
 
-  @Test(arguments: loopbacks) func anyMixOfSizesArrivesInOrder(_ address: SocketAddress) throws {
+  @Test(arguments: loopbacks) func datagramsOfMixedSizesArriveInOrder(_ address: SocketAddress) throws {
     let (one, other) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
     var random = SeededRandom(seed: 5)
     let sizes = [2, 2, 3, 1_200, 1_200, 800, 800, 1_200, 1_600, 1_600, 5, 1_600]
@@ -68,7 +68,7 @@ extension UDPSocket {
     }
   }
 
-  @Test func eachDestinationGetsItsOwn() throws {
+  @Test func eachDestinationReceivesItsOwnDatagrams() throws {
     let sockets = try (0..<3).map { _ in try UDPSocket(bindingTo: .loopback()) }
     for number in 0..<30 {
       numbered(number, count: 100).withUnsafeBytes { sockets[0].send($0, to: sockets[1 + number % 3 % 2].localAddress) }
@@ -80,7 +80,7 @@ extension UDPSocket {
   }
 
   /// Without checksums the kernel cuts no runs, as on devices and kernels that cannot.
-  @Test func whereRunsAreRefusedDatagramsLeaveSingly() throws {
+  @Test func datagramsLeaveSinglyWhereSegmentationOffloadIsRefused() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     var yes: Int32 = 1
     #expect(setsockopt(one.descriptor, SOL_SOCKET, SO_NO_CHECK, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0)
@@ -92,7 +92,7 @@ extension UDPSocket {
     #expect(one.sendFailures == 0)
   }
 
-  @Test func nothingIsSentBeforeTheFlush() throws {
+  @Test func datagramIsNotSentBeforeTheFlush() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     [1].withUnsafeBytes { one.send($0, to: other.localAddress) }
     var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
@@ -110,7 +110,7 @@ extension UDPSocket {
   }
 
   /// Nothing we speak is larger than a block; half of something would be worse than nothing.
-  @Test func whatDoesNotFitABlockIsNotHandedOut() throws {
+  @Test func datagramLargerThanABlockIsDropped() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     one.send([numbered(1, count: 1_601), numbered(2, count: 1_600)], to: other.localAddress)
     #expect(other.receive(1).map(\.bytes) == [numbered(2, count: 1_600)])
@@ -118,7 +118,7 @@ extension UDPSocket {
 
   /// STUN from any address; DTLS, RTP and RTCP from expected addresses, or, if these are too many, from any address.
   @Test(arguments: loopbacks, [0, 1, 2, 5, 799, 800])
-  func theKernelDropsWhatIsNobodys(_ address: SocketAddress, others: Int) throws {
+  func kernelDropsNoiseAndMediaFromUnexpectedAddresses(_ address: SocketAddress, others: Int) throws {
     let (friend, stranger) = (try UDPSocket(bindingTo: address), try UDPSocket(bindingTo: address))
     let socket = try UDPSocket(bindingTo: address)
     func padded(_ beginning: [UInt8]) -> [UInt8] { beginning + [UInt8](repeating: 7, count: 40) }
@@ -139,7 +139,7 @@ extension UDPSocket {
     #expect(socket.receive(1).map(\.bytes) == (others <= 800 ? [] : media) + [last])
   }
 
-  @Test func theReceiverMayKeepABlock() throws {
+  @Test func receiverKeepsBlocksUnchanged() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
     var kept: [Bytes] = []
@@ -152,7 +152,7 @@ extension UDPSocket {
     #expect(kept.map(\.array) == (0..<100).map { numbered($0, count: 50) })
   }
 
-  @Test func receivingAllocatesNothingInTheLongRun() throws {
+  @Test func receivingAllocatesNoFurtherBlocks() throws {
     let (one, other) = (try UDPSocket(bindingTo: .loopback()), try UDPSocket(bindingTo: .loopback()))
     var pool = BytesPool(capacity: UDPSocket.datagramCapacity)
     var count = 0
@@ -169,7 +169,7 @@ extension UDPSocket {
   }
 
   /// In a process of its own, in which no other code opens files.
-  @Test func aPortInUseIsToldAndNothingIsLeftOpen() async {
+  @Test func bindingToAPortInUseThrowsAndLeavesNoDescriptorOpen() async {
     await #expect(processExitsWith: .success) {
       for address in loopbacks {
         let first = try UDPSocket(bindingTo: address)
@@ -184,7 +184,7 @@ extension UDPSocket {
     }
   }
 
-  @Test func anErrorReadsAsASentence() {
+  @Test func errorNamesTheCallAndItsCause() {
     let text = SocketError(call: "bind to 127.0.0.1:80", code: EACCES).description
     #expect(text == "bind to 127.0.0.1:80: Permission denied")
   }

@@ -3,7 +3,7 @@ import Koine
 import KoineTokens
 import Testing
 
-/// What an app can get wrong, each with the vendor's code.
+/// Invalid input of apps, each with the vendor's error code.
 @Suite struct BadInputTests {
   private let environment = TestEnvironment()
 
@@ -16,7 +16,7 @@ import Testing
     return 0
   }
 
-  /// A setter of whole numbers, what it allows, and the code of what it does not.
+  /// A setter of integers, its allowed range, and the error code for values outside of it.
   private struct Range {
     let name: String
     let allowed: ClosedRange<Int>
@@ -30,7 +30,7 @@ import Testing
     ) { (self.name, self.allowed, self.code, self.value, self.set) = (name, allowed, code, value, set) }
   }
 
-  @Test func everyRangeEndsWhereItSays() {
+  @Test func configurationRangesAreEnforcedAtTheirBounds() {
     let (video, audio) = (IVSLocalStageStreamVideoConfiguration(), IVSLocalStageStreamAudioConfiguration())
     let (sent, heard) = (IVSVideoConfiguration(), IVSAudioConfiguration())
     let ranges = [
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func sizesEndWhereTheySay() {
+  @Test func videoSizesAreEnforcedAtTheirBounds() {
     let (video, sent) = (IVSLocalStageStreamVideoConfiguration(), IVSVideoConfiguration())
     for (width, height) in [(160.0, 160.0), (1280, 720), (720, 1280), (161, 160), (160, 1280)] {
       #expect(Self.code { try video.setSize(CGSize(width: width, height: height)) } == 0)
@@ -78,7 +78,7 @@ import Testing
     #expect(sent.size == CGSize(width: 1920, height: 160))
   }
 
-  @Test func slotsAndDelaysEndWhereTheySay() {
+  @Test func mixerSlotValuesAreEnforcedAtTheirBounds() {
     let slot = IVSMixerSlotConfiguration()
     for name in ["a", String(repeating: "a", count: 50)] { #expect(Self.code { try slot.setName(name) } == 0) }
     for name in ["", String(repeating: "a", count: 51)] { #expect(Self.code { try slot.setName(name) } == 10208) }
@@ -91,7 +91,7 @@ import Testing
     #expect(slot.transparency == 1)
   }
 
-  @Test func expiredAndMangledTokensAreToldApart() async throws {
+  @Test func expiredAndMalformedTokensHaveDifferentErrors() async throws {
     let app = StageApp("Ana")
     func stage(_ text: String) throws -> IVSStage {
       try World.$current.withValue(environment.world) { try IVSStage(token: text, strategy: app) }
@@ -122,22 +122,22 @@ import Testing
   }
 
   /// A device that an app has made up.
-  private final class Lamp: NSObject, IVSDevice, @unchecked Sendable {
+  private final class CustomDevice: NSObject, IVSDevice, @unchecked Sendable {
     weak var errorDelegate: (any IVSErrorDelegate)?
     private let made: IVSDeviceDescriptor
     func descriptor() -> IVSDeviceDescriptor { made }
-    func tag() -> String { "lamp" }
+    func tag() -> String { "customDevice" }
     init(_ made: IVSDeviceDescriptor) { self.made = made }
   }
 
-  @Test func foreignDevicesAreRefused() async throws {
+  @Test func devicesOfTheAppAndRemoteDevicesAreRefused() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
-    let lamp = Lamp(ben.streams[0].device.descriptor())
+    let customDevice = CustomDevice(ben.streams[0].device.descriptor())
     for app in [ana, ben] { try app.stage.join() }
     await environment.run()
     let borrowed = try #require(ana.remote("video")).device
     ana.forget()
-    ana.streams += [IVSLocalStageStream(device: lamp), IVSLocalStageStream(device: borrowed)]
+    ana.streams += [IVSLocalStageStream(device: customDevice), IVSLocalStageStream(device: borrowed)]
     ana.stage.refreshStrategy()
     await environment.run()
     ana.stage.refreshStrategy()
@@ -150,13 +150,13 @@ import Testing
     }
     let codes = Lock<[Int]>([])
     let note = { (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
-    broadcast.attach(lamp, toSlotWithName: "default", onComplete: note)
-    broadcast.attach(lamp, toSlotWithName: nil, onComplete: note)
+    broadcast.attach(customDevice, toSlotWithName: "default", onComplete: note)
+    broadcast.attach(customDevice, toSlotWithName: nil, onComplete: note)
     broadcast.attach(borrowed, toSlotWithName: "none", onComplete: note)
     broadcast.attach(borrowed, toSlotWithName: "default", onComplete: note)
     await environment.run(.milliseconds(50))
     #expect(codes.withLock { $0 } == [10106, 10106, 10105, 0])
-    #expect(!broadcast.mixer.bindDevice(lamp, toSlotWithName: "default"))
+    #expect(!broadcast.mixer.bindDevice(customDevice, toSlotWithName: "default"))
     #expect(broadcast.listAttachedDevices().count == 1)
   }
 }

@@ -6,7 +6,7 @@ import KoineMediaFiles
 import KoineTestSupport
 import Testing
 
-/// A stage sent on, and the mixer it goes through.
+/// Broadcasts of a stage, and their mixer.
 @Suite struct BroadcastTests {
   private let environment = TestEnvironment()
 
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func aStageIsBroadcastIntoAFile() async throws {
+  @Test func stageIsBroadcastIntoAFile() async throws {
     MediaFiles.register()
     let folder = try Folder()
     let file = URL(fileURLWithPath: folder.file("stage.webm"))
@@ -90,7 +90,7 @@ import Testing
   }
 
   /// The key is the last part of a server's URL.
-  @Test func aStageIsSentToAnRTMPServer() async throws {
+  @Test func stageIsSentToAnRTMPServer() async throws {
     MediaFiles.register()
     let folder = try Folder()
     let ben = Session(JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben"), in: environment.world)
@@ -122,7 +122,7 @@ import Testing
     ben.leave {}
   }
 
-  @Test func aServerThatIsNotThereIsAnError() async throws {
+  @Test func broadcastToAnUnreachableServerFails() async throws {
     MediaFiles.register()
     let listener = Listener()
     let broadcast = try session(listener)
@@ -134,7 +134,7 @@ import Testing
     #expect(listener.told.count == 3, "it is over already")
   }
 
-  @Test func aServerThatHangsUpIsAnError() async throws {
+  @Test func broadcastFailsWhenTheServerHangsUp() async throws {
     struct HungUp: Error {}
     final class Line: BroadcastOutput, Sendable {
       static let failure = Lock<(@Sendable (any Error) -> Void)?>(nil)
@@ -159,7 +159,7 @@ import Testing
   }
 
   /// A server that can go away.
-  private final class Harbour: Sendable {
+  private final class FakeServer: Sendable {
     struct HungUp: Error {}
     private let state = Lock((isAway: false, hangUp: nil as (@Sendable (any Error) -> Void)?))
 
@@ -174,28 +174,28 @@ import Testing
     }
 
     private final class Line: BroadcastOutput, Sendable {
-      private let harbour: Harbour
-      init(_ harbour: Harbour) { self.harbour = harbour }
+      private let server: FakeServer
+      init(_ server: FakeServer) { self.server = server }
       func receive(_ frame: EncodedFrame) {}
-      func close() throws { if harbour.isAway { throw HungUp() } }
-      func onReadable(_ handler: @escaping @Sendable () -> Void) { if !harbour.isAway { handler() } }
+      func close() throws { if server.isAway { throw HungUp() } }
+      func onReadable(_ handler: @escaping @Sendable () -> Void) { if !server.isAway { handler() } }
       func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) {
-        harbour.state.withLock { $0.hangUp = handler }
-        if harbour.isAway { handler(HungUp()) }
+        server.state.withLock { $0.hangUp = handler }
+        if server.isAway { handler(HungUp()) }
       }
     }
 
     func open(_ name: String) { BroadcastOutputs.register(name) { _ in Line(self) } }
   }
 
-  @Test func aServerThatComesBackIsFoundAgain() async throws {
-    let (harbour, listener) = (Harbour(), Listener())
-    harbour.open("tide:")
+  @Test func broadcastReconnectsWhenTheServerReturns() async throws {
+    let (server, listener) = (FakeServer(), Listener())
+    server.open("tide:")
     let broadcast = try session(listener, reconnects: true)
     try broadcast.start(with: try #require(URL(string: "tide://x")), streamKey: "k")
     await environment.run(.milliseconds(50))
     #expect(listener.told == ["connecting", "connected"])
-    harbour.hangUp()
+    server.hangUp()
     await environment.run(.milliseconds(50))
     let waiting = ["error 10405", "retry waitingForBackoffTimer"]
     #expect(listener.told.dropFirst(2) == waiting[...])
@@ -204,11 +204,11 @@ import Testing
     #expect(throws: (any Error).self) {
       try broadcast.start(with: try #require(URL(string: "tide://x")), streamKey: "k")
     }
-    harbour.isAway = false
+    server.isAway = false
     await environment.run(.seconds(2))
     #expect(listener.told.dropFirst(8) == ["retry retrying", "connecting", "retry success", "connected"])
-    harbour.hangUp()
-    harbour.isAway = false
+    server.hangUp()
+    server.isAway = false
     await environment.run(.milliseconds(1_100))
     #expect(
       listener.told.dropFirst(12) == (waiting + ["retry retrying", "connecting", "retry success", "connected"])[...],
@@ -218,10 +218,10 @@ import Testing
     #expect(listener.told.dropFirst(18) == ["disconnected"])
   }
 
-  @Test func aServerThatStaysAwayIsGivenUpAndNobodyTriesAfterStop() async throws {
-    let (harbour, listener) = (Harbour(), Listener())
-    harbour.open("ebb:")
-    harbour.isAway = true
+  @Test func broadcastGivesUpAfterItsRetriesAndDoesNotRetryAfterStop() async throws {
+    let (server, listener) = (FakeServer(), Listener())
+    server.open("ebb:")
+    server.isAway = true
     let broadcast = try session(listener, reconnects: true)
     let url = try #require(URL(string: "ebb://x"))
     try broadcast.start(with: url, streamKey: "")
@@ -234,7 +234,7 @@ import Testing
     try broadcast.start(with: url, streamKey: "")
     await environment.run(.milliseconds(500))
     broadcast.stop()
-    harbour.isAway = false
+    server.isAway = false
     await environment.run(.seconds(20))
     #expect(
       listener.told.dropFirst(count) == [
@@ -242,7 +242,7 @@ import Testing
       ])
   }
 
-  @Test func anRTMPServerThatBeginsAnewGetsTheRest() async throws {
+  @Test func restartedRTMPServerReceivesTheRest() async throws {
     MediaFiles.register()
     let (folder, listener, environment) = (try Folder(), Listener(), environment)
     let broadcast = try session(listener, keyFrames: 1, reconnects: true)
@@ -269,8 +269,8 @@ import Testing
     #expect(packets.count > 60 && packets.first?.contains("K") == true, "\(packets.count)")
   }
 
-  /// What is written is of two channels unless asked otherwise, and keeps them apart.
-  @Test(arguments: ["webm", "mp4"]) func whatIsLeftIsHeardLeft(ending: String) async throws {
+  /// Broadcasts have two channels by default.
+  @Test(arguments: ["webm", "mp4"]) func broadcastKeepsStereoChannelsApart(ending: String) async throws {
     MediaFiles.register()
     let folder = try Folder()
     let format = try #require(AVAudioFormat(standardFormatWithSampleRate: 44_100, channels: 2))
@@ -304,7 +304,7 @@ import Testing
     }
   }
 
-  @Test func devicesThatComeAndGoAreTold() async throws {
+  @Test func deviceChangesAreReportedToTheBroadcastDelegate() async throws {
     let listener = Listener()
     let broadcast = try session(listener)
     environment.world.machine.plugIn(
@@ -315,7 +315,7 @@ import Testing
     withExtendedLifetime(broadcast) {}
   }
 
-  @Test func slotsAreMovedAndBound() async throws {
+  @Test func mixerSlotsAreBoundAndMoved() async throws {
     let broadcast = try session()
     let mixer = broadcast.mixer
     let slot = IVSMixerSlotConfiguration()
@@ -342,7 +342,7 @@ import Testing
     #expect(mixer.binding(for: own) == nil)
   }
 
-  @Test func presetsAreWhatTheySay() {
+  @Test func presetsHaveTheVendorsSizesAndDevices() {
     let sizes = [
       IVSPresets.configurations().standardPortrait(), IVSPresets.configurations().standardLandscape(),
       IVSPresets.configurations().basicPortrait(), IVSPresets.configurations().basicLandscape(),

@@ -7,7 +7,7 @@ import KoineCoreVideo
 import KoineEmbeddedBackend
 import Testing
 
-/// Devices, their pictures, their sound, and a participant of the common layer opposite.
+/// Devices with their video and audio, and a Koine session as remote participant.
 @Suite struct DeviceTests {
   private let environment = TestEnvironment()
 
@@ -19,7 +19,7 @@ import Testing
     return (camera, microphone)
   }
 
-  @Test func bothFormsListTheSameTwoDevices() throws {
+  @Test func bothDeviceListsContainTheSameCameraAndMicrophone() throws {
     try World.$current.withValue(environment.world) {
       let discovery = IVSDeviceDiscovery()
       let (mine, again) = (discovery.listLocalDevices(), IVSDeviceDiscovery.listLocalDevices())
@@ -47,9 +47,9 @@ import Testing
     app.stage = try World.$current.withValue(world) { try IVSStage(token: try makeToken(), strategy: app) }
     app.stage.addRenderer(app)
     try app.stage.join()
-    let (ben, eyes) = native("Ben")
+    let (ben, watcher) = native("Ben")
     await environment.run(.seconds(1))
-    #expect(eyes.names.last == "front")
+    #expect(watcher.names.last == "front")
     app.forget()
     let done = Lock<[Int]>([])
     let back = try #require(camera.listAvailableInputSources().first { $0.position == .back })
@@ -58,7 +58,7 @@ import Testing
       #expect(done.withLock { $0 }.isEmpty, "never from inside the call")
     }
     await environment.run(.seconds(1))
-    #expect(eyes.names.last == "back")
+    #expect(watcher.names.last == "back")
     #expect(app.told.isEmpty)
     let microphone = try #require(
       World.$current.withValue(world) { IVSDeviceDiscovery().listLocalDevices().last }?.descriptor())
@@ -69,28 +69,28 @@ import Testing
     app.stage.leave()
   }
 
-  /// A participant of the common layer, and what is seen and heard there.
+  /// Joins a Koine session, and watches the media that it receives.
   private func native(_ name: String, in world: World? = nil) -> (Session, FrameWatcher) {
     let session = Session(
       JoinRequest(room: "tea", name: name, externalUserID: name),
       in: World(backend: (world ?? environment.world).backend, delivery: (world ?? environment.world).delivery))
-    let eyes = FrameWatcher()
+    let watcher = FrameWatcher()
     session.observe { [weak session] event in
       guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, let session else { return }
       if stream.kind.isVideo {
-        session.attach(eyes as any VideoSink, to: stream.id)
+        session.attach(watcher as any VideoSink, to: stream.id)
       } else {
-        session.attach(eyes as any AudioSink, to: stream.id)
+        session.attach(watcher as any AudioSink, to: stream.id)
       }
     }
     session.join { _ in }
-    return (session, eyes)
+    return (session, watcher)
   }
 
-  @Test func aStageAndTheCommonLayerSeeAndHearEachOther() async throws {
+  @Test func stageAndKoineSessionReceiveEachOthersMedia() async throws {
     let ana = try environment.app("Ana", attributes: ["role": "guest"])
     try ana.stage.join()
-    let (ben, eyes) = native("Ben")
+    let (ben, watcher) = native("Ben")
     await environment.run(.milliseconds(500))
     #expect(!ana.told.contains { $0.contains("Ben") })
     try ben.publish(camera: Devices.camera("stamp:Ben,160x90@30"))
@@ -103,17 +103,17 @@ import Testing
     #expect(picture.descriptor().type == .userImage)
     #expect(sound.descriptor().type == .userAudio)
     let preview = picture.previewView()
-    let (ear, sizes) = (StatsRecorder(), Lock<[CGSize]>([]))
-    sound.setStatsCallback { ear.hear($0) }
+    let (recorder, sizes) = (StatsRecorder(), Lock<[CGSize]>([]))
+    sound.setStatsCallback { recorder.record($0) }
     picture.setOnFrameCallback { frame in sizes.withLock { $0.append(frame.size) } }
     await environment.run(.seconds(2))
     #expect(preview.lastFrame.flatMap(StampReader.read)?.name == "Ben")
     #expect(preview.framesRendered > 50)
-    #expect((ear.last?.peak ?? -100) > -15)
-    #expect(ear.count >= 18)
+    #expect((recorder.last?.peak ?? -100) > -15)
+    #expect(recorder.count >= 18)
     #expect(sizes.withLock { $0.last } == CGSize(width: 160, height: 90))
-    #expect(eyes.names.last == "cam")
-    #expect(eyes.loudest > 4_000)
+    #expect(watcher.names.last == "cam")
+    #expect(watcher.loudest > 4_000)
 
     microphone.setMuted(true)
     await environment.run(.milliseconds(200))
@@ -137,7 +137,7 @@ import Testing
     #expect((Int(outgoing["framesEncoded"] ?? "") ?? 0) > 20)
     let pair = try #require(ana.stats.last?["T01"]?["selectedCandidatePairId"])
     #expect(Double(ana.stats.last?[pair]?["currentRoundTripTime"] ?? "") != nil)
-    expectTrue(incoming, of: ana.stats.last?[pair] ?? [:], sent: try await statistics(of: ben))
+    expectConsistent(incoming, of: ana.stats.last?[pair] ?? [:], sent: try await statistics(of: ben))
     #expect(ana.people["Ben"]?.userInfo.count == 0)
     ana.people["Ben"]?.userInfo["seat"] = 3
 
@@ -154,8 +154,8 @@ import Testing
     return try #require(figures.withLock { $0 })
   }
 
-  /// What a receiver reads agrees with what the sender knows, under the W3C's names.
-  private func expectTrue(
+  /// Checks that the receiver's statistics agree with the sender's, under the W3C's names.
+  private func expectConsistent(
     _ inbound: [String: String], of pair: [String: String], sent: SessionStatistics
   ) {
     func number(_ name: String, in members: [String: String]) -> Double { Double(members[name] ?? "") ?? -1 }
@@ -182,7 +182,7 @@ import Testing
     #expect(pair["type"] == "candidate-pair")
   }
 
-  @Test func genericCodeTakesTheTwoKindsOfDevice() async throws {
+  @Test func genericCodeAcceptsCameraAndMicrophone() async throws {
     func choose<Device: IVSMultiSourceDevice>(_ type: Device.Type) -> Device? {
       let devices = World.$current.withValue(environment.world) { IVSDeviceDiscovery().listLocalDevices() }
       guard let device = devices.compactMap({ $0 as? Device }).first,
@@ -200,30 +200,30 @@ import Testing
     #expect(kinds.map { $0 is any IVSMicrophone } == [false, true])
   }
 
-  @Test func previewsRunBeforeAnyStageAndEndWithTheirView() async throws {
+  @Test func previewsRunBeforeJoiningAndEndWithTheirView() async throws {
     let (camera, microphone) = try #require(devices(environment))
     var preview: IVSImagePreviewView? = camera.previewView()
-    let ear = StatsRecorder()
-    microphone.setStatsCallback { ear.hear($0) }
+    let recorder = StatsRecorder()
+    microphone.setStatsCallback { recorder.record($0) }
     await environment.run()
     #expect((28...32).contains(preview?.framesRendered ?? 0))
-    #expect(abs((ear.last?.peak ?? 0) - -12.2) < 0.5, "8,000 of 32,768")
+    #expect(abs((recorder.last?.peak ?? 0) - -12.2) < 0.5, "8,000 of 32,768")
     microphone.setGain(0.5)
     await environment.run()
-    #expect(abs((ear.last?.peak ?? 0) - -18.3) < 0.5)
+    #expect(abs((recorder.last?.peak ?? 0) - -18.3) < 0.5)
     microphone.setGain(7)
     #expect(microphone.gain() == 2)
     microphone.setStatsCallback(nil)
-    let count = ear.count
+    let count = recorder.count
     await environment.run()
-    #expect(ear.count == count)
+    #expect(recorder.count == count)
     weak let remains = preview
     preview = nil
     await environment.run(.milliseconds(100))
     #expect(remains == nil)
   }
 
-  @Test func pictureOfOnesOwnAreRepeatedUntilThereIsAnother() async throws {
+  @Test func customImageIsRepeatedUntilTheNextOne() async throws {
     let source = World.$current.withValue(environment.world) {
       IVSDeviceDiscovery().createImageSource(withName: "slides")
     }
@@ -238,15 +238,15 @@ import Testing
     app.streams = [IVSLocalStageStream(device: source)]
     app.stage = try World.$current.withValue(environment.world) { try IVSStage(token: try makeToken(), strategy: app) }
     try app.stage.join()
-    let (ben, eyes) = native("Ben")
+    let (ben, watcher) = native("Ben")
     await environment.run(.seconds(2))
     #expect(ben.state == .connected)
-    #expect(eyes.names.count > 10)
-    #expect(eyes.names.last == "slides")
+    #expect(watcher.names.count > 10)
+    #expect(watcher.names.last == "slides")
     app.stage.leave()
   }
 
-  @Test func inputSourcesComeAndGo() async throws {
+  @Test func inputSourcesFollowDeviceChanges() async throws {
     let (camera, microphone) = try #require(devices(environment))
     let preview = camera.previewView()
     let listener = MicrophoneListener()
@@ -279,33 +279,33 @@ import Testing
     #expect(listener.names.withLock { $0 } == ["USB microphone", "Built-in Microphone", "none"])
   }
 
-  @Test func aRemoteDevicesGainIsHowLoudItIsPlayed() async throws {
-    let ear = PeakEar()
-    Devices.register(loudspeaker: "ear of gain") { _ throws(DeviceError) in ear }
-    let environment = TestEnvironment(loudspeaker: "ear of gain")
+  @Test func gainOfARemoteDeviceScalesItsPlayback() async throws {
+    let meter = PeakMeter()
+    Devices.register(loudspeaker: "peak meter") { _ throws(DeviceError) in meter }
+    let environment = TestEnvironment(loudspeaker: "peak meter")
     let ana = try environment.app("Ana")
     ana.initialGain = 0
     try ana.stage.join()
-    let (ben, eyes) = native("Ben", in: environment.world)
+    let (ben, watcher) = native("Ben", in: environment.world)
     try ben.publish(microphone: Devices.microphone("tone"))
     await environment.run(.seconds(1))
     let device = try #require(ana.remote("audio")?.device as? any IVSAudioDevice)
-    #expect(ear.takePeak() == 0 && device.gain() == 0, "silent from the first sound on")
+    #expect(meter.takePeak() == 0 && device.gain() == 0, "silent from the first sound on")
     device.setGain(1)
     await environment.run(.seconds(1))
-    let whole = ear.takePeak()
+    let whole = meter.takePeak()
     #expect(whole > 6_000)
     for (gain, range) in [(Float(0), 0...0), (0.5, whole / 3...whole * 2 / 3), (2, whole * 3 / 2...32_767)] {
       device.setGain(gain)
       await environment.run(.milliseconds(200))
-      _ = ear.takePeak()
+      _ = meter.takePeak()
       await environment.run()
-      #expect(range.contains(ear.takePeak()), "\(gain)")
+      #expect(range.contains(meter.takePeak()), "\(gain)")
     }
-    withExtendedLifetime((ben, eyes)) {}
+    withExtendedLifetime((ben, watcher)) {}
   }
 
-  private final class PeakEar: AudioSink, Sendable {
+  private final class PeakMeter: AudioSink, Sendable {
     private let peak = Lock(0)
     func play(_ block: AudioBlock) {
       let loudest = block.samples.reduce(0) { max($0, Int($1.magnitude)) }
@@ -319,28 +319,28 @@ import Testing
     }
   }
 
-  @Test func aMicrophoneCancelsTheEchoOfItsLoudspeaker() async throws {
+  @Test func microphoneCancelsTheEchoOfTheLoudspeaker() async throws {
     let echoing = EchoingRoom()
     Devices.register(microphone: "echoing room") { _ throws(DeviceError) in echoing }
     Devices.register(loudspeaker: "echoing room") { _ throws(DeviceError) in echoing }
     let environment = TestEnvironment(microphone: "echoing room", loudspeaker: "echoing room")
     let ana = try environment.app("Ana")
     try ana.stage.join()
-    let (ben, eyes) = native("Ben", in: environment.world)
+    let (ben, watcher) = native("Ben", in: environment.world)
     try ben.publish(microphone: Devices.microphone("noise"))
     await environment.run(.seconds(4))
-    _ = eyes.takePower()
+    _ = watcher.takePower()
     await environment.run()
-    let echo = eyes.takePower()
+    let echo = watcher.takePower()
     #expect(echo > 10_000, "he hears himself")
 
     let microphone = try #require(ana.streams.compactMap { $0.device as? any IVSMicrophone }.first)
     #expect(!microphone.isEchoCancellationEnabled)
     microphone.isEchoCancellationEnabled = true
     await environment.run(.seconds(4))
-    _ = eyes.takePower()
+    _ = watcher.takePower()
     await environment.run()
-    #expect(eyes.takePower() * 31.6 < echo, "15 dB")
+    #expect(watcher.takePower() * 31.6 < echo, "15 dB")
 
     // Published anew, it is still so.
     ana.publishes = false
@@ -349,13 +349,13 @@ import Testing
     ana.publishes = true
     ana.stage.refreshStrategy()
     await environment.run(.seconds(5))
-    _ = eyes.takePower()
+    _ = watcher.takePower()
     await environment.run()
     #expect(microphone.isEchoCancellationEnabled)
-    #expect(eyes.takePower() * 31.6 < echo)
+    #expect(watcher.takePower() * 31.6 < echo)
   }
 
-  @Test func theHandsetsRotationTurnsWhatIsPublished() async throws {
+  @Test func handsetRotationTurnsTheCamerasFrames() async throws {
     let (camera, _) = try #require(devices(environment))
     let preview = camera.previewView()
     camera.setHandsetRotation(.pi / 2)
@@ -395,14 +395,14 @@ private final class MicrophoneListener: NSObject, IVSMicrophoneDelegate, @unchec
   ) { names.withLock { $0.append(inputSource?.friendlyName ?? "none") } }
 }
 
-/// What a native participant sees and hears.
+/// The media that a Koine session receives.
 final class FrameWatcher: VideoSink, AudioSink, @unchecked Sendable {  // a lock
   private let seen = Lock<(names: [String], loudest: Int16)>(([], 0))
   var names: [String] { seen.withLock { $0.names } }
   var loudest: Int16 { seen.withLock { $0.loudest } }
   private let power = Lock<(sum: Double, count: Int)>((0, 0))
 
-  /// The mean square of what was heard since the last call.
+  /// The mean square of the audio since the last call.
   func takePower() -> Double {
     power.withLock { power in
       defer { power = (0, 0) }

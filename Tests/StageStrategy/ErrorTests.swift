@@ -18,7 +18,7 @@ import Testing
     return nil
   }
 
-  @Test func tokensAreReadBeforeAnythingBegins() throws {
+  @Test func malformedAndExpiredTokensThrowBeforeJoining() throws {
     let app = StageApp("Ana")
     for text in ["", "a.b", "a.b.c", "a.!!.c", "x.e30.y"] {
       #expect(
@@ -31,7 +31,7 @@ import Testing
     #expect(code { try old.join() } == 1001)
   }
 
-  @Test func theSecondWithOneTokenQuietlyTakesThePlaceOfTheFirst() async throws {
+  @Test func secondStageWithTheSameTokenReplacesTheFirstWithoutAnError() async throws {
     let (first, second) = (try environment.app("Ana", id: "ana"), try environment.app("Ana", id: "ana"))
     try first.stage.join()
     await environment.run()
@@ -41,7 +41,7 @@ import Testing
     #expect(second.told.last == "me +audio+video")
   }
 
-  @Test func aLostConnectionIsToldWithItsError() async throws {
+  @Test func lostConnectionIsReportedWithItsError() async throws {
     let backend = EmbeddedBackend(virtual: 4, network: try NetworkSpec("loss=0%;5s:loss=100%"))
     let world = World(backend: backend, delivery: environment.world.delivery, devices: environment.world.devices)
     let app = StageApp("Ana")
@@ -55,7 +55,7 @@ import Testing
     #expect(app.told.suffix(4) == ["me notPublished", "me -audio+video", "me left", "disconnected 1300"])
   }
 
-  @Test func joiningTwiceIsAnErrorAndChangesNothing() async throws {
+  @Test func secondJoinThrowsAndChangesNothing() async throws {
     let ana = try environment.app("Ana")
     try ana.stage.join()
     #expect(code { try ana.stage.join() } == 10410)
@@ -64,7 +64,7 @@ import Testing
     #expect(ana.told.last == "me +audio+video")
   }
 
-  @Test func statsOfWhatIsNotOnAStageAreAnError() async throws {
+  @Test func statsOfAnUnpublishedStreamThrow() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     #expect(code { try ana.streams[0].requestRTCStats() } == 10111)
     for app in [ana, ben] { try app.stage.join() }
@@ -78,7 +78,7 @@ import Testing
     #expect(code { try remote.requestRTCStats() } == 10111)
   }
 
-  @Test func aCameraThatDoesNotStartIsToldAndTheSoundGoesOn() async throws {
+  @Test func cameraThatFailsToStartIsReportedAndAudioContinues() async throws {
     Devices.register(camera: "broken") { _ throws(DeviceError) in BrokenCamera() }
     let environment = TestEnvironment(camera: "broken")
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben", publish: false))
@@ -89,7 +89,7 @@ import Testing
     #expect(ben.told.last == "Ana +audio")
   }
 
-  @Test func rangesHoldAndARejectedValueChangesNothing() throws {
+  @Test func valueOutsideItsRangeThrowsAndChangesNothing() throws {
     let config = IVSLocalStageStreamVideoConfiguration()
     #expect(config.maxBitrate == 900_000)
     #expect(config.minBitrate == 100_000)

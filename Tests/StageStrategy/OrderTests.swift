@@ -5,11 +5,11 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// Section 12.5 of the catalogue: what is asked and told, in which order.
+/// Section 12.5 of the catalogue: the order of the strategy's questions and the renderer's callbacks.
 @Suite struct OrderTests {
   private let environment = TestEnvironment()
 
-  @Test func joiningAloneAndPublishing() async throws {
+  @Test func joiningAndPublishingCallsBackInTheDocumentedOrder() async throws {
     let ana = try environment.app("Ana")
     try ana.stage.join()
     #expect(ana.lines.isEmpty, "nothing from inside a call")
@@ -23,7 +23,7 @@ import Testing
     #expect(ana.people["me"]?.capabilities == .publish)
   }
 
-  @Test func publishedIsWhatTheRoomHasTaken() async throws {
+  @Test func publishedStateFollowsTheServersAnswer() async throws {
     let environment = TestEnvironment(network: try NetworkSpec("delay=200ms"))
     let ana = try environment.app("Ana")
     try ana.stage.join()
@@ -35,7 +35,7 @@ import Testing
     ana.stage.leave()
   }
 
-  @Test func aRemoteBeginsToPublish() async throws {
+  @Test func newRemotePublisherIsReportedInTheDocumentedOrder() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     ana.publishes = false
     try ana.stage.join()
@@ -54,7 +54,7 @@ import Testing
     #expect(!ben.lines.contains { $0.contains("Ana") }, "whoever publishes nothing is not to be seen")
   }
 
-  @Test func aLateJoinerHearsOfEverybody() async throws {
+  @Test func lateJoinerIsNotifiedOfAllPublishers() async throws {
     let (ana, ben, cleo) = (try environment.app("Ana"), try environment.app("Ben"), try environment.app("Cleo"))
     try ana.stage.join()
     await environment.run()
@@ -72,7 +72,7 @@ import Testing
       ])
   }
 
-  @Test func aRemoteStopsPublishingOrLeaves() async throws {
+  @Test func endOfARemotePublisherIsReportedInTheDocumentedOrder() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     ana.publishes = false
     for app in [ana, ben] { try app.stage.join() }
@@ -96,7 +96,7 @@ import Testing
     #expect(ana.people["Ben"] === info, "the same object for as long as Ben is there")
   }
 
-  @Test func leavingIsToldBeforeLeaveReturns() async throws {
+  @Test func leavingIsReportedBeforeLeaveReturns() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     for app in [ana, ben] { try app.stage.join() }
     await environment.run()
@@ -121,7 +121,7 @@ import Testing
       "off the delivery queue it follows there")
   }
 
-  @Test func aStageCanBeJoinedAgain() async throws {
+  @Test func stageIsJoinedAgainAfterLeaving() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     for app in [ana, ben] { try app.stage.join() }
     await environment.run()
@@ -135,7 +135,7 @@ import Testing
     #expect(ben.told.suffix(3) == ["Ana attemptingSubscribe", "Ana subscribed", "Ana +audio+video"])
   }
 
-  @Test func whoLeavesWhileBeingToldLeavesInOrder() async throws {
+  @Test func leavingInsideACallbackKeepsTheOrder() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     let second = StageApp("second")
     ana.stage.addRenderer(second)
@@ -152,7 +152,7 @@ import Testing
     #expect(second.told == expected, "each event to all renderers before the next")
   }
 
-  @Test func whoDropsTheStageHasLeftAndHearsNothing() async throws {
+  @Test func releasedStageHasLeftWithoutCallbacks() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     for app in [ana, ben] { try app.stage.join() }
     await environment.run()
@@ -165,7 +165,7 @@ import Testing
     #expect(ben.told.last == "Ana left")
   }
 
-  @Test func theStageMayBeReleasedInsideItsOwnCallback() async throws {
+  @Test func stageIsReleasedInsideItsOwnCallback() async throws {
     let ana = try environment.app("Ana")
     try ana.stage.join()
     await environment.run()
@@ -176,7 +176,7 @@ import Testing
     #expect(ana.told.last == "disconnected")
   }
 
-  @Test func removedRenderersAndGoneStrategiesAreLeftInPeace() async throws {
+  @Test func removedRenderersAndReleasedStrategiesGetNoCallbacks() async throws {
     let ana = try environment.app("Ana")
     var other: StageApp? = StageApp("other")
     weak let remains = other

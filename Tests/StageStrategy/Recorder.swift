@@ -6,14 +6,14 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import KoineTokens
 
-/// A stage app: answers what it is told to answer, and writes down what it is asked and told. Used on the delivery queue,
-/// and from tests only while that has nothing to do.
+/// A stage app: gives the test's answers, and records all questions and callbacks. Used on the delivery queue, and from tests
+/// only while that queue is idle.
 final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDelegate, IVSStageStreamDelegate,
   @unchecked Sendable
 {
   var publishes = true
   var subscription = IVSStageSubscribeType.audioVideo
-  /// Instead of `subscription`, where it depends on whom.
+  /// Replaces `subscription` where it depends on the participant.
   var wish: ((IVSParticipantInfo) -> IVSStageSubscribeType)?
   var streams: [IVSLocalStageStream] = []
   var hook: (String) -> Void = { _ in }
@@ -59,7 +59,7 @@ final class StageApp: NSObject, IVSStageStrategy, IVSStageRenderer, IVSErrorDele
     return wish?(participant) ?? subscription
   }
 
-  /// How loud others are to be played from their first sound on.
+  /// Initial gain of remote participants.
   var initialGain: Float = 1
 
   func stage(
@@ -125,7 +125,7 @@ func makeToken(
   ).signed(with: SigningKey(generating: .p384, id: "arn:aws:ivs:us-west-2:123456789012:public-key/test"))
 }
 
-/// A world in virtual time, and people in it.
+/// A world in virtual time with its participants.
 struct TestEnvironment {
   let world: World
 

@@ -3,7 +3,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Section 12.3: a refresh does what is different, and nothing else.
+/// Section 12.3: a refresh applies changes only.
 @Suite struct RefreshTests {
   private let environment = TestEnvironment()
 
@@ -15,7 +15,7 @@ import Testing
     return (ana, ben)
   }
 
-  @Test func theSameAnswersChangeNothing() async throws {
+  @Test func refreshWithTheSameAnswersChangesNothing() async throws {
     let (ana, ben) = try await pair()
     let streams = ana.remoteStreams
     for _ in 0..<5 {
@@ -28,11 +28,11 @@ import Testing
     #expect(ana.remoteStreams == streams)
   }
 
-  @Test func soundOnlyTakesExactlyThePicture() async throws {
+  @Test func audioOnlySubscriptionRemovesOnlyTheVideo() async throws {
     let (ana, ben) = try await pair()
     let sound = try #require(ana.remote("audio"))
     let heard = StatsRecorder()
-    (sound.device as? any IVSAudioDevice)?.setStatsCallback { heard.hear($0) }
+    (sound.device as? any IVSAudioDevice)?.setStatsCallback { heard.record($0) }
     await environment.run()
     #expect(heard.count >= 8)
     ana.subscription = .audioOnly
@@ -59,7 +59,7 @@ import Testing
     #expect(ana.told == ["Ben attemptingSubscribe", "Ben subscribed", "Ben +audio"])
   }
 
-  @Test func aRefreshBeforeConnectingIsHarmless() async throws {
+  @Test func refreshBeforeConnectingIsHarmless() async throws {
     let ana = try environment.app("Ana")
     ana.stage.refreshStrategy()
     await environment.run(.milliseconds(50))
@@ -71,7 +71,7 @@ import Testing
     #expect(ana.lines.firstIndex(of: "publish me?") == 2)
   }
 
-  @Test func oneStreamLessUnpublishesJustThat() async throws {
+  @Test func omittedStreamAloneIsUnpublished() async throws {
     let (ana, ben) = try await pair()
     let both = ana.streams
     ana.streams = both.filter { $0.device is any IVSAudioDevice }
@@ -88,7 +88,7 @@ import Testing
     #expect(ben.told == ["Ana +video"])
   }
 
-  @Test func muteTravelsWithTheInstance() async throws {
+  @Test func muteStateBelongsToTheStreamInstance() async throws {
     let (ana, ben) = try await pair()
     let microphone = try #require(ana.streams.first { $0.device is any IVSAudioDevice })
     microphone.setMuted(true)
@@ -119,7 +119,7 @@ import Testing
     #expect(ben.told.isEmpty, "the old instance is out of it")
   }
 
-  @Test func whatWasMutedBeforePublishingIsMutedFromTheStart() async throws {
+  @Test func streamMutedBeforePublishingIsPublishedMuted() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     for stream in ana.streams { stream.setMuted(true) }
     for app in [ana, ben] { try app.stage.join() }
@@ -132,7 +132,7 @@ import Testing
     #expect(ben.told.last == "video delegate false")
   }
 
-  @Test func aNewConfigurationIsPublishedWithTheSameObject() async throws {
+  @Test func newConfigurationRepublishesTheSameStream() async throws {
     let (ana, ben) = try await pair()
     let camera = try #require(ana.streams.first { $0.device is any IVSImageDevice })
     let small = IVSLocalStageStreamVideoConfiguration()
@@ -146,7 +146,7 @@ import Testing
     #expect(ben.remote("video")?.isMuted == true)
   }
 
-  @Test func whatTheTokenDoesNotAllowIsNotAsked() async throws {
+  @Test func strategyIsNotAskedForWhatTheTokenDenies() async throws {
     let ana = try environment.app("Ana", publish: false)
     let ben = try environment.app("Ben", subscribe: false)
     for app in [ana, ben] { try app.stage.join() }
@@ -163,10 +163,10 @@ import Testing
   }
 }
 
-/// What a stats callback is told.
+/// Records the values of a stats callback.
 final class StatsRecorder: @unchecked Sendable {  // a lock
   private let heard = Lock<[(peak: Float, rms: Float)]>([])
   var count: Int { heard.withLock { $0.count } }
   var last: (peak: Float, rms: Float)? { heard.withLock { $0.last } }
-  func hear(_ stats: IVSAudioDeviceStats) { heard.withLock { $0.append((stats.peak, stats.rms)) } }
+  func record(_ stats: IVSAudioDeviceStats) { heard.withLock { $0.append((stats.peak, stats.rms)) } }
 }

@@ -22,7 +22,7 @@ struct SeedTests {
     try World.$current.withValue(world) { try screen.joinStage() }
   }
 
-  @Test func theGuidesTwoScreensShowAndHearEachOther() async throws {
+  @Test func twoAppsOfTheGuideReceiveEachOthersMedia() async throws {
     let (ana, ben) = (try makeScreen(["role": "guest"], id: "ana"), try makeScreen(id: "ben"))
     #expect((ana.microphoneStream.device as? IVSMicrophone)?.isEchoCancellationEnabled == true)
     for screen in [ana, ben] { try join(screen) }
@@ -64,7 +64,7 @@ struct SeedTests {
     #expect(ben.previews.isEmpty, "the teardown is told before leave() returns")
   }
 
-  @Test func theGuidesModeratorsSeeGuestsOnly() async throws {
+  @Test func moderatorsOfTheGuideReceiveGuestsOnly() async throws {
     let (guest, moderator, nobody) = (
       try makeScreen(["role": "guest"], id: "guest"), try makeScreen(["role": "moderator"], id: "moderator"),
       try makeScreen(id: "nobody")
@@ -78,7 +78,7 @@ struct SeedTests {
     #expect(guest.previews.keys.filter { $0.contains("/") }.isEmpty)
   }
 
-  @Test func theGuidesConfigurationsArePublished() async throws {
+  @Test func configurationsOfTheGuideArePublished() async throws {
     let ana = try makeScreen(id: "ana")
     let config = try ana.configure()
     #expect(config.size == CGSize(width: 360, height: 640))

@@ -9,7 +9,7 @@ import KoineEmbeddedBackend
 import KoineUIKit
 import Testing
 
-/// Sound of an app's own, and what a broadcast session does with devices.
+/// Custom audio and image sources, and the devices of a broadcast session.
 @Suite struct SourceTests {
   private let environment = TestEnvironment()
 
@@ -26,7 +26,7 @@ import Testing
     return buffer
   }
 
-  @Test func soundOfOnesOwnIsHeardAtAnyRate() async throws {
+  @Test func customAudioIsHeardAtAnySampleRate() async throws {
     for rate in [16_000.0, 44_100, 48_000] {
       let source = World.$current.withValue(environment.world) {
         IVSDeviceDiscovery().createAudioSource(withName: "music")
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNoSoundIsReportedOnce() async throws {
+  @Test func invalidAudioBufferIsReportedOnce() async throws {
     final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
       let codes = Lock<[Int]>([])
       func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
@@ -71,7 +71,7 @@ import Testing
     #expect(listener.codes.withLock { $0 } == [10411, 10403])
   }
 
-  @Test func aPictureThatIsTooLargeIsReported() async throws {
+  @Test func imageThatIsTooLargeIsReported() async throws {
     final class Listener: NSObject, IVSErrorDelegate, @unchecked Sendable {
       let codes = Lock<[Int]>([])
       func source(_ source: any IVSErrorSource, didEmitError error: any Error) {
@@ -92,7 +92,7 @@ import Testing
     #expect(listener.codes.withLock { $0 } == [10402])
   }
 
-  @Test func anAttachedDeviceIsExchangedInItsSlot() async throws {
+  @Test func attachedDeviceIsExchangedInItsSlot() async throws {
     let session = try World.$current.withValue(environment.world) {
       try IVSBroadcastSession(configuration: IVSBroadcastConfiguration(), descriptors: nil, delegate: nil)
     }
@@ -128,7 +128,7 @@ import Testing
     #expect(session.mixer.devicesBoundToSlot(withName: "default") == [sound.descriptor().urn])
   }
 
-  @Test func thePreferenceSaysWhatIsGivenUpFirst() async throws {
+  @Test func degradationPreferenceDecidesWhatIsReducedFirst() async throws {
     let environment = TestEnvironment(camera: "pattern:640x360@30")
     typealias Preference = IVSLocalStageStreamVideoConfiguration.DegradationPreference
     var seen: [Preference: (width: Int, frames: Int)] = [:]
@@ -162,7 +162,7 @@ import Testing
     #expect(seen[.balanced].map { $0.width < 640 } == true)
   }
 
-  @Test func whatStylesTellEachOtherIsNoAttribute() async throws {
+  @Test func internalAttributesAreHiddenFromApps() async throws {
     let app = StageApp("Ana")
     app.stage = try World.$current.withValue(environment.world) { try IVSStage(token: try makeToken(), strategy: app) }
     app.stage.addRenderer(app)
@@ -178,7 +178,7 @@ import Testing
     app.stage.leave()
   }
 
-  @Test func changedAttributesAreTold() async throws {
+  @Test func changedAttributesAreReported() async throws {
     final class Listener: NSObject, IVSStageRenderer, @unchecked Sendable {
       let heard = Lock<[String]>([])
       func stage(_ stage: IVSStage, participantMetadataDidUpdate participant: IVSParticipantInfo) {
@@ -202,7 +202,7 @@ import Testing
     app.stage.leave()
   }
 
-  @MainActor @Test func aPreviewShowsTheMixersPicture() async throws {
+  @MainActor @Test func previewShowsTheMixersFrames() async throws {
     let session = try World.$current.withValue(environment.world) {
       try IVSBroadcastSession(configuration: IVSBroadcastConfiguration(), descriptors: nil, delegate: nil)
     }

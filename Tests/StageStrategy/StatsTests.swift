@@ -13,7 +13,7 @@ import Testing
   }
 
   /// The local stream is VP8; another participant may send VP9.
-  @Test func theCodecIsTheOneThatComes() async throws {
+  @Test func statsNameTheReceivedCodec() async throws {
     let ana = try environment.app("Ana")
     try ana.stage.join()
     let ben = Session(JoinRequest(room: "tea", name: "Ben", externalUserID: "Ben"), in: environment.world)
@@ -39,8 +39,8 @@ import Testing
     ben.leave {}
   }
 
-  /// As the vendor's sample reads them.
-  @Test func whatLimitsOnesPicturesIsThere() async throws {
+  /// Reads the values as the vendor's sample does.
+  @Test func statsContainQualityLimitations() async throws {
     let (ana, ben) = (try environment.app("Ana"), try environment.app("Ben"))
     for app in [ana, ben] { try app.stage.join() }
     await environment.run(.seconds(5))

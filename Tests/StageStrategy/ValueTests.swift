@@ -39,7 +39,7 @@ struct ValueTests {
     #expect(types.map(\.rawValue) == [0, 1, 2, 5, 6])
   }
 
-  @Test func theAudioManagerKeepsWhatIsSet() {
+  @Test func audioManagerKeepsItsSettings() {
     let manager: IVSStageAudioManager = IVSStageAudioManager.sharedInstance()
     let before = (manager.category, manager.options, manager.mode)
     manager.setCategory(.playback, options: [.mixWithOthers, .duckOthers], mode: .spokenAudio)
@@ -121,9 +121,9 @@ struct ValueTests {
     #expect(IVSSession.sdkVersion.contains("."))
   }
 
-  /// Nothing here causes these; an app's handler, which switches over them as it does over all others, finds each by the
-  /// code of the error that it is given.
-  @Test func codesThatNothingHereCausesAreStillTheVendors() {
+  /// Koine never produces these errors. An app's handler, which switches over them as over all others, finds each by its
+  /// code.
+  @Test func unusedErrorCodesAreThoseOfTheVendor() {
     func told(_ code: Int) -> String? {
       let error: any Error = NSError(domain: IVSBroadcastErrorDomain, code: code)
       return switch IVSBroadcastError(rawValue: (error as NSError).code) {

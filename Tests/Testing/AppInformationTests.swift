@@ -4,9 +4,9 @@ import KoineTestSupport
 import KoineTesting
 import Testing
 
-/// What an app's bundle says, and what follows from it.
+/// The information property list of an app, and its effects.
 @Suite struct AppInformationTests {
-  @Test func whatIsNotDescribedIsNotGiven() async throws {
+  @Test func deviceWithoutAUsageDescriptionIsDenied() async throws {
     let room = try await TestRoom(media: .stamps)
     let machine = room.machine(of: "Ana")
     let all = AppInformation(["NSCameraUsageDescription": "to be seen", "NSMicrophoneUsageDescription": "to be heard"])
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [["audio"], ["fetch", "voip"], ["fetch"], [], nil] as [[String]?])
-  func soundInTheBackgroundIsAskedFor(modes: [String]?) async throws {
+  func audioContinuesInTheBackgroundWithTheRightMode(modes: [String]?) async throws {
     let room = try await TestRoom(media: .stamps)
     let bea = try await room.join("Bea")
     let machine = room.machine(of: "Ana")
@@ -52,7 +52,7 @@ import Testing
     await room.until { bea.others.isEmpty }
   }
 
-  @Test func anInfoPlistIsRead() throws {
+  @Test func infoPlistIsRead() throws {
     let folder = try Folder()
     let path = folder.file("Info.plist")
     try Data(
@@ -73,7 +73,7 @@ import Testing
     #expect(throws: (any Error).self) { try AppInformation(contentsOfFile: path + "-") }
   }
 
-  @Test @MainActor func anApplicationIsInFrontOrNot() async throws {
+  @Test @MainActor func applicationStateFollowsTheMachine() async throws {
     let room = try await TestRoom()
     let application = room.enter(as: "Ana") { UIApplication.shared }
     #expect(application === room.enter(as: "Ana") { UIApplication.shared })

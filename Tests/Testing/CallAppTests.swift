@@ -11,7 +11,7 @@ import Testing
     return app
   }
 
-  @Test func beaRingsAnaAndAnaAnswers() async throws {
+  @Test func incomingCallIsAnswered() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "delay=30ms")
     let app = try await signedIn(in: room)
     let bea = try await room.signIn("Bea")
@@ -26,7 +26,7 @@ import Testing
     await room.until("the call is over") { app.states.last == .disconnected }
   }
 
-  @Test func anaRingsBeaWhoDeclines() async throws {
+  @Test func outgoingCallIsDeclined() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let app = try await signedIn(in: room)
     let bea = try await room.signIn("Bea")
@@ -38,7 +38,7 @@ import Testing
     #expect(!app.states.contains(.connected))
   }
 
-  @Test func beaAnswersAndAnaHangsUp() async throws {
+  @Test func outgoingCallIsAnsweredAndHungUp() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let app = try await signedIn(in: room)
     let bea = try await room.signIn("Bea")

@@ -8,15 +8,15 @@ import Koine
 import Testing
 import VideoSDKRTC
 
-/// Objects that an app makes live in the room of the code that makes them.
+/// Objects created by an app belong to the room of the code that creates them.
 @MainActor @Suite struct ContextTests {
-  /// Other tests have rooms open, too; each of these has a second one of its own.
+  /// Opens two rooms, as other tests have rooms open, too.
   private func rooms() async throws -> (room: TestRoom, other: TestRoom) {
     (try await TestRoom(), try await TestRoom())
   }
 
-  /// A reader-writer lock of an app: closures with flags keep them.
-  @Test(.timeLimit(.minutes(2))) func barriersStayBarriersInARoom() async throws {
+  /// An app's reader-writer lock depends on the flags of its dispatched closures.
+  @Test(.timeLimit(.minutes(2))) func barrierBlocksStayExclusiveInARoom() async throws {
     let room = try await TestRoom()
     let queue = DispatchQueue(label: "app", attributes: .concurrent)
     let state = Lock((running: 0, overlaps: 0))
@@ -50,7 +50,7 @@ import VideoSDKRTC
     #expect(state.withLock { $0.overlaps } == 0)
   }
 
-  @Test func aWorkItemRunsInTheRoomItWasMadeIn() async throws {
+  @Test func workItemRunsInTheRoomThatCreatedIt() async throws {
     let room = try await TestRoom()
     let machines = Lock<[Machine]>([])
     // libdispatch lets a work item be run several times, or waited for, and not both.
@@ -69,7 +69,7 @@ import VideoSDKRTC
   }
 
   #if !KOINE_THREAD_SANITIZER
-    @Test(.timeLimit(.minutes(2))) func dispatchHopsStayInTheEnteredRoom() async throws {
+    @Test(.timeLimit(.minutes(2))) func dispatchedClosuresStayInTheEnteredRoom() async throws {
       let (room, other) = try await rooms()
       let background = DispatchQueue(label: "app", attributes: .concurrent)
       for (room, name) in [(room, "Ana"), (other, "Ben")] {
@@ -96,7 +96,7 @@ import VideoSDKRTC
     }
   #endif
 
-  @Test func closuresThatAreSubmittedInNoRoomRunInNone() async throws {
+  @Test func closureSubmittedOutsideRoomsRunsOutsideRooms() async throws {
     let room = try await TestRoom()
     try await room.join("Bea")
     await withCheckedContinuation { done in
@@ -107,7 +107,7 @@ import VideoSDKRTC
     }
   }
 
-  @Test func objectsMadeInCallbacksLiveInTheRoomThatCalledBack() async throws {
+  @Test func objectCreatedInACallbackBelongsToItsRoom() async throws {
     let (room, other) = try await rooms()
     try await room.join("Bea")
     try await other.join("Cem")
@@ -120,7 +120,7 @@ import VideoSDKRTC
     #expect(dan.machines.allSatisfy { $0 === other.machine(of: "Dan") })
   }
 
-  @Test func anObjectMadeInNoRoomBesideSeveralIsAnIssue() async throws {
+  @Test func objectCreatedOutsideSeveralOpenRoomsIsAnIssue() async throws {
     let (room, other) = try await rooms()
     withKnownIssue {
       _ = IVSDeviceDiscovery()
@@ -133,7 +133,7 @@ import VideoSDKRTC
     withExtendedLifetime(other) {}
   }
 
-  @Test func aFailureNamesTheAppThatWasMadeOutsideOfItsRoom() async throws {
+  @Test func failureNamesTheAppCreatedOutsideItsRoom() async throws {
     let room = try await TestRoom()
     let app = Renderer()
     try app.join(try room.credential(.stageStrategy, for: "Ana").token)
@@ -169,7 +169,7 @@ private final class Renderer: NSObject, @preconcurrency IVSStageRenderer, @preco
 
 /// Code that virtual time cannot wait for is reported.
 @MainActor @Suite struct StrayCallTests {
-  @Test func callsFromThreadsOfTheAppsOwnAreReportedOnce() async throws {
+  @Test func callsFromTheAppsOwnThreadsAreReportedOnce() async throws {
     let room = try await TestRoom()
     let bea = try await room.join("Bea")
     bea.mute()
@@ -194,7 +194,7 @@ private final class Renderer: NSObject, @preconcurrency IVSStageRenderer, @preco
 
 /// The vendor's guide makes a meeting without a participant's id.
 @MainActor @Suite struct MeetingWithoutIDTests {
-  @Test(.room(as: "Ana")) func aMeetingWithoutAnIDIsThePersonsThatEnteredTheRoom() async throws {
+  @Test(.room(as: "Ana")) func meetingWithoutAParticipantIDBelongsToTheEnteredParticipant() async throws {
     let room = TestRoom.current
     let bea = try await room.join("Bea")
     let meeting = VideoSDK.initMeeting(

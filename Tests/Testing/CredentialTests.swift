@@ -17,7 +17,7 @@ import VideoSDKRTC
     return nil
   }
 
-  @Test func textThatIsNoTokenIsRefusedWithTheWayToGetOne() async throws {
+  @Test func invalidTokenIsRefusedWithAHint() async throws {
     let room = try await TestRoom()
     let reason = await session("YOUR_TOKEN", in: room)
     guard case .refused(let error) = reason else {
@@ -34,7 +34,7 @@ import VideoSDKRTC
     }
   }
 
-  @Test func meetingWithATextForAJoinTokenIsRejected() async throws {
+  @Test func meetingWithAnInvalidJoinTokenIsRejected() async throws {
     let room = try await TestRoom()
     let placement = MediaPlacement(audioFallbackUrl: "a", audioHostUrl: "b", signalingUrl: "c", turnControlUrl: "")
     let configuration = MeetingSessionConfiguration(
@@ -54,7 +54,7 @@ import VideoSDKRTC
   }
 
   /// The other two styles refuse such a text before they reach the room.
-  @Test func textThatIsNoTokenIsAnErrorOfAgentAndStage() async throws {
+  @Test func invalidTokenIsAnErrorOfAgentAndStage() async throws {
     #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: "YOUR_TOKEN") }
     let room = try await TestRoom()
     let strategy = NoStrategy()

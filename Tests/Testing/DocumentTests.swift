@@ -6,7 +6,8 @@ import Testing
   private let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
-  @Test(arguments: ["README.md", "Docs/adopt.md", "Docs/docc/KoineTesting.docc/FirstTest.md"]) func theFirstTestIsShown(
+  @Test(arguments: ["README.md", "Docs/adopt.md", "Docs/docc/KoineTesting.docc/FirstTest.md"])
+  func documentShowsTheFirstTest(
     document: String
   ) throws {
     let test = try String(contentsOf: root.appendingPathComponent("Tests/Testing/FirstTest.swift"), encoding: .utf8)
@@ -22,7 +23,7 @@ import Testing
   }
 
   /// The first hour's app and its first test are those of the package that Scripts/check-consumer builds.
-  @Test func theFirstHourShowsTheConsumerPackage() throws {
+  @Test func firstHourPageShowsTheConsumerPackage() throws {
     let consumer = root.appendingPathComponent("Tests/Consumer")
     let page = try String(contentsOf: root.appendingPathComponent("Docs/first-hour.md"), encoding: .utf8)
     let app = try String(contentsOf: consumer.appendingPathComponent("TeaTime/StageScreen.swift"), encoding: .utf8)
@@ -33,8 +34,8 @@ import Testing
     #expect(page.contains("```swift\n\(tests[..<end.lowerBound])\n}\n```"))
   }
 
-  /// What the recipes install is the same, and Scripts/setup knows it.
-  @Test func theRecipesInstallTheSamePackages() throws {
+  /// All recipes install the packages that `Scripts/setup` installs.
+  @Test func recipesInstallTheSamePackages() throws {
     func packages(_ path: String) throws -> Set<String> {
       let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
       let words = text.split { $0.isWhitespace || $0 == "\\" }.map(String.init)

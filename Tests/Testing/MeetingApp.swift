@@ -42,7 +42,7 @@ final class MeetingApp: NSObject {
     audioVideo.startRemoteVideo()
   }
 
-  func say(_ text: String) throws {
+  func sendMessage(_ text: String) throws {
     try session.audioVideo.realtimeSendDataMessage(topic: "chat", data: text, lifetimeMs: 0)
   }
 

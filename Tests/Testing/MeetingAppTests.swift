@@ -15,7 +15,7 @@ final class MeetingAppTests: XCTestCase {
     await room.until("they hear each other") { room.speaker.hears("Bea") && bea.hears("Ana") }
     XCTAssertEqual(app.log, ["connecting", "started"])
     XCTAssertEqual(app.attendees, ["ana", "bea"])
-    try app.say("hello")
+    try app.sendMessage("hello")
     try bea.send("hello, Ana")
     bea.mute()
     await room.until("messages have come") { bea.texts == ["hello"] && app.log.contains("chat hello, Ana") }

@@ -3,10 +3,10 @@ import Koine
 import KoineTesting
 import Testing
 
-/// What comes back after the network of one participant was gone, and how soon.
+/// Recovery after one participant's network was lost, and how soon.
 @MainActor @Suite struct OutageTests {
   @Test(arguments: [3, 8, 12, 20, 25], [TestRoom.Media.stamps, .real])
-  func videoIsBackSoonAfterTheNetwork(_ seconds: Int, _ media: TestRoom.Media) async throws {
+  func videoReturnsWithinTwoSecondsOfTheNetwork(_ seconds: Int, _ media: TestRoom.Media) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 1), media: media)
     let (bea, cleo) = (try await room.join("Bea"), try await room.join("Cleo"))
     await room.run(for: .seconds(3))
@@ -18,9 +18,9 @@ import Testing
     await room.until("they hear each other", within: .seconds(2)) { bea.hears("Cleo") && cleo.hears("Bea") }
   }
 
-  /// A cut is one interruption: a participant that has been connected again stays so.
+  /// A network cut is one interruption: a participant that has reconnected stays connected.
   @Test(arguments: [23_000, 24_000, 25_000, 26_000, 29_000, 29_900, 30_000, 30_100, 31_000, 35_000])
-  func aCutIsReportedOnce(_ milliseconds: Int) async throws {
+  func networkCutIsReportedOnce(_ milliseconds: Int) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 1))
     try await room.join("Bea")
     let credential = try room.credential(.eventListener, for: "Ana")
@@ -40,7 +40,7 @@ import Testing
     observation.cancel()
   }
 
-  @Test func aCutEndsEarlyWhereTheNetworkIsRestored() async throws {
+  @Test func networkCutEndsWhenTheNetworkIsRestored() async throws {
     let room = try await TestRoom()
     let (bea, cleo) = (try await room.join("Bea"), try await room.join("Cleo"))
     room.cutNetwork(of: "Cleo", for: .seconds(3_600))
@@ -51,7 +51,7 @@ import Testing
     await room.until("they see each other again", within: .seconds(2)) { bea.sees("Cleo") && cleo.sees("Bea") }
   }
 
-  @Test func aSharedScreenIsSeenByItsOwnersName() async throws {
+  @Test func sharedScreenIsFoundByItsOwnersName() async throws {
     let room = try await TestRoom()
     let (bea, cleo) = (try await room.join("Bea"), try await room.join("Cleo"))
     await room.run(for: .seconds(1))
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 8], [TestRoom.Media.stamps, .real])
-  func aPoorConnectionIsReportedRecovered(_ seconds: Int, _ media: TestRoom.Media) async throws {
+  func poorConnectionIsReportedAsRecovered(_ seconds: Int, _ media: TestRoom.Media) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 1), media: media)
     try await room.join("Bea")
     let pass = try room.credential(.meetingSession, for: "Ana")

@@ -6,7 +6,7 @@ import Testing
   /// By seed, of the first room that had it.
   private static let traces = Lock<[UInt64: [TraceEntry]]>([:])
 
-  @Test(arguments: 0..<20) func roomsHaveNothingToDoWithEachOther(number: Int) async throws {
+  @Test(arguments: 0..<20) func concurrentRoomsAreIndependent(number: Int) async throws {
     let seed = UInt64(number % 4)
     let room = try await TestRoom(
       clock: .virtual(seed: seed), network: "loss=3%,jitter=10ms,seed=\(seed)", media: .stamps, recordsTrace: true)
@@ -29,7 +29,7 @@ import Testing
     #expect(trace.count > 200 && trace == first, "the same seed gives the same packets at the same times")
   }
 
-  @Test func timesAreEachRoomsOwn() async throws {
+  @Test func roomsHaveClocksOfTheirOwn() async throws {
     let (quick, slow) = (try await TestRoom(), try await TestRoom())
     await quick.run(for: .seconds(100))
     await slow.run(for: .seconds(1))
@@ -37,7 +37,7 @@ import Testing
     #expect(slow.now - slow.start == .seconds(1))
   }
 
-  @Test func appCodeMaySleepOnTheRoomsClock() async throws {
+  @Test func appCodeSleepsOnTheRoomsClock() async throws {
     let room = try await TestRoom()
     let start = room.now
     let clock = room.clock
@@ -51,8 +51,8 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  /// Code that polls never lets the main queue rest; time moves all the same.
-  @Test func timeMovesForCodeThatPolls() async throws {
+  /// Polling code never lets the main queue idle; the room's time advances all the same.
+  @Test func roomTimeAdvancesForPollingCode() async throws {
     let room = try await TestRoom()
     let clock = room.clock
     let isOver = Lock(false)
@@ -65,7 +65,7 @@ import Testing
     try await sleeper.value
   }
 
-  @Test func realTimeWorksToo() async throws {
+  @Test func roomRunsInRealTime() async throws {
     let room = try await TestRoom(clock: .real, media: .stamps)
     let ana = try await room.join("Ana")
     let bea = try await room.join("Bea")

@@ -51,14 +51,14 @@ import VideoSDKRTC
     #expect(readings.faults.isEmpty, "\(Array(Set(readings.faults)).sorted().prefix(10).joined(separator: "\n"))")
   }
 
-  @Test(arguments: 1...4) func aStageChangesNothingThatItDoesNotTell(seed: UInt64) async throws {
+  @Test(arguments: 1...4) func stageValuesChangeOnlyWithACallback(seed: UInt64) async throws {
     let room = try await TestRoom(clock: .virtual(seed: seed))
     let app = StageReader()
     let token = try room.credential(.stageStrategy, for: "Ana").token
     try await play(seed, room, join: { try room.enter(as: "Ana") { try app.join(token) } }, readings: app.readings)
   }
 
-  @Test(arguments: 1...4) func aMeetingChangesNothingThatItDoesNotTell(seed: UInt64) async throws {
+  @Test(arguments: 1...4) func meetingSessionValuesChangeOnlyWithACallback(seed: UInt64) async throws {
     let room = try await TestRoom(clock: .virtual(seed: seed))
     let pass = try room.credential(.meetingSession, for: "Ana")
     let decoder = JSONDecoder()
@@ -69,7 +69,7 @@ import VideoSDKRTC
     try await play(seed, room, join: { try app.start() }, readings: app.readings)
   }
 
-  @Test(arguments: 1...4) func aListenersMeetingChangesNothingThatItDoesNotTell(seed: UInt64) async throws {
+  @Test(arguments: 1...4) func meetingValuesChangeOnlyWithAListenerCallback(seed: UInt64) async throws {
     let room = try await TestRoom(clock: .virtual(seed: seed))
     let credential = try room.credential(.eventListener, for: "Ana")
     let app = room.enter(as: "Ana") {
@@ -80,7 +80,7 @@ import VideoSDKRTC
   }
 }
 
-/// What can be read, as it was in the last callback.
+/// The values at the last callback.
 @MainActor
 private final class Readings {
   private(set) var faults: [String] = []

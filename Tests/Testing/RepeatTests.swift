@@ -3,8 +3,8 @@ import Foundation
 import KoineTesting
 import Testing
 
-/// One story, told again and again in rooms that share the main queue, is one story: the readings of an app after each step, and
-/// each packet with its time.
+/// Repeated runs with one seed in rooms that share the main queue are equal: the app's values after each step, and each
+/// packet with its time.
 @Suite struct RepeatTests {
   private struct Run: Hashable {
     var steps: [String]
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  private func story() async throws -> Run {
+  private func performRun() async throws -> Run {
     let room = try await TestRoom(
       clock: .virtual(seed: 5), network: "loss=2%,jitter=5ms,seed=3", media: .stamps, recordsTrace: true)
     let bea = try await room.signIn("Bea")
@@ -82,9 +82,9 @@ import Testing
     return Run(steps: model.lines.withLock { $0 }, packets: packets)
   }
 
-  @Test func oneSeedIsOneStoryHoweverManyRoomsThereAre() async throws {
+  @Test func equalSeedsRepeatTheRunAmongManyRooms() async throws {
     let runs = ProcessInfo.processInfo.environment["KOINE_STORIES"].flatMap { Int($0) } ?? 40
-    let first = try await story()
+    let first = try await performRun()
     #expect(first.packets.count > 100)
     #expect(first.steps.contains { $0.hasSuffix("two turns later") })
     try await withThrowingTaskGroup(of: Run.self) { group in
@@ -92,7 +92,7 @@ import Testing
       func begin() {
         guard begun < runs else { return }
         begun += 1
-        group.addTask { try await story() }
+        group.addTask { try await performRun() }
       }
       for _ in 0..<8 { begin() }
       while let told = try await group.next() {

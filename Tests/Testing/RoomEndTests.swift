@@ -4,16 +4,16 @@ import KoineEmbeddedBackend
 import KoineTesting
 import Testing
 
-/// A suite of a thousand tests keeps none of their rooms, although every one ends in the middle of a call.
+/// A suite of a thousand tests keeps none of their rooms, although each test ends in the middle of a call.
 @Suite struct RoomEndTests {
-  @Test(arguments: [false, true]) func aRoomIsGoneWithItsTest(isCutOff: Bool) async throws {
-    let isThere = try await live(isCutOff)
+  @Test(arguments: [false, true]) func roomIsReleasedAfterItsTest(isCutOff: Bool) async throws {
+    let isThere = try await useRoom(isCutOff)
     // What the app was told of may hold something for as long as it is being told.
     await withCheckedContinuation { done in DispatchQueue.main.async { done.resume() } }
     #expect(!isThere())
   }
 
-  private func live(_ isCutOff: Bool) async throws -> @Sendable () -> Bool {
+  private func useRoom(_ isCutOff: Bool) async throws -> @Sendable () -> Bool {
     let room = try await TestRoom(clock: .virtual(seed: 2), media: .stamps)
     let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
     await room.until { ana.sees("Bea") && bea.hears("Ana") }

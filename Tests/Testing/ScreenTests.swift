@@ -17,7 +17,7 @@ import Testing
     return view
   }
 
-  @Test func whatIsHiddenCoveredOrTooSmallIsNotThere() async throws {
+  @Test func hiddenCoveredOrTooSmallFramesAreNotVisible() async throws {
     let room = try await TestRoom()
     let screen = UIView(frame: CGRect(x: 0, y: 0, width: 640, height: 180))
     let (ana, bea) = (try await picture(of: "Ana", in: room), try await picture(of: "Bea", in: room))
@@ -47,9 +47,9 @@ import Testing
     #expect(room.screen(screen).names == ["Bea"])
   }
 
-  /// As nearly every call screen has it: the tile is not 16:9, and the picture fills it.
+  /// The tile of a usual call screen is not 16:9, and the video fills it.
   @Test(arguments: [(180, 180), (360, 360), (102, 180), (202, 360), (640, 200)])
-  func aPictureThatFillsItsTileIsSeen(width: Int, height: Int) async throws {
+  func frameThatFillsItsTileIsVisible(width: Int, height: Int) async throws {
     let room = try await TestRoom()
     let (ana, bea) = (try await picture(of: "Ana", in: room), try await picture(of: "Bea", in: room))
     for (view, number) in [(ana, 0), (bea, 1)] {
@@ -71,7 +71,7 @@ import Testing
     #expect(room.screen(screen).names == ["Bea"], "what is covered is not seen, although the app has been given it")
   }
 
-  @Test func aFailureSaysWhatWasThereAndSavesIt() async throws {
+  @Test func failureDescribesTheScreenAndSavesIt() async throws {
     let room = try await TestRoom()
     try await room.join("Cleo")
     let (ana, bea) = (try await picture(of: "Ana", in: room), try await picture(of: "Bea", in: room))
@@ -99,7 +99,7 @@ import Testing
     #expect(
       pixels.contains { $0 == (255, 255, 255) } && pixels.contains { $0 == (255, 0, 0) }, "written over Ana's picture")
     let path = try #require(message.split(separator: " ").last.map(String.init))
-    #expect(path.contains("ScreenTests-aFailureSaysWhatWasThereAndSavesIt"), "\(path)")
+    #expect(path.contains("ScreenTests-failureDescribesTheScreenAndSavesIt"), "\(path)")
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(data.starts(with: [0x89, 0x50, 0x4E, 0x47]))
   }
@@ -153,7 +153,7 @@ import Testing
     #expect(!message.contains("Dan"), "a participant of the test's own is meant to be there")
   }
 
-  @Test func failureTellsWhatTheTestDidToNetworksAndServer() async throws {
+  @Test func failureListsNetworkAndServerChanges() async throws {
     let room = try await TestRoom()
     try await room.join("Bea")
     room.cutNetwork(of: "Bea", for: .seconds(3))
@@ -169,7 +169,7 @@ import Testing
     ] { #expect(message.contains(words), "\(message)") }
   }
 
-  @Test func failureSaysWhoseStampADisplayNameHas() async throws {
+  @Test func failureNamesTheStampOfADisplayName() async throws {
     let room = try await TestRoom()
     try await room.join("Bea")
     _ = room.world(of: "Ana")
@@ -181,7 +181,7 @@ import Testing
     #expect(message.contains("In the room: Bea, Dr. Smith (with the stamp and tone of Ana)."), "\(message)")
   }
 
-  @Test func aTestThatCannotGoOnThrows() async throws {
+  @Test func unmetRequirementThrows() async throws {
     let room = try await TestRoom()
     await withKnownIssue {
       await #expect(throws: TestRoomTimeout.self) { try await room.require("nobody comes") { false } }
@@ -189,7 +189,7 @@ import Testing
     #expect(room.now - room.start < .seconds(1), "nothing in the room can change any more")
   }
 
-  @Test func aPersonStaysWithoutAVariableAndCannotComeTwice() async throws {
+  @Test func participantStaysWithoutAVariableAndCannotJoinTwice() async throws {
     let room = try await TestRoom()
     try await room.join("Bea")
     let ana = try await room.join("Ana")
@@ -205,7 +205,7 @@ import Testing
     #expect(again.isInRoom)
   }
 
-  @Test func longNamesAreToldApart() async throws {
+  @Test func longNamesAreDistinguished() async throws {
     let room = try await TestRoom(media: .stamps)
     let one = try await room.join("Participant One")
     let two = try await room.join("Participant Two")
@@ -217,7 +217,7 @@ import Testing
 /// The stage's previews draw by their own aspect mode.
 @MainActor @Suite struct PreviewScreenTests {
   @Test(arguments: [IVSBroadcastConfiguration.AspectMode.none, .fit, .fill])
-  func aStagesPreviewIsSeenInTilesOfAllShapes(_ mode: IVSBroadcastConfiguration.AspectMode) async throws {
+  func stagePreviewIsVisibleInTilesOfAllShapes(_ mode: IVSBroadcastConfiguration.AspectMode) async throws {
     let room = try await TestRoom()
     let view = try room.enter(as: "Ana") {
       let cameras = IVSDeviceDiscovery().listLocalDevices().compactMap { $0 as? any IVSCamera }

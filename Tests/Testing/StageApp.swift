@@ -35,7 +35,7 @@ final class StageApp: NSObject {
     streams.compactMap { $0.device as? any IVSCamera }.flatMap { $0.listAvailableInputSources() }.map(\.friendlyName)
   }
 
-  func askForFigures() throws {
+  func requestStatistics() throws {
     for stream in streams {
       stream.delegate = self
       try stream.requestRTCStats()

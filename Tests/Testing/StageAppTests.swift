@@ -30,7 +30,7 @@ import Testing
     #expect(app.states.last == .disconnected)
   }
 
-  @Test(.room(as: "Ana", media: .stamps)) func theTraitGivesARoom() async throws {
+  @Test(.room(as: "Ana", media: .stamps)) func roomTraitProvidesARoom() async throws {
     let room = TestRoom.current
     let app = StageApp()
     try app.join(with: room.credential(.stageStrategy, for: "Ana").token)

@@ -3,7 +3,7 @@ import KoineTesting
 import Testing
 
 @Suite struct TimeTests {
-  @Test func twoPeopleMeetInVirtualTime() async throws {
+  @Test func participantsMeetInVirtualTime() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%,delay=20ms")
     let ana = try await room.join("Ana")
     let bea = try await room.join("Bea", camera: .stamp, microphone: .tone(440))
@@ -26,7 +26,7 @@ import Testing
   }
 
   /// A minute of two people's call: loss, a gap of 25 s, a return.
-  private func minute(_ media: TestRoom.Media) async throws -> Duration {
+  private func runMinute(_ media: TestRoom.Media) async throws -> Duration {
     let begin = Self.cpuTime
     let room = try await TestRoom(clock: .virtual(seed: 7), network: "loss=2%", media: media)
     let ana = try await room.join("Ana")
@@ -54,13 +54,17 @@ import Testing
     return Self.cpuTime - begin
   }
 
-  /// Of the process: what else the machine does has no part in it.
+  /// CPU time of this process, without the rest of the machine.
   private static var cpuTime: Duration {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  @Test func aMinuteWithStamps() async throws { print("a minute with stamps: \(try await minute(.stamps))") }
-  @Test func aMinuteWithRealCodecs() async throws { print("a minute with real codecs: \(try await minute(.real))") }
+  @Test func callOfOneMinuteRunsWithStamps() async throws {
+    print("a minute with stamps: \(try await runMinute(.stamps))")
+  }
+  @Test func callOfOneMinuteRunsWithRealCodecs() async throws {
+    print("a minute with real codecs: \(try await runMinute(.real))")
+  }
 }

@@ -30,7 +30,7 @@ import Testing
 
   // MARK: Azure
 
-  @Test func aCallAgentsTokenNamesTheUser() throws {
+  @Test func azureTokenNamesTheUser() throws {
     let user = "8:acs:0c5e9b66_00000019-1111"
     let token = AzureUserToken(identity: user, resourceID: "0c5e9b66", issued: now, expires: now + 3_600)
     try roundTrip(token, key: SigningKey(generating: .p256), lasting: 3_600)
@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  @Test func scopesDecideAboutCalls() throws {
+  @Test func azureScopesDecideWhatAUserMayDoInCalls() throws {
     var token = AzureUserToken(identity: "8:acs:a", scopes: [.chat], issued: now, expires: now + 60)
     #expect(!token.admission.canPublish)
     #expect(!token.admission.canSubscribe)
@@ -54,8 +54,8 @@ import Testing
     #expect(token.canStartCalls)
   }
 
-  /// What the vendor's credential takes: two parts, of which the second has `exp`, in time or not.
-  @Test func aCredentialNeedsNoMoreThanExp() throws {
+  /// The vendor's credential accepts two parts of which the second has `exp`, expired or not.
+  @Test func azureCredentialRequiresOnlyTheExpiry() throws {
     let payload = base64url(#"{"exp":1}"#)
     for text in ["header.\(payload).signature", "x.\(payload)", ".\(payload)."] {
       let read = try AzureUserToken.reading(text)
@@ -80,7 +80,7 @@ import Testing
 
   // MARK: Amazon stage
 
-  @Test func aStagesTokenHasTheVendorsClaims() throws {
+  @Test func stageTokenHasTheVendorsClaims() throws {
     let key = try SigningKey(generating: .p384, id: "arn:aws:ivs:us-east-1:1:public-key/abc")
     let token = IVSStageToken(
       participantID: "p-1", stage: "lounge", userID: "alice", attributes: ["name": "Alice"],
@@ -102,7 +102,7 @@ import Testing
           attributes: ["name": "Alice"], expiry: now + 43_200))
   }
 
-  @Test func aStagesLimitsHold() {
+  @Test func stageTokenBeyondTheVendorsLimitsIsRefused() {
     func refused(_ change: (inout IVSStageToken) -> Void) -> Bool {
       var token = IVSStageToken(participantID: "p", stage: "s", issued: now)
       change(&token)
@@ -118,7 +118,7 @@ import Testing
     #expect(refused { $0.topic = "" })
   }
 
-  @Test func anExchangeKeepsWhoAndWhere() {
+  @Test func exchangedStageTokenKeepsParticipantAndStage() {
     let token = IVSStageToken(participantID: "p", stage: "s", issued: now)
     var other = IVSStageToken(
       participantID: "p", stage: "s", userID: "u", attributes: ["a": "b"], capabilities: .init(canPublish: false),
@@ -130,7 +130,7 @@ import Testing
 
   // MARK: VideoSDK
 
-  @Test func aRoomsTokenHasTheVendorsClaims() throws {
+  @Test func videoSDKTokenHasTheVendorsClaims() throws {
     let key = try SigningKey(secret: secret)
     let token = VideoSDKToken(
       apiKey: "k", permissions: [.join, .moderate], roomID: "abcd-1234-efgh", participantID: "p", roles: [.rtc],
@@ -145,7 +145,7 @@ import Testing
         == Admission(identity: "p", participantID: "p", room: "abcd-1234-efgh", canModerate: true, expiry: now + 600))
   }
 
-  @Test func askingIsNotAllowing() {
+  @Test func videoSDKTokenDoesNotCombineAskingWithJoining() {
     func found(_ permissions: [VideoSDKToken.Permission], roles: [VideoSDKToken.Role]? = nil) -> TokenError? {
       let token = VideoSDKToken(apiKey: "k", permissions: permissions, roles: roles, issued: now, expires: nil)
       return failure { () throws(TokenError) in try token.check() }
@@ -177,7 +177,7 @@ import Testing
       with: SigningKey(secret: secret))
   }
 
-  @Test func aMeetingsAnswersAreReadAsTheyAreWritten() throws {
+  @Test func meetingAnswersAreReadAsTheyAreWritten() throws {
     let pass = try Self.pass(capabilities: .init(video: .receive))
     let pair = try ChimeJoinInfo.parse(createMeeting: pass.createMeetingJSON, createAttendee: pass.createAttendeeJSON)
     #expect(pair == pass)
@@ -193,14 +193,14 @@ import Testing
     #expect(try pair.admission(trusting: trust, at: now) == admission, "pictures may be received alone")
   }
 
-  @Test func capabilitiesBecomeGrants() throws {
+  @Test func attendeeCapabilitiesBecomeGrants() throws {
     let silent = ChimeJoinInfo.Capabilities(audio: .receive, video: .none, content: .none)
     let grant = try Self.pass(capabilities: silent).admission(trusting: .anybody, at: now)
     #expect(!grant.canPublish)
     #expect(grant.canSubscribe)
   }
 
-  @Test func aJoinTokenLetsNobodyElseIn() throws {
+  @Test func joinTokenIsAcceptedForItsAttendeeAndMeetingOnly() throws {
     let trust = Trust.keys([try VerificationKey(secret: secret)])
     func found(_ trust: Trust, at date: NumericDate = now, _ change: (inout ChimeJoinInfo) -> Void) throws
       -> TokenError?
@@ -222,7 +222,7 @@ import Testing
     #expect(try found(trust) { $0.attendee.joinToken = "QUxJQ0U=" } != nil)
   }
 
-  @Test func aContentShareEntersAsItsBase() throws {
+  @Test func contentShareIsAdmittedWithTheTokenOfItsAttendee() throws {
     var pass = try Self.pass()
     pass.attendee.attendeeID += "#content"
     pass.attendee.joinToken += "#content"
@@ -231,7 +231,7 @@ import Testing
     #expect(grant.identity == "1#Alice")
   }
 
-  @Test func theVendorsOwnAnswersAreRead() throws {
+  @Test func meetingAnswersOfTheVendorAreRead() throws {
     let pass = try ChimeJoinInfo.parse(
       joinInfo: """
         {"JoinInfo": {"Meeting": {"Meeting": {"MeetingId": "m", "MediaRegion": "us-east-1", "MeetingHostId": null,

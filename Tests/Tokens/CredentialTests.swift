@@ -83,7 +83,7 @@ import Testing
     #expect(counter.take() == 0, "claims of no kind")
   }
 
-  @Test func tokenWithoutKeyNameTriesFewKeysOfItsAlgorithm() throws {
+  @Test func tokenWithoutKeyIDTriesFewKeysOfItsAlgorithm() throws {
     let own = try SigningKey(generating: .p256)
     let nameless = try Self.room.signed(with: own)
     let counter = Counter()
@@ -106,7 +106,7 @@ import Testing
     #expect(counter.take() == 0)
   }
 
-  @Test func keyThatNeedsItsNameTakesNoPlaceAmongThoseTried() throws {
+  @Test func keyThatRequiresItsIDIsNotTriedForATokenWithoutKeyID() throws {
     let own = try SigningKey(generating: .p256, id: "own")
     let counter = Counter()
     var named = counter.watch(try own.verificationKey)
@@ -121,7 +121,7 @@ import Testing
     #expect(counter.take() == 1)
   }
 
-  /// The kind follows from claims, and nothing but the right kind's rights follow from it.
+  /// The claims determine the kind, and the kind's claims alone determine the permissions.
   @Test(arguments: [
     (
       #"{"typ":"koine-room","jti":"a","topic":"t","MeetingId":"m","apikey":"k","rights":["subscribe"],"#, TokenKind.room
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func claimsThatAreNoneAreRefused() throws {
+  @Test func invalidClaimsAreRefusedBeforeTheSignatureCheck() throws {
     let key = try SigningKey(secret: secret, id: "a")
     let counter = Counter()
     let trust = Trust.keys([counter.watch(try key.verificationKey)])
@@ -180,7 +180,7 @@ import Testing
     )
   }
 
-  @Test func boundKeyOpensItsRoomsOnly() throws {
+  @Test func keyBoundToRoomsOpensOnlyThese() throws {
     var key = try SigningKey(secret: secret, id: "a")
     key.binding.rooms = RoomPattern("team-*")
     let trust = Trust.keys([try key.verificationKey])
@@ -198,7 +198,7 @@ import Testing
     #expect(failure { () throws(TokenError) in _ = try Self.room.signed(with: key) } == .keyNotFor("room tokens"))
   }
 
-  @Test func audienceIsSignedAndLookedFor() throws {
+  @Test func audienceIsSignedAndChecked() throws {
     var key = try SigningKey(secret: secret, id: "a")
     key.binding.audience = "calls.example"
     let trust = Trust.keys([try key.verificationKey])
@@ -230,7 +230,7 @@ import Testing
 
   // MARK: Key sets
 
-  @Test func publicKeySetChecksAndDoesNotSign() throws {
+  @Test func publicKeySetVerifiesAndDoesNotSign() throws {
     var keys = try KeySet(newKey: "one")
     try keys.rotate(to: "two")
     let publicKeys = try KeySet(json: try keys.publicJSON)
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  @Test func bindingsSurviveTheSetsJSON() throws {
+  @Test func keyBindingsAreReadBackFromJSON() throws {
     let entry = #"{"kty":"oct","kid":"s","k":"\#(Base64URL.encode(secret))","koine":"#
     let binding = #"{"kinds":["meeting-session","room"],"rooms":"team-*","audience":"a"}"#
     let keys = try KeySet(json: #"{"keys":[\#(entry)\#(binding)}]}"#)
@@ -267,7 +267,7 @@ import Testing
     }
   }
 
-  @Test func firstKeyThatMaySignSigns() throws {
+  @Test func firstKeyWhoseBindingPermitsItSigns() throws {
     func entry(_ id: String, _ koine: String) -> String {
       #"{"kty":"oct","kid":"\#(id)","k":"\#(Base64URL.encode(secret))"\#(koine)}"#
     }

@@ -12,7 +12,7 @@ import Testing
 
   // MARK: Published vectors
 
-  @Test func theRFCsHS256TokenIsRight() throws {
+  @Test func hs256TokenOfRFC7515IsVerified() throws {
     struct Joe: Decodable {
       var iss: String
       var exp: NumericDate
@@ -28,7 +28,7 @@ import Testing
     #expect(Base64URL.encode(signature) == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
   }
 
-  @Test func theRFCsES256TokenIsRight() throws {
+  @Test func es256TokenOfRFC7515IsVerified() throws {
     let token = try JSONWebToken.parse(RFC7515.es256)
     try token.verify(with: VerificationKey(.p256, x: RFC7515.x, y: RFC7515.y))
     let pair = try SigningKey(.p256, d: RFC7515.d, x: RFC7515.x, y: RFC7515.y)
@@ -38,7 +38,7 @@ import Testing
   }
 
   /// RFC 6979 appendix A.2.6, SHA-384, message "sample".
-  @Test func thePublishedP384SignatureIsRight() throws {
+  @Test func p384SignatureOfRFC6979IsVerified() throws {
     let key = try VerificationKey(
       .p384,
       x: bytes(
@@ -58,7 +58,7 @@ import Testing
     [try SigningKey(secret: secret), try SigningKey(generating: .p256), try SigningKey(generating: .p384)]
   }
 
-  @Test func whatIsSignedIsReadAndChecked() throws {
+  @Test func signedTokenIsReadAndVerified() throws {
     for key in try Self.keys() {
       for length in 0..<9 {  // every way a part can end in base64url
         let claims = Claims(sub: String(repeating: "é", count: length), exp: now + 60, iat: now)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func keysSurviveTheirText() throws {
+  @Test func keysAreReadBackFromPEM() throws {
     for curve in EllipticCurve.allCases {
       let key = try SigningKey(generating: curve, id: "one")
       let again = try SigningKey(pem: #require(try key.pem), id: "one")
@@ -92,7 +92,7 @@ import Testing
 
   // MARK: Refusals
 
-  @Test func everyChangedCharacterIsNoticed() throws {
+  @Test func tokenWithAnyChangedCharacterIsRefused() throws {
     for key in try Self.keys() {
       let text = Array(try JSONWebToken.sign(Claims(sub: "alice", exp: now + 60), with: key).text.utf8)
       let verifier = try key.verificationKey
@@ -107,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func anotherKeyIsRefused() throws {
+  @Test func signatureOfAnotherKeyIsRefused() throws {
     let others = [try SigningKey(secret: secret.map { $0 + 1 })] + (try Self.keys().dropFirst())
     for (key, other) in zip(try Self.keys(), others) {
       let token = try JSONWebToken.sign(Claims(sub: "a"), with: key)
@@ -117,7 +117,7 @@ import Testing
   }
 
   /// RFC 8725 section 2.1: a public key must not serve as a secret, and an unsigned token is refused.
-  @Test func theTokenDoesNotChooseTheAlgorithm() throws {
+  @Test func tokenWithAnotherAlgorithmThanTheKeysIsRefused() throws {
     let pair = try SigningKey(generating: .p256)
     let publicKey = try pair.verificationKey
     let forger = try SigningKey(secret: Array(#require(try publicKey.pem).utf8))
@@ -132,7 +132,7 @@ import Testing
     #expect(failure { () throws(TokenError) in try wide.verify(with: publicKey) } == .wrongAlgorithm("ES384"))
   }
 
-  @Test func signaturesOfNoughtAndOfTheWrongLengthAreWrong() throws {
+  @Test func zeroSignaturesAndSignaturesOfWrongLengthAreRefused() throws {
     let key = try SigningKey(generating: .p256).verificationKey
     for signature in [
       [], [UInt8](repeating: 0, count: 64), [UInt8](repeating: 255, count: 64), [1], [UInt8](repeating: 1, count: 65),
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func textsThatAreNoTokensAreRefused() {
+  @Test func malformedTokensAreRefused() {
     let header = Base64URL.encode(#"{"alg":"HS256"}"#.utf8)
     let claims = Base64URL.encode("{}".utf8)
     let texts = [
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func everyPrefixIsAnErrorOrAToken() throws {
+  @Test func truncatedTokenIsRefused() throws {
     let text = try JSONWebToken.sign(Claims(sub: "alice"), with: SigningKey(secret: secret)).text
     for length in 0..<text.utf8.count {
       let found = failure { () throws(TokenError) in
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func sizesAreBounded() throws {
+  @Test func tokenSizeAndNestingAreBounded() throws {
     let limit = JSONWebToken.sizeLimit
     #expect(
       failure { () throws(TokenError) in _ = try JSONWebToken.parse(String(repeating: "A", count: limit + 1)) }
@@ -197,7 +197,7 @@ import Testing
     #expect(failure { () throws(TokenError) in _ = try parsed.claims(as: Claims.self) } != nil)
   }
 
-  @Test func badKeysAreRefused() throws {
+  @Test func invalidKeysAreRefused() throws {
     func isRefused(_ make: () throws(TokenError) -> Void) -> Bool {
       if case .invalidKey = failure(make) { true } else { false }
     }
@@ -213,7 +213,7 @@ import Testing
 
   // MARK: Times
 
-  @Test func timesAreHeldAgainstTheClockHandedIn() throws {
+  @Test func tokenTimesAreCheckedAgainstTheGivenClock() throws {
     let token = try JSONWebToken.sign(
       Claims(sub: "", exp: now + 100, nbf: now, iat: now + -50), with: SigningKey(secret: secret))
     func found(_ offset: Double, leeway: Double = 0) -> TokenError? {
@@ -231,14 +231,14 @@ import Testing
     try JSONWebToken.sign(Claims(sub: ""), with: SigningKey(secret: secret)).checkTimes(at: now)
   }
 
-  @Test func timesThatAreNoneAreRefused() throws {
+  @Test func tokenTimesThatAreNotNumbersAreRefused() throws {
     for value in [#""1700000000""#, "true", "1e400", "1e300", "{}", "[]"] {
       let parsed = try JSONWebToken.parse(token(header: #"{"alg":"HS256"}"#, payload: #"{"exp":\#(value)}"#))
       #expect(failure { () throws(TokenError) in try parsed.checkTimes(at: now) } != nil, "\(value)")
     }
   }
 
-  @Test func theKeyIsFoundByItsID() throws {
+  @Test func keyIsFoundByItsID() throws {
     let one = try SigningKey(generating: .p256, id: "one")
     let two = try SigningKey(generating: .p384, id: "two")
     let keys = [try one.verificationKey, try two.verificationKey]

@@ -1,8 +1,8 @@
 import KoineBase
 import KoineTransport
 
-/// Two endpoints and the link between them, in virtual time: every datagram takes 20 ms, and `fate` says what becomes
-/// of it.
+/// Two endpoints and the link between them, in virtual time: every datagram takes 20 ms, and `fate` decides whether it
+/// arrives.
 final class DTLSPair {
   enum Fate {
     case arrives, isLost, isDoubled
@@ -15,7 +15,7 @@ final class DTLSPair {
   private(set) var now = Tick(nanoseconds: 1_000_000_000)
   /// All sent datagrams with their senders.
   private(set) var sent: [(fromClient: Bool, bytes: [UInt8])] = []
-  /// Told of every datagram, with its number among those of the same side.
+  /// Decides about every datagram by its side and its number among that side's datagrams.
   var fate: (_ fromClient: Bool, _ number: Int) -> Fate = { _, _ in .arrives }
   private var travelling: [(at: Tick, order: Int, fromClient: Bool, bytes: [UInt8])] = []
   private var order = 0

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: SRTPProfile.allCases)
-  func `keys are equal on both ends for every profile, and work`(_ profile: SRTPProfile) throws {
+  func `keys are equal on both ends and usable for every profile`(_ profile: SRTPProfile) throws {
     let pair = try DTLSPair(clientProfiles: [profile])
     pair.start()
     pair.run()
@@ -55,7 +55,7 @@ import Testing
     #expect(ends.count == 2 && ends.allSatisfy { $0 >= 2_055 }, "30 years from now")
   }
 
-  @Test func `the server's order of profiles decides`() throws {
+  @Test func `the server's order of profiles decides the profile`() throws {
     let pair = try DTLSPair(clientProfiles: SRTPProfile.preferred.reversed())
     pair.start()
     pair.run()
@@ -73,7 +73,7 @@ import Testing
   // MARK: Loss
 
   @Test(arguments: 0..<60)
-  func `a handshake survives a third of its datagrams lost, others late or doubled`(seed: Int) throws {
+  func `a handshake completes with a third of its datagrams lost, others late or duplicated`(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     let pair = try DTLSPair()
     pair.fate = { _, _ in
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [(true, 0), (false, 0), (true, 1), (false, 1)])
-  func `one lost flight costs one repetition`(fromClient: Bool, number: Int) throws {
+  func `a lost flight is retransmitted once`(fromClient: Bool, number: Int) throws {
     let pair = try DTLSPair()
     let begin = pair.now
     pair.fate = { $0 == fromClient && $1 == number ? .isLost : .arrives }
@@ -102,7 +102,7 @@ import Testing
     #expect(pair.now - begin <= .milliseconds(80 + 75 + 40))
   }
 
-  @Test func `repetitions slow down, and end with the handshake's limit`() throws {
+  @Test func `retransmissions slow down and end at the handshake's time limit`() throws {
     let pair = try DTLSPair()
     let begin = pair.now
     pair.fate = { _, _ in .isLost }
@@ -115,7 +115,7 @@ import Testing
     #expect(Set(pair.sent.map(\.bytes)).count == 1, "the same datagram, and nothing of OpenSSL's own")
   }
 
-  @Test func `the last flight is repeated as often as it is asked for`() throws {
+  @Test func `the last flight is retransmitted whenever the client asks for it`() throws {
     let pair = try DTLSPair()
     pair.fate = { fromClient, number in !fromClient && (1..<30).contains(number) ? .isLost : .arrives }
     pair.start()
@@ -125,7 +125,7 @@ import Testing
     #expect(pair.server.repeated >= 29)
   }
 
-  @Test func `a ClientHello in fragments, the second one first, is understood`() throws {
+  @Test func `a ClientHello in reordered fragments is accepted`() throws {
     let pair = try DTLSPair()
     pair.fate = { fromClient, number in fromClient && number == 0 ? .isLost : .arrives }
     pair.start()
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `a fingerprint may come last, and nothing is exported before it`() throws {
+  @Test func `a late fingerprint completes the handshake and no keys are exported before it`() throws {
     let pair = try DTLSPair(clientExpects: .some(nil))
     pair.start()
     pair.run(for: .seconds(5))
@@ -176,7 +176,7 @@ import Testing
     #expect(pair.client.state == .failed(.timedOut))
   }
 
-  @Test func `fingerprints are SHA-256 in the words of SDP and compare without case`() throws {
+  @Test func `fingerprints are SHA-256 in SDP form and compare without case`() throws {
     let fingerprint = try Certificate.shared().fingerprint
     #expect(fingerprint.algorithm == "sha-256")
     #expect(fingerprint.value.split(separator: ":").count == 32)
@@ -206,7 +206,7 @@ import Testing
     #expect(pair.sent.count == count, "nothing follows the goodbye")
   }
 
-  @Test func `before start nothing is taken and nothing is due`() throws {
+  @Test func `an endpoint that has not started drops datagrams and has no deadline`() throws {
     let pair = try DTLSPair()
     pair.inject([22, 0xFE, 0xFD], toServer: true)
     #expect(pair.server.state == .new)
@@ -221,14 +221,14 @@ import Testing
   // MARK: Rubbish
 
   @Test(arguments: 0..<20)
-  func `rubbish in the middle of a handshake does no harm`(seed: Int) throws {
+  func `random datagrams during a handshake are harmless`(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(1000 + seed))
     let pair = try DTLSPair()
     var busy = false
     pair.fate = { [unowned pair] _, _ in
       if !busy {
         busy = true
-        for _ in 0..<20 { pair.inject(rubbish(&random), toServer: Bool.random(using: &random)) }
+        for _ in 0..<20 { pair.inject(randomDatagram(&random), toServer: Bool.random(using: &random)) }
         busy = false
       }
       return .arrives
@@ -237,7 +237,7 @@ import Testing
     pair.run()
     #expect(pair.client.state.keys != nil, "\(pair.client.state), \(pair.server.state)")
     #expect(pair.client.state.keys == pair.server.state.keys?.mirrored)
-    for _ in 0..<200 { pair.inject(rubbish(&random), toServer: Bool.random(using: &random)) }
+    for _ in 0..<200 { pair.inject(randomDatagram(&random), toServer: Bool.random(using: &random)) }
     #expect(pair.client.state.keys != nil)
     #expect(pair.server.state.keys != nil)
     #expect(pair.client.dropped + pair.server.dropped > 0)
@@ -256,7 +256,7 @@ import Testing
     #expect(pair.server.state.keys != nil)
   }
 
-  @Test func `an alert that stays the last word is believed after two seconds`() throws {
+  @Test func `an alert without further messages ends the handshake after two seconds`() throws {
     let pair = try DTLSPair()
     pair.fate = { _, _ in .isLost }
     pair.start()
@@ -268,7 +268,7 @@ import Testing
   }
 
   @Test(arguments: 0..<150)
-  func `changed and cut handshake datagrams never trap`(seed: Int) throws {
+  func `changed and truncated handshake datagrams never trap`(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(2000 + seed))
     let pair = try DTLSPair()
     var busy = false
@@ -308,7 +308,7 @@ private func plaintextAlert(_ description: UInt8) -> [UInt8] {
 }
 
 /// Random bytes; half of them with a credible record header.
-private func rubbish(_ random: inout SeededRandom) -> [UInt8] {
+private func randomDatagram(_ random: inout SeededRandom) -> [UInt8] {
   var bytes = (0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
   guard bytes.count > 13, Bool.random(using: &random) else { return bytes }
   bytes[0] = UInt8.random(in: 20...24, using: &random)

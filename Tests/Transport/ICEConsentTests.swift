@@ -6,9 +6,9 @@ import Testing
 private let full = ICEAgent.Role.full(controlling: true)
 private let controlled = ICEAgent.Role.full(controlling: false)
 
-/// How a path is watched over (RFC 7675), and how it moves.
+/// Consent of a path (RFC 7675), and changes of the path.
 struct ICEConsentTests {
-  @Test(arguments: [ICEAgent.Role.lite, controlled]) func consentKeepsAPathForHours(_ role: ICEAgent.Role) {
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func consentKeepsThePathForHours(_ role: ICEAgent.Role) {
     let pair = ICEPair.connected(full, role)
     let before = pair.now
     pair.run(for: .seconds(7_200))
@@ -16,12 +16,12 @@ struct ICEConsentTests {
     let requests = pair.requests(fromOne: true, since: before)
     #expect((1_300...1_600).contains(requests.count), "one in 5 s or so")
     #expect(Set(requests.map(\.message.transaction)).count == requests.count)
-    let pauses = zip(requests.dropFirst(), requests).map { $0.letter.sent - $1.letter.sent }
+    let pauses = zip(requests.dropFirst(), requests).map { $0.datagram.sent - $1.datagram.sent }
     #expect(pauses.allSatisfy { $0 >= .seconds(4) && $0 <= .seconds(6) })
     #expect(Set(pauses).count > 1_000, "not all alike")
   }
 
-  @Test(arguments: [ICEAgent.Role.lite, controlled]) func withoutConsentThePathIsLost(_ role: ICEAgent.Role) throws {
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func pathWithoutConsentIsLost(_ role: ICEAgent.Role) throws {
     let pair = ICEPair.connected(full, role)
     pair.run(for: .seconds(20))
     let cut = pair.now
@@ -35,7 +35,7 @@ struct ICEConsentTests {
     }
   }
 
-  @Test func anInterruptionOfTwentySecondsIsBorne() {
+  @Test func pathSurvivesAnInterruptionOfTwentySeconds() {
     let pair = ICEPair.connected(full, controlled)
     for _ in 0..<5 {
       pair.path = { _ in [] }
@@ -51,24 +51,24 @@ struct ICEConsentTests {
   func pathConfirmedAfterAnInterruptionKeepsItsConsent(_ role: ICEAgent.Role) throws {
     let pair = ICEPair.connected(full, role)
     pair.run(for: .seconds(20))
-    let answered = try #require(pair.requests(fromOne: true).last).letter.sent
+    let answered = try #require(pair.requests(fromOne: true).last).datagram.sent
     pair.path = { _ in [] }
     pair.run(for: answered + .seconds(29) - pair.now)
     pair.path = { [$0] }
-    let sent = pair.letters.count
+    let sent = pair.datagrams.count
     pair.one.agent.confirmSelected(at: pair.now)
     pair.other.agent.confirmSelected(at: pair.now)
     pair.run(for: .milliseconds(500))
-    #expect(pair.letters.count - sent <= 4, "one check and its answer for each end")
+    #expect(pair.datagrams.count - sent <= 4, "one check and its answer for each end")
     pair.one.agent.confirmSelected(at: pair.now)
     pair.run(for: .milliseconds(500))
-    #expect(pair.letters.count - sent <= 4, "an answered path needs no further check")
+    #expect(pair.datagrams.count - sent <= 4, "an answered path needs no further check")
     pair.run(for: .seconds(60))
     #expect(pair.isConnected)
   }
 
-  /// What one end hears is no consent of the other's: only answers are.
-  @Test func onlyAnswersAreConsent() {
+  /// Only responses to an agent's own checks are consent; received requests are not.
+  @Test func requestsWithoutResponsesAreNoConsent() {
     let pair = ICEPair.connected(full, controlled)
     pair.path = { $0.isRequest ? [$0] : [] }
     pair.run(for: .seconds(31))
@@ -76,29 +76,29 @@ struct ICEConsentTests {
     #expect(pair.other.events == [.connected, .disconnected])
   }
 
-  @Test func anAnswerFromElsewhereIsNoConsent() {
+  @Test func responseFromAnotherAddressIsNoConsent() {
     let pair = ICEPair.connected(full, controlled)
-    pair.path = { letter in
-      var letter = letter
-      if !letter.isRequest { letter.source = address("203.0.113.9") }
-      return [letter]
+    pair.path = { datagram in
+      var datagram = datagram
+      if !datagram.isRequest { datagram.source = address("203.0.113.9") }
+      return [datagram]
     }
     pair.run(for: .seconds(31))
     #expect(pair.one.events == [.connected, .disconnected])
   }
 
-  @Test func afterTheEndNothingIsSaid() {
+  @Test func disconnectedAgentSendsNothing() {
     let pair = ICEPair.connected(full, controlled)
     pair.path = { _ in [] }
     pair.run(for: .seconds(40))
     pair.path = { [$0] }
-    let before = pair.letters.count
+    let before = pair.datagrams.count
     var request = STUNMessage(.request, .init(high: 1, low: 2))
     request.username = "\(pair.other.credentials.ufrag):x"
     (request.usesCandidate, request.controlling) = (true, 1)
     pair.inject(request, key: pair.other.credentials.password, from: address("10.0.0.9"), to: pair.other.addresses[0])
     pair.run(for: .seconds(100))
-    #expect(pair.letters.count == before)
+    #expect(pair.datagrams.count == before)
     #expect(pair.other.events == [.connected, .disconnected])
   }
 
@@ -112,18 +112,18 @@ struct ICEConsentTests {
   }
 
   /// A new address before the same participant: a phone that leaves the house, or a router that forgot.
-  @Test func aParticipantMayChangeItsAddress() {
+  @Test func participantChangesItsAddress() {
     let pair = ICEPair.connected()
     let (old, new) = (pair.one.addresses[0], address("198.51.100.7", 40_000))
-    pair.path = { letter in
-      var letter = letter
-      if letter.isFromOne {
-        letter.source = new
+    pair.path = { datagram in
+      var datagram = datagram
+      if datagram.isFromOne {
+        datagram.source = new
       } else {
-        guard letter.destination == new else { return [] }
-        letter.destination = old
+        guard datagram.destination == new else { return [] }
+        datagram.destination = old
       }
-      return [letter]
+      return [datagram]
     }
     pair.run(for: .seconds(7))
     #expect(pair.other.events == [.connected, .pairChanged] && pair.one.events == [.connected])
@@ -133,17 +133,17 @@ struct ICEConsentTests {
     #expect(pair.one.events.count == 1)
   }
 
-  @Test(arguments: [nil, "wrong"]) func aStrangerMovesNothing(_ key: String?) {
+  @Test(arguments: [nil, "wrong"]) func checkWithWrongIntegrityDoesNotMoveThePath(_ key: String?) {
     let pair = ICEPair.connected()
-    let before = pair.letters.count
+    let before = pair.datagrams.count
     pair.inject(
       request(to: pair, nominating: true), key: key, from: address("203.0.113.9"), to: pair.other.addresses[0])
     #expect(pair.other.events == [.connected])
     #expect(pair.agree)
-    #expect(pair.letters.count == before, "and is not answered")
+    #expect(pair.datagrams.count == before, "and is not answered")
   }
 
-  @Test func onlyANominationMovesThePath() {
+  @Test func checkWithoutNominationDoesNotMoveThePath() {
     let pair = ICEPair.connected()
     let (elsewhere, here) = (address("10.0.0.9"), pair.other.addresses[0])
     let key = pair.other.credentials.password
@@ -151,7 +151,7 @@ struct ICEConsentTests {
     #expect(pair.other.events == [.connected])
     #expect(pair.agree)
     #expect(
-      pair.letters.contains { $0.message?.mappedAddress == elsewhere.socketAddress }, "it is answered all the same")
+      pair.datagrams.contains { $0.message?.mappedAddress == elsewhere.socketAddress }, "it is answered all the same")
     pair.inject(answer(of: pair), key: pair.one.credentials.password, from: elsewhere, to: here)
     #expect(pair.other.agent.isValidated(elsewhere) && pair.other.events == [.connected])
     pair.inject(request(to: pair, nominating: true, number: 8), key: key, from: elsewhere, to: here)
@@ -159,11 +159,11 @@ struct ICEConsentTests {
     #expect(pair.other.agent.selected?.remote == elsewhere)
   }
 
-  /// A participant knows its passwords, but cannot answer from an address that it only pretends to have.
-  @Test func forgedSourceAddressMovesNothingAndIsSentLittle() {
+  /// A participant knows its passwords, but cannot respond from a forged source address.
+  @Test func forgedSourceAddressDoesNotMoveThePathAndReceivesLittle() {
     let pair = ICEPair.connected()
     let (victim, here) = (address("10.0.0.9"), pair.other.addresses[0])
-    let before = pair.letters.count
+    let before = pair.datagrams.count
     pair.path = { $0.destination == victim ? [] : [$0] }
     let out = Bytes(capacity: 500)
     var received = 0
@@ -175,7 +175,7 @@ struct ICEConsentTests {
     }
     #expect(pair.other.events == [.connected])
     #expect(pair.agree)
-    let toVictim = pair.letters[before...].filter { $0.destination == victim }
+    let toVictim = pair.datagrams[before...].filter { $0.destination == victim }
     #expect(toVictim.reduce(0) { $0 + $1.bytes.count } <= 3 * received, "answers to its checks included")
     pair.inject(answer(of: pair), key: pair.one.credentials.password, from: address("10.0.0.8"), to: here)
     #expect(!pair.other.agent.isValidated(victim), "the answer came from elsewhere")
@@ -183,14 +183,14 @@ struct ICEConsentTests {
     #expect(pair.other.agent.selected?.remote == victim, "the other end is there after all")
   }
 
-  @Test func answersToChecksCountTowardsTheLimit() throws {
+  @Test func responsesToChecksCountTowardsTheSendLimit() throws {
     let pair = ICEPair()  // not introduced: the lite agent sends no checks of its own
     let (victim, here) = (address("10.0.0.9"), pair.other.addresses[0])
     let check = request(to: pair, nominating: true)
     let out = Bytes(capacity: 500)
     let received = try #require(check.write(into: out.writable, key: pair.other.credentials.password))
     pair.inject(check, key: pair.other.credentials.password, from: victim, to: here)
-    let answer = try #require(pair.letters.last).bytes.count
+    let answer = try #require(pair.datagrams.last).bytes.count
     let (isAdmitted, isTooMuch) = (
       pair.other.agent.admits(3 * received - answer), pair.other.agent.admits(3 * received - answer + 1)
     )
@@ -229,8 +229,8 @@ struct ICEConsentTests {
     return answer
   }
 
-  /// A lite agent counts as consent only what comes on its path.
-  @Test func requestsFromElsewhereKeepNoPath() {
+  /// A lite agent counts only requests on its selected path as consent.
+  @Test func requestsFromAnotherAddressAreNoConsent() {
     let pair = ICEPair.connected()
     pair.path = { _ in [] }
     for _ in 0..<10 {
@@ -242,8 +242,8 @@ struct ICEConsentTests {
     #expect(pair.other.events == [.connected, .disconnected])
   }
 
-  /// A full agent checks what it is told to use before it does.
-  @Test func aControlledAgentFollowsOnceTheNewPairAnswers() throws {
+  /// A full agent checks a nominated pair before it selects it.
+  @Test func controlledAgentSwitchesOnceTheNewPairResponds() throws {
     let pair = ICEPair.connected(full, controlled)
     let (elsewhere, here) = (address("10.0.0.9"), pair.other.addresses[0])
     pair.path = { $0.destination == elsewhere ? [] : [$0] }
@@ -253,7 +253,7 @@ struct ICEConsentTests {
     #expect(pair.other.events == [.connected])
     #expect(pair.agree)
     let check = try #require(pair.requests(fromOne: false).last)
-    #expect(check.letter.destination == elsewhere)
+    #expect(check.datagram.destination == elsewhere)
     pair.inject(
       STUNMessage(.success, check.message.transaction), key: pair.one.credentials.password, from: elsewhere, to: here)
     #expect(pair.other.events == [.connected, .pairChanged])

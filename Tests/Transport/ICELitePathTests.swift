@@ -29,7 +29,7 @@ import Testing
     return agent
   }
 
-  /// As the other end does, where it is reached at `source`.
+  /// Responds to the agent's checks as the peer does when it is reached at `source`.
   private func answerChecks(of agent: inout ICEAgent, from source: TransportAddress, password: String) {
     let buffer = Bytes(capacity: 1_500)
     while let transmit = agent.poll(into: buffer.writable) {
@@ -44,14 +44,14 @@ import Testing
     }
   }
 
-  @Test func whatTheOtherEndUsesIsTaken() throws {
+  @Test func liteAgentSelectsThePairThatThePeerUses() throws {
     var agent = try reachedOnBoth()
     #expect(try #require(agent.selected) == (near, client))
     agent.used(from: client, to: far, at: start)
     #expect(try #require(agent.selected) == (far, client))
   }
 
-  @Test func aPathWithoutAGoodCheckIsNotTaken() throws {
+  @Test func pairWithoutAValidCheckIsNotSelected() throws {
     var agent = try reachedOnBoth()
     agent.used(from: address("10.0.0.9"), to: far, at: start)
     agent.used(from: client, to: address("10.0.0.4"), at: start)
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// An attacker on the path sends a valid check again from another address: the media path does not move.
-  @Test func aCheckThatIsRepeatedFromElsewhereMovesNothing() throws {
+  @Test func replayedCheckFromAnotherAddressDoesNotMoveThePath() throws {
     var random = SeededRandom(seed: 1)
     let (own, theirs) = (ICECredentials.random(using: &random), ICECredentials.random(using: &random))
     var agent = ICEAgent(role: .lite, local: own, random: random, now: start)
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// RFC 7675, 5.1: only a check that the other end answers for is consent.
-  @Test func mediaIsNoConsent() throws {
+  @Test func mediaIsNotConsent() throws {
     var agent = try reachedOnBoth()
     for second in 1...29 { agent.used(from: client, to: second % 2 == 0 ? near : far, at: start + .seconds(second)) }
     #expect(agent.deadline == start + .seconds(30))
@@ -107,7 +107,7 @@ import Testing
     #expect([agent.pollEvent(), agent.pollEvent()].contains(.disconnected) || agent.deadline == nil)
   }
 
-  @Test func aCheckIsProofForAsLongAsItIsConsent() throws {
+  @Test func checkProvesAnAddressForTheConsentPeriod() throws {
     var agent = try reachedOnBoth()
     agent.used(from: client, to: near, at: start + .seconds(31))
     agent.used(from: client, to: far, at: start + .seconds(31))
@@ -143,7 +143,7 @@ import Testing
     return pair
   }
 
-  @Test func onlyWhatTheKeysWereUsedForMovesThePath() throws {
+  @Test func forgedDatagramsDoNotMoveThePath() throws {
     let far = address("10.0.0.3", 6_000)
     let pair = try reachedOnBoth(far)
     for first: UInt8 in [4, 22, 64, 128, 144, 191, 255] {
@@ -197,7 +197,7 @@ import Testing
     #expect(sent <= 3 * received)
   }
 
-  @Test func mediaMovesThePath() throws {
+  @Test func authenticatedMediaMovesThePath() throws {
     let far = address("10.0.0.3", 6_000)
     let pair = try reachedOnBoth(far)
     let sound = StreamParameters(

@@ -8,7 +8,7 @@ func address(_ host: String, _ port: UInt16 = 5_000) -> TransportAddress {
   return TransportAddress(udp: address)
 }
 
-/// One end: an agent, and what it said.
+/// One agent with its recorded events.
 struct ICEEnd {
   let credentials: ICECredentials
   let addresses: [TransportAddress]
@@ -26,9 +26,9 @@ struct ICEEnd {
   }
 }
 
-/// Two agents on virtual ticks, and all that went between them.
+/// Two agents in virtual time, and all datagrams between them.
 final class ICEPair {
-  struct Letter {
+  struct SentDatagram {
     var bytes: [UInt8]
     let isFromOne: Bool
     let sent: Tick
@@ -43,11 +43,11 @@ final class ICEPair {
   let start: Tick
   var one, other: ICEEnd
   var delay = Duration.milliseconds(10)
-  /// What becomes of a letter on its way: as many as are given back arrive.
-  var path: (Letter) -> [Letter] = { [$0] }
+  /// Maps each sent datagram to the datagrams that arrive.
+  var path: (SentDatagram) -> [SentDatagram] = { [$0] }
   /// As they were sent.
-  private(set) var letters: [Letter] = []
-  private var flying: [Letter] = []
+  private(set) var datagrams: [SentDatagram] = []
+  private var flying: [SentDatagram] = []
 
   init(
     _ role: ICEAgent.Role = .full(controlling: true), _ otherRole: ICEAgent.Role = .lite,
@@ -59,7 +59,7 @@ final class ICEPair {
     other = ICEEnd(otherRole, others, seed: seeds.1, now: now)
   }
 
-  /// Tells each end of the other. Without candidates, an end can only wait to be reached.
+  /// Gives each agent the other's credentials and candidates. Without candidates, an agent waits for a check.
   func introduce(oneKnows: Bool = true, otherKnows: Bool = true) {
     one.agent.setRemote(other.credentials)
     other.agent.setRemote(one.credentials)
@@ -86,15 +86,15 @@ final class ICEPair {
       now = min(max(next, now), end)
       let due = flying.filter { $0.arrival <= now }
       flying.removeAll { $0.arrival <= now }
-      for letter in due { deliver(letter) }
+      for datagram in due { deliver(datagram) }
       for end in [\ICEPair.one, \ICEPair.other] {
         if let deadline = self[keyPath: end].agent.deadline, deadline <= now {
           self[keyPath: end].agent.handleTimeout(at: now)
         }
       }
-      let sent = letters.count
+      let sent = datagrams.count
       drain()
-      let isIdle = due.isEmpty && letters.count == sent
+      let isIdle = due.isEmpty && datagrams.count == sent
       if isIdle, let next = one.agent.deadline.sooner(other.agent.deadline), next <= now {
         Issue.record("a deadline with nothing to do: it would come again and again")
         return
@@ -102,12 +102,12 @@ final class ICEPair {
     }
   }
 
-  private func deliver(_ letter: Letter) {
-    letter.bytes.withUnsafeBytes { bytes in
-      if letter.isFromOne {
-        other.agent.handle(bytes, from: letter.source, to: letter.destination, at: now)
+  private func deliver(_ datagram: SentDatagram) {
+    datagram.bytes.withUnsafeBytes { bytes in
+      if datagram.isFromOne {
+        other.agent.handle(bytes, from: datagram.source, to: datagram.destination, at: now)
       } else {
-        one.agent.handle(bytes, from: letter.source, to: letter.destination, at: now)
+        one.agent.handle(bytes, from: datagram.source, to: datagram.destination, at: now)
       }
     }
   }
@@ -116,11 +116,11 @@ final class ICEPair {
     let buffer = Bytes(capacity: 1_500)
     for (end, isFromOne) in [(\ICEPair.one, true), (\ICEPair.other, false)] {
       while let transmit = self[keyPath: end].agent.poll(into: buffer.writable) {
-        let letter = Letter(
+        let datagram = SentDatagram(
           bytes: Array(buffer.writable[..<transmit.count]), isFromOne: isFromOne, sent: now, source: transmit.source,
           destination: transmit.destination, arrival: now + delay)
-        letters.append(letter)
-        flying += path(letter)
+        datagrams.append(datagram)
+        flying += path(datagram)
       }
       while let event = self[keyPath: end].agent.pollEvent() {
         self[keyPath: end].events.append(event)
@@ -129,7 +129,7 @@ final class ICEPair {
     }
   }
 
-  /// Gives a message of the test's own to `other`, and takes what follows from it.
+  /// Delivers a message of the test to `other`, and collects the resulting datagrams.
   func inject(_ message: STUNMessage, key: String?, from source: TransportAddress, to destination: TransportAddress) {
     let out = Bytes(capacity: 500)
     out.count = message.write(into: out.writable, key: key) ?? 0
@@ -147,14 +147,14 @@ final class ICEPair {
     return ours == (theirs.remote, theirs.local)
   }
 
-  func requests(fromOne: Bool, since: Tick? = nil) -> [(letter: Letter, message: STUNMessage)] {
-    letters.compactMap { letter in
-      guard letter.isFromOne == fromOne, letter.sent >= since ?? start, let message = letter.message,
+  func requests(fromOne: Bool, since: Tick? = nil) -> [(datagram: SentDatagram, message: STUNMessage)] {
+    datagrams.compactMap { datagram in
+      guard datagram.isFromOne == fromOne, datagram.sent >= since ?? start, let message = datagram.message,
         message.kind == .request
       else { return nil }
-      return (letter, message)
+      return (datagram, message)
     }
   }
 
-  var refusals: Int { letters.count { $0.message?.errorCode == 487 } }
+  var refusals: Int { datagrams.count { $0.message?.errorCode == 487 } }
 }

@@ -8,18 +8,18 @@ private let controlled = ICEAgent.Role.full(controlling: false)
 
 /// How two agents find each other (RFC 8445).
 struct ICETests {
-  @Test func fullAndLite() {
+  @Test func fullAndLiteAgentsConnect() {
     let pair = ICEPair()
     pair.introduce()
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
     #expect(pair.other.times == [pair.start + .milliseconds(10)])
     #expect(pair.one.times == [pair.start + .milliseconds(20)])
-    #expect(pair.letters.count { $0.isRequest && !$0.isFromOne } == 1, "the lite agent validates the address once")
+    #expect(pair.datagrams.count { $0.isRequest && !$0.isFromOne } == 1, "the lite agent validates the address once")
     #expect(pair.other.agent.isValidated(pair.one.addresses[0]))
   }
 
-  @Test func fullAndFull() {
+  @Test func fullAgentsConnect() {
     let pair = ICEPair(full, controlled)
     pair.introduce()
     pair.run(for: .seconds(1))
@@ -27,8 +27,8 @@ struct ICETests {
     #expect(pair.refusals == 0)
   }
 
-  /// RFC 8445, 8.1.1: a pair is nominated after it has answered, in a request of its own.
-  @Test func whatHasAnsweredIsNominated() {
+  /// RFC 8445, 8.1.1: a pair is nominated after it has responded, in a separate request.
+  @Test func pairIsNominatedAfterItHasResponded() {
     let pair = ICEPair()
     pair.introduce()
     pair.run(for: .seconds(1))
@@ -38,11 +38,11 @@ struct ICETests {
     #expect(requests.allSatisfy { $0.message.controlling != nil && $0.message.controlled == nil })
   }
 
-  @Test func aLostNominationIsRepeated() {
+  @Test func lostNominationIsRetransmitted() {
     let pair = ICEPair(full, controlled)
     var dropped = 0
-    pair.path = { letter in
-      guard letter.message?.usesCandidate == true, dropped < 3 else { return [letter] }
+    pair.path = { datagram in
+      guard datagram.message?.usesCandidate == true, dropped < 3 else { return [datagram] }
       dropped += 1
       return []
     }
@@ -52,7 +52,7 @@ struct ICETests {
     #expect(pair.isConnected)
   }
 
-  @Test func severalAddressesLeadToOnePair() {
+  @Test func bestOfSeveralPairsIsSelected() {
     let pair = ICEPair(
       full, controlled, addresses: [address("10.0.0.1"), address("10.1.0.1"), address("fd00::1")],
       others: [address("10.0.0.2"), address("fd00::2")])
@@ -62,56 +62,56 @@ struct ICETests {
     #expect(pair.one.agent.selected?.remote == address("fd00::2"), "the best pair")
   }
 
-  @Test(arguments: [ICEAgent.Role.lite, controlled]) func theOnlyWayThatWorksIsFound(_ role: ICEAgent.Role) {
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func onlyWorkingPairIsSelected(_ role: ICEAgent.Role) {
     let (here, there) = (address("10.1.0.1"), address("10.0.0.3"))
     let pair = ICEPair(
       full, role, addresses: [address("10.0.0.1"), here, address("fd00::1")],
       others: [address("10.0.0.2"), there, address("fd00::2")])
-    pair.path = { letter in Set([letter.source, letter.destination]) == [here, there] ? [letter] : [] }
+    pair.path = { datagram in Set([datagram.source, datagram.destination]) == [here, there] ? [datagram] : [] }
     pair.introduce()
     pair.run(for: .seconds(8))
     #expect(pair.isConnected)
     #expect(pair.one.agent.selected.map { $0 == (here, there) } == true)
   }
 
-  @Test func addressesOfIPv6() {
+  @Test func agentsConnectOverIPv6() {
     let pair = ICEPair(addresses: [address("fd00::1")], others: [address("fd00::2")])
     pair.introduce()
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
-    let mapped = pair.letters.filter { !$0.isFromOne }.compactMap { $0.message?.mappedAddress }
+    let mapped = pair.datagrams.filter { !$0.isFromOne }.compactMap { $0.message?.mappedAddress }
     #expect(mapped == [address("fd00::1").socketAddress, address("fd00::1").socketAddress])
   }
 
-  @Test func onlyAddressesOfOneFamilyMakeAPair() {
+  @Test func pairsHaveAddressesOfOneFamily() {
     let pair = ICEPair(
       full, controlled, addresses: [address("10.0.0.1"), address("fd00::1")], others: [address("10.0.0.2")])
     pair.introduce()
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
-    #expect(pair.letters.allSatisfy { $0.source.family == .ipv4 && $0.destination.family == .ipv4 })
+    #expect(pair.datagrams.allSatisfy { $0.source.family == .ipv4 && $0.destination.family == .ipv4 })
   }
 
-  /// One end is unreachable at first, but it can reach the other end.
-  @Test func whoReachesUsIsReached() {
+  /// One agent does not know the other's address, but the other can reach it.
+  @Test func unknownPeerIsLearnedFromItsCheck() {
     let pair = ICEPair(full, controlled)
     pair.introduce(otherKnows: false)
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
   }
 
-  @Test(arguments: [ICEAgent.Role.lite, controlled]) func theAddressOutsideAHomeIsLearnt(_ role: ICEAgent.Role) {
+  @Test(arguments: [ICEAgent.Role.lite, controlled]) func addressBehindNATIsLearned(_ role: ICEAgent.Role) {
     let (inside, outside) = (address("192.168.0.1"), address("198.51.100.7", 40_000))
     let pair = ICEPair(full, role, addresses: [inside])
-    pair.path = { letter in
-      var letter = letter
-      if letter.isFromOne {
-        letter.source = outside
+    pair.path = { datagram in
+      var datagram = datagram
+      if datagram.isFromOne {
+        datagram.source = outside
       } else {
-        guard letter.destination == outside else { return [] }
-        letter.destination = inside
+        guard datagram.destination == outside else { return [] }
+        datagram.destination = inside
       }
-      return [letter]
+      return [datagram]
     }
     pair.introduce()
     pair.run(for: .seconds(2))
@@ -124,7 +124,7 @@ struct ICETests {
 
   /// RFC 8445, 7.3.1.1, with either end having the larger tie breaker.
   @Test(arguments: [true, false], [(1, 2), (2, 1), (7, 8), (8, 7)])
-  func aConflictOfRolesIsSettled(_ controlling: Bool, _ seeds: (UInt64, UInt64)) {
+  func roleConflictIsResolved(_ controlling: Bool, _ seeds: (UInt64, UInt64)) {
     let role = ICEAgent.Role.full(controlling: controlling)
     for (addresses, others) in [(1, 1), (3, 3)] {
       let pair = ICEPair(
@@ -144,7 +144,7 @@ struct ICETests {
     }
   }
 
-  @Test func theLargerTieBreakerKeepsItsRole() throws {
+  @Test func agentWithTheLargerTieBreakerKeepsItsRole() throws {
     let pair = ICEPair(full, full)
     pair.introduce()
     pair.run(for: .seconds(8))
@@ -155,19 +155,19 @@ struct ICETests {
 
   // MARK: Repeating
 
-  @Test func aCheckIsRepeatedTheSame() {
+  @Test func checkIsRetransmittedWithTheSameTransaction() {
     let pair = ICEPair()
     pair.path = { _ in [] }
     pair.introduce()
     pair.run(for: .seconds(3))
     let requests = pair.requests(fromOne: true)
     #expect(Set(requests.map(\.message.transaction)).count == 1)
-    let pauses = zip(requests.dropFirst(), requests).map { ($0.letter.sent - $1.letter.sent).inMilliseconds }
+    let pauses = zip(requests.dropFirst(), requests).map { ($0.datagram.sent - $1.datagram.sent).inMilliseconds }
     #expect(pauses.starts(with: [100, 200, 400, 800, 800]))
   }
 
   /// An answer that comes after the request has been repeated is an answer.
-  @Test(arguments: [60, 200, 500, 1_500]) func aLongWayIsAWay(_ delay: Int) {
+  @Test(arguments: [60, 200, 500, 1_500]) func agentsConnectDespiteALongDelay(_ delay: Int) {
     let pair = ICEPair(full, controlled)
     pair.delay = .milliseconds(delay)
     pair.introduce()
@@ -176,14 +176,14 @@ struct ICETests {
     #expect(pair.one.times == [pair.start + pair.delay * 2])
   }
 
-  @Test func halfOfTheDatagramsAreEnough() {
+  @Test func agentsConnectWithHalfOfTheDatagramsLost() {
     for seed in 1...30 as ClosedRange<UInt64> {
       let pair = ICEPair(full, seed % 2 == 0 ? .lite : controlled)
       var random = SeededRandom(seed: seed)
       let isLite = seed % 2 == 0
-      pair.path = { letter in
-        let validatesAddress = isLite && letter.isRequest && !letter.isFromOne
-        return validatesAddress || Bool.random(using: &random) ? [letter] : []
+      pair.path = { datagram in
+        let validatesAddress = isLite && datagram.isRequest && !datagram.isFromOne
+        return validatesAddress || Bool.random(using: &random) ? [datagram] : []
       }
       pair.introduce()
       pair.run(for: .seconds(5))
@@ -199,8 +199,8 @@ struct ICETests {
     pair.introduce()
     pair.run(for: .seconds(1))
     var first: [TransportAddress: Duration] = [:]
-    for (letter, _) in pair.requests(fromOne: true) where first[letter.destination] == nil {
-      first[letter.destination] = letter.sent - pair.start
+    for (datagram, _) in pair.requests(fromOne: true) where first[datagram.destination] == nil {
+      first[datagram.destination] = datagram.sent - pair.start
     }
     #expect(
       first
@@ -210,7 +210,7 @@ struct ICETests {
 
   // MARK: No way
 
-  @Test func withoutAnAnswerItFails() throws {
+  @Test func agentWithoutResponsesFails() throws {
     let pair = ICEPair()
     pair.path = { _ in [] }
     pair.introduce()
@@ -225,7 +225,7 @@ struct ICETests {
     #expect(pair.requests(fromOne: true).count == 9)
   }
 
-  @Test(arguments: [true, false]) func withoutTheRightCredentialsItFails(_ isPasswordWrong: Bool) {
+  @Test(arguments: [true, false]) func agentWithWrongCredentialsFails(_ isPasswordWrong: Bool) {
     for role in [ICEAgent.Role.lite, controlled] {
       let pair = ICEPair(full, role)
       pair.introduce()
@@ -238,22 +238,22 @@ struct ICETests {
       pair.run(for: .seconds(60))
       #expect(pair.one.events == [.failed])
       #expect(pair.other.events == (role == .lite ? [] : [.failed]))
-      #expect(pair.letters.allSatisfy { $0.isRequest }, "nothing is answered")
+      #expect(pair.datagrams.allSatisfy { $0.isRequest }, "nothing is answered")
     }
   }
 
   /// RFC 8863, section 4: with nothing to check, an end waits for the first check.
-  @Test func withoutAPairItFailsInTheEnd() throws {
+  @Test func agentWithoutAPairFailsAfterTheTimeout() throws {
     let pair = ICEPair(full, controlled, others: [address("fd00::2")])
     pair.introduce()
     pair.run(for: .seconds(39))
     #expect(pair.one.events.isEmpty)
     #expect(pair.other.events.isEmpty)
     pair.run(for: .seconds(1))
-    #expect(pair.one.events == [.failed] && pair.other.events == [.failed] && pair.letters.isEmpty)
+    #expect(pair.one.events == [.failed] && pair.other.events == [.failed] && pair.datagrams.isEmpty)
   }
 
-  @Test func withoutANominationItFailsInTheEnd() {
+  @Test func agentWithoutANominationFailsAfterTheTimeout() {
     let pair = ICEPair(full, controlled)
     pair.path = { $0.message?.usesCandidate == true ? [] : [$0] }
     pair.introduce()
@@ -263,13 +263,13 @@ struct ICETests {
 
   // MARK: Strangers
 
-  @Test func everythingTwiceIsAsOnce() {
+  @Test func duplicatedDatagramsAreHarmless() {
     for role in [ICEAgent.Role.lite, controlled] {
       let pair = ICEPair(full, role)
-      pair.path = { letter in
-        var again = letter
+      pair.path = { datagram in
+        var again = datagram
         again.arrival += .milliseconds(3)
-        return [letter, again]
+        return [datagram, again]
       }
       pair.introduce()
       pair.run(for: .seconds(20))
@@ -278,19 +278,19 @@ struct ICETests {
   }
 
   /// An attacker on the path can forward answers, but not from the address that was checked.
-  @Test func anAnswerFromElsewhereIsNone() {
+  @Test func responseFromAnotherAddressIsIgnored() {
     let pair = ICEPair(full, controlled)
-    pair.path = { letter in
-      var letter = letter
-      if letter.message?.kind == .success { letter.source = address("203.0.113.9") }
-      return [letter]
+    pair.path = { datagram in
+      var datagram = datagram
+      if datagram.message?.kind == .success { datagram.source = address("203.0.113.9") }
+      return [datagram]
     }
     pair.introduce()
     pair.run(for: .seconds(60))
     #expect(pair.one.events == [.failed] && pair.other.events == [.failed])
   }
 
-  @Test func forgeriesAreNotBelieved() throws {
+  @Test func forgedResponsesAreIgnored() throws {
     let pair = ICEPair(full, controlled)
     let (here, there) = (pair.one.addresses[0], pair.other.addresses[0])
     pair.introduce()
@@ -309,16 +309,16 @@ struct ICETests {
       pair.inject(request, key: key, from: address("203.0.113.9"), to: there)
     }
     #expect(pair.other.events.isEmpty)
-    #expect(pair.letters.allSatisfy { $0.isRequest })
+    #expect(pair.datagrams.allSatisfy { $0.isRequest })
     pair.run(for: .seconds(1))
     #expect(pair.isConnected)
     #expect(pair.refusals == 0)
   }
 
-  @Test func anyBytesAreHarmless() {
+  @Test func randomDatagramsAreHarmless() {
     let pair = ICEPair.connected()
     var random = SeededRandom(seed: 3)
-    let whole = pair.letters[0].bytes
+    let whole = pair.datagrams[0].bytes
     for _ in 0..<5_000 {
       var bytes = whole
       bytes.removeLast(Int(random.next() % 100) % bytes.count)

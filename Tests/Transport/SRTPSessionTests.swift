@@ -2,24 +2,25 @@ import KoineBase
 import KoineTransport
 import Testing
 
-/// Everything here holds for both makers and every profile.
+/// Each test runs with both implementations and every profile.
 @Suite struct SRTPSessionTests {
-  enum Maker: CaseIterable, Sendable {
+  enum Implementation: CaseIterable, Sendable {
     case gcm, libsrtp
     func session(_ keys: SRTPKeys) throws -> SRTPSession {
       self == .gcm ? try .gcm(keys) : try .libsrtp(keys)
     }
   }
 
-  /// Who makes the sending session, who the receiving one, and of which profile.
+  /// The implementations of the sending and the receiving session, and their profile.
   struct Pairing: Sendable, CustomTestStringConvertible {
-    var sender, receiver: Maker
+    var sender, receiver: Implementation
     var profile: SRTPProfile
     var testDescription: String { "\(sender) to \(receiver), \(profile)" }
 
     static let all: [Pairing] = SRTPProfile.allCases.flatMap { profile in
       profile.isAEAD
-        ? Maker.allCases.flatMap { from in Maker.allCases.map { Pairing(sender: from, receiver: $0, profile: profile) }
+        ? Implementation.allCases.flatMap { from in
+          Implementation.allCases.map { Pairing(sender: from, receiver: $0, profile: profile) }
         }
         : [Pairing(sender: .libsrtp, receiver: .libsrtp, profile: profile)]
     }
@@ -38,10 +39,12 @@ import Testing
       remoteKey: bytes(profile.keyLength), remoteSalt: bytes(profile.saltLength))
   }
 
-  // MARK: Both makers say the same, byte by byte
+  // MARK: Both implementations write the same bytes
 
   @Test(arguments: [SRTPProfile.aeadAES128GCM, .aeadAES256GCM])
-  func `both makers protect alike, over a roll-over and out of order`(_ profile: SRTPProfile) throws {
+  func `both implementations protect packets identically, across a rollover and out of order`(_ profile: SRTPProfile)
+    throws
+  {
     let own = try SRTPSession.gcm(Self.keys(profile))
     let reference = try SRTPSession.libsrtp(Self.keys(profile))
     var random = SeededRandom(seed: 1)
@@ -61,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `what one side protects the other opens, over a roll-over and out of order`(_ pairing: Pairing) throws {
+  func `receiver opens protected packets, across a rollover and out of order`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     var random = SeededRandom(seed: 2)
     let packets = (0..<3000).map {
@@ -76,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `reports cross in both directions`(_ pairing: Pairing) throws {
+  func `RTCP reports are opened in both directions`(_ pairing: Pairing) throws {
     let (a, b) = try pairing.connected()
     for length in stride(from: 8, to: 1100, by: 52) {
       let report = Self.report(length)
@@ -86,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `the first 65,500 numbers lead into the second round`(_ pairing: Pairing) throws {
+  func `sequence numbers with large gaps are opened across the rollover`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     for jump in [0, 30_000, 60_000, 65_500, 65_535, 65_536, 65_540, 98_000, 130_700, 131_071, 131_072] {
       let packet = RTPSample(sequence: UInt16(truncatingIfNeeded: jump), source: 4, payload: 50)
@@ -97,7 +100,7 @@ import Testing
   // MARK: Replay
 
   @Test(arguments: Pairing.all)
-  func `a packet opens once`(_ pairing: Pairing) throws {
+  func `a replayed packet is refused`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let sealed = try (UInt16(0)..<10).map {
       try RTPSample(sequence: 65_530 &+ $0, source: 1, payload: 20).protected(by: sender)
@@ -109,10 +112,10 @@ import Testing
     _ = try Self.unprotect(sealed[0], by: receiver)
   }
 
-  @Test(arguments: Maker.allCases)
-  func `a source whose packets before its first roll-over were lost is read all the same`(_ maker: Maker) throws {
+  @Test(arguments: Implementation.allCases)
+  func `a source whose packets before its first rollover were lost is opened`(_ implementation: Implementation) throws {
     let keys = Self.keys(.aeadAES128GCM)
-    let (sender, receiver) = (try maker.session(keys), try SRTPSession.make(keys.mirrored))
+    let (sender, receiver) = (try implementation.session(keys), try SRTPSession.make(keys.mirrored))
     let packets = (UInt16(0)..<10).map { RTPSample(sequence: 65_530 &+ $0, source: 1, payload: 20) }
     let sealed = try packets.map { try $0.protected(by: sender) }
     var forged = sealed[8]
@@ -124,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `1,023 packets late is early enough, 1,024 is not`(_ pairing: Pairing) throws {
+  func `a packet 1,023 numbers late is opened, 1,024 late is refused`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let sealed = try (UInt16(100)..<1300).map {
       try RTPSample(sequence: $0, source: 1, payload: 20).protected(by: sender)
@@ -136,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `a number is sent once`(_ pairing: Pairing) throws {
+  func `a sequence number is protected once`(_ pairing: Pairing) throws {
     let (sender, _) = try pairing.connected()
     let packet = RTPSample(sequence: 70, source: 1, payload: 20)
     _ = try packet.protected(by: sender)
@@ -145,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `a report opens once`(_ pairing: Pairing) throws {
+  func `a replayed report is refused`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let first = try Self.protectReport(Self.report(28), by: sender)
     let second = try Self.protectReport(Self.report(28), by: sender)
@@ -155,10 +158,10 @@ import Testing
     #expect(throws: SRTPError.replayed) { try Self.unprotectReport(first, by: receiver) }
   }
 
-  // MARK: Forgery and rubbish
+  // MARK: Forged and random packets
 
   @Test(arguments: Pairing.all)
-  func `a changed bit anywhere is noticed, and does no harm`(_ pairing: Pairing) throws {
+  func `a packet with a changed bit is refused and the original is opened`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let packet = RTPSample(sequence: 500, source: 1, contributors: 1, extensionWords: 1, payload: 40)
     let sealed = try packet.protected(by: sender)
@@ -173,7 +176,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `a changed bit anywhere in a report is noticed, and does no harm`(_ pairing: Pairing) throws {
+  func `a report with a changed bit is refused and the original is opened`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let sealed = try Self.protectReport(Self.report(60), by: sender)
     for index in sealed.indices {
@@ -187,7 +190,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `packets of every short length are refused`(_ pairing: Pairing) throws {
+  func `truncated packets and reports are refused`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let sealed = try RTPSample(sequence: 1, source: 1, contributors: 2, extensionWords: 2, payload: 60).protected(
       by: sender)
@@ -213,7 +216,7 @@ import Testing
   }
 
   @Test(arguments: Pairing.all)
-  func `a source never heard of is refused without its keys and opened with them`(_ pairing: Pairing) throws {
+  func `a new source is refused with wrong keys and opened with the right ones`(_ pairing: Pairing) throws {
     let (sender, receiver) = try pairing.connected()
     let stranger = try pairing.receiver.session(Self.keys(pairing.profile).mirrored)
     let forged = try RTPSample(sequence: 1, source: 77, payload: 60).protected(by: stranger)
@@ -222,10 +225,10 @@ import Testing
     #expect(try Self.unprotect(packet.protected(by: sender), by: receiver) == packet.bytes)
   }
 
-  // MARK: Use
+  // MARK: Buffers and keys
 
   @Test(arguments: Pairing.all)
-  func `an output without room is an error`(_ pairing: Pairing) throws {
+  func `an output buffer that is too small is an error`(_ pairing: Pairing) throws {
     let (sender, _) = try pairing.connected()
     let packet = RTPSample(sequence: 1, source: 1, payload: 60)
     #expect(throws: SRTPError.noRoom) {
@@ -238,10 +241,10 @@ import Testing
     _ = try packet.protected(by: sender)
   }
 
-  @Test(arguments: Maker.allCases)
-  func `header and payload may already stand in the output`(_ maker: Maker) throws {
+  @Test(arguments: Implementation.allCases)
+  func `a packet is protected in place`(_ implementation: Implementation) throws {
     let keys = Self.keys(.aeadAES128GCM)
-    let (sender, apart) = (try maker.session(keys), try maker.session(keys))
+    let (sender, apart) = (try implementation.session(keys), try implementation.session(keys))
     let packet = RTPSample(sequence: 1, source: 1, payload: 500)
     var buffer = packet.bytes + [UInt8](repeating: 0, count: 16)
     let count = try buffer.withUnsafeMutableBytes { buffer in
@@ -254,7 +257,7 @@ import Testing
     #expect(try packet.protected(by: apart) == buffer)
   }
 
-  @Test func `keys of a wrong length make no session`() throws {
+  @Test func `keys of a wrong length are refused`() throws {
     for profile in SRTPProfile.allCases {
       var keys = Self.keys(profile)
       keys.remoteSalt.removeLast()

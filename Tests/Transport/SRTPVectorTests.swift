@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `AEAD opens what it sealed, and nothing else`() throws {
+  @Test func `AEAD opens only unchanged ciphertext`() throws {
     let aead = try AEAD(key: Self.key128)
     let nonce = try #require(AEAD.Nonce(hex("51753c6580c2726f20718414")))  // RFC 7714 16.1.1
     var message = Array(Self.rtp[12...]) + [UInt8](repeating: 0, count: 16)

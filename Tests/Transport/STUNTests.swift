@@ -25,7 +25,7 @@ import Testing
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
   }
 
-  @Test func theSampleRequestIsReadAndVerified() throws {
+  @Test func sampleRequestIsReadAndVerified() throws {
     let bytes = Self.bytes(Self.request)
     try bytes.withUnsafeBytes { bytes in
       let message = try STUNMessage(parsing: bytes)
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func theSampleResponseTellsTheAddress() throws {
+  @Test func sampleResponseContainsTheMappedAddress() throws {
     let bytes = Self.bytes(Self.ipv4Response)
     try bytes.withUnsafeBytes { bytes in
       let message = try STUNMessage(parsing: bytes)
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// Section 2.3.
-  @Test func theSampleResponseOverIPv6TellsTheAddress() throws {
+  @Test func sampleIPv6ResponseContainsTheMappedAddress() throws {
     let bytes = Self.bytes(Self.ipv6Response)
     try bytes.withUnsafeBytes { bytes in
       let message = try STUNMessage(parsing: bytes)
@@ -59,8 +59,8 @@ import Testing
     }
   }
 
-  /// Into less room than it needs a message is not written, and nothing is written behind the room.
-  @Test func tooLittleRoomIsTold() {
+  /// A message is not written into a buffer that is too small, and no bytes are written behind the buffer.
+  @Test func messageThatDoesNotFitIsNotWritten() {
     var message = STUNMessage(.request, .init(high: 1, low: 2))
     (message.username, message.priority, message.controlling) = ("evtj:h6vY", 1, 2)
     let room = Bytes(capacity: 200)
@@ -74,14 +74,16 @@ import Testing
   }
 
   /// RFC 8489, 14.3: fewer than 514 bytes.
-  @Test(arguments: [(513, true), (514, false), (70_000, false)]) func aUserNameHasAnEnd(_ count: Int, _ fits: Bool) {
+  @Test(arguments: [(513, true), (514, false), (70_000, false)]) func userNameLengthIsLimited(
+    _ count: Int, _ fits: Bool
+  ) {
     var message = STUNMessage(.request, .init(high: 1, low: 2))
     message.username = String(repeating: "x", count: count)
     let room = Bytes(capacity: 100_000)
     #expect((message.write(into: room.writable, key: "key") != nil) == fits)
   }
 
-  @Test func aCutOrChangedMessageIsRefusedAndHarmless() {
+  @Test func truncatedOrChangedMessageIsRefused() {
     let whole = Self.bytes(Self.request)
     for length in 0..<whole.count {
       let isRead = whole[..<length].withUnsafeBytes { (try? STUNMessage(parsing: $0)) != nil }

@@ -2,10 +2,10 @@ import AzureCommunicationCalling
 import KoineTesting
 import Testing
 
-/// What goes wrong, as a call app is told: errors of handlers with the vendor's numbers, states, reasons of ends.
+/// Effects of faults on a call app: errors of handlers with the vendor's codes, call states, and end reasons.
 @MainActor
 @Suite struct CallFaultTests {
-  @Test(arguments: Fault.allCases) func aCallAppIsTold(fault: Fault) async throws {
+  @Test(arguments: Fault.allCases) func callAppIsNotifiedOfEachFault(fault: Fault) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
@@ -55,14 +55,14 @@ import Testing
       let (codes, subcodes) = ([Fault.networkLost: 490], [Fault.sentOut: 5300])
       #expect(reason?.code == Int32(codes[fault] ?? 0) && reason?.subcode == Int32(subcodes[fault] ?? 0))
     case .serverRestart:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.states.last == .connected)
       #expect(!app.states.contains(.disconnected))
     case .throttle:
       await room.run(for: .seconds(10))
       #expect(app.states.last == .connected, "the vendor's client has no callback for it but its diagnostics")
     case .networkChange:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.states.last == .connected)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))

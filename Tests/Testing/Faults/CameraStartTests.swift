@@ -5,7 +5,7 @@ import Testing
 
 /// `startVideo` of a camera that cannot start fails, with a preview and without.
 @MainActor @Suite struct CameraStartTests {
-  @Test(arguments: [false, true]) func aCameraThatCannotStartIsAnErrorOfStartVideo(isBusy: Bool) async throws {
+  @Test(arguments: [false, true]) func startVideoThrowsForACameraThatCannotStart(isBusy: Bool) async throws {
     let room = try await TestRoom()
     let bea = try await room.join("Bea")
     let credential = try room.credential(.callAgent, for: "Ana")

@@ -3,16 +3,16 @@ import KoineAVFoundation
 import KoineTesting
 import Testing
 
-/// Everything that a test room can make go wrong. Each style has a suite that meets all of them, and says in its vendor's
-/// words what comes of each: a `switch` that leaves one out does not compile.
+/// All faults that a test room can inject. Each style has a suite that tests all of them and names the effect in the vendor's
+/// terms: a `switch` that omits one does not compile.
 enum Fault: CaseIterable, Sendable {
   case credentialRefused, permissionRefused, serverFails, roomFull, sentOut, roomClosed
   case serverRestart, throttle, networkLost, networkChange
   case cameraUnplugged, cameraBusy, noCamera, cameraDenied, microphoneDenied, keysMissing
   case interruption, routeChange, background
 
-  /// Whether it happens before the app enters the room.
-  private var isAtTheDoor: Bool {
+  /// Whether the fault is injected before the app enters the room.
+  private var isBeforeEntering: Bool {
     switch self {
     case .credentialRefused, .permissionRefused, .serverFails, .roomFull: true
     case .cameraBusy, .noCamera, .cameraDenied, .microphoneDenied, .keysMissing: true
@@ -29,13 +29,13 @@ enum Fault: CaseIterable, Sendable {
     }
   }
 
-  func beforeEntering(_ room: TestRoom) throws { if isAtTheDoor { try happen(in: room) } }
-  func afterEntering(_ room: TestRoom) throws { if !isAtTheDoor { try happen(in: room) } }
+  func beforeEntering(_ room: TestRoom) throws { if isBeforeEntering { try inject(in: room) } }
+  func afterEntering(_ room: TestRoom) throws { if !isBeforeEntering { try inject(in: room) } }
 
   static let headset = Machine.Device(
     id: "headset", kind: .microphone, name: "Headset", attachment: .wired, source: "tone:500")
 
-  private func happen(in room: TestRoom) throws {
+  private func inject(in room: TestRoom) throws {
     let machine = room.machine(of: "Ana")
     switch self {
     case .credentialRefused: room.refuse("Ana", .credential)
@@ -73,7 +73,7 @@ enum Fault: CaseIterable, Sendable {
 
   /// Waits until video flows again after a network fault: each sees a frame that the other captured at least 1 s after the call
   /// of this method.
-  func showPicturesAgain(on view: UIView, and bea: Person) async {
+  func expectVideoAgain(on view: UIView, and bea: Person) async {
     await run(for: .seconds(1))
     let moment = now
     await until("pictures flow again", within: .seconds(60)) {

@@ -2,10 +2,10 @@ import KoineTesting
 import Testing
 import VideoSDKRTC
 
-/// What goes wrong, as a listener app is told: `onError` with the vendor's numbers, meeting states, reasons of leaving.
+/// Effects of faults on a listener app: `onError` with the vendor's codes, meeting states, and leave reasons.
 @MainActor
 @Suite struct ListenerFaultTests {
-  @Test(arguments: Fault.allCases) func aListenerAppIsTold(fault: Fault) async throws {
+  @Test(arguments: Fault.allCases) func listenerAppIsNotifiedOfEachFault(fault: Fault) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
@@ -43,14 +43,14 @@ import VideoSDKRTC
       #expect(app.socketErrors.isEmpty == (fault != .networkLost))
       #expect(app.errors.isEmpty)
     case .serverRestart:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.meetingStates == [.CONNECTING, .CONNECTED, .RECONNECTING, .CONNECTED])
       #expect(app.errors.isEmpty)
     case .throttle:
       await room.run(for: .seconds(10))
       #expect(app.meetingStates.last == .CONNECTED, "this edition of the vendor's client has no callback for it")
     case .networkChange:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.errors.isEmpty)
       #expect(app.meetingStates.last == .CONNECTED)
     case .cameraUnplugged:

@@ -6,7 +6,7 @@ import Testing
 /// The notifications that a meeting app gets of faults: errors that `start` throws, audio session statuses, capture errors.
 @MainActor
 @Suite struct MeetingFaultTests {
-  @Test(arguments: Fault.allCases) func aMeetingAppIsTold(fault: Fault) async throws {
+  @Test(arguments: Fault.allCases) func meetingAppIsNotifiedOfEachFault(fault: Fault) async throws {
     // The few packets of stamped media do not show how good a path is, so `throttle` needs real media
     let room = try await TestRoom(clock: .virtual(seed: 7), media: fault == .throttle ? .real : .stamps)
     let machine = room.machine(of: "Ana")
@@ -48,7 +48,7 @@ import Testing
       #expect(
         app.log.suffix(4) == ["dropped", "reconnecting", "gave up reconnecting", "stopped audioDisconnected"])
     case .serverRestart:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.log.suffix(3) == ["dropped", "reconnecting", "restarted"])
     case .throttle:
       await room.until("the connection is poor", within: .seconds(60)) { app.log.contains("poor") }
@@ -56,7 +56,7 @@ import Testing
       await room.until("it has recovered", within: .seconds(60)) { app.log.contains("recovered") }
       #expect(!app.log.contains { $0.hasPrefix("stopped") }, "\(app.log)")
     case .networkChange:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(!app.log.contains { $0.hasPrefix("stopped") })
     case .cameraUnplugged:
       await room.run(for: .seconds(3))

@@ -2,11 +2,11 @@ import AmazonIVSBroadcast
 import KoineTesting
 import Testing
 
-/// What goes wrong, as a stage's app is told: states with errors for what ends the stay, an error delegate for what does
-/// not, and nothing for what the vendor's client mends by itself.
+/// Effects of faults on a stage app: connection states with errors for faults that end the stage session, calls of an error
+/// delegate for others, and no callback for faults that the vendor's client recovers from by itself.
 @MainActor
 @Suite struct StageFaultTests {
-  @Test(arguments: Fault.allCases) func aStageAppIsTold(fault: Fault) async throws {
+  @Test(arguments: Fault.allCases) func stageAppIsNotifiedOfEachFault(fault: Fault) async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let machine = room.machine(of: "Ana")
     let bea = try await room.join("Bea")
@@ -41,19 +41,19 @@ import Testing
       #expect(app.people.isEmpty)
       #expect(bea.sees("Ana", newerThan: since + .seconds(1)) == false)
     case .serverRestart:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.states == [.connecting, .connected, .connecting, .connected])
       #expect(app.errors.isEmpty)
     case .throttle:
       await room.run(for: .seconds(10))
-      try app.askForFigures()
+      try app.requestStatistics()
       await room.until("figures have come") { !app.figures.isEmpty }
       let pair = app.figures.flatMap(\.values).first { $0["type"] == "candidate-pair" }
       #expect(Double(pair?["currentRoundTripTime"] ?? "").map { $0 > 0.5 } == true)
       #expect(app.states.last == .connected)
       #expect(app.errors.isEmpty)
     case .networkChange:
-      await room.showPicturesAgain(on: app.view, and: bea)
+      await room.expectVideoAgain(on: app.view, and: bea)
       #expect(app.errors.isEmpty)
     case .cameraUnplugged:
       await room.run(for: .seconds(3))

@@ -35,7 +35,7 @@ extension PeerPair {
     return (1 - Double(frames.count) / 1_500, frames)
   }
 
-  @Test(arguments: [1, 2, 3] as [UInt64]) func copiesBringWhatFivePercentOfLossTook(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3] as [UInt64]) func redundantCopiesRepairFivePercentLoss(seed: UInt64) throws {
     #expect(try missing(plain, loss: 0.05, seed: seed).0 > 0.03)
     let (fraction, frames) = try missing(redundant, loss: 0.05, seed: seed)
     #expect(fraction < 0.006)
@@ -52,11 +52,11 @@ extension PeerPair {
     #expect(frames.dropFirst(100).allSatisfy { ($0.arrived - $0.captured).inMilliseconds < 90 })
   }
 
-  @Test func twoCopiesBringPairsOfLostPackets() throws {
+  @Test func twoRedundantCopiesRepairPairsOfLostPackets() throws {
     #expect(try missing(redundant, loss: 0.15, seed: 4).0 < 0.012)
   }
 
-  @Test func cleanPathCarriesNoCopiesOnceItIsMeasured() throws {
+  @Test func pathWithoutLossCarriesNoCopiesOnceItIsMeasured() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(redundant)
     _ = pair.server.addReceiver(redundant, mode: .frames)
@@ -67,7 +67,7 @@ extension PeerPair {
     #expect(after.bytes - before.bytes == 100 * 80)
   }
 
-  @Test func lossBringsOneCopyOrTwoForAWhile() {
+  @Test func lossEnablesOneOrTwoCopiesForAWhile() {
     var redundancy = AudioRedundancy()
     func at(_ seconds: Double) -> Tick { Tick(nanoseconds: Int64(seconds * 1e9)) }
     #expect(redundancy.copies(atLoss: 0, at: at(0)) == 1)  // not measured yet
@@ -87,7 +87,7 @@ extension PeerPair {
   }
 
   /// Two copies cost much for a burst, however many voices share the path.
-  @Test func burstUnderFiveVoicesBringsNoSecondCopy() throws {
+  @Test func burstLossAcrossFiveStreamsEnablesNoSecondCopy() throws {
     let pair = try PeerPair.connected(seed: 3)
     let voices = (0..<5).map { voice in
       StreamParameters(
@@ -111,8 +111,8 @@ extension PeerPair {
     #expect(most == 1)
   }
 
-  /// A copy is numbered by its place: where a packet is not known, none stands for what came before it.
-  @Test func copiesEndAtAGap() throws {
+  /// The position of a copy implies its sequence number: behind an unknown packet no earlier copies can follow.
+  @Test func redundantCopiesEndAtAGap() throws {
     var random = SeededRandom(seed: 1)
     var pool = BytesPool(capacity: 1_400, limit: 8)
     var stream = RTPSendStream(parameters: redundant, layer: 0, random: &random)

@@ -7,8 +7,8 @@ import Testing
 private func tick(_ milliseconds: Int) -> Tick { Tick(nanoseconds: Int64(milliseconds) * 1_000_000) }
 private func nanoseconds(_ milliseconds: Int) -> Int64 { Int64(milliseconds) * 1_000_000 }
 
-struct QueueMeterTests {
-  @Test func jitterIsNoQueue() {
+struct QueueDelayEstimatorTests {
+  @Test func jitterIsNotMeasuredAsQueueDelay() {
     var meter = QueueDelayEstimator()
     var random = SeededRandom(seed: 1)
     for time in stride(from: 0, to: 3_000, by: 5) {
@@ -17,7 +17,7 @@ struct QueueMeterTests {
     #expect(meter.delay < .milliseconds(8))
   }
 
-  @Test func aQueueIsMeasuredWhateverTheClocks() {
+  @Test func queueDelayIsMeasuredForAnyClockOffset() {
     for offset in [0, 1 << 40, -(1 << 40)] {
       var meter = QueueDelayEstimator()
       for time in stride(from: 0, to: 1_000, by: 10) {
@@ -32,7 +32,7 @@ struct QueueMeterTests {
     }
   }
 
-  @Test func whatTheOtherEndTellsNeverTraps() {
+  @Test func extremeArrivalTimesNeverTrap() {
     var meter = QueueDelayEstimator()
     var delivery = AcknowledgedBitrateEstimator()
     for value in [0, Int64.max, .min, -1, 1, .max, .min + 1, 1 << 62, -(1 << 62)] {
@@ -43,8 +43,8 @@ struct QueueMeterTests {
   }
 }
 
-struct DeliveryMeterTests {
-  @Test func tellsTheRateOnceItHasSeenEnough() throws {
+struct AcknowledgedBitrateEstimatorTests {
+  @Test func bitrateIsReportedOnceTheWindowIsCovered() throws {
     var meter = AcknowledgedBitrateEstimator()
     for time in stride(from: 0, to: 100, by: 10) { meter.add(1_000, arrival: nanoseconds(time)) }
     #expect(meter.bitrate(over: .milliseconds(400)) == nil)
@@ -53,8 +53,8 @@ struct DeliveryMeterTests {
   }
 }
 
-struct LossCeilingTests {
-  /// One window after another, with that part lost.
+struct LossBasedEstimatorTests {
+  /// Feeds windows of packets with this fraction lost.
   private func run(_ ceiling: inout LossBasedEstimator, loss: (Double) -> Double, windows: Int, estimate: Double = 1e6)
   {
     for window in 0..<windows {
@@ -64,19 +64,19 @@ struct LossCeilingTests {
     }
   }
 
-  @Test func aLittleLossCostsNothing() {
+  @Test func smallLossDoesNotLowerTheBitrate() {
     var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { _ in 0.08 }, windows: 30)
     #expect(ceiling.bitrate > 1e6)
   }
 
-  @Test func lossThatStaysIsThePathsOwn() {
+  @Test func constantLossHardlyLowersTheBitrate() {
     var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { _ in 0.2 }, windows: 60)
     #expect(min(ceiling.bitrate, 1e6) > 800_000)
   }
 
-  @Test func lossThatGoesWithTheRateLowersIt() {
+  @Test func lossThatGrowsWithTheBitrateLowersIt() {
     var ceiling = LossBasedEstimator(limits: .init())
     run(&ceiling, loss: { rate in max(0, 1 - 500_000 / rate) }, windows: 60)
     #expect(ceiling.bitrate < 650_000)
@@ -106,17 +106,17 @@ struct ProbeControlTests {
     return control.conclude(at: now)
   }
 
-  @Test func aPathWithRoomShowsIt() throws {
+  @Test func probeMeasuresThePathsHeadroom() throws {
     #expect(try #require(try carried(by: 10e6)) > 900_000)
   }
 
-  @Test func aFullPathShowsWhatItCarries() throws {
+  @Test func probeMeasuresTheRateOfAFullPath() throws {
     let rate = try #require(try carried(by: 600_000))
     #expect(rate > 500_000)
     #expect(rate < 700_000)
   }
 
-  @Test func littleThatIsMissingIsLookedForToo() {
+  @Test func probeIsPlannedForASmallMissingBitrate() {
     var control = ProbeControl()
     let early = control.plan(estimate: 850_000, wanted: 861_000, at: tick(0))
     #expect(early == nil)
@@ -124,7 +124,7 @@ struct ProbeControlTests {
     #expect(planned != nil)
   }
 
-  @Test func nothingIsProbedThatNobodyWants() {
+  @Test func unwantedBitrateIsNotProbed() {
     var control = ProbeControl()
     for second in 1..<10 {
       let cluster = control.plan(estimate: 1e6, wanted: 9e5, at: tick(second * 1_000))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineTransport
 
-/// Reports of an end that is let in but means no good: they may not cost more than what was sent is worth.
+/// Malicious feedback of an admitted peer: its cost is bounded by the packets that were sent.
 @Suite struct FeedbackFloodTests {
   private let now = Tick(nanoseconds: 1_000_000_000)
 
@@ -18,7 +18,7 @@ import Testing
     TransportFeedback(sender: 1, media: 2, base: base, referenceTime: 16, number: 1, deltas: deltas)
   }
 
-  @Test func whatWasNotSentCannotHaveArrived() {
+  @Test func reportsOfUnsentPacketsAreRefused() {
     var estimator = estimator(sent: 100)
     let reports = [
       report(base: 1, Array(repeating: 1, count: 101)), report(base: 100, [1, 1]), report(base: 101, [1]),
@@ -27,7 +27,7 @@ import Testing
     #expect(reports.map { estimator.handle($0, at: now) } == [false, false, false, true])
   }
 
-  @Test func theSamePacketsAreNotReportedWithoutEnd() {
+  @Test func repeatedReportsOfTheSamePacketsAreLimited() {
     var estimator = estimator(sent: 1_000)
     let taken = (0..<1_000).filter { _ in
       estimator.handle(report(base: 1, Array(repeating: nil, count: 1_000)), at: now)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineTransport
 
-/// What waits behind a gap.
+/// Frames that wait behind a gap.
 @Suite final class FrameAssemblerTests {
   private var now = Tick(nanoseconds: 1_000_000_000)
   private var assembler = FrameAssembler()
@@ -36,7 +36,7 @@ import Testing
     return frame
   }
 
-  /// A key frame has gone out; the packet behind it is lost, and has been waited for.
+  /// A key frame has been delivered; the packet after it is lost, and the waiting time for it is over.
   private func block() {
     insert(first, Packet(time: 1, starts: true, ends: true, isKey: true))
     #expect(takeFrame() == first...first)
@@ -47,7 +47,7 @@ import Testing
     #expect(assembler.deadline == nil)
   }
 
-  @Test func aFrameThatBecomesWholeBehindTheGapGoesOn() {
+  @Test func frameCompletedBehindTheGapIsDelivered() {
     for order: [Int64] in [[0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0]] {
       assembler = FrameAssembler()
       block()
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// A router that goes on with another layer in the middle of a frame numbers its packets without a gap.
-  @Test func truncatedFrameBeforeAKeyFrameIsLeftOut() {
+  @Test func truncatedFrameBeforeAKeyFrameIsSkipped() {
     insert(first, Packet(time: 1, starts: true, ends: true, isKey: true))
     #expect(takeFrame() == first...first)
     insert(first + 1, Packet(time: 4, starts: true))
@@ -70,14 +70,14 @@ import Testing
     #expect(assembler.skipped == 1)
   }
 
-  @Test func truncatedFrameBehindAGapIsLeftOut() {
+  @Test func truncatedFrameBehindAGapIsSkipped() {
     block()
     insert(first + 3, Packet(time: 4, starts: true, tl0: 1))
     insert(first + 4, Packet(time: 5, starts: true, tl0: 2))
     #expect(takeFrame() == nil)
   }
 
-  @Test func twoPacketsAtOnceAreBothLookedAt() {
+  @Test func packetsInsertedTogetherAreAllExamined() {
     block()
     insert(first + 3, Packet(time: 4, starts: true, ends: true, tl0: 1))
     insert(first + 9, Packet(time: 8))
@@ -85,7 +85,7 @@ import Testing
   }
 
   /// Without an end to the search this takes minutes.
-  @Test func beginningsWithoutEndsCostNoMoreThanOthers() {
+  @Test func framesWithoutAnEndAreProcessedInLinearTime() {
     block()
     for sequence in first + 3..<first + 200_000 {
       insert(sequence, Packet(time: 4, starts: true))
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func aGapLongerThanTheRingIsGivenUp() {
+  @Test func gapLongerThanTheRingIsAbandoned() {
     block()
     var sequence = first + 3
     while sequence < first + 1 + 2_048 {

@@ -19,7 +19,7 @@ private final class RateRun {
     pair = try PeerPair.connected(network: network, back: back, seed: seed)
   }
 
-  /// Pictures at 30 a second of uneven sizes, sound at 50; key frames when asked for.
+  /// Sends 30 video frames a second of uneven sizes and 50 audio packets a second; key frames on request.
   func run(until end: Duration, maximum: Double = 3_000_000) {
     let pictures = pair.client.addSender(
       StreamParameters(
@@ -44,7 +44,7 @@ private final class RateRun {
         encoder += (target - encoder) * 0.3  // no encoder follows at once
         let isKey = number == 0 || wantsKey
         let size = encoder / 30 / 8 * Double.random(in: 0.7...1.3, using: &random) * (isKey ? 4 : 1)
-        pair.client.send(pair.picture(number, size: max(Int(size), 100), isKey: isKey), on: pictures, at: pair.now)
+        pair.client.send(pair.makeFrame(number, size: max(Int(size), 100), isKey: isKey), on: pictures, at: pair.now)
         number += 1
         nextPicture += .nanoseconds(33_333_333)
       }
@@ -76,7 +76,7 @@ private final class RateRun {
     return wantsKey
   }
 
-  /// What came through, in bit/s, with all headers.
+  /// The delivered bitrate, in bit/s, with all headers.
   func throughput(_ from: Double, _ to: Double) -> Double {
     let bytes = pair.passages.filter { (from..<to).contains(($0.sent + $0.delay - Self.start).inSeconds) }
       .reduce(0) { $0 + $1.size }
@@ -94,8 +94,8 @@ private final class RateRun {
 }
 
 struct RateStepTests {
-  /// The third figure for congestion control: 2 M → 500 k → 2 M bit/s.
-  @Test(arguments: [7, 8] as [UInt64]) func thePublisherFollowsAPathThatFallsAndRises(seed: UInt64) throws {
+  /// The third congestion control target: 2 M → 500 k → 2 M bit/s.
+  @Test(arguments: [7, 8] as [UInt64]) func publisherFollowsAFallingAndRisingPathRate(seed: UInt64) throws {
     let run = try RateRun("rate=2M,delay=20ms;15s:rate=500k;30s:rate=2M", seed: seed)
     run.run(until: .seconds(45))
     #expect(run.throughput(5, 15) > 0.85 * 2e6)
@@ -105,7 +105,7 @@ struct RateStepTests {
     #expect(run.queueDelay(percentile: 95) <= 200)
   }
 
-  @Test func aPathThatIsSlowFromTheBeginningIsFoundOut() throws {
+  @Test func initiallySlowPathIsDetected() throws {
     let run = try RateRun("rate=300k,delay=20ms")
     run.run(until: .seconds(20))
     #expect(run.estimate(at: 2) <= 300_000)
@@ -113,7 +113,7 @@ struct RateStepTests {
     #expect(run.queueDelay(percentile: 95, after: 2) <= 200)
   }
 
-  @Test func lossAndJitterAreNotTakenForAFullPath() throws {
+  @Test func lossAndJitterAreNotMistakenForCongestion() throws {
     let run = try RateRun("loss=5%,delay=40ms,jitter=20ms,rate=2M")
     run.run(until: .seconds(20))
     #expect(run.throughput(5, 20) > 0.8 * 2e6)
@@ -122,7 +122,7 @@ struct RateStepTests {
     #expect(lossy.throughput(8, 20) > 0.7 * 3e6 * 0.8, "of what a path that loses a fifth of everything brings")
   }
 
-  @Test func aPathThatBecomesLongerIsNotTakenForAFullOne() throws {
+  @Test func longerPathIsNotMistakenForCongestion() throws {
     let run = try RateRun("delay=20ms,rate=2M;8s:delay=150ms;16s:delay=20ms")
     run.run(until: .seconds(22))
     #expect(run.throughput(11, 16) > 0.75 * 2e6)
@@ -130,7 +130,7 @@ struct RateStepTests {
   }
 
   /// The path continues to carry all packets, but no feedback arrives.
-  @Test func whoHearsNothingSendsLess() throws {
+  @Test func senderWithoutFeedbackHalvesItsRate() throws {
     let run = try RateRun("rate=2M,delay=20ms", back: "delay=20ms;8s:loss=100%;14s:loss=0%")
     run.run(until: .seconds(20))
     let before = run.estimate(at: 7.9)
@@ -140,7 +140,7 @@ struct RateStepTests {
     #expect(run.estimate(at: 17) >= before * 8 / 10, "and soon as much as before")
   }
 
-  @Test func whatTheSenderDoesNotWantToSendIsNotProbed() throws {
+  @Test func senderProbesNoMoreThanItWantsToSend() throws {
     let run = try RateRun("delay=20ms")
     run.run(until: .seconds(10), maximum: 600_000)
     #expect(run.throughput(5, 10) < 800_000)

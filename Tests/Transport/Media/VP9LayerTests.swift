@@ -4,7 +4,7 @@ import Testing
 
 @testable import KoineTransport
 
-/// A VP9 picture of several spatial layers is several frames; the decoder is told where each is.
+/// A VP9 picture of several spatial layers consists of several frames; the superframe index gives their sizes to the decoder.
 @Suite struct VP9LayerTests {
   /// A packet of one picture: its sequence number, whether a layer's frame begins with it, of which layer, and its bytes.
   private func frames(of packets: [(begins: Bool, layer: UInt8, bytes: [UInt8])]) throws -> [[UInt8]] {
@@ -30,7 +30,7 @@ import Testing
     return frames
   }
 
-  @Test func severalLayersGetAnIndex() throws {
+  @Test func frameOfSeveralSpatialLayersGetsASuperframeIndex() throws {
     let frames = try frames(of: [
       (true, 0, [0x82, 1, 2]), (false, 0, [3]), (true, 1, [0x86, 4]), (true, 2, [0x86, 5, 6, 7, 8]),
     ])
@@ -38,11 +38,11 @@ import Testing
     #expect(frames == [[0x82, 1, 2, 3, 0x86, 4, 0x86, 5, 6, 7, 8] + index])
   }
 
-  @Test func oneLayerGoesAsItIs() throws {
+  @Test func frameOfOneSpatialLayerIsUnchanged() throws {
     #expect(try frames(of: [(true, 0, [0x82, 1, 2]), (false, 0, [3])]) == [[0x82, 1, 2, 3]])
   }
 
-  @Test func anIndexThatIsThereIsKept() throws {
+  @Test func existingSuperframeIndexIsKept() throws {
     let packets: [(Bool, UInt8, [UInt8])] = [(true, 0, [0x82, 1]), (true, 1, [0x86, 2, 0xC1, 2, 2, 0xC1])]
     #expect(try frames(of: packets) == [[0x82, 1, 0x86, 2, 0xC1, 2, 2, 0xC1]])
   }

@@ -36,7 +36,7 @@ import Testing
       delaySinceLastReport: 0)
   }
 
-  @Test func reportsComeTogetherWithTheNameOfTheirSource() throws {
+  @Test func reportIsSentWithItsCanonicalName() throws {
     let queue = queue()
     queue.start(at: now)
     queue.addReports([], [block(7)], at: now)
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// A report takes 31 blocks at most (RFC 3550, 6.4.1).
-  @Test func moreBlocksThanAReportTakesGoIntoFurtherOnes() throws {
+  @Test func reportBlocksBeyondTheLimitGoIntoFurtherReports() throws {
     let queue = queue()
     queue.addReports([], (1...70).map { block($0) }, at: now)
     var counts: [Int] = []
@@ -82,7 +82,7 @@ import Testing
     #expect(queue.reportDue == now + .seconds(1))
   }
 
-  @Test func nothingButTheGoodbyeGoesOutAtTheEnd() throws {
+  @Test func closingQueueSendsOnlyTheGoodbye() throws {
     let queue = queue()
     queue.append(.pictureLoss(sender: 1, media: 2))
     queue.sendGoodbye([11, 12])
@@ -97,7 +97,7 @@ import Testing
     #expect(try next(queue) == nil)
   }
 
-  @Test func packetThatNoDatagramTakesIsDroppedAndCounted() throws {
+  @Test func packetLargerThanADatagramIsDroppedAndCounted() throws {
     let queue = queue()
     queue.append(.nack(GenericNACK(sender: 1, media: 2, sequences: (0..<1_000).map { UInt16($0 * 20) })))
     queue.append(.pictureLoss(sender: 1, media: 2))

@@ -7,7 +7,7 @@ import Testing
 /// After `handleTimeout(at: now)` and a complete drain, a peer's deadline is nil or later than `now`. `PeerPair` checks that
 /// after every timeout; these tests bring it into many states.
 @Suite struct DeadlineTests {
-  /// Three layers as a browser names them: by `a=rid`, with sources that only packets tell.
+  /// Three layers as a browser names them: by `a=rid`; the SSRCs are known from packets only.
   private func layers(mid: String, ssrc: UInt32?) -> StreamParameters {
     StreamParameters(
       mid: mid, codec: .vp8, payloadType: 96, rtxPayloadType: 97,
@@ -74,7 +74,7 @@ import Testing
         if let entry = senders.randomElement(using: &random) {
           pictures += 1
           pair.client.send(
-            pair.picture(pictures, size: Int.random(in: 10...9_000, using: &random), isKey: pictures % 20 == 1),
+            pair.makeFrame(pictures, size: Int.random(in: 10...9_000, using: &random), isKey: pictures % 20 == 1),
             on: entry.id, at: pair.now)
         }
       }

@@ -31,7 +31,7 @@ final class PeerPair {
   let clientAddress: TransportAddress
   let serverAddress: TransportAddress
 
-  /// - Parameter seed: of what the links do.
+  /// - Parameter seed: of the links' random decisions.
   init(link: Link = Link(), host: String = "10.0.0.", seed: UInt64 = 7) throws {
     self.link = link
     random = SeededRandom(seed: seed)
@@ -52,7 +52,7 @@ final class PeerPair {
     client.setRemote(server.localDescription, at: now)
   }
 
-  /// - Parameter network: as `NetworkSpec` has it; `back` is the way to the client.
+  /// - Parameter network: a `NetworkSpec` towards the server; `back` is the one towards the client.
   static func connected(network: String, back: String, seed: UInt64 = 7) throws -> PeerPair {
     let pair = try PeerPair(seed: seed)
     pair.ways = try [network, back].enumerated().map { way, text in

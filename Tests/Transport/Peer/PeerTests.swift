@@ -11,7 +11,7 @@ private let sound = StreamParameters(
 
 extension PeerPair {
   /// A frame of `size` bytes with the first byte of a VP8 frame.
-  func picture(_ number: Int, size: Int, isKey: Bool) -> EncodedFrame {
+  func makeFrame(_ number: Int, size: Int, isKey: Bool) -> EncodedFrame {
     var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
     bytes[0] = isKey ? 0x10 : 0x11
     return EncodedFrame(
@@ -23,14 +23,14 @@ extension PeerPair {
     serverEvents.compactMap { if case .frame(id, let frame) = $0 { frame } else { nil } }
   }
 
-  /// Sends pictures at 30 frames per second, with a key frame whenever one is asked for.
+  /// Sends 30 frames a second, with a key frame whenever one is requested.
   func send(_ count: Int, from first: Int = 0, on sender: SenderID, size: Int = 4_000) {
     var seen = clientEvents.count
     for number in first..<first + count {
       let wanted = clientEvents[seen...].contains { if case .keyFrameRequested = $0 { true } else { false } }
       seen = clientEvents.count
       client.send(
-        picture(number, size: number == 0 || wanted ? size * 4 : size, isKey: number == 0 || wanted), on: sender,
+        makeFrame(number, size: number == 0 || wanted ? size * 4 : size, isKey: number == 0 || wanted), on: sender,
         at: now)
       run(for: .microseconds(33_333))
     }
@@ -39,28 +39,28 @@ extension PeerPair {
 }
 
 @Suite struct PeerTests {
-  @Test func connectsInLittleMoreThanThreeRoundTrips() throws {
+  @Test func peersConnectInLittleMoreThanThreeRoundTrips() throws {
     let pair = try PeerPair.connected(link: .init(delay: .milliseconds(10)))
     #expect(pair.client.isConnected)
     #expect(pair.server.isConnected)
     #expect(pair.now - Tick(nanoseconds: 1_000_000_000) < .milliseconds(100))
   }
 
-  @Test func connectsOverIPv6() throws {
+  @Test func peersConnectOverIPv6() throws {
     let pair = try PeerPair(host: "fd00::")
     pair.run(for: .seconds(2)) { pair.client.isConnected && pair.server.isConnected }
     #expect(pair.client.isConnected)
     #expect(pair.server.isConnected)
   }
 
-  @Test func connectsThroughHeavyLoss() throws {
+  @Test func peersConnectDespiteHeavyLoss() throws {
     let pair = try PeerPair(link: .init(loss: 0.3, delay: .milliseconds(40), jitter: .milliseconds(30)))
     pair.run(for: .seconds(15)) { pair.client.isConnected && pair.server.isConnected }
     #expect(pair.client.isConnected)
     #expect(pair.server.isConnected)
   }
 
-  @Test func carriesFramesWholeAndInOrder() throws {
+  @Test func framesArriveWholeAndInOrder() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
     let receiver = pair.server.addReceiver(video, mode: .frames)
@@ -71,7 +71,7 @@ extension PeerPair {
     #expect(frames[0].isKey && !frames[1].isKey)
   }
 
-  @Test func whatIsReportedLostIsTheSumOverLayers() throws {
+  @Test func reportedLossIsTheSumOverLayers() throws {
     let pair = try PeerPair.connected(link: .init(loss: 0.1, delay: .milliseconds(10)))
     let layers = StreamParameters(
       mid: "v", codec: .vp8, payloadType: 96, rtxPayloadType: nil,
@@ -80,7 +80,7 @@ extension PeerPair {
     let receiver = pair.server.addReceiver(layers, mode: .packets)
     for number in 0..<300 {
       for layer in 0..<2 {
-        var picture = pair.picture(number, size: layer == 0 ? 1_000 : 4_000, isKey: number == 0)
+        var picture = pair.makeFrame(number, size: layer == 0 ? 1_000 : 4_000, isKey: number == 0)
         picture.layer = UInt8(layer)
         pair.client.send(picture, on: sender, at: pair.now)
       }
@@ -97,11 +97,11 @@ extension PeerPair {
     #expect(sent.packets - received.packets - received.lost <= 5)
   }
 
-  @Test func tellsTheExactTimeOfCapture() throws {
+  @Test func frameArrivesWithItsExactCaptureTime() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
     let receiver = pair.server.addReceiver(video, mode: .frames)
-    let sent = pair.picture(0, size: 3_000, isKey: true)
+    let sent = pair.makeFrame(0, size: 3_000, isKey: true)
     pair.client.send(sent, on: sender, at: pair.now)
     pair.run(for: .milliseconds(50))
     let frame = try #require(pair.frames(of: receiver).first)
@@ -109,7 +109,7 @@ extension PeerPair {
     #expect((frame.arrived - sent.captured) >= .milliseconds(5))
   }
 
-  @Test(arguments: [0.05, 0.20], [7, 30, 42, 60] as [UInt64]) func retransmissionBringsEveryFrame(
+  @Test(arguments: [0.05, 0.20], [7, 30, 42, 60] as [UInt64]) func retransmissionRecoversFramesDespiteLoss(
     loss: Double, seed: UInt64
   ) throws {
     let pair = try PeerPair.connected(
@@ -122,7 +122,7 @@ extension PeerPair {
     #expect(pair.server.statistics(at: pair.now).incoming[receiver]?.recovered ?? 0 > 10)
   }
 
-  @Test func soundArrivesWithItsLevel() throws {
+  @Test func audioArrivesWithItsLevel() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(sound)
     let receiver = pair.server.addReceiver(sound, mode: .frames)
@@ -138,11 +138,11 @@ extension PeerPair {
     #expect(frames.allSatisfy { $0.audioLevel == -30 && $0.voiceActivity })
   }
 
-  @Test func aLostKeyFrameIsAskedFor() throws {
+  @Test func lostKeyFrameIsRequestedAgain() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
     for number in 0..<3 {
-      pair.client.send(pair.picture(number, size: 900, isKey: number == 0), on: sender, at: pair.now)
+      pair.client.send(pair.makeFrame(number, size: 900, isKey: number == 0), on: sender, at: pair.now)
     }
     pair.run(for: .milliseconds(100))  // no receiver yet
     let receiver = pair.server.addReceiver(video, mode: .frames)
@@ -151,7 +151,7 @@ extension PeerPair {
     #expect(pair.frames(of: receiver).first?.isKey == true)
   }
 
-  @Test func theEstimateHoldsUnderRandomLossAndFollowsAQueue() throws {
+  @Test func estimateIsStableUnderRandomLoss() throws {
     let pair = try PeerPair.connected(link: .init(loss: 0.05, delay: .milliseconds(20), jitter: .milliseconds(20)))
     let sender = pair.client.addSender(video)
     _ = pair.server.addReceiver(video, mode: .frames)
@@ -174,7 +174,7 @@ extension PeerPair {
     #expect(pair.frames(of: receiver).count == 30)
   }
 
-  @Test func closingSaysGoodbye() throws {
+  @Test func closingPeerSendsAGoodbye() throws {
     let pair = try PeerPair.connected()
     let sender = pair.client.addSender(video)
     _ = pair.server.addReceiver(video, mode: .frames)
@@ -187,7 +187,7 @@ extension PeerPair {
     #expect(!pair.clientEvents.contains { if case .failed = $0 { true } else { false } })
   }
 
-  @Test func consentThatIsLostEndsThePeer() throws {
+  @Test func lostConsentEndsThePeer() throws {
     let pair = try PeerPair.connected()
     pair.link.loss = 1
     pair.run(for: .seconds(40))

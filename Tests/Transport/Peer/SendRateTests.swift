@@ -7,7 +7,7 @@ import Testing
 @Suite struct SendRateTests {
   private let start = Tick(nanoseconds: 1_000_000_000)
 
-  /// With the first cluster under way, which does not come at once.
+  /// A rate whose first probe cluster is in progress. The first plan is made a second before.
   private func probing(at now: Tick) -> SendRate {
     var rate = SendRate(limits: .init())
     rate.want(10_000_000)
@@ -18,8 +18,8 @@ import Testing
     return rate
   }
 
-  /// Each packet puts off the cluster's next one: the cluster ends by its own time, not when its next packet is due.
-  @Test func probeEndsAlthoughMediaLeaveFasterThanItsRate() {
+  /// Each packet delays the cluster's next one. The cluster ends at its own end time, not when its next packet is due.
+  @Test func probeEndsThoughMediaIsSentFasterThanItsRate() {
     var rate = probing(at: start)
     for millisecond in 1...60 {
       let now = start + .milliseconds(millisecond)
@@ -30,7 +30,7 @@ import Testing
     #expect(!rate.isProbing)
   }
 
-  @Test func probesOnlyWhatIsWanted() {
+  @Test func probeIsPlannedOnlyUpToTheWantedBitrate() {
     var rate = SendRate(limits: .init())
     #expect(!rate.wantsProbe)
     rate.want(2_000_000)
@@ -42,7 +42,7 @@ import Testing
     #expect(!rate.isProbing)
   }
 
-  @Test func estimateIsTakenOnceUntilItChanges() {
+  @Test func estimateIsReportedOnceUntilItChanges() {
     var rate = SendRate(limits: .init(minimum: 50_000, start: 1_500_000, maximum: 20_000_000))
     let first = rate.changedEstimate(at: start)
     #expect(first?.total == 1_500_000)
@@ -54,7 +54,7 @@ import Testing
     #expect(lower?.total == 700_000)
   }
 
-  @Test func retransmissionsAreTakenFromWhatIsLeftForFrames() throws {
+  @Test func retransmissionsReduceTheBitrateForFrames() throws {
     var rate = SendRate(limits: .init(minimum: 50_000, start: 1_500_000, maximum: 20_000_000))
     for _ in 0..<30 { rate.retransmitted(payloadSize: 1_000, at: start) }
     let changed = rate.changedEstimate(at: start)

@@ -4,7 +4,7 @@ import Testing
 
 /// The work of reading an offer grows with its length, for every kind of line.
 @Suite struct SDPReadingStepsTests {
-  /// What a stranger may repeat in one medium.
+  /// Lines that an attacker may repeat in one medium.
   enum Repeated: CaseIterable {
     case fmtpLines, fmtpParameters, rtpmaps, feedback, extensions, sources, sourceGroups, layers, candidates
     case fingerprints, media
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Repeated.allCases) func twiceTheOfferIsAtMostTwiceTheSteps(_ repeated: Repeated) throws {
+  @Test(arguments: Repeated.allCases) func stepsGrowAtMostLinearlyWithTheOffer(_ repeated: Repeated) throws {
     let (once, twice) = (try steps(repeated.offer(150)), try steps(repeated.offer(300)))
     #expect(once > 150)
     #expect(twice <= 2 * once, "\(once) steps, then \(twice)")
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// All that a client may say before it is in a room.
+  /// The largest offer that a client may send before it is in a room.
   @Test func offerAtTheLimitsIsReadInLinearWork() throws {
     let formats = (0..<128).map(String.init)
     let head = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"

@@ -4,7 +4,7 @@ import KoineBase
 import KoineTransport
 import Testing
 
-/// What real programs offer: Chromium 156 and Firefox 153 in a call, aiortc 1.16 at its start.
+/// Offers of real programs: Chromium 156 and Firefox 153 in a call, aiortc 1.16 at its start.
 enum Offer: String, CaseIterable {
   case chromium, firefox, aiortc
 
@@ -19,7 +19,7 @@ enum Offer: String, CaseIterable {
 }
 
 @Suite struct SessionDescriptionTests {
-  @Test func chromiumSendsThreeLayersThatOnlyItsPacketsName() throws {
+  @Test func chromiumOffersThreeLayersWithoutSSRCs() throws {
     let offer = try Offer.chromium.description
     #expect(offer.bundle == ["0", "1", "2", "3"])
     #expect(offer.media.map(\.direction) == [.sendonly, .sendonly, .recvonly, .recvonly])
@@ -38,7 +38,7 @@ enum Offer: String, CaseIterable {
     }
   }
 
-  @Test func audioRedundancyIsKnownByItsFormats() throws {
+  @Test func audioRedundancyIsRecognisedByItsFormats() throws {
     #expect(try Offer.chromium.description.media.map { $0.knownFormats.first?.redPayloadType } == [63, nil, 63, nil])
     #expect(try Offer.firefox.description.media.allSatisfy { $0.knownFormats.first?.redPayloadType == nil })
     func red(_ parameters: String?) -> UInt8? {
@@ -56,7 +56,7 @@ enum Offer: String, CaseIterable {
     #expect(red("63 x") == nil)
   }
 
-  @Test func firefoxNamesItsSourcesToo() throws {
+  @Test func firefoxOffersThreeLayersWithSSRCs() throws {
     let offer = try Offer.firefox.description
     let picture = offer.media[1]
     #expect(picture.port == 0)
@@ -70,7 +70,7 @@ enum Offer: String, CaseIterable {
     #expect(picture.extensions.contains { $0 == (9, HeaderExtensionMap.Kind.rid.uri) })
   }
 
-  @Test func ofSeveralFingerprintsTheOneThatIsCheckedIsTaken() throws {
+  @Test func sha256FingerprintIsChosenAmongSeveral() throws {
     let peer = try Offer.aiortc.description.peerDescription()
     #expect(peer.fingerprint.algorithm == "sha-256")
     #expect(peer.fingerprint.value.hasPrefix("F0:7F:EE"))
@@ -79,13 +79,13 @@ enum Offer: String, CaseIterable {
   }
 
   @Test(arguments: Offer.allCases)
-  func writtenAndReadAgainItSaysTheSame(_ offer: Offer) throws {
+  func writtenDescriptionIsReadBack(_ offer: Offer) throws {
     let once = try offer.description
     let again = try SessionDescription(parsing: once.text)
     #expect(again == once)
   }
 
-  @Test func directionsAnswerEachOther() {
+  @Test func answeredDirectionMatchesTheOffer() {
     typealias Direction = MediaDescription.Direction
     #expect(Direction.sendrecv.answered(sends: true, receives: true) == .sendrecv)
     #expect(Direction.sendonly.answered(sends: true, receives: true) == .recvonly)
@@ -94,7 +94,7 @@ enum Offer: String, CaseIterable {
     #expect(Direction.sendrecv.answered(sends: false, receives: false) == .inactive)
   }
 
-  @Test func whatIsNoDescriptionIsRefused() {
+  @Test func malformedDescriptionIsRefused() {
     for text in [
       "", "v=1", "hello", "v=0\r\nm=audio", "v=0\r\no=- 1 IN IP4 0.0.0.0", "o=- 1 1 IN IP4 0.0.0.0\r\nv=0",
       "v=0\r\nm=audio 70000 UDP 0\r\no=- 1 1 IN IP4 0", "v=0\r\no=- 1 1 IN IP4 0\r\nm=audio -1 UDP 0",
@@ -107,12 +107,12 @@ enum Offer: String, CaseIterable {
     #expect(throws: SDPError.tooLarge) { try SessionDescription(parsing: many) }
   }
 
-  @Test func withoutWhatTransportsNeedThereIsNoPeer() throws {
+  @Test func descriptionWithoutTransportParametersHasNoPeerDescription() throws {
     let bare = try SessionDescription(parsing: "v=0\no=- 1 1 IN IP4 0.0.0.0\ns=-\nm=audio 9 UDP/TLS/RTP/SAVPF 111\n")
     #expect(throws: SDPError.self) { try bare.peerDescription() }
   }
 
-  @Test func nonsenseInAttributesIsPassedOver() throws {
+  @Test func malformedAttributesAreSkipped() throws {
     let text = """
       v=0
       o=- 1 1 IN IP4 0.0.0.0
@@ -155,7 +155,7 @@ enum Offer: String, CaseIterable {
     #expect(ICECandidate(parsing: "1 1 UDP 255 192.0.2.1 9 typ relay") != nil)
   }
 
-  @Test(arguments: ["96 96", "96 096", "+96", "096", "111 00"]) func payloadTypeHasOneSpellingAndIsNamedOnce(
+  @Test(arguments: ["96 96", "96 096", "+96", "096", "111 00"]) func payloadTypeMustBeCanonicalAndUnique(
     _ formats: String
   ) {
     #expect(throws: SDPError.self) {
@@ -163,7 +163,7 @@ enum Offer: String, CaseIterable {
     }
   }
 
-  @Test func formatThatIsNoNumberStaysAsItIs() throws {
+  @Test func nonNumericFormatIsKept() throws {
     let text = "v=0\no=- 1 1 IN IP4 0.0.0.0\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel 05000\n"
     #expect(try SessionDescription(parsing: text).media[0].formats == ["webrtc-datachannel", "05000"])
   }

@@ -6,14 +6,14 @@ import Testing
 
 @testable import KoineRouter
 
-/// Nothing that arrives may stop the router, or a call on it.
-struct HarmTests {
-  @Test func foreignDatagramsAreDroppedAndCounted() throws {
+/// No incoming datagram or message may stop the router or a call on it.
+struct RobustnessTests {
+  @Test func unexpectedDatagramsAreDroppedAndCounted() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 3)
+    clients[0].sendFrames("camera", seconds: 3)
     var random = SeededRandom(seed: 9)
     for number in 0..<20_000 {
       if number % 20 == 0 { world.run(.milliseconds(2)) }
@@ -34,7 +34,7 @@ struct HarmTests {
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera)
     clients[1].subscribe(to: "ana", "camera")
-    clients[0].sendPictures("camera", seconds: 1)
+    clients[0].sendFrames("camera", seconds: 1)
     world.run(.seconds(2))
     world.tap = nil
     var random = SeededRandom(seed: 4)
@@ -48,13 +48,13 @@ struct HarmTests {
       }
     }
     world.run(.milliseconds(100))
-    clients[0].sendPictures("camera", seconds: 1)
+    clients[0].sendFrames("camera", seconds: 1)
     world.run(.seconds(2))
     #expect(clients[1].numbers("ana", "camera") == Array(0..<30) + Array(0..<30))
     #expect(clients[0].failure == nil && clients[1].failure == nil)
   }
 
-  @Test func nobodyTakesOverAnAddressWithoutThePassword() throws {
+  @Test func forgedCheckDoesNotTakeOverAPeersAddress() throws {
     let world = try World()
     var checks: [[UInt8]] = []
     world.tap = { client, datagram in
@@ -70,12 +70,12 @@ struct HarmTests {
     forged[forged.count - 1] ^= 1
     forged[30] ^= 1
     world.inject(forged, from: thief)
-    clients[0].sendPictures("camera", seconds: 1)
+    clients[0].sendFrames("camera", seconds: 1)
     world.run(.seconds(2))
     #expect(clients[1].numbers("ana", "camera") == Array(0..<30))
   }
 
-  @Test func numbersThatCannotBeAreRefused() throws {
+  @Test func trackWithImpossibleBitrateOrHeightIsRefused() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     for (bitrate, height) in [(Int.max, 1), (.min, 1), (-1, 1), (1, .max), (1, .min)] {
@@ -101,7 +101,7 @@ struct HarmTests {
     #expect(world.router.statistics.participants == 2)
   }
 
-  @Test func nobodyGetsTracksOfTheirOwn() throws {
+  @Test func publisherDoesNotReceiveItsOwnTracks() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
     ana.publish(.camera)
@@ -109,7 +109,7 @@ struct HarmTests {
     #expect(ana.messages.last?.code == .forbidden)
   }
 
-  @Test func anAddressComesBackToItsPeer() throws {
+  @Test func addressReturnsToItsPeerAfterATakeover() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     let (ana, ben) = (clients[0], clients[1])
@@ -120,14 +120,14 @@ struct HarmTests {
     world.run(.seconds(8))
     world.redirect = nil
     world.run(.seconds(8))
-    ana.sendPictures("camera", seconds: 1)
+    ana.sendFrames("camera", seconds: 1)
     world.run(.seconds(2))
     #expect(ana.failure == nil)
     #expect(ben.failure == nil)
     #expect(ben.numbers("ana", "camera") == Array(0..<30))
   }
 
-  @Test func messagesOutOfPlaceAreAnswered() throws {
+  @Test func messagesInTheWrongStateAreAnswered() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
     let reference = Track.ID(participant: "nobody", track: "")
@@ -149,10 +149,10 @@ struct HarmTests {
     #expect(world.router.statistics.participants == 1)
   }
 
-  @Test func whatCannotBeReadIsAnsweredUnderItsNumber() throws {
+  @Test func unreadableRequestIsAnsweredWithItsRequestID() throws {
     let world = try World()
     let ana = try world.joined("ana")[0]
-    /// As a server does it, with what came over the line.
+    /// Reads the text and answers it as a server does.
     func answer(to text: String) throws -> ServerMessage? {
       ana.forgetMessages()
       switch Array(text.utf8).withUnsafeBytes(ClientMessage.reading) {
@@ -190,7 +190,7 @@ struct HarmTests {
 
   private struct Surprise: Error { let answer: ServerMessage? }
 
-  @Test func aStrangeDescriptionOnlyFailsItsOwner() throws {
+  @Test func invalidDescriptionFailsItsOwnerOnly() throws {
     let world = try World()
     let ben = try world.joined("ben")[0]
     let odd = PeerDescription(
@@ -207,14 +207,14 @@ struct HarmTests {
     #expect(ben.isConnected)
   }
 
-  @Test func aRunRepeatsFromItsSeed() throws {
+  @Test func equalSeedsRepeatTheRun() throws {
     func trace() throws -> [Int] {
       let world = try World(seed: 11)
       world.loss = 0.02
       let clients = try world.joined("ana", "ben")
       clients[0].publish(.camera)
       clients[1].subscribe(to: "ana", "camera")
-      clients[0].sendPictures("camera", seconds: 3)
+      clients[0].sendFrames("camera", seconds: 3)
       world.run(.seconds(4))
       return clients[1].frames("ana", "camera").map { Int($0.arrived.nanoseconds) }
     }
@@ -225,12 +225,12 @@ struct HarmTests {
 struct LayerTests {
   private func layers(_ client: Client) -> [UInt8] { client.frames("ana", "camera").map { $0.data.array[3] } }
 
-  @Test func theHighestLayerThatIsSentIsForwarded() throws {
+  @Test func highestSentLayerIsForwarded() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera, layers: 3)
     clients[0].activeLayers = 2
-    clients[0].sendPictures("camera", seconds: 8, bytes: 300)
+    clients[0].sendFrames("camera", seconds: 8, bytes: 300)
     world.run(.milliseconds(500))
     clients[1].subscribe(to: "ana", "camera")
     world.run(.seconds(2))
@@ -247,12 +247,12 @@ struct LayerTests {
     #expect(clients[1].statistics("ana", "camera")?.lost == 0)
   }
 
-  @Test func aNarrowPathGetsALowerLayer() throws {
+  @Test func receiverOnNarrowPathGetsALowerLayer() throws {
     let world = try World()
     let clients = try world.joined("ana", "ben")
     clients[0].publish(.camera, layers: 3)
     clients[0].activeLayers = 3
-    clients[0].sendPictures("camera", seconds: 6, bytes: 400)
+    clients[0].sendFrames("camera", seconds: 6, bytes: 400)
     clients[1].subscribe(to: "ana", "camera")
     world.run(.seconds(1))
     let room = try #require(world.clients[1].room)

@@ -3,8 +3,8 @@ import KoineServer
 import Testing
 
 /// Rooms that remember as much as they may.
-@Suite(.timeLimit(.minutes(5))) struct LongMemoryTests {
-  /// Counts the messages that a session hears of.
+@Suite(.timeLimit(.minutes(5))) struct LargeHistoryTests {
+  /// Counts the messages that a session receives.
   private final class Reader: Sendable {
     private let count = Lock(0)
     private let news = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Nearly ten megabytes as they are written.
-  @Test func whoComesLateIsLetInHoweverMuchTheRoomRemembers() async throws {
+  @Test func lateJoinerGetsALargeHistory() async throws {
     let rooms = try await ServedRooms()
     let people = ["Ana", "Ben", "Cleo"].map { Session(JoinRequest(room: "tea", name: $0), in: rooms.world()) }
     for session in people { try await session.join() }

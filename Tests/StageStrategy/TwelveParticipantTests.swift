@@ -7,7 +7,7 @@ import KoineSimulatedNetwork
 import Testing
 
 /// Stages of twelve, by the router's own counters.
-@Suite struct TwelveTests {
+@Suite struct TwelveParticipantTests {
   private let environment: TestEnvironment
   private let backend: EmbeddedBackend
 
@@ -27,7 +27,7 @@ import Testing
     return try #require(result.withLock { $0 })
   }
 
-  /// The receivers and senders of packets in the next second: `receiver < sender picture`.
+  /// The receivers and senders of packets in the next second: `receiver < sender track`.
   private func flowing() async throws -> Set<String> {
     let before = Dictionary(
       uniqueKeysWithValues: try await counted().ways.map { (["\($0.receiver)", "\($0.stream)"], $0.packets) })
@@ -39,7 +39,7 @@ import Testing
   }
 
   /// Three moderators and nine guests; all publish.
-  private func everybody(_ prepare: (StageApp) -> Void = { _ in }) throws -> [StageApp] {
+  private func twelveApps(_ prepare: (StageApp) -> Void = { _ in }) throws -> [StageApp] {
     try (0..<12).map { number in
       let role = number < 3 ? "moderator" : "guest"
       let app = try environment.app("p\(number)", id: "p\(number)", attributes: ["role": role])
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  @Test func aThousandRefreshesWithTheSameAnswersDoNothing() async throws {
-    let apps = try everybody()
+  @Test func thousandRefreshesWithTheSameAnswersSendNothing() async throws {
+    let apps = try twelveApps()
     await environment.run(.seconds(2))
     let ana = apps[0]
     #expect(ana.remoteStreams.count == 22)
@@ -68,11 +68,11 @@ import Testing
     #expect(after.ways.count == 12 * 22)
   }
 
-  /// The guide's example: all participants see and hear guests, and none sees or hears moderators. Five of the guests have a
-  /// microphone: a room passes on as many voices at once.
-  @Test func exactlyTheWishedStreamsFlow() async throws {
+  /// The guide's example: all participants subscribe to guests, and none to moderators. Five of the guests have a microphone:
+  /// a room forwards as many audio streams at once.
+  @Test func onlySubscribedStreamsFlow() async throws {
     let talkers = 3..<8
-    let apps = try everybody { app in
+    let apps = try twelveApps { app in
       app.wish = { participant in participant.attributes["role"] == "guest" ? .audioVideo : .none }
       if !talkers.contains(where: { app.name == "p\($0)" }) {
         app.streams = app.streams.filter { $0.device is any IVSImageDevice }
@@ -103,7 +103,7 @@ import Testing
 
 /// One of three receivers has a narrow path.
 @Suite struct NarrowPathTests {
-  @Test func oneReceiversNarrowPathIsItsOwnAffair() async throws {
+  @Test func narrowPathOfOneReceiverDoesNotAffectOthers() async throws {
     let backend = EmbeddedBackend(virtual: 8)
     let environment = TestEnvironment(
       in: World(

@@ -6,43 +6,43 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Ten minutes: `KOINE_SECONDS=600 swift test --filter HarmTests`.
+/// Ten minutes: `KOINE_SECONDS=600 swift test --filter AttackTests`.
 private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatMap { Int($0) }
 
-/// What strangers throw at the ports while people are in a call.
-@Suite(.timeLimit(.minutes((seconds ?? 0) / 60 + 15)), .serialized) struct HarmTests {
-  private func callInProgress(_ target: Target) async throws -> (sessions: [Session], sight: Sight) {
+/// Attacks on all ports of a server during a call.
+@Suite(.timeLimit(.minutes((seconds ?? 0) / 60 + 15)), .serialized) struct AttackTests {
+  private func callInProgress(_ target: Target) async throws -> (sessions: [Session], watcher: MediaWatcher) {
     let sessions = ["Ana", "Ben"].map { Session(JoinRequest(room: "tea", name: $0), in: target.world()) }
-    let sight = Sight()
-    sight.follow(sessions[1])
+    let watcher = MediaWatcher()
+    watcher.follow(sessions[1])
     try sessions[0].publish(camera: Devices.camera("stamp:Ana,160x90@30"))
     try sessions[0].publish(microphone: Devices.microphone("tone"))
     for session in sessions { try await session.join() }
-    await sight.untilSeenAndHeard()
-    return (sessions, sight)
+    await watcher.waitForMedia()
+    return (sessions, watcher)
   }
 
-  /// Everything at once, and over minutes as fast as it goes: noise, and what was really said, cut, changed, late and again, from the
-  /// callers' own addresses too; hundreds of connections, in the long run a thousand, that say half a word; others that come and
-  /// go with nonsense.
-  @Test func aCallGoesOnUnderFireOnEveryPort() async throws {
+  /// All attacks at once: random, truncated, changed, late and replayed datagrams, also from the callers' own addresses;
+  /// hundreds of connections (a thousand in the long run) that send half a message; and connections that come and go with
+  /// nonsense.
+  @Test func callContinuesDuringAttacksOnEveryPort() async throws {
     if seconds != nil {
-      return try await Target.served(limits: "connections=2000") { try await fire(at: $0) }
+      return try await Target.served(limits: "connections=2000") { try await attack(at: $0) }
     }
     var limits = ServerLimits()
     limits.connections = 2_000
     let rooms = try await ServedRooms(limits: limits, media: .init(announced: Wiretap.announced, bound: .loopback()))
-    try await fire(at: Target(rooms))
+    try await attack(at: Target(rooms))
     await rooms.server.stop()
   }
 
-  private func fire(at target: Target) async throws {
+  private func attack(at target: Target) async throws {
     let wiretap = await Wiretap(before: .loopback(port: target.mediaPort))
     let call = try await callInProgress(target)
-    let strangers = try Strangers(to: target.port)
+    let strangers = try AttackingConnections(to: target.port)
     let held = seconds == nil ? 300 : 1_000
     try await strangers.hold(held)
-    #expect(strangers.stood >= held)
+    #expect(strangers.connected >= held)
 
     let clock = ContinuousClock()
     if seconds != nil {
@@ -57,7 +57,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
       }
     }
     wiretap.flood(atLineRate: seconds != nil)
-    strangers.shout(8)
+    strangers.sendNonsense(8)
     let start = clock.now
     var (rounds, memory, longest) = (0, [target.residentMegabytes], Duration.zero)
     var heard = call.sessions[1].events().makeAsyncIterator()
@@ -69,8 +69,8 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
         #expect(message.payload == Array("\(rounds)".utf8), "in order, each once")
         break
       }
-      call.sight.forget()
-      await call.sight.untilSeenAndHeard()
+      call.watcher.forget()
+      await call.watcher.waitForMedia()
       longest = max(longest, clock.now - begun)
       rounds += 1
       if rounds % 50 == 0 { memory.append(target.residentMegabytes) }
@@ -79,7 +79,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     try await late.join()
     await late.leave()
     let elapsed = (clock.now - start).inSeconds
-    let (datagrams, calls) = (wiretap.end(), try await strangers.end())
+    let (datagrams, calls) = (wiretap.stop(), try await strangers.stop())
     #expect(rounds > 0)
     #expect(datagrams > 1_000)
     #expect(calls > 10)
@@ -100,14 +100,14 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     for session in call.sessions { await session.leave() }
   }
 
-  private func goesOn(_ call: (sessions: [Session], sight: Sight)) async {
-    call.sight.forget()
-    await call.sight.untilSeenAndHeard()
+  private func expectMediaContinues(_ call: (sessions: [Session], watcher: MediaWatcher)) async {
+    call.watcher.forget()
+    await call.watcher.waitForMedia()
     #expect(call.sessions.allSatisfy { $0.state == .connected })
     for session in call.sessions { await session.leave() }
   }
 
-  @Test func halfOpenConnectionsKeepNobodyOut() async throws {
+  @Test func halfOpenConnectionsDoNotBlockJoins() async throws {
     var limits = ServerLimits()
     limits.connectionsPerAddress = 1_200
     let rooms = try await ServedRooms(limits: limits)
@@ -121,7 +121,7 @@ private let seconds = ProcessInfo.processInfo.environment["KOINE_SECONDS"].flatM
     let late = Session(JoinRequest(room: "tea", name: "Chris"), in: rooms.world())
     try await late.join()
     await late.leave()
-    await goesOn(call)
+    await expectMediaContinues(call)
     for channel in connections { channel.close(promise: nil) }
     try await group.shutdownGracefully()
     await rooms.server.stop()

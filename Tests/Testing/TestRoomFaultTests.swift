@@ -1,13 +1,13 @@
 import KoineTesting
 import Testing
 
-/// What may go wrong, as people of the common layer meet it.
-@Suite struct TroubleTests {
+/// Faults injected by a test room, as Koine sessions meet them.
+@Suite struct TestRoomFaultTests {
   private func room(_ network: String? = nil) async throws -> TestRoom {
     try await TestRoom(clock: .virtual(seed: 7), network: network, media: .stamps)
   }
 
-  @Test func joiningIsRefusedWithAReason() async throws {
+  @Test func refusedJoinHasAReason() async throws {
     let room = try await room()
     room.refuse("Bea", .credential)
     let refusal = await #expect(throws: Failure.self) { _ = try await room.join("Bea") }
@@ -17,7 +17,7 @@ import Testing
     #expect(bea.isInRoom)
   }
 
-  @Test func theRoomIsFull() async throws {
+  @Test func joinIntoAFullRoomIsRefused() async throws {
     let room = try await room()
     room.limitParticipants(to: 1)
     let ana = try await room.join("Ana")
@@ -26,7 +26,7 @@ import Testing
     #expect(ana.isInRoom)
   }
 
-  @Test func somebodyIsSentOutAndTheRoomEnds() async throws {
+  @Test func participantIsRemovedAndTheRoomIsClosed() async throws {
     let room = try await room()
     let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
     await room.until { ana.others == ["Bea"] }
@@ -38,7 +38,7 @@ import Testing
     #expect(ana.endReason == .roomClosed)
   }
 
-  @Test func theServerRestarts() async throws {
+  @Test func participantsRecoverAfterAServerRestart() async throws {
     let room = try await room()
     let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
     await room.until { ana.sees("Bea") && bea.sees("Ana") && ana.hears("Bea") && bea.hears("Ana") }
@@ -53,7 +53,7 @@ import Testing
     #expect(bea.others == ["Ana"])
   }
 
-  @Test func theNetworkChanges() async throws {
+  @Test func participantsRecoverAfterANetworkChange() async throws {
     let room = try await room()
     let (ana, bea) = (try await room.join("Ana"), try await room.join("Bea"))
     await room.until { ana.sees("Bea") && bea.sees("Ana") }
@@ -69,7 +69,7 @@ import Testing
     #expect(!bea.isOut)
   }
 
-  @Test func networksSayWhatMakesNoSense() async throws {
+  @Test func invalidNetworkSpecThrows() async throws {
     await #expect(throws: (any Error).self) { try await TestRoom(network: "lots=5%") }
     let room = try await room()
     #expect(throws: (any Error).self) { try room.setNetwork("loss=much") }

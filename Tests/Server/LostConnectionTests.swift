@@ -9,8 +9,8 @@ import Testing
 @testable import KoineServer
 
 /// Clients that come and go, by the limits of their address.
-@Suite(.timeLimit(.minutes(3))) struct GhostTests {
-  /// Keeps what one connection is told.
+@Suite(.timeLimit(.minutes(3))) struct LostConnectionTests {
+  /// Records the messages sent to one connection.
   private final class MessageRecorder: MessageSink {
     private let told = Lock<[ServerMessage]>([])
     private let answers = Lock(0)
@@ -51,18 +51,18 @@ import Testing
     limiter = ConnectionLimiter(limits: limits)
   }
 
-  /// - Returns: once everything said before has been done.
+  /// - Returns: once all earlier messages have been handled.
   private func settle() async throws -> RouterStatistics {
     while await host.pendingChecks() > 0 {}
     return try #require(await host.statistics())
   }
 
   private func join(
-    _ ear: MessageRecorder, room: String = "tea", isBrowser: Bool = false, from address: String = "192.0.2.1"
+    _ recorder: MessageRecorder, room: String = "tea", isBrowser: Bool = false, from address: String = "192.0.2.1"
   ) async throws -> (line: ConnectionID, pass: ConnectionLimiter.Permit) {
     let pass = try #require(limiter.enter(from: address))
     pass.beginSignalling()
-    let line = host.open(ear, isBrowser: isBrowser, pass: pass)
+    let line = host.open(recorder, isBrowser: isBrowser, pass: pass)
     if isBrowser {
       host.handle(.success(try Offers.message(1, [Offers.medium("0", "audio", "inactive")])), on: line)
     } else {
@@ -80,35 +80,35 @@ import Testing
     return Join(room: room, name: "Ben", description: description)
   }
 
-  private func acknowledge(_ ear: MessageRecorder, on line: ConnectionID, isBrowser: Bool) {
+  private func acknowledge(_ recorder: MessageRecorder, on line: ConnectionID, isBrowser: Bool) {
     if isBrowser {
-      host.handle(.success(BrowserMessage.other(.heard(ear.counted))), on: line)
+      host.handle(.success(BrowserMessage.other(.heard(recorder.counted))), on: line)
     } else {
-      host.handle(.success(ClientMessage.heard(ear.counted)), on: line)
+      host.handle(.success(ClientMessage.heard(recorder.counted)), on: line)
     }
   }
 
-  /// The proof of concept: one connection at a time, each with a participant, each broken off.
-  @Test(arguments: [false, true]) func connectionsThatBreakOffLeaveNoMoreThanTheLimit(_ isBrowser: Bool) async throws {
+  /// One connection at a time, each with a participant, each lost.
+  @Test(arguments: [false, true]) func lostConnectionsAreKeptUpToTheLimit(_ isBrowser: Bool) async throws {
     _ = try await host.start()
     var last: MessageRecorder?
     for _ in 0..<40 {
-      let ear = MessageRecorder()
-      let (line, _) = try await join(ear, isBrowser: isBrowser)
-      acknowledge(ear, on: line, isBrowser: isBrowser)
+      let recorder = MessageRecorder()
+      let (line, _) = try await join(recorder, isBrowser: isBrowser)
+      acknowledge(recorder, on: line, isBrowser: isBrowser)
       host.close(line)
       let statistics = try await settle()
       #expect(limiter.lost(of: "192.0.2.1") <= 5)
       #expect(limiter.connections == 0)
       // A participant that is given up leaves with the next turn, a browser's after its grace.
       if !isBrowser { #expect(statistics.participants <= 6) }
-      last = ear
+      last = recorder
     }
     #expect(limiter.lost(of: "192.0.2.1") == 5)
     // The newest may return, and counts as open again.
-    let ear = MessageRecorder()
+    let recorder = MessageRecorder()
     let pass = try #require(limiter.enter(from: "192.0.2.1"))
-    let line = host.open(ear, isBrowser: isBrowser, pass: pass)
+    let line = host.open(recorder, isBrowser: isBrowser, pass: pass)
     let message = ClientMessage.resumeConversation(key: try #require(last?.key), heard: last?.counted ?? 0)
     if isBrowser {
       host.handle(.success(BrowserMessage.other(message)), on: line)
@@ -116,18 +116,18 @@ import Testing
       host.handle(.success(message), on: line)
     }
     _ = try await settle()
-    #expect(ear.isResumed)
+    #expect(recorder.isResumed)
     #expect(limiter.lost(of: "192.0.2.1") == 4)
     #expect(limiter.connections == 1)
     await host.stop()
   }
 
-  @Test func lostConnectionsGoOnCountingForTheirAddress() async throws {
+  @Test func lostConnectionsCountForTheirAddress() async throws {
     _ = try await host.start()
     for _ in 0..<5 {
-      let ear = MessageRecorder()
-      let (line, _) = try await join(ear)
-      acknowledge(ear, on: line, isBrowser: false)
+      let recorder = MessageRecorder()
+      let (line, _) = try await join(recorder)
+      acknowledge(recorder, on: line, isBrowser: false)
       host.close(line)
       _ = try await settle()
     }
@@ -138,7 +138,7 @@ import Testing
     await host.stop()
   }
 
-  @Test func connectionThatCannotReturnGivesItsPlaceBack() async throws {
+  @Test func connectionThatCannotResumeReleasesItsPlace() async throws {
     _ = try await host.start()
     for isBrowser in [false, true] {
       let (line, _) = try await join(MessageRecorder(), isBrowser: isBrowser)
@@ -153,23 +153,23 @@ import Testing
 
   @Test func roomsOfOneAddressAreLimitedWhileTheyExist() async throws {
     _ = try await host.start()
-    let ears = (0..<5).map { _ in MessageRecorder() }
-    let (first, _) = try await join(ears[0], room: "a")
-    _ = try await join(ears[1], room: "b")
-    _ = try await join(ears[2], room: "c")
-    #expect(ears[0].refusal == nil && ears[1].refusal == nil && ears[2].refusal == .roomFull)
-    _ = try await join(ears[3], room: "c", from: "192.0.2.2")
-    #expect(ears[3].refusal == nil)
+    let recorders = (0..<5).map { _ in MessageRecorder() }
+    let (first, _) = try await join(recorders[0], room: "a")
+    _ = try await join(recorders[1], room: "b")
+    _ = try await join(recorders[2], room: "c")
+    #expect(recorders[0].refusal == nil && recorders[1].refusal == nil && recorders[2].refusal == .roomFull)
+    _ = try await join(recorders[3], room: "c", from: "192.0.2.2")
+    #expect(recorders[3].refusal == nil)
     host.handle(.success(.leave(reason: nil)), on: first)
-    _ = try await join(ears[4], room: "d")
-    #expect(ears[4].refusal == nil)
+    _ = try await join(recorders[4], room: "d")
+    #expect(recorders[4].refusal == nil)
     #expect(try await settle().rooms == 3)
     await host.stop()
   }
 
   // MARK: Logs
 
-  @Test func refusedSecondJoinDoesNotRenameTheStay() async throws {
+  @Test func refusedSecondJoinKeepsTheRoomInTheLog() async throws {
     _ = try await host.start()
     let (line, _) = try await join(MessageRecorder(), room: "innocent")
     host.handle(.success(.join(Self.join("guilty"))), on: line)
@@ -180,7 +180,7 @@ import Testing
     await host.stop()
   }
 
-  @Test func refusedRegistrationEndsNoStay() async throws {
+  @Test func refusedRegistrationKeepsTheRoomInTheLog() async throws {
     _ = try await host.start()
     let (line, _) = try await join(MessageRecorder(), room: "innocent")
     let forged = Register(identity: "ben", name: "Ben", credential: "a.b.c")
@@ -210,13 +210,13 @@ import Testing
       }, checkIdentity: { _ in .failure(Failure(.unauthorized, "no")) })
   }
 
-  @Test func refusedRegistrationOfAWaitingGuestLeavesItsJoinInTheLog() async throws {
+  @Test func refusedRegistrationOfAWaitingGuestKeepsItsJoinInTheLog() async throws {
     _ = try await host.start()
     host.authorization = Self.asking { $0 > 1 }  // the first participant admits the second
-    let ear = MessageRecorder()
-    let (owner, _) = try await join(ear, room: "tea")
+    let recorder = MessageRecorder()
+    let (owner, _) = try await join(recorder, room: "tea")
     let (guest, _) = try await join(MessageRecorder(), room: "tea")
-    let knock = try #require(ear.knock)
+    let knock = try #require(recorder.knock)
     host.handle(.success(.register(Register(identity: "ben", name: "Ben", credential: "a.b.c"))), on: guest)
     _ = try await settle()
     host.handle(.success(.answerKnock(participant: knock.id, admitted: true, number: knock.number)), on: owner)
@@ -232,14 +232,14 @@ import Testing
     _ = try await host.start()
     // The first participant decides on the second's first join; the second join needs no decision.
     host.authorization = Self.asking { $0 == 2 }
-    let ear = MessageRecorder()
-    let (owner, _) = try await join(ear, room: "tea")
-    let guestEar = MessageRecorder()
-    let (guest, _) = try await join(guestEar, room: "tea")
-    let knock = try #require(ear.knock)
+    let recorder = MessageRecorder()
+    let (owner, _) = try await join(recorder, room: "tea")
+    let guestRecorder = MessageRecorder()
+    let (guest, _) = try await join(guestRecorder, room: "tea")
+    let knock = try #require(recorder.knock)
     host.handle(.success(.answerKnock(participant: knock.id, admitted: false, number: knock.number)), on: owner)
     _ = try await settle()
-    #expect(guestEar.refusal == .denied)
+    #expect(guestRecorder.refusal == .denied)
     host.handle(.success(.join(Self.join("coffee"))), on: guest)
     _ = try await settle()
     #expect(logs.lines.filter { $0.hasPrefix("joined") } == ["joined tea", "joined coffee"])

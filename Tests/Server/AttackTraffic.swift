@@ -8,10 +8,10 @@ import KoineSockets
 import NIOCore
 import NIOPosix
 
-/// Stands between a server and its clients' media, as an attacker on the path does: forwards packets, keeps some of them,
-/// and sends it, spoilt, late and again, from the very addresses that the server trusts, and from others.
+/// An attacker on the path between a server and its clients' media: forwards packets, keeps some of them, and sends them
+/// changed, late and replayed, from addresses that the server trusts and from others.
 ///
-/// `@unchecked Sendable`: touched on the network loop, but for `kept`, which is locked, and the flood's own senders.
+/// `@unchecked Sendable`: used on the network loop, except `kept`, which is locked, and the flood's own senders.
 final class Wiretap: UDPLoopClient, @unchecked Sendable {
   /// Where clients think the server is; keeps the server's port.
   static let announced = KoineBase.SocketAddress(ipv4: 0x7F00_0002, port: 0)
@@ -36,7 +36,7 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
   }
   private let kept = Lock(Kept())
 
-  /// - Parameter server: where it really is.
+  /// - Parameter server: the server's real address.
   init(before server: KoineBase.SocketAddress) async {
     self.server = server
     await withCheckedContinuation { done in
@@ -62,7 +62,7 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
       place.send(datagram.readable, from: own, to: server)
       let (count, datagrams, senders) = kept.withLock { ($0.besideEach, $0.datagrams, $0.senders) }
       var random = SystemRandomNumberGenerator()
-      strike(count, with: datagrams, from: senders, &random)
+      sendAttack(count, with: datagrams, from: senders, &random)
     } else if let client = clients[destination] {
       place.send(datagram.readable, from: front, to: client)
     }
@@ -92,8 +92,8 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
 
   // MARK: The flood
 
-  /// - Parameter atLineRate: as fast as one core can, from a thread of its own; else fifty datagrams beside each of a
-  ///   client's, some thousand a second, which a machine that is busy with other tests takes in besides.
+  /// - Parameter atLineRate: as fast as one core can, on a thread of its own; otherwise fifty datagrams with each datagram of
+  /// a client, some thousand a second, which leaves time for other tests on the machine.
   func flood(atLineRate: Bool) {
     guard atLineRate else { return kept.withLock { $0.besideEach = 50 } }
     Thread.detachNewThread { [self] in
@@ -101,25 +101,25 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
       while true {
         let (isOver, datagrams, senders) = kept.withLock { ($0.isOver, $0.datagrams, $0.senders) }
         if isOver { return }
-        for _ in 0..<64 { strike(16, with: datagrams, from: senders, &random) }
+        for _ in 0..<64 { sendAttack(16, with: datagrams, from: senders, &random) }
       }
     }
   }
 
-  private func strike(
+  private func sendAttack(
     _ count: Int, with datagrams: [[UInt8]], from senders: [UDPSender], _ random: inout SystemRandomNumberGenerator
   ) {
     guard count > 0, let sender = senders.randomElement(using: &random) else { return }
     for _ in 0..<count {
-      let datagram = Self.harm(datagrams, &random)
+      let datagram = Self.attackDatagram(datagrams, &random)
       datagram.withUnsafeBytes { sender.send($0, to: server) }
     }
     sender.flush()
     kept.withLock { $0.sent += count }
   }
 
-  /// Noise, or what has been heard: as it was and long ago, cut short, or changed.
-  private static func harm(_ heard: [[UInt8]], _ random: inout SystemRandomNumberGenerator) -> [UInt8] {
+  /// Random bytes, or a recorded datagram: unchanged and late, truncated, or changed.
+  private static func attackDatagram(_ heard: [[UInt8]], _ random: inout SystemRandomNumberGenerator) -> [UInt8] {
     let kind = Int.random(in: 0..<4, using: &random)
     guard kind > 0, var datagram = heard.randomElement(using: &random) else {
       var noise = [UInt8](
@@ -138,7 +138,7 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
   }
 
   /// - Returns: how many datagrams were sent.
-  func end() -> Int {
+  func stop() -> Int {
     place.post(for: self) { [self] in place.rest() }
     return kept.withLock { kept in
       kept.isOver = true
@@ -147,9 +147,9 @@ final class Wiretap: UDPLoopClient, @unchecked Sendable {
   }
 }
 
-/// Connections of strangers, from addresses of their own: a thousand that never say a whole word, and some that come and
-/// go as fast as they can with nonsense.
-final class Strangers: Sendable {
+/// Connections from addresses of their own: a thousand that never finish a message, and some that come and go as fast as they
+/// can with nonsense.
+final class AttackingConnections: Sendable {
   private struct State {
     var isOver = false
     var calls = 0
@@ -163,8 +163,8 @@ final class Strangers: Sendable {
   init(to port: Int) throws { server = try NIOCore.SocketAddress(ipAddress: "127.0.0.1", port: port) }
 
   private var isOver: Bool { state.withLock { $0.isOver } }
-  /// How many connections have stood and said half a word.
-  var stood: Int { halfOpen.withLock { $0 } }
+  /// Number of connections that have been made and have sent half a message.
+  var connected: Int { halfOpen.withLock { $0 } }
 
   private func connect(from number: Int) -> EventLoopFuture<any Channel> {
     do {
@@ -183,7 +183,7 @@ final class Strangers: Sendable {
     "POST / HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n",
   ]
 
-  /// - Returns: once they stand. Those that the server gives up come again.
+  /// - Returns: once all are connected. A connection that the server closes is made again.
   func hold(_ count: Int) async throws {
     for first in stride(from: 0, to: count, by: 50) {
       let batch = (first..<min(first + 50, count)).map { hold(number: $0) }
@@ -203,7 +203,7 @@ final class Strangers: Sendable {
 
   // MARK: Nonsense
 
-  func shout(_ count: Int) {
+  func sendNonsense(_ count: Int) {
     for number in 0..<count { call(number) }
   }
 
@@ -256,7 +256,7 @@ final class Strangers: Sendable {
   }
 
   /// - Returns: how often a participant joined.
-  func end() async throws -> Int {
+  func stop() async throws -> Int {
     let calls = state.withLock { state in
       state.isOver = true
       return state.calls

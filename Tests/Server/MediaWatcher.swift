@@ -1,8 +1,8 @@
 import Koine
 import Logging
 
-/// What one participant sees and hears of the others.
-final class Sight: VideoSink, AudioSink, Sendable {
+/// Watches the audio and video that one participant receives.
+final class MediaWatcher: VideoSink, AudioSink, Sendable {
   private struct Counts: Sendable {
     var names: Set<String> = []
     var frames = 0
@@ -12,7 +12,7 @@ final class Sight: VideoSink, AudioSink, Sendable {
   private let seen = Lock(Counts())
   private let news = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-  /// On the stamps of the pictures.
+  /// Names in the stamps of the received frames.
   var names: Set<String> { seen.withLock { $0.names } }
 
   func render(_ frame: VideoFrame) {
@@ -42,11 +42,11 @@ final class Sight: VideoSink, AudioSink, Sendable {
     }
   }
 
-  /// Counts anew.
+  /// Resets the counts.
   func forget() { seen.withLock { $0 = Counts() } }
 
-  /// Returns once some pictures and some sound have come; the test's time limit is the limit.
-  func untilSeenAndHeard() async {
+  /// Returns once some video frames and some audio have arrived; the test's time limit is the limit.
+  func waitForMedia() async {
     for await _ in news.stream where seen.withLock({ $0.frames >= 5 && !$0.names.isEmpty && $0.loudBlocks >= 5 }) {
       return
     }
