@@ -16,13 +16,13 @@ import Testing
     try "import CallKit\n".write(toFile: folder.file("unsound.swift"), atomically: true, encoding: .utf8)
   }
 
-  /// What it writes to both, and with what it ends.
+  /// The lines of both outputs, and the exit code.
   private func lines(_ words: String) async throws -> [String] {
     let text = try await Command("sh", "-c", "cd \(folder.path) && ./koine \(words) 2>&1; echo \"code $?\"").run()
     return text.split(separator: "\n").map(String.init)
   }
 
-  @Test func mapAnswersWithoutAFileBesideIt() async throws {
+  @Test func mapCommandRunsWithoutRepositoryFiles() async throws {
     let lines = try await lines("map muteMic --to stage")
     #expect(lines.first == "mute the local microphone")
     #expect(lines.last == "code 0")
@@ -32,7 +32,7 @@ import Testing
     #expect(try await self.lines("map muteMic --json").first?.hasPrefix("{") == true)
   }
 
-  @Test func checkEndsWithOneIfSomethingCannotWork() async throws {
+  @Test func checkCommandExitsWithOneOnUnsupportedCode() async throws {
     #expect(try await lines("check sound.swift").last == "code 0")
     #expect(try await lines("check .").last == "code 1")
     #expect(try await lines("check . --exclude unsound.swift").last == "code 0")
@@ -40,7 +40,7 @@ import Testing
     #expect(try await lines("check unsound.swift --json").first?.contains(#""canWork":false"#) == true)
   }
 
-  @Test func aBadPathIsOneLineAndSixtySix() async throws {
+  @Test func missingPathPrintsOneLineAndExitsWith66() async throws {
     #expect(
       try await lines("check nothing") == ["koine check: there is no file or folder 'nothing'", "code 66"])
     #expect(
