@@ -42,5 +42,7 @@ public struct RoomService: Sendable {
   /// Called on the network loop: must return at once.
   public var handle: @Sendable (Message) -> Void
 
-  public init(names: [String], handle: @escaping @Sendable (Message) -> Void) { (self.names, self.handle) = (names, handle) }
+  public init(names: [String], handle: @escaping @Sendable (Message) -> Void) {
+    (self.names, self.handle) = (names, handle)
+  }
 }

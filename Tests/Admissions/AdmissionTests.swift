@@ -5,7 +5,7 @@ import KoineTokens
 import Synchronization
 import Testing
 
-/// What joins and registrations are granted, by the credentials that come with them.
+/// Grants of joins and registrations, by their credentials.
 @Suite struct AdmissionTests {
   private let now = NumericDate.ofSystemClock()
 
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func boundKeyOpensItsRoomsAndRegistersNobody() throws {
+  @Test func keyBoundToRoomsAdmitsToMatchingRoomsAndRegistersNoIdentity() throws {
     var key = try SigningKey(generating: .p256, id: "team")
     key.binding = KeyBinding(kinds: [.room], rooms: RoomPattern("team-*"))
     let authorization = Authorization.tokens(trusting: .keys([try key.verificationKey]))
@@ -57,8 +57,8 @@ import Testing
     #expect(code(authorization.checkIdentity(Register(identity: "ana", credential: any))) == .unauthorized)
   }
 
-  /// Names that one vendor's backend gives away are not another vendor's users.
-  @Test func identityIsRegisteredByItsOwnKindOfToken() throws {
+  /// A name assigned by one vendor's backend does not identify a user of another vendor.
+  @Test func identityIsRegisteredOnlyByTokenOfItsVendor() throws {
     let keys = try KeySet(newKey: "a")
     let authorization = Authorization.tokens(trusting: .keys(keys.keys))
     let raw = "8:acs:ana"

@@ -76,24 +76,24 @@ extension AudioProcessor {
     return (decibels(captured[start...]) - decibels(sent[start...]), processor.statistics)
   }
 
-  @Test func anEchoIsTakenAway() throws {
+  @Test func echoIsCancelled() throws {
     let (reduction, statistics) = try reduction(saying: .milliseconds(60))
     #expect(reduction >= 15, "\(reduction) dB")
     #expect(try #require(statistics.echoReturnLossEnhancement) > 5)
     #expect((3...9).contains(try #require(statistics.echoReturnLoss)))
   }
 
-  @Test func anEchoWhoseDelayNobodyKnewIsTakenAway() throws {
+  @Test func echoOfUnknownDelayIsCancelled() throws {
     let (reduction, _) = try reduction(saying: .zero)
     #expect(reduction >= 15, "\(reduction) dB")
   }
 
-  @Test func aStereoEchoIsTakenAway() throws {
+  @Test func stereoEchoIsCancelled() throws {
     let (reduction, _) = try reduction(saying: .milliseconds(60), channels: 2)
     #expect(reduction >= 15, "\(reduction) dB")
   }
 
-  @Test func withoutCancellingAnEchoStays() throws {
+  @Test func echoIsKeptWithoutCancellation() throws {
     let far = talk(seconds: 4, pitch: 180, rate: 3.1)
     let captured = Self.echo(of: far, over: noise(seconds: 4, amplitude: 3))
     var processor = try AudioProcessor(.none)
@@ -101,7 +101,7 @@ extension AudioProcessor {
     #expect(processor.statistics == AudioProcessingStatistics())
   }
 
-  @Test func aVoiceIsKept() throws {
+  @Test func nearEndVoiceKeepsItsLevel() throws {
     let near = zip(talk(seconds: 8, pitch: 130, rate: 2.7), noise(seconds: 8, amplitude: 3)).map { $0 + $1 }
     let silence = [Int16](repeating: 0, count: near.count)
     for settings in [
@@ -114,7 +114,7 @@ extension AudioProcessor {
     }
   }
 
-  @Test func aVoiceAfterAnEchoIsKept() throws {
+  @Test func nearEndVoiceAfterEchoKeepsItsLevel() throws {
     let far = talk(seconds: 5, pitch: 180, rate: 3.1) + [Int16](repeating: 0, count: 5 * 48_000)
     let near = [Int16](repeating: 0, count: 6 * 48_000) + talk(seconds: 4, pitch: 130, rate: 2.7)
     let captured = Self.echo(of: far, over: zip(near, noise(seconds: 10, amplitude: 3)).map { $0 + $1 })
@@ -124,7 +124,7 @@ extension AudioProcessor {
     #expect(abs(change) <= 3, "\(change) dB")
   }
 
-  @Test func noiseIsSuppressedAsMuchAsAsked() throws {
+  @Test func noiseSuppressionIncreasesWithItsLevel() throws {
     let hiss = noise(seconds: 6, amplitude: 1_000)
     var reductions: [Double] = []
     for level in AudioProcessing.NoiseSuppression.allCases {
@@ -139,7 +139,7 @@ extension AudioProcessor {
     #expect(reductions == reductions.sorted(), "\(reductions)")
   }
 
-  @Test func aQuietVoiceIsRaised() throws {
+  @Test func gainControlRaisesQuietVoice() throws {
     let near = talk(seconds: 8, pitch: 130, rate: 2.7, amplitude: 400)
     var settings = AudioProcessing.none
     settings.controlsGain = true
@@ -148,7 +148,7 @@ extension AudioProcessor {
     #expect(decibels(sent[Self.afterThreeSeconds...]) - decibels(near[Self.afterThreeSeconds...]) > 3)
   }
 
-  @Test func directCurrentIsTakenAway() throws {
+  @Test func lowFrequencyFilterRemovesDCOffset() throws {
     var settings = AudioProcessing.none
     settings.removesLowFrequencies = true
     var processor = try AudioProcessor(settings)
@@ -156,7 +156,7 @@ extension AudioProcessor {
     #expect(decibels(sent[24_000...]) < decibels([2_000]) - 30)
   }
 
-  @Test func aVoiceIsToldFromNoise() throws {
+  @Test func voiceDetectionSeparatesVoiceFromNoise() throws {
     var processor = try AudioProcessor(AudioProcessing(cancelsEcho: false))
     func voicedShare(of sound: [Int16]) throws -> (share: Double, probability: Double) {
       var (blocks, voiced, probability) = (0, 0, 0.0)
@@ -174,7 +174,7 @@ extension AudioProcessor {
     #expect(quiet.share < 0.2 && spoken.share > quiet.share + 0.2, "\(quiet) \(spoken)")
   }
 
-  @Test func partsAreSwitchedWhileItRuns() throws {
+  @Test func processorAppliesSettingsWhileRunning() throws {
     let hiss = noise(seconds: 3, amplitude: 1_000)
     var processor = try AudioProcessor(.none)
     #expect(try processor.process(hiss) == hiss)
@@ -186,7 +186,7 @@ extension AudioProcessor {
     try processor.setEchoDelay(.milliseconds(-1))
   }
 
-  @Test func wrongSizesAreErrors() throws {
+  @Test func invalidChannelCountsAndBlockSizesThrow() throws {
     for (channels, rendered) in [(0, 1), (3, 1), (1, 0), (1, 3), (-1, 1)] {
       #expect(throws: AudioProcessingError.self) {
         _ = try AudioProcessor(.voice, channels: channels, renderChannels: rendered)

@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.milliseconds(100), .milliseconds(80), .zero])
-  func anEchoOfSpeechAfter100MillisecondsIsDown20Decibels(saying delay: Duration) async throws {
+  func speechEchoDelayed100MillisecondsIsReducedBy20Decibels(saying delay: Duration) async throws {
     let far = try await Self.speech(Self.text)
     let captured = Self.echo(of: far).map { Int16(clamping: Int($0)) }
     let sent = try process(captured, rendered: far, AudioProcessing(noiseSuppression: nil), echoDelay: delay)
@@ -123,7 +123,7 @@ import Testing
   enum Noise: CaseIterable { case fan, street }
 
   @Test(arguments: Noise.allCases)
-  func speechInNoiseStandsOutSixDecibelsMore(noise: Noise) async throws {
+  func noiseSuppressionImprovesSpeechToNoiseRatioBySixDecibels(noise: Noise) async throws {
     let speech = try await Self.speech(Self.text)
     let start = 3 * 48_000
     let (spoken, silent) = blocks(of: speech, after: start)
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: [AudioProcessing(), AudioProcessing(cancelsEcho: false)])
-  func cleanSpeechLosesNoMoreThanADecibel(settings: AudioProcessing) async throws {
+  func cleanSpeechKeepsItsLevelWithinOneDecibel(settings: AudioProcessing) async throws {
     let speech = try await Self.speech(Self.text)
     let (spoken, _) = blocks(of: speech, after: 48_000)
     let sent = try process(speech, settings)
@@ -155,8 +155,8 @@ import Testing
     #expect(loss >= -1, "\(loss) dB")
   }
 
-  /// Both talk at once: the near voice goes through, the far one stays out.
-  @Test func whoeverIsNearIsHeardWhileTheFarSpeaks() async throws {
+  /// Both ends speak at once: the near-end voice loses at most 6 dB.
+  @Test func nearEndSpeechIsKeptDuringDoubleTalk() async throws {
     let far = try await Self.speech(Self.text)
     let near = try await Self.speech(Self.otherText, voice: "en+f3")
     let count = min(far.count, near.count + 4 * 48_000)

@@ -6,7 +6,7 @@ import Testing
 @testable import KoineBase
 
 @Suite struct BytesPoolTests {
-  @Test func reusesABlockOnlyWhenNobodyElseHoldsIt() {
+  @Test func poolReusesBlockOnlyWhenItIsNotReferenced() {
     var pool = BytesPool(capacity: 16)
     let kept = pool.take()
     pool.give(kept)
@@ -18,7 +18,7 @@ import Testing
 }
 
 @Suite struct VirtualSchedulerTests {
-  @Test func runsJobsInOrderOfTimeThenPosting() {
+  @Test func jobsRunInOrderOfTimeThenPosting() {
     let scheduler = Scheduler.virtual()
     let lane = scheduler.lane("a")
     let seen = Lock<[Int]>([])
@@ -34,7 +34,7 @@ import Testing
     #expect(scheduler.now == start + .seconds(3))
   }
 
-  @Test func aCancelledJobDoesNotRun() {
+  @Test func cancelledJobDoesNotRun() {
     let scheduler = Scheduler.virtual()
     let ran = Lock(false)
     let alarm = scheduler.lane("a").post(at: scheduler.now + .seconds(1)) { ran.withLock { $0 = true } }
@@ -45,7 +45,7 @@ import Testing
 }
 
 @Suite struct RealSchedulerTests {
-  @Test func aLaneRunsOneJobAtATimeInOrder() async {
+  @Test func laneRunsJobsInPostingOrder() async {
     let lane = Scheduler.real.lane("test")
     let seen = Lock<[Int]>([])
     await withCheckedContinuation { done in
@@ -55,8 +55,8 @@ import Testing
     #expect(seen.withLock { $0 } == Array(0..<1000))
   }
 
-  /// As an app's effect that waits for something does.
-  @Test func lanesThatAreHeldUpDoNotHoldUpOthers() async {
+  /// An app's media effect may block its lane.
+  @Test func blockedLanesDoNotDelayOtherLanes() async {
     let held = DispatchSemaphore(value: 0)
     let count = WorkerPool.cores + 3
     for number in 0..<count { Scheduler.real.lane("held up \(number)").post { held.wait() } }
@@ -75,13 +75,15 @@ import Testing
 }
 
 @Suite struct SocketAddressTests {
-  @Test(arguments: ["127.0.0.1", "10.77.0.1", "::1", "2001:db8::5"]) func survivesText(_ host: String) throws {
+  @Test(arguments: ["127.0.0.1", "10.77.0.1", "::1", "2001:db8::5"]) func socketAddressSurvivesConversionToText(
+    _ host: String
+  ) throws {
     #expect(try #require(SocketAddress(host, port: 9)).host == host)
   }
 }
 
 @Suite struct TransportAddressTests {
-  @Test func equalAddressesHashAlikeAndOthersDiffer() throws {
+  @Test func equalAddressesHaveEqualHashesAndOthersDiffer() throws {
     let hosts = ["127.0.0.1", "10.77.0.1", "::1", "2001:db8::5", "::127.0.0.1", "2001:db9::5"]
     let addresses = try hosts.flatMap { host in
       try [1, 2].map { TransportAddress(udp: try #require(SocketAddress(host, port: $0))) }
@@ -91,8 +93,8 @@ import Testing
     for address in addresses { #expect(TransportAddress(.udp, address.socketAddress).hashValue == address.hashValue) }
   }
 
-  /// Routers keep some with each peer, and copy two with each datagram.
-  @Test func addressTakesNoMoreThanASocketAddress() {
+  /// Routers store several per peer and copy two per datagram.
+  @Test func transportAddressIsNoLargerThanSocketAddress() {
     #expect(MemoryLayout<TransportAddress>.stride == MemoryLayout<SocketAddress>.stride)
     #expect(MemoryLayout<TransportAddress>.stride <= 64)
   }
@@ -101,7 +103,7 @@ import Testing
 }
 
 @Suite struct RandomnessTests {
-  @Test func aSeededGeneratorRepeatsAndTheSystemsDoesNot() {
+  @Test func seededGeneratorRepeatsAndSystemGeneratorDoesNot() {
     var seeded = SeededRandom(seed: 7), system = SeededRandom.system()
     var (sameSeed, sameSystem) = (seeded, system)
     #expect((0..<8).allSatisfy { _ in seeded.next() == sameSeed.next() })
@@ -110,22 +112,22 @@ import Testing
   }
 
   /// A client that knows all of a router's former random names must not be able to predict the next one.
-  @Test func whatTheSystemForksCannotBeForetold() {
+  @Test func forkOfSystemGeneratorIsUnpredictable() {
     var system = SeededRandom.system()
     var (fork, copy) = (system.fork(), system)
     var other = copy.fork()
     #expect(fork.next() != other.next())
   }
 
-  @Test func anIDIsNoOutputOfItsGenerator() {
+  @Test func generatedIDDiffersFromGeneratorOutput() {
     var (random, same) = (SeededRandom(seed: 7), SeededRandom(seed: 7))
     let id = random.makeID()
     #expect((0..<8).allSatisfy { _ in String(same.next(), radix: 36) != id })
   }
 }
 
-@Suite struct CrewTests {
-  @Test(arguments: [1, 2, 5]) func everyPieceIsDoneOnce(workers: Int) {
+@Suite struct ForkJoinPoolTests {
+  @Test(arguments: [1, 2, 5]) func everyIterationRunsOnce(workers: Int) {
     let pool = ForkJoinPool(workers: workers)
     for count in [0, 1, 3, 4, 100, 1_000] {
       let done = Lock([Int](repeating: 0, count: count))
@@ -139,8 +141,8 @@ import Testing
     }
   }
 
-  /// What the caller wrote before, a piece sees; what a piece wrote, the caller sees: without a lock.
-  @Test func nothingHappensBetweenTwoCalls() {
+  /// Iterations see the caller's earlier writes, and the caller sees theirs, without a lock.
+  @Test func memoryWritesAreVisibleAcrossCallsWithoutALock() {
     let pool = ForkJoinPool(workers: 4)
     let cells = UnsafeMutableBufferPointer<Int>.allocate(capacity: 64)
     cells.initialize(repeating: 0)
@@ -153,8 +155,8 @@ import Testing
     }
   }
 
-  /// The calling thread does all pieces if no worker is free.
-  @Test func aHandThatIsHeldUpHoldsUpItsOwnPieceOnly() {
+  /// The calling thread runs all iterations if no worker is free.
+  @Test func blockedWorkerDelaysOnlyItsOwnIteration() {
     let pool = ForkJoinPool(workers: 2)
     let others = DispatchSemaphore(value: 0)
     let left = Lock(99)

@@ -2,7 +2,7 @@ import KoineBase
 import Testing
 
 struct LogThrottleTests {
-  @Test func firstTenthAndHundredthOfAnIntervalAreLogged() {
+  @Test func firstTenthAndHundredthEventOfAnIntervalAreLogged() {
     var throttle = LogThrottle(interval: .seconds(60))
     let start = Tick.zero + .seconds(7)
     let logged = (0..<150).compactMap { throttle.countEvent(at: start + .milliseconds(100 * $0)) }

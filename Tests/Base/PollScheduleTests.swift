@@ -4,7 +4,7 @@ import Testing
 private func ms(_ count: Int) -> Tick { Tick(nanoseconds: Int64(count) * 1_000_000) }
 
 struct TimerHeapTests {
-  @Test func firesInOrderOfTimeThenOfAsking() {
+  @Test func timersFireInOrderOfTimeThenInsertion() {
     var heap = TimerHeap()
     for (index, at) in [30, 10, 20, 10, 40].enumerated() { heap.push(index, at: ms(at)) }
     var fired: [Int] = []
@@ -13,7 +13,7 @@ struct TimerHeapTests {
     #expect(heap.soonest == ms(40))
   }
 
-  @Test func randomTimesComeSorted() {
+  @Test func randomTimersFireInOrderOfTime() {
     var heap = TimerHeap()
     var random = SeededRandom(seed: 1)
     for _ in 0..<500 { heap.push(0, at: ms(.random(in: 0...100, using: &random))) }
@@ -27,7 +27,7 @@ struct TimerHeapTests {
     #expect(count == 500)
   }
 
-  @Test func onlySoonerDeadlinesTouchTheHeap() {
+  @Test func laterDeadlineIsNotPushedToTheHeap() {
     var heap = TimerHeap()
     var alarm = HeapAlarm()
     alarm.arm(ms(10), 0, in: &heap)
@@ -39,7 +39,7 @@ struct TimerHeapTests {
   }
 
   /// A far deadline, and near ones that come and go before it.
-  @Test func aFarDeadlineIsPushedOnce() {
+  @Test func distantDeadlineIsPushedOnce() {
     var heap = TimerHeap()
     var alarm = HeapAlarm()
     for round in 0..<1_000 {
@@ -84,8 +84,8 @@ struct PollScheduleTests {
     #expect(schedule.touchedNumbers == [])
   }
 
-  /// Against a dictionary of deadlines.
-  @Test(arguments: 0..<10) func randomHistoriesGiveTheDeadlinesOfAPlainTable(_ seed: UInt64) {
+  /// The reference is a dictionary of deadlines.
+  @Test(arguments: 0..<10) func randomOperationsMatchADictionaryOfDeadlines(_ seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var schedule = PollSchedule()
     var plain: [Int: Tick] = [:]

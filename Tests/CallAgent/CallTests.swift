@@ -3,7 +3,7 @@ import Koine
 import Testing
 
 struct CallTests {
-  @Test func startingAndAcceptingConnectsBoth() async throws {
+  @Test func acceptedCallConnectsCallerAndCallee() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
@@ -42,7 +42,7 @@ struct CallTests {
     return (ana, anaHears, ben, benHears)
   }
 
-  @Test func hangingUpEndsTheCallForBoth() async throws {
+  @Test func hangUpEndsTheCallForBothParticipants() async throws {
     let telephone = try Telephone()
     let (ana, anaHears, ben, benHears) = try await connectedPair(telephone)
     benHears.call?.hangUp(options: nil) { error in benHears.note("hung up \(error == nil)") }
@@ -61,7 +61,7 @@ struct CallTests {
     #expect(anaHears.words == words, "silence after the end")
   }
 
-  @Test func decliningLeavesTheCatalogueStatesAndCodes() async throws {
+  @Test func declinedCallEndsWithCode603() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (_, benHears) = try await telephone.agent("ben")
@@ -74,7 +74,7 @@ struct CallTests {
     #expect(benHears.words == ["rings Ana", "rejected true", "didEnd 487"])
   }
 
-  @Test func cancellingWhileItRings() async throws {
+  @Test func callCancelledWhileRingingEndsWithCode487() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (_, benHears) = try await telephone.agent("ben")
@@ -89,7 +89,7 @@ struct CallTests {
     #expect(benHears.words.last == "no call 4096")
   }
 
-  @Test func nobodyIsThereOrNobodyAnswers() async throws {
+  @Test func callToAbsentUserEndsWith480AndUnansweredCallWith408() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.startCall(participants: [identity("zoe")], options: nil) { anaHears.take($0, $1) }
@@ -104,7 +104,7 @@ struct CallTests {
     #expect(benHears.incoming?.callEndReason?.subcode == 10_004)
   }
 
-  @Test func pictureAndMuteAreSeenByTheOther() async throws {
+  @Test func remoteParticipantReceivesVideoAndMuteState() async throws {
     let telephone = try Telephone()
     let (_, anaHears, _, benHears) = try await connectedPair(telephone)
     let camera = try await telephone.camera()
@@ -155,7 +155,7 @@ struct CallTests {
     #expect(previewView.framesRendered > seen, "the preview outlives the sending")
   }
 
-  @Test func holdIsSeenByTheOther() async throws {
+  @Test func holdIsReportedToRemoteParticipant() async throws {
     let telephone = try Telephone()
     let (_, anaHears, _, benHears) = try await connectedPair(telephone)
     anaHears.call?.hold { _ in }
@@ -170,7 +170,7 @@ struct CallTests {
     #expect(benHears.call?.state == .connected)
   }
 
-  @Test func aGroupMeetsWithoutRinging() async throws {
+  @Test func groupCallConnectsWithoutRinging() async throws {
     let telephone = try Telephone()
     let group = GroupCallLocator(groupId: UUID())
     var people: [(CallAgent, Recorder)] = []
@@ -194,7 +194,7 @@ struct CallTests {
     #expect(people[2].1.call?.state == .disconnected && people[2].1.call?.callEndReason.code == 0)
   }
 
-  @Test func somebodyIsAddedAndRemoved() async throws {
+  @Test func participantIsAddedToAndRemovedFromCall() async throws {
     let telephone = try Telephone()
     let (_, anaHears, _, benHears) = try await connectedPair(telephone)
     let (_, evaHears) = try await telephone.agent("eva")
@@ -213,7 +213,7 @@ struct CallTests {
     #expect(anaHears.call?.remoteParticipants.count == 1)
   }
 
-  @Test func oneIdentityHasOneAgentAndTokensAreChecked() async throws {
+  @Test func secondAgentForIdentityAndMalformedTokenAreRefused() async throws {
     let telephone = try Telephone()
     let (ana, _) = try await telephone.agent("ana")
     await #expect(throws: (any Error).self) { try await telephone.agent("ana") }
@@ -225,7 +225,7 @@ struct CallTests {
     #expect(throws: Never.self) { try CommunicationTokenCredential(token: accessToken(for: "old", expiresIn: -60)) }
   }
 
-  @Test func aNativeParticipantIsInTheGroupToo() async throws {
+  @Test func nativeParticipantAppearsInRoomCall() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }

@@ -5,14 +5,14 @@ import Testing
 
 struct CredentialTests {
   /// A clock that a test moves.
-  private final class Hands: Sendable {
+  private final class ManualClock: Sendable {
     private struct State {
       var now = Date(timeIntervalSince1970: 1_000_000)
       var later: [(at: Date, work: @Sendable () -> Void)] = []
     }
     private let state = Lock(State())
 
-    var clock: TokenClock {
+    var tokenClock: TokenClock {
       TokenClock(
         now: { [self] in state.withLock { $0.now } },
         after: { [self] delay, work in state.withLock { $0.later.append(($0.now + delay, work)) } })
@@ -33,51 +33,51 @@ struct CredentialTests {
     }
   }
 
-  @Test func aRefresherIsAskedOnceForAllWhoWaitAndAgainBeforeTheEnd() throws {
-    let hands = Hands()
+  @Test func refresherIsCalledOnceForConcurrentRequestsAndAgainBeforeExpiry() throws {
+    let manualClock = ManualClock()
     let asked = Lock(0)
     let options = CommunicationTokenRefreshOptions { handler in
       asked.withLock { $0 += 1 }
-      handler(hands.token(lasting: 3_600), nil)
+      handler(manualClock.token(lasting: 3_600), nil)
     }
-    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: manualClock.tokenClock)
     let got = Lock(0)
     for _ in 0..<3 { credential.token { token, _ in if token != nil { got.withLock { $0 += 1 } } } }
     #expect(asked.withLock { $0 } == 0, "never from inside the call")
-    hands.move(0)
+    manualClock.move(0)
     #expect(asked.withLock { $0 } == 1)
     #expect(got.withLock { $0 } == 3)
     credential.token { _, _ in got.withLock { $0 += 1 } }
     #expect(asked.withLock { $0 } == 1 && got.withLock { $0 } == 4, "from what is kept, at once")
-    hands.move(3_600 - 119)
+    manualClock.move(3_600 - 119)
     credential.token { _, _ in got.withLock { $0 += 1 } }
-    hands.move(0)
+    manualClock.move(0)
     #expect(asked.withLock { $0 } == 2)
     #expect(got.withLock { $0 } == 5)
   }
 
-  @Test func aProactiveOneRenewsUnasked() throws {
-    let hands = Hands()
+  @Test func proactiveCredentialRefreshesBeforeExpiry() throws {
+    let manualClock = ManualClock()
     let asked = Lock(0)
     let lasting = Lock(3_600)
     let options = CommunicationTokenRefreshOptions(
-      initialToken: hands.token(lasting: 3_600), refreshProactively: true
+      initialToken: manualClock.token(lasting: 3_600), refreshProactively: true
     ) { handler in
       asked.withLock { $0 += 1 }
-      handler(hands.token(lasting: lasting.withLock { $0 }), nil)
+      handler(manualClock.token(lasting: lasting.withLock { $0 }), nil)
     }
-    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
-    hands.move(2_999)
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: manualClock.tokenClock)
+    manualClock.move(2_999)
     #expect(asked.withLock { $0 } == 0)
     lasting.withLock { $0 = 400 }
-    hands.move(1)
-    hands.move(0)
+    manualClock.move(1)
+    manualClock.move(0)
     #expect(asked.withLock { $0 } == 1)
-    hands.move(200)
-    hands.move(0)
+    manualClock.move(200)
+    manualClock.move(0)
     #expect(asked.withLock { $0 } == 2, "a short-lived one is renewed at half its life")
     credential.cancel()
-    hands.move(10_000)
+    manualClock.move(10_000)
     #expect(asked.withLock { $0 } == 2)
     let failure = Lock<NSError?>(nil)
     credential.token { _, error in failure.withLock { $0 = error as NSError? } }
@@ -88,39 +88,39 @@ struct CredentialTests {
   }
 
   /// The timer has not run yet, as in an app that was suspended: the token is renewed when it is asked for.
-  @Test func aProactiveOneDoesNotGiveOutATokenWithTenMinutesLeft() throws {
+  @Test func proactiveCredentialRefreshesTokenWithTenMinutesLeft() throws {
     for (isProactive, renewed) in [(true, 1), (false, 0)] {
-      let hands = Hands()
+      let manualClock = ManualClock()
       let asked = Lock(0)
       let options = CommunicationTokenRefreshOptions(
-        initialToken: hands.token(lasting: 600), refreshProactively: isProactive
+        initialToken: manualClock.token(lasting: 600), refreshProactively: isProactive
       ) { handler in
         asked.withLock { $0 += 1 }
-        handler(hands.token(lasting: 3_600), nil)
+        handler(manualClock.token(lasting: 3_600), nil)
       }
-      let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+      let credential = try CommunicationTokenCredential(withOptions: options, clock: manualClock.tokenClock)
       let expires = Lock<Date?>(nil)
       credential.token { token, _ in expires.withLock { $0 = token?.expiresOn } }
-      hands.move(0)
+      manualClock.move(0)
       #expect(asked.withLock { $0 } == renewed)
       #expect(expires.withLock { $0 } == Date(timeIntervalSince1970: 1_000_000 + (isProactive ? 3_600 : 600)))
     }
   }
 
-  @Test func anExpiredNewTokenIsAnError() throws {
-    let hands = Hands()
-    let options = CommunicationTokenRefreshOptions { handler in handler(hands.token(lasting: -1), nil) }
-    let credential = try CommunicationTokenCredential(withOptions: options, clock: hands.clock)
+  @Test func expiredTokenFromRefresherIsAnError() throws {
+    let manualClock = ManualClock()
+    let options = CommunicationTokenRefreshOptions { handler in handler(manualClock.token(lasting: -1), nil) }
+    let credential = try CommunicationTokenCredential(withOptions: options, clock: manualClock.tokenClock)
     let failure = Lock<NSError?>(nil)
     credential.token { _, error in failure.withLock { $0 = error as NSError? } }
-    hands.move(0)
+    manualClock.move(0)
     let error = try #require(failure.withLock { $0 })
     #expect(error.domain.hasSuffix("refreshAccessToken"))
     #expect(error.userInfo["message"] as? String == "The token returned from the tokenRefresher is expired.")
     #expect(error.localizedDescription.contains(error.domain))
   }
 
-  @Test func aPayloadMayHoldAnyCharacterOfBase64URL() throws {
+  @Test func tokenPayloadWithBase64URLCharactersIsAccepted() throws {
     // `{"exp":2000000000,"n":"???>>>"}` has both `_` and `-` in it; the vendor's parser trips over the first.
     let payload = Data(#"{"exp":2000000000,"n":"???>>>"}"#.utf8).base64EncodedString()
       .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
@@ -133,7 +133,7 @@ struct CredentialTests {
   }
 
   @Test(arguments: ["", "=", "=="])
-  func aPaddedPayloadIsTaken(padding: String) throws {
+  func paddedTokenPayloadIsAccepted(padding: String) throws {
     // 27, 26 and 25 bytes: as many characters of padding as bytes are missing to a multiple of three.
     let payload = Data(#"{"exp":2000000000,"n":"\#(String(repeating: ">", count: 2 - padding.count))"}"#.utf8)
       .base64EncodedString()
@@ -145,7 +145,7 @@ struct CredentialTests {
     #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: "e30.\(payload)=.x") }
   }
 
-  @Test func pushPayloadsAreReadAndRefused() async throws {
+  @Test func pushPayloadsAreParsedAndInvalidOnesRefused() async throws {
     let telephone = try Telephone()
     let (ana, _) = try await telephone.agent("ana")
     let id = UUID()
@@ -172,7 +172,7 @@ struct CredentialTests {
     #expect(codes.withLock { $0 } == [0, 4, 0, 32, 0])
   }
 
-  @Test func linksLeadToOneRoomAndBadOnesNowhere() async throws {
+  @Test func equivalentTeamsLinksJoinOneRoomAndInvalidLinksAreRefused() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
@@ -207,7 +207,7 @@ struct CredentialTests {
     #expect(failed.withLock { $0 })
   }
 
-  @Test func closuresHearWhatDelegatesHear() async throws {
+  @Test func eventClosuresReceiveTheDelegateEvents() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")

@@ -3,7 +3,7 @@ import Foundation
 import Koine
 import Testing
 
-/// Hears of cameras.
+/// Records camera notifications.
 private final class CameraWatcher: NSObject, DeviceManagerDelegate, @unchecked Sendable {  // a lock
   let told = Lock<[String]>([])
 
@@ -14,7 +14,7 @@ private final class CameraWatcher: NSObject, DeviceManagerDelegate, @unchecked S
 }
 
 struct DeviceTests {
-  @Test func camerasComeAndGo() async throws {
+  @Test func cameraPlugAndUnplugAreReported() async throws {
     let telephone = try Telephone()
     let client = World.$current.withValue(telephone.world) { CallClient() }
     let made = Lock<DeviceManager?>(nil)
@@ -45,7 +45,7 @@ struct DeviceTests {
   }
 
   /// A plugged device is reported on the delivery queue, perhaps after the app has read the list.
-  @Test func aCameraIsThereOnceHoweverLateItIsTold() async throws {
+  @Test func cameraReportedLateIsListedOnce() async throws {
     let telephone = try Telephone()
     let client = World.$current.withValue(telephone.world) { CallClient() }
     let made = Lock<DeviceManager?>(nil)
@@ -58,7 +58,7 @@ struct DeviceTests {
     #expect(made.withLock { $0?.cameras.count { $0.id == "usb" } } == 1)
   }
 
-  @Test func camerasSayWhatTheyAre() async throws {
+  @Test func cameraAttachmentDeterminesDeviceTypeAndFacing() async throws {
     let telephone = try Telephone()
     let machine = telephone.world.machine
     for attachment in [Machine.Attachment.wired, .builtIn] {
@@ -75,7 +75,7 @@ struct DeviceTests {
     #expect(cameras.map(\.cameraFacing) == [.external, .unknown])
   }
 
-  @Test func callsNeedTheOwnersPermission() async throws {
+  @Test func callWithoutDevicePermissionIsRefused() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let camera = try await telephone.camera()

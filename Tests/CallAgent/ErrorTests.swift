@@ -2,7 +2,7 @@ import AzureCommunicationCalling
 import Koine
 import Testing
 
-/// What an app does wrong, and the vendor's number for it.
+/// Misuse by an app, and the vendor's error code for it.
 struct ErrorTests {
   private let telephone: Telephone
 
@@ -17,7 +17,7 @@ struct ErrorTests {
     }
   }
 
-  @Test func aStreamHasOneRendererAndThatOneView() async throws {
+  @Test func secondRendererOrViewOfStreamIsRefused() async throws {
     let camera = try await telephone.camera()
     let renderer = try VideoStreamRenderer(localVideoStream: camera)
     #expect(code { _ = try VideoStreamRenderer(localVideoStream: camera) } == .multipleRenderersNotSupported)
@@ -27,7 +27,7 @@ struct ErrorTests {
     #expect(code { _ = try VideoStreamRenderer(localVideoStream: camera) } == nil)
   }
 
-  @Test func whoIsThereIsNotAddedAgainAndNobodyToACallThatIsNotConnected() async throws {
+  @Test func addingPresentParticipantOrAddingToUnconnectedCallThrows() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (_, benHears) = try await telephone.agent("ben")
     ana.startCall(participants: [identity("ben")], options: nil) { anaHears.take($0, $1) }
@@ -39,7 +39,7 @@ struct ErrorTests {
     #expect(code { try call.add(participant: identity("ben")) } == .participantAlreadyAddedToCall)
   }
 
-  @Test func anIdentityHasOneAgentAndANameItsLength() async throws {
+  @Test func secondAgentForIdentityOrTooLongDisplayNameIsRefused() async throws {
     let (ana, _) = try await telephone.agent("ana")
     let client = World.$current.withValue(telephone.world) { CallClient(options: CallClientOptions()) }
     let codes = Lock<[CallingCommunicationErrors]>([])
@@ -61,7 +61,7 @@ struct ErrorTests {
     #expect(!ana.calls.contains { _ in true })
   }
 
-  @Test func aFeatureNeedsItsCallAndAPictureACameraThatIsThere() async throws {
+  @Test func featureOfEndedCallAndSwitchToUnpluggedCameraAreErrors() async throws {
     let (ana, _) = try await telephone.agent("ana")
     let codes = Lock<[Int]>([])
     let note = { @Sendable (error: (any Error)?) in codes.withLock { $0.append((error as NSError?)?.code ?? 0) } }
@@ -76,7 +76,7 @@ struct ErrorTests {
     }()
     await telephone.run(.milliseconds(100))
     feature.raiseHand(completionHandler: note)
-    let (front, usb) = try await camerasOfWhichTheSecondIsGone()
+    let (front, usb) = try await pluggedAndUnpluggedCameras()
     let stream = LocalVideoStream(camera: front)
     let renderer = try VideoStreamRenderer(localVideoStream: stream)
     let view = try renderer.createView()
@@ -88,7 +88,7 @@ struct ErrorTests {
     withExtendedLifetime(view) {}
   }
 
-  private func camerasOfWhichTheSecondIsGone() async throws -> (VideoDeviceInfo, VideoDeviceInfo) {
+  private func pluggedAndUnpluggedCameras() async throws -> (VideoDeviceInfo, VideoDeviceInfo) {
     let machine = telephone.world.machine
     machine.plugIn(Machine.Device(id: "usb", kind: .camera, name: "USB", source: "stamp:usb,160x90@30"))
     let client = World.$current.withValue(telephone.world) { CallClient() }
@@ -100,9 +100,9 @@ struct ErrorTests {
     return (try #require(cameras.first), try #require(cameras.last))
   }
 
-  // MARK: What apps get wrong most
+  // MARK: Common misuse
 
-  /// The codes of what two ways of writing ask for, each with a handler.
+  /// Error codes that completion handlers receive; nil without an error.
   private func codes(
     _ ask: (@escaping @Sendable ((any Error)?) -> Void) -> Void
   ) async -> [Int?] {
@@ -113,12 +113,12 @@ struct ErrorTests {
   }
 
   @Test(arguments: ["", "<USER ACCESS TOKEN>", "a.b", "a.!!.c", "e30.e30.x", "e30.eyJleHAiOiJzb29uIn0.x"])
-  func aMalformedTokenMakesNoCredential(_ token: String) {
+  func malformedTokenIsRefusedByCredential(_ token: String) {
     let error = #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: token) }
     #expect((error as NSError?)?.domain.hasPrefix("AzureCommunicationCommon") == true)
   }
 
-  @Test func anExpiredTokenMakesACredentialAndNoAgent() async throws {
+  @Test func expiredTokenIsAcceptedByCredentialAndRefusedByAgent() async throws {
     let late = try CommunicationTokenCredential(token: accessToken(for: "ana", expiresIn: -60))
     let client = World.$current.withValue(telephone.world) { CallClient() }
     let invalid = CallingCommunicationErrors.invalidTokenProvider.rawValue
@@ -127,7 +127,7 @@ struct ErrorTests {
     _ = try await telephone.agent("ana")  // the identity was not taken
   }
 
-  @Test func nobodyCallsThemselvesOrNobody() async throws {
+  @Test func callToOwnIdentityOrWithoutParticipantsIsRefused() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (_, benHears) = try await telephone.agent("ben")
     let invalid = CallingCommunicationErrors.invalidParticipantAddedToCall
@@ -151,7 +151,7 @@ struct ErrorTests {
     #expect(call.remoteParticipants.count == 1)
   }
 
-  @Test func anUnknownUserEndsTheCallAndIsNoError() async throws {
+  @Test func callToUnknownUserEndsWith480WithoutError() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.startCall(participants: [identity("nobody")], options: nil) { anaHears.take($0, $1) }
     await telephone.run(.seconds(1))
@@ -161,9 +161,9 @@ struct ErrorTests {
     #expect(anaHears.call?.callEndReason.code == 480)
   }
 
-  @Test func videoNeedsACamera() async throws {
+  @Test func videoFromUnpluggedCameraIsRefused() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
-    let (_, usb) = try await camerasOfWhichTheSecondIsGone()
+    let (_, usb) = try await pluggedAndUnpluggedCameras()
     ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }
     await telephone.run(.milliseconds(500))
     let call = try #require(anaHears.call)
@@ -175,7 +175,7 @@ struct ErrorTests {
     #expect(call.state == .connected)
   }
 
-  @Test func whatIsOverIsNotUsedAgain() async throws {
+  @Test func endedCallDisposedAgentAndDisposedRendererRefuseUse() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: nil) { anaHears.take($0, $1) }
     await telephone.run(.milliseconds(500))
@@ -200,17 +200,17 @@ struct ErrorTests {
     renderer.dispose()
   }
 
-  @Test func whatHasAHandlerMayBeAwaited() async throws {
+  @Test func completionHandlerMethodsCanBeAwaited() async throws {
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, _) = try await telephone.agent("ben")
     let group = UUID()
-    let call = try await meanwhile { try await ana.startCall(participants: [identity("ben")], options: nil) }
+    let call = try await advancingTime { try await ana.startCall(participants: [identity("ben")], options: nil) }
     #expect(call.direction == .outgoing && ana.calls == [call])
     let camera = try await telephone.camera()
-    try await meanwhile { try await camera.switchSource(camera: camera.source) }
-    try await meanwhile { try await call.hangUp(options: nil) }
-    let joined = try await meanwhile { try await ben.join(with: GroupCallLocator(groupId: group)) }
-    _ = try await meanwhile {
+    try await advancingTime { try await camera.switchSource(camera: camera.source) }
+    try await advancingTime { try await call.hangUp(options: nil) }
+    let joined = try await advancingTime { try await ben.join(with: GroupCallLocator(groupId: group)) }
+    _ = try await advancingTime {
       try await ana.join(with: GroupCallLocator(groupId: group), joinCallOptions: JoinCallOptions())
     }
     await telephone.run(.milliseconds(500))
@@ -218,8 +218,10 @@ struct ErrorTests {
     withExtendedLifetime(anaHears) {}
   }
 
-  /// Awaits something while virtual time goes on.
-  private func meanwhile<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  /// Awaits an operation while virtual time advances.
+  private func advancingTime<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws
+    -> Value
+  {
     let result = Lock<Result<Value, any Error>?>(nil)
     Task {
       do {

@@ -5,7 +5,7 @@ import KoineEmbeddedBackend
 import struct KoineSignaling.RoomService
 import Testing
 
-/// Three in a group call; what one does with a feature, the others hear of.
+/// Three participants in a group call: the actions of one through a feature are reported to the others.
 struct FeatureTests {
   private struct Group {
     let telephone: Telephone
@@ -26,7 +26,7 @@ struct FeatureTests {
     return Group(telephone: telephone, people: people)
   }
 
-  @Test func handsAreRaisedInOrderAndLowered() async throws {
+  @Test func raisedHandsAreListedInOrderAndLowered() async throws {
     let group = try await group()
     let hears = FeatureRecorder()
     let hands = try group.call(0).feature(Features.raisedHands)
@@ -47,7 +47,7 @@ struct FeatureTests {
     #expect(hears.words == ["hand 8:acs:eva", "hand 8:acs:ben", "no hand 8:acs:eva", "no hand 8:acs:ben"])
   }
 
-  @Test func theSpotlightIsOnWhomIsNamed() async throws {
+  @Test func spotlightListsNamedParticipants() async throws {
     let group = try await group()
     let hears = FeatureRecorder()
     let light = try group.call(2).feature(Features.spotlight)
@@ -69,7 +69,7 @@ struct FeatureTests {
     #expect(hears.words.last == "spotlight + -8:acs:ana")
   }
 
-  @Test func recordingBesideTheRouterIsSeen() async throws {
+  @Test func recordingByRoomServiceIsReportedAsActive() async throws {
     let group = try await group()
     let room = try group.call(0).session.request.room
     let backend = try #require(group.telephone.world.backend as? EmbeddedBackend)
@@ -88,7 +88,7 @@ struct FeatureTests {
     #expect(!recording.isRecordingActive)
   }
 
-  @Test func recordingBySomebodyIsSeen() async throws {
+  @Test func recordingByParticipantIsReportedAsActive() async throws {
     let group = try await group()
     let hears = FeatureRecorder()
     let recording = try group.call(0).feature(Features.recording)
@@ -105,7 +105,7 @@ struct FeatureTests {
     #expect(try !group.call(0).feature(Features.transcription).isTranscriptionActive)
   }
 
-  @Test func whoLeadsTheConversationIsTold() async throws {
+  @Test func dominantSpeakersAreListedLatestFirst() async throws {
     let group = try await group()
     let hears = FeatureRecorder()
     let speakers = try group.call(0).feature(Features.dominantSpeakers)
@@ -121,7 +121,7 @@ struct FeatureTests {
     #expect(hears.words.allSatisfy { $0.hasPrefix("speakers") })
   }
 
-  @Test func aDataChannelCarriesBytesInOrder() async throws {
+  @Test func dataChannelDeliversMessagesInOrder() async throws {
     let group = try await group()
     let hears = FeatureRecorder()
     let channel = try group.call(1).feature(Features.dataChannel)
@@ -145,7 +145,7 @@ struct FeatureTests {
     #expect(hears.words == ["channel 7", "message", "message", "message", "closed"])
   }
 
-  @Test func textIsSeenWhileItIsTyped() async throws {
+  @Test func realTimeTextDeliversPartialAndFinalText() async throws {
     let group = try await group()
     let (own, other) = (FeatureRecorder(), FeatureRecorder())
     let text = try group.call(0).feature(Features.realTimeText)
@@ -160,8 +160,8 @@ struct FeatureTests {
     #expect(throws: (any Error).self) { try text.send(text: String(repeating: "x", count: 20_000)) }
   }
 
-  /// A native participant knows nothing of this style's wishes; nor does it say its own in this style's words.
-  @Test func theRoomMutesWhoeverIsMutedAndACallHearsOfIt() async throws {
+  /// A native participant does not know this style's mute messages, so the router applies the mute.
+  @Test func muteWorksBetweenCallAndNativeParticipant() async throws {
     let telephone = try Telephone()
     let (agent, recorder) = try await telephone.agent("ana")
     agent.join(with: RoomCallLocator(roomId: "mixed"), joinCallOptions: nil) { recorder.take($0, $1) }
@@ -185,7 +185,7 @@ struct FeatureTests {
     #expect(own()?.isMuted == false)
   }
 
-  @Test func othersAreMuted() async throws {
+  @Test func remoteParticipantsAreMutedByACall() async throws {
     let group = try await group()
     try group.call(0).muteAllRemoteParticipants { _ in }
     await group.telephone.run(.milliseconds(300))
@@ -200,7 +200,7 @@ struct FeatureTests {
     #expect(try ben.isMuted && group.call(1).isMuted)
   }
 
-  @Test func featuresNeedACall() async throws {
+  @Test func featureOfEndedCallIsRefused() async throws {
     let telephone = try Telephone()
     let (agent, recorder) = try await telephone.agent("ana")
     agent.join(with: RoomCallLocator(roomId: "late"), joinCallOptions: nil) { recorder.take($0, $1) }

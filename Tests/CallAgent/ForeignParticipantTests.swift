@@ -20,7 +20,7 @@ struct ForeignParticipantTests {
     Dictionary((call?.remoteParticipants ?? []).map { ($0.displayName, $0.identifier.rawId) }) { $1 }
   }
 
-  @Test func theyHaveOneIdentifierEachForAllObserversAndAfterComingBack() async throws {
+  @Test func foreignParticipantKeepsOneIdentifierForAllObserversAndAfterRejoining() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
@@ -57,7 +57,7 @@ struct ForeignParticipantTests {
     withExtendedLifetime((dora, again, eve)) {}
   }
 
-  @Test func theyAreMutedAndSpotlightedByTheirIdentifiers() async throws {
+  @Test func foreignParticipantIsMutedAndSpotlightedByIdentifier() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.join(with: GroupCallLocator(groupId: group), joinCallOptions: nil) { anaHears.take($0, $1) }
@@ -78,7 +78,7 @@ struct ForeignParticipantTests {
     #expect(heard.withLock { $0 }.contains { $0.contains("spotlight") })
   }
 
-  @Test func ringingOneEndsAsNotSignedIn() async throws {
+  @Test func callToForeignParticipantEndsWith480() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.join(with: GroupCallLocator(groupId: group), joinCallOptions: nil) { anaHears.take($0, $1) }
@@ -94,7 +94,7 @@ struct ForeignParticipantTests {
     withExtendedLifetime(cleo) {}
   }
 
-  @Test func aCallerOfAnotherStyleIsCalledBack() async throws {
+  @Test func callerOfAnotherStyleCanBeCalledBack() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let cleo = Endpoint(identity: "cleo", name: "Cleo", in: telephone.world)

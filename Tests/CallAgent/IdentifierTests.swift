@@ -2,7 +2,7 @@ import AzureCommunicationCommon
 import Testing
 
 struct IdentifierTests {
-  @Test func phoneNumbersTellTheirLegsApart() {
+  @Test func phoneNumberAssertedIDIsParsedFromRawID() {
     #expect(PhoneNumberIdentifier(phoneNumber: "anonymous").isAnonymous)
     #expect(!PhoneNumberIdentifier(phoneNumber: "+1").isAnonymous)
     for (raw, asserted) in [
@@ -13,7 +13,7 @@ struct IdentifierTests {
     }
   }
 
-  @Test func rawIdsAreMadeAsTheVendorMakesThem() {
+  @Test func rawIDsMatchTheVendorsFormat() {
     let clouds: [(CommunicationCloudEnvironment, String, String)] = [
       (.Public, "orgid", "acs"), (.Dod, "dod", "dod-acs"), (.Gcch, "gcch", "gcch-acs"),
     ]

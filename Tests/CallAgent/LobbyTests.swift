@@ -29,7 +29,7 @@ struct LobbyTests {
     return hears
   }
 
-  @Test func whoIsLetInHasWaitedInTheLobby() async throws {
+  @Test func admittedCallerConnectsFromLobby() async throws {
     let hears = try await caller()
     #expect(hears.states == ["connecting", "inLobby"])
     #expect(hears.call?.state == .inLobby)
@@ -44,7 +44,7 @@ struct LobbyTests {
     #expect(host.participants.map(\.name) == ["ben"])
   }
 
-  @Test func whoIsDeniedIsToldWhy() async throws {
+  @Test func deniedCallerIsDisconnectedWithSubcode5854() async throws {
     let hears = try await caller()
     host.deny(try #require(host.entryRequests.first).id)
     await telephone.run(.milliseconds(500))
@@ -57,7 +57,7 @@ struct LobbyTests {
     #expect(host.entryRequests.isEmpty)
   }
 
-  @Test func whoHangsUpInTheLobbyAsksNoLonger() async throws {
+  @Test func hangUpInLobbyWithdrawsTheEntryRequest() async throws {
     let hears = try await caller()
     hears.call?.hangUp(options: nil) { error in hears.note("hung up \(error == nil)") }
     await telephone.run(.milliseconds(500))
@@ -67,7 +67,7 @@ struct LobbyTests {
     #expect(host.entryRequests.isEmpty)
   }
 
-  @Test func whoWaitsTooLongForAHostMayGoOnWaiting() async throws {
+  @Test func callerWaitsInLobbyForAMinuteAndIsAdmitted() async throws {
     let hears = try await caller()
     await telephone.run(.seconds(60))
     #expect(hears.call?.state == .inLobby)

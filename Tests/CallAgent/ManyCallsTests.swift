@@ -4,7 +4,7 @@ import Koine
 @testable import KoineEmbeddedBackend
 import Testing
 
-/// Calls one after another, and many at once. The thousand of the figure, and what the process holds after each hundred:
+/// Sequential and concurrent calls. For 1,000 calls, and the memory of the process after each hundred:
 /// `KOINE_ROUNDS=1000 swift test --filter ManyCallsTests`.
 @Suite(.serialized) struct ManyCallsTests {
   private static let asked = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) }
@@ -78,7 +78,7 @@ import Testing
     return Double(text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) / 256
   }
 
-  @Test func callsOneAfterAnotherLeaveNothingBehind() async throws {
+  @Test func sequentialCallsReleaseAllState() async throws {
     let rounds = Self.asked ?? 30
     let (ana, ben) = (try await user("ana"), try await user("ben"))
     let host = try #require(world.backend as? EmbeddedBackend).host
@@ -112,7 +112,7 @@ import Testing
     #expect(resident - (memory.first ?? 0) < 16)
   }
 
-  @Test func fiftyCallsAtOnceAllConnectAndEnd() async throws {
+  @Test func fiftyConcurrentCallsConnectAndEnd() async throws {
     let count = 50
     let host = try #require(world.backend as? EmbeddedBackend).host
     var pairs: [(caller: User, callee: User)] = []

@@ -17,7 +17,7 @@ struct OrderTests {
     return ([ana, ben], anaHears, benHears)
   }
 
-  @Test func bothSpellingsOfTheIncomingCallAreCalled() async throws {
+  @Test func delegateIsCalledUnderCorrectedSpellingOfIncomingCall() async throws {
     final class Listener: NSObject, CallAgentDelegate, @unchecked Sendable {
       let heard = Lock<[String]>([])
       func callAgent(_ callAgent: CallAgent, didReceiveIncomingCall incomingCall: IncomingCall) {
@@ -34,7 +34,7 @@ struct OrderTests {
     #expect(listener.heard.withLock { $0 } == ["8:acs:ana false"])
   }
 
-  @Test func aCallIsNothingYetWhenItIsHandedOver() async throws {
+  @Test func callStateIsNoneInTheStartHandler() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.startCall(participants: [identity("ben")], options: nil) { call, error in
@@ -48,7 +48,7 @@ struct OrderTests {
     #expect(!anaHears.states.contains("earlyMedia"))
   }
 
-  @Test func muteIsToldInBothWords() async throws {
+  @Test func muteIsReportedByOldAndNewCallback() async throws {
     final class Listener: NSObject, CallDelegate, @unchecked Sendable {
       let heard = Lock<[String]>([])
       func call(_ call: Call, didChangeMuteState args: PropertyChangedEventArgs) {
@@ -71,7 +71,7 @@ struct OrderTests {
     withExtendedLifetime(agents) {}
   }
 
-  @Test func theCountAndTheStartAreTold() async throws {
+  @Test func participantCountAndStartTimeAreReported() async throws {
     final class Listener: NSObject, CallDelegate, @unchecked Sendable {
       let heard = Lock<[String]>([])
       func call(_ call: Call, didChangeTotalParticipantCount args: PropertyChangedEventArgs) {
@@ -94,7 +94,7 @@ struct OrderTests {
     #expect(listener.heard.withLock { $0 } == ["started true", "count 2", "count 1"])
   }
 
-  @Test func speakingIsTold() async throws {
+  @Test func speakingStateOfRemoteParticipantIsReported() async throws {
     let telephone = try Telephone()
     let (agents, ana, ben) = try await pair(telephone)
     let remote = try #require(ben.call?.remoteParticipants.first)
@@ -113,7 +113,7 @@ struct OrderTests {
     withExtendedLifetime(agents) {}
   }
 
-  @Test func aNameIsToldOnceItIsKnown() async throws {
+  @Test func displayNameIsReportedOnceItIsKnown() async throws {
     final class Listener: NSObject, CallDelegate, RemoteParticipantDelegate, @unchecked Sendable {
       let heard = Lock<[String]>([])
       func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs) {
@@ -138,7 +138,7 @@ struct OrderTests {
     withExtendedLifetime(ben) {}
   }
 
-  @Test func aCallBeginsMuted() async throws {
+  @Test func callStartedWithMutedAudioOptionsIsMuted() async throws {
     let telephone = try Telephone()
     let options = StartCallOptions()
     options.audioOptions = AudioOptions()
@@ -159,7 +159,7 @@ struct OrderTests {
     withExtendedLifetime((agents, eva)) {}
   }
 
-  @Test func aTelephoneNumberIsRungIfSomebodySignedInUnderIt() async throws {
+  @Test func phoneNumberRingsOnlyIfAnEndpointIsRegisteredUnderIt() async throws {
     let telephone = try Telephone()
     let (agents, ana, _) = try await pair(telephone)
     let number = PhoneNumberIdentifier(phoneNumber: "+15550100")
@@ -179,7 +179,7 @@ struct OrderTests {
     withExtendedLifetime(agents) {}
   }
 
-  @Test func meetingsHaveOneRoomEach() async throws {
+  @Test func equivalentMeetingLocatorsJoinOneRoom() async throws {
     let telephone = try Telephone()
     let id = UUID()
     let places: [[JoinMeetingLocator]] = [
@@ -202,7 +202,7 @@ struct OrderTests {
     }
   }
 
-  @Test func aViewIsRescaledAndDisposedOf() async throws {
+  @Test func rendererViewIsRescaledAndDisposed() async throws {
     let telephone = try Telephone()
     let camera = try await telephone.camera()
     let renderer = try VideoStreamRenderer(localVideoStream: camera)
@@ -220,7 +220,7 @@ struct OrderTests {
     #expect(throws: (any Error).self) { try renderer.createView() }
   }
 
-  @Test func badInputIsAnError() async throws {
+  @Test func callWithEmptyParticipantOrRoomIDIsRefused() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     ana.startCall(participants: [], options: nil) { anaHears.take($0, $1) }

@@ -143,7 +143,7 @@ struct ReadingTests {
     }
   }
 
-  @Test(arguments: 1...6) func nothingChangesThatIsNotTold(seed: UInt64) async throws {
+  @Test(arguments: 1...6) func valuesChangeOnlyWithTheirCallback(seed: UInt64) async throws {
     let telephone = try Telephone()
     let group = UUID()
     let others = Others(telephone, group.uuidString.lowercased())

@@ -22,14 +22,14 @@ struct SeedTests {
     try await Telephone(in: world).agent("ben")
   }
 
-  @Test func theCredentialOfThePageIsRefused() async {
+  @Test func placeholderTokenOfQuickstartIsRefused() async {
     let screen = ContentView()
     World.$current.withValue(world) { screen.begin(token: "<USER ACCESS TOKEN>") }
     await world.run(for: .seconds(1))
     #expect(screen.callAgent == nil)
   }
 
-  @Test func theScreenCallsWithVideoAndHangsUp() async throws {
+  @Test func quickstartScreenCallsWithVideoAndHangsUp() async throws {
     let screen = try await screen()
     let (ben, benHears) = try await ben()
     World.$current.withValue(world) { screen.toggleLocalVideo() }
@@ -76,7 +76,7 @@ struct SeedTests {
     await world.run(for: .milliseconds(300))
   }
 
-  @Test func theScreenAnswersAndDeclines() async throws {
+  @Test func quickstartScreenAnswersAndDeclinesCalls() async throws {
     let screen = try await screen()
     let (ben, benHears) = try await ben()
     ben.startCall(participants: [identity("seed")], options: nil) { benHears.take($0, $1) }

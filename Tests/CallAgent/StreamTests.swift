@@ -3,7 +3,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Streams of every kind between two in a call, and what the call says of them.
+/// Streams of every kind between two participants, and the callbacks about them.
 struct StreamTests {
   private struct Pair {
     let telephone: Telephone
@@ -27,7 +27,7 @@ struct StreamTests {
       anaCall: try #require(anaHears.call), benCall: try #require(benHears.call))
   }
 
-  @Test func aStreamGoesThroughItsStates() async throws {
+  @Test func videoStreamReportsItsStatesInOrder() async throws {
     let pair = try await pair()
     let camera = try await pair.telephone.camera()
     let hears = StreamRecorder()
@@ -64,7 +64,7 @@ struct StreamTests {
     #expect(pair.anaCall.localVideoStreams.isEmpty)
   }
 
-  @Test func aScreenGoesBesideTheCamera() async throws {
+  @Test func screenShareIsSentAlongsideTheCamera() async throws {
     let pair = try await pair()
     let camera = try await pair.telephone.camera()
     let format = VideoStreamFormat()
@@ -98,7 +98,7 @@ struct StreamTests {
     #expect(refusal.withLock { $0 } == CallingCommunicationErrors.invalidVideoStreamCombination.rawValue)
   }
 
-  @Test func aMadeCameraIsSeenFrameByFrame() async throws {
+  @Test func virtualVideoStreamIsReceivedAsRawFrames() async throws {
     let pair = try await pair { options in
       options.incomingVideoOptions = IncomingVideoOptions()
       options.incomingVideoOptions?.streamType = .rawIncoming
@@ -136,7 +136,7 @@ struct StreamTests {
     return frame
   }
 
-  @Test func keysAreHeardAsTheirTwoTones() async throws {
+  @Test func dtmfToneIsReceivedAsItsTwoFrequencies() async throws {
     let pair = try await pair()
     let heard = AudioWatcher()
     let sound = try #require(pair.benCall.session.participants.first?.tracks.first { $0.kind == .microphone })
@@ -156,7 +156,7 @@ struct StreamTests {
     #expect(pair.ana.words.contains("silent key false"))
   }
 
-  @Test func theLoudspeakerIsMuted() async throws {
+  @Test func mutedIncomingAudioIsSilent() async throws {
     let pair = try await pair { options in
       options.incomingAudioOptions = IncomingAudioOptions()
       options.incomingAudioOptions?.muted = true
@@ -183,7 +183,7 @@ struct StreamTests {
     #expect(pair.ben.words.filter { $0.hasPrefix("loudspeaker") } == ["loudspeaker true", "loudspeaker false"])
   }
 
-  @Test func constraintsBoundWhatIsSent() async throws {
+  @Test func outgoingVideoConstraintsLimitTheFrameSize() async throws {
     let telephone = try Telephone(camera: "stamp:Cam,1280x720@30")
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
@@ -204,7 +204,7 @@ struct StreamTests {
     #expect(renderer.size == view.videoFrameSize())
   }
 
-  @Test func theOtherCameraIsSwitchedTo() async throws {
+  @Test func switchSourceShowsTheOtherCamera() async throws {
     let world = World(
       backend: EmbeddedBackend(virtual: 11), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
       devices: DefaultDevices(
@@ -261,7 +261,7 @@ private final class StreamRecorder: NSObject, LocalVideoStreamDelegate, RemoteVi
   }
 }
 
-/// Listens, and says how strong a tone is in what it heard.
+/// Measures the power of a tone in the received audio.
 private final class AudioWatcher: AudioSink, Sendable {
   private let samples = Lock<[Double]>([])
 

@@ -4,7 +4,8 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Before its app can have subscribed, a call makes no callback but `connecting`; its end is told even if the app has released it.
+/// Before its app can have subscribed, a call makes no callback except `connecting`. Its end is reported even if the
+/// app has released it.
 @Suite(.timeLimit(.minutes(5))) struct SubscriptionTests {
   private static let group = GroupCallLocator(groupId: UUID())
 
@@ -49,7 +50,7 @@ import Testing
     return (listener, returned, set, call, [ana, ben])
   }
 
-  @Test func connectedIsToldThirtyMillisecondsAfterTheDelegateIsSet() async throws {
+  @Test func connectedIsReported30MillisecondsAfterTheDelegateIsSet() async throws {
     for pause in [0, 50, 250, 285] {
       let result = try await joined(try Telephone(), settingDelegateAfter: .milliseconds(pause))
       let connected = try #require(result.listener.time(of: .connected), "\(pause) ms")
@@ -59,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func withoutADelegateConnectedIsToldAfterThreeHundredMilliseconds() async throws {
+  @Test func connectedWithoutDelegateIsReportedAfter300Milliseconds() async throws {
     let telephone = try Telephone()
     let (ana, _) = try await telephone.agent("ana")
     let scheduler = telephone.world.backend.scheduler
@@ -76,7 +77,7 @@ import Testing
     #expect(told[2].at - told[0].at >= .milliseconds(300) && told[2].at - told[0].at < .milliseconds(400))
   }
 
-  @Test func nothingIsReadableThatHasNotBeenTold() async throws {
+  @Test func callReadsAsConnectingUntilConnectedIsReported() async throws {
     let telephone = try Telephone()
     let (ben, benHears) = try await telephone.agent("ben")
     ben.join(with: Self.group, joinCallOptions: nil) { benHears.take($0, $1) }
@@ -97,7 +98,7 @@ import Testing
   }
 
   /// As in the vendor's quickstart: the delegate is set by the code that continues after the call has been started.
-  @Test @MainActor func codeThatContinuesOnTheMainActorHearsConnected() async throws {
+  @Test @MainActor func delegateSetAfterAwaitOnMainActorReceivesConnected() async throws {
     let world = World(
       backend: EmbeddedBackend(), devices: DefaultDevices(camera: "stamp:Cam,160x90@5", microphone: "silence"))
     let client = World.$current.withValue(world) { CallClient() }
@@ -113,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func theEndReasonIsKnownWhenDisconnectingIsTold() async throws {
+  @Test func endReasonIsSetWhenDisconnectingIsReported() async throws {
     let telephone = try Telephone()
     let (ben, benHears) = try await telephone.agent("ben")
     ben.join(with: Self.group, joinCallOptions: nil) { benHears.take($0, $1) }
@@ -129,7 +130,7 @@ import Testing
     withExtendedLifetime(benHears) {}
   }
 
-  @Test func aCallReleasedAfterHangingUpTellsItsEnd() async throws {
+  @Test func callReleasedAfterHangUpReportsItsEnd() async throws {
     let telephone = try Telephone()
     var result: (listener: Listener, returned: Tick, set: Tick, call: Call, agents: [CallAgent])? =
       try await joined(telephone, settingDelegateAfter: .zero)
@@ -142,7 +143,7 @@ import Testing
     #expect(call == nil, "and nothing keeps it then")
   }
 
-  @Test func aCallReleasedWithoutHangingUpIsLeftAndTellsNothing() async throws {
+  @Test func callReleasedWithoutHangUpIsLeftWithoutCallbacks() async throws {
     let telephone = try Telephone()
     let (ben, benHears) = try await telephone.agent("ben")
     ben.join(with: Self.group, joinCallOptions: nil) { benHears.take($0, $1) }

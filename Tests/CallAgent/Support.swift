@@ -16,7 +16,7 @@ func accessToken(for user: String, expiresIn seconds: Int = 3_600) -> String {
 
 func identity(_ user: String) -> CommunicationUserIdentifier { CommunicationUserIdentifier("8:acs:" + user) }
 
-/// Writes down, in the vendor's words, what an agent, its calls and their participants tell.
+/// Records the callbacks of an agent, its calls and their participants.
 final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipantDelegate, IncomingCallDelegate,
   RendererDelegate, @unchecked Sendable
 {
@@ -108,7 +108,7 @@ final class Recorder: NSObject, CallAgentDelegate, CallDelegate, RemoteParticipa
   }
 }
 
-/// Two or more signed-in users in one virtual world.
+/// Signed-in users in one virtual world.
 struct Telephone {
   let world: World
 

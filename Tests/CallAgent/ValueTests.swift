@@ -5,7 +5,7 @@ import Testing
 
 /// Identifiers, options and numbers, without a call.
 struct ValueTests {
-  @Test func identifiersAreMadeOfTheirParts() {
+  @Test func identifiersAreBuiltFromTheirParts() {
     #expect(IdentifierKind(rawValue: "x") !== IdentifierKind.unknown)
     let user: CommunicationIdentifier = CommunicationUserIdentifier("8:acs:x")
     #expect(user.rawId == "8:acs:x")
@@ -27,7 +27,7 @@ struct ValueTests {
     #expect(UnknownIdentifier("?").rawId == "?")
   }
 
-  @Test func rawIdsAreTakenApart() {
+  @Test func rawIDsAreParsedToIdentifierKinds() {
     let kinds: [(String, IdentifierKind)] = [
       ("4:+1555", .phoneNumber), ("8:acs:a_b", .communicationUser), ("8:acs:a_b_c", .teamsExtensionUser),
       ("8:orgid:x", .microsoftTeamsUser), ("8:teamsvisitor:x", .microsoftTeamsUser), ("28:orgid:x", .microsoftTeamsApp),
@@ -40,7 +40,7 @@ struct ValueTests {
     }
   }
 
-  @Test func credentialsAreMadeOfATokenOrOfARefresher() async throws {
+  @Test func credentialIsBuiltFromTokenOrRefresher() async throws {
     #expect(throws: (any Error).self) { try CommunicationTokenCredential(token: "none") }
     let refresher: TokenRefresher = { (handler: @escaping TokenRefreshHandler) in handler(nil, nil) }
     let options = CommunicationTokenRefreshOptions(
@@ -60,7 +60,7 @@ struct ValueTests {
     #expect(access.expiresOn == now)
   }
 
-  @Test func optionsOfTheAgentKeepWhatIsSet() {
+  @Test func agentOptionsKeepTheirValues() {
     let options = CallAgentOptions()
     options.displayName = "Ana"
     let client = CallClientOptions()
@@ -76,7 +76,7 @@ struct ValueTests {
     #expect(hangUp.forEveryone)
   }
 
-  @Test func optionsOfCallsKeepWhatIsSet() {
+  @Test func callOptionsKeepTheirValues() {
     let start = StartCallOptions()
     #expect(start.videoOptions == nil)
     #expect(start.audioOptions == nil)
@@ -109,7 +109,7 @@ struct ValueTests {
     #expect(start.alternateCallerId.phoneNumber == "+1")
   }
 
-  @Test func locatorsKeepWhereToMeet() {
+  @Test func locatorsKeepTheirMeetingIDs() {
     let id = UUID()
     let group: JoinMeetingLocator = GroupCallLocator(groupId: id)
     #expect((group as? GroupCallLocator)?.groupId == id)
@@ -118,7 +118,7 @@ struct ValueTests {
     #expect((teams as? TeamsMeetingLinkLocator)?.meetingLink == "https://teams.example/l/1")
   }
 
-  @Test func viewsHaveOptionsAndSizes() {
+  @Test func viewOptionsAndStreamSizeKeepTheirValues() {
     let options = CreateViewOptions(scalingMode: ScalingMode.fit)
     #expect(options.scalingMode == .fit)
     options.scalingMode = .crop
@@ -130,8 +130,8 @@ struct ValueTests {
     #expect(VideoStreamSourceType.screenSharing == MediaStreamType.screenSharing)
   }
 
-  /// Those that nothing here gives, too: apps switch over all of them, and keep their numbers.
-  @Test func statesAndKindsHaveTheVendorsNumbers() {
+  /// Includes values that Koine never reports: apps switch over all of them, and store their numbers.
+  @Test func statesAndKindsHaveTheVendorsRawValues() {
     let calls: [(CallState, Int)] = [
       (.none, 0), (.earlyMedia, 1), (.connecting, 3), (.ringing, 4), (.connected, 5), (.localHold, 6),
       (.disconnecting, 7), (.disconnected, 8), (.inLobby, 9), (.remoteHold, 10),

@@ -6,7 +6,7 @@ import Testing
 @Suite struct CorruptVideoTests {
   let pool = FramePool()
 
-  func pictures(_ codec: Codec, _ count: Int) throws -> [[UInt8]] {
+  func encodedFrames(_ codec: Codec, _ count: Int) throws -> [[UInt8]] {
     var encoder = try VideoEncoder(VideoEncoderSettings(codec: codec, width: 96, height: 64, bitrate: 200_000))
     return try (0..<count).map {
       try #require(try encoder.encode(scene($0, width: 96, height: 64, pool: pool))).data.array
@@ -14,8 +14,8 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func damagedPicturesAreErrorsOrPictures(codec: Codec) throws {
-    let good = try pictures(codec, 12)
+  func damagedFramesDecodeToErrorsOrFrames(codec: Codec) throws {
+    let good = try encodedFrames(codec, 12)
     var random = SeededRandom(seed: 11)
     for _ in 0..<60 {
       let player = try Player(codec)
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func noiseIsNoPicture(codec: Codec) throws {
+  func randomBytesDoNotTrapAndEmptyInputThrows(codec: Codec) throws {
     let player = try Player(codec)
     var random = SeededRandom(seed: 5)
     for count in 0..<200 {
@@ -49,16 +49,16 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func aStreamWithoutItsKeyFrameIsAnError(codec: Codec) throws {
+  func streamWithoutKeyFrameThrows(codec: Codec) throws {
     let player = try Player(codec)
-    for bytes in try pictures(codec, 4).dropFirst() {
+    for bytes in try encodedFrames(codec, 4).dropFirst() {
       #expect(throws: CodecError.self) { try bytes.withUnsafeBytes { try player.show($0) } }
     }
   }
 
   /// RFC 6386, 9.1: the size stands in bytes 6...9 of a key frame, 14 bits each.
-  @Test func sizesOfZeroOrBeyondTheLimitAreErrors() throws {
-    var key = try pictures(.vp8, 1)[0]
+  @Test func frameSizesOfZeroOrAboveTheLimitThrow() throws {
+    var key = try encodedFrames(.vp8, 1)[0]
     key.replaceSubrange(6..<10, with: [0, 0, 0, 0])
     #expect(throws: CodecError.self) { try key.withUnsafeBytes { try Player(.vp8).show($0) } }
     key.replaceSubrange(6..<10, with: [0xff, 0x3f, 0xff, 0x3f])

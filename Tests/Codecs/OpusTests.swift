@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func soundSurvives(channels: Int) throws {
+  func opusRoundTripPreservesAudio(channels: Int) throws {
     let sound = voice(samples: 48_000, channels: channels)
     let back = try decode(try encode(sound, channels: channels), channels: channels)
     #expect(back.count == sound.count)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [120, 240, 480, 960, 1920, 2880])
-  func everyPacketLengthWorks(length: Int) throws {
+  func everyPacketDurationIsEncodedAndDecoded(length: Int) throws {
     let packets = try encode(voice(samples: 11_520), length: length)
     for packet in packets {
       let packet = try #require(packet)
@@ -53,14 +53,14 @@ import Testing
     #expect(try decode(packets).count == 11_520)
   }
 
-  @Test func bitrateIsFollowed() throws {
+  @Test func encoderFollowsTargetBitrate() throws {
     for rate in [16_000, 32_000, 64_000] {
       let bytes = try encode(voice(samples: 96_000)) { $0.setBitrate(rate) }.reduce(0) { $0 + ($1?.count ?? 0) }
       #expect((0.6...1.25).contains(Double(bytes * 4) / Double(rate)), "\(bytes * 4) bit/s for \(rate)")
     }
   }
 
-  @Test func fecRecoversALostPacketBetterThanConcealment() throws {
+  @Test func fecRecoversLostPacketBetterThanConcealment() throws {
     let sound = voice(samples: 96_000)
     let packets = try encode(sound) {
       $0.setFEC(true)
@@ -102,7 +102,7 @@ import Testing
     #expect(back.suffix(9_600).withUnsafeBufferPointer { audioLevel(of: $0) } < -45)
   }
 
-  @Test func badArgumentsAreErrors() throws {
+  @Test func invalidArgumentsThrow() throws {
     #expect(throws: CodecError.self) { _ = try OpusEncoder(channels: 3) }
     #expect(throws: CodecError.self) { _ = try OpusDecoder(channels: 0) }
     #expect(throws: CodecError.self) { try encode(voice(samples: 1_000), length: 500) }
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func damagedPacketsAreErrorsOrSound() throws {
+  @Test func damagedPacketsDecodeToErrorsOrAudio() throws {
     let good = try encode(voice(samples: 48_000))
     var random = SeededRandom(seed: 3)
     var decoder = try OpusDecoder()

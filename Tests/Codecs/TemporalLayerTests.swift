@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func layersFollowThePattern(codec: Codec) throws {
+  func temporalLayersFollowThePattern(codec: Codec) throws {
     #expect(try encode(codec, layers: 1, count: 4).map(\.1.temporalLayer) == [0, 0, 0, 0])
     #expect(try encode(codec, layers: 2, count: 6).map(\.1.temporalLayer) == [0, 1, 0, 1, 0, 1])
     let three = try encode(codec, layers: 3, count: 12, keyAt: 6)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs, [(2, 0), (3, 0), (3, 1)])
-  func lowerLayersDecodeAlone(codec: Codec, layers: (of: Int, upTo: Int)) throws {
+  func lowerTemporalLayersDecodeAlone(codec: Codec, layers: (of: Int, upTo: Int)) throws {
     let pictures = try encode(codec, layers: layers.of, keyAt: 22)
     let all = try Player(codec)
     let lower = try Player(codec)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func anyDiscardablePictureMayBeMissing(codec: Codec) throws {
+  func streamDecodesWithoutDiscardableFrames(codec: Codec) throws {
     let pictures = try encode(codec, layers: 3)
     let all = try Player(codec)
     let some = try Player(codec)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func aLayerTakesItsShareOfTheRate(codec: Codec) throws {
+  func baseLayerTakesItsShareOfTheBitrate(codec: Codec) throws {
     let pictures = try encode(codec, layers: 3, count: 150)
     var bytes = [0, 0, 0]
     for (_, picture) in pictures.dropFirst(30) { bytes[picture.temporalLayer] += picture.data.count }

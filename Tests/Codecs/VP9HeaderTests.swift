@@ -2,7 +2,7 @@ import KoineBase
 import KoineCodecs
 import Testing
 
-/// What a VP9 frame says of its size is looked at before the decoder makes room for it.
+/// The size in a VP9 frame header is checked before the decoder allocates.
 @Suite struct VP9HeaderTests {
   private let pool = FramePool()
   private static let sync: (Int, Int) = (24, 0x49_8342)
@@ -25,7 +25,7 @@ import Testing
     ])
   }
 
-  private func pictures(_ count: Int) throws -> [[UInt8]] {
+  private func encodedFrames(_ count: Int) throws -> [[UInt8]] {
     var encoder = try VideoEncoder(VideoEncoderSettings(codec: .vp9, width: 320, height: 240, bitrate: 200_000))
     return try (0..<count).map {
       try #require(try encoder.encode(scene($0, width: 320, height: 240, pool: pool))).data.array
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func framesTellTheirSize() throws {
+  @Test func frameSizeIsReadFromTheHeader() throws {
     let key = frame([(2, 2), (2, 0), (1, 0), (1, 0), (1, 1), (1, 0), Self.sync, (3, 1), (1, 0), (16, 639), (16, 359)])
     #expect(size(key) == .own(width: 640, height: 360))
     let deep = frame([
@@ -64,12 +64,12 @@ import Testing
     #expect(size(frame([(2, 2), (2, 0), (1, 1), (3, 5)])) == .known, "shown again")
     for cut in [key, deep, intra] { for count in cut.indices { #expect(size(Array(cut.prefix(count))) == nil) } }
     #expect(size([0x42, 0, 0, 0, 0, 0, 0, 0, 0]) == nil)
-    let coded = try pictures(3)
+    let coded = try encodedFrames(3)
     #expect(size(coded[0]) == .own(width: 320, height: 240))
     #expect(coded.dropFirst().allSatisfy { size($0) == .known })
   }
 
-  @Test func anIndexNamesThePicturesFrames() {
+  @Test func superframeIndexDelimitsItsFrames() {
     func frames(_ bytes: [UInt8]) -> [Range<Int>]? { bytes.withUnsafeBytes { VP9Header.frames(of: $0)?.ranges } }
     #expect(frames([0x82, 1, 2]) == [0..<3])
     #expect(frames([0x82, 1, 0x82, 2, 3] + index(of: [2, 3])) == [0..<2, 2..<5])
@@ -80,8 +80,8 @@ import Testing
     #expect(frames([0x82, 1, 2, 1, 0xC0]) == nil, "not the same at its beginning")
   }
 
-  @Test func jumpsBeyondTheLimitAreRefusedBeforeRoomIsMade() throws {
-    let coded = try pictures(3)
+  @Test func resizeAboveTheLimitIsRefusedBeforeAllocation() throws {
+    let coded = try encodedFrames(3)
     let screen = try Screen()
     #expect(try screen.show(coded[0]) == "320×240")
     let jump = jump(width: 5_120, height: 3_840)  // sixteen times the frames it refers to: the most that is valid
@@ -95,8 +95,8 @@ import Testing
     #expect(try screen.show(coded[2]) == "320×240", "and the decoder goes on")
   }
 
-  @Test func picturesOfSeveralFramesAreDecoded() throws {
-    let coded = try pictures(4)
+  @Test func superframesAreDecoded() throws {
+    let coded = try encodedFrames(4)
     let screen = try Screen()
     #expect(try screen.show(coded[0]) == "320×240")
     #expect(try screen.show(coded[1] + coded[2] + index(of: [coded[1].count, coded[2].count])) == "320×240")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct VideoCodecTests {
   let pool = FramePool()
 
-  /// What came of a run: mean PSNR in dB and bit/s, both after `skipping` frames.
+  /// Result of a run: mean PSNR in dB and bit/s, both after `skipping` frames.
   struct Run {
     var psnr = 0.0
     var bitrate = 0.0
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func picturesSurvive(codec: Codec) throws {
+  func codecRoundTripKeepsFrameQuality(codec: Codec) throws {
     let result = try run(VideoEncoderSettings(codec: codec))
     #expect(result.psnr >= 34, "\(result)")
     #expect(result.keys == 1)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs)
-  func smallAndOddSizesWork(codec: Codec) throws {
+  func smallAndOddFrameSizesAreCoded(codec: Codec) throws {
     #expect(try run(VideoEncoderSettings(codec: codec, width: 160, height: 90, bitrate: 100_000)).psnr > 30)
     #expect(try run(VideoEncoderSettings(codec: codec, width: 161, height: 91, bitrate: 100_000)).psnr > 30)
     #expect(try run(VideoEncoderSettings(codec: codec, width: 1, height: 1), frames: 12).psnr > 20)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: Codec.videoCodecs, [1, 3])
-  func bitrateIsFollowed(codec: Codec, layers: Int) throws {
+  func encoderFollowsTargetBitrate(codec: Codec, layers: Int) throws {
     var encoder = try VideoEncoder(
       VideoEncoderSettings(codec: codec, width: 320, height: 180, bitrate: 400_000, temporalLayers: layers))
     func measure(from: Int) throws -> Double {
@@ -90,7 +90,7 @@ import Testing
     #expect((300_000...460_000).contains(after), "\(after)")
   }
 
-  @Test func bitrateHoldsWhenFramesComeAtHalfTheRate() throws {
+  @Test func targetBitrateHoldsAtHalfTheFrameRate() throws {
     var encoder = try VideoEncoder(VideoEncoderSettings(width: 320, height: 180, bitrate: 300_000))
     var bits = 0
     for number in 0..<90 {
@@ -119,7 +119,7 @@ import Testing
     #expect(throws: CodecError.self) { try encoder.encode(scene(0, width: 50, height: 50, pool: pool)) }
   }
 
-  @Test func senselessSettingsAreRefused() {
+  @Test func invalidEncoderSettingsAreRefused() {
     for settings in [
       VideoEncoderSettings(width: 0), VideoEncoderSettings(height: 20_000), VideoEncoderSettings(bitrate: 0),
       VideoEncoderSettings(temporalLayers: 4), VideoEncoderSettings(framesPerSecond: .nan),
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func codedBlocksAreUsedAgain() throws {
+  @Test func encoderReusesItsOutputBuffers() throws {
     var encoder = try VideoEncoder(VideoEncoderSettings(width: 160, height: 90))
     var addresses = Set<UnsafeMutableRawPointer>()
     var held: [Bytes] = []

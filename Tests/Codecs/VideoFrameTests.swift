@@ -6,7 +6,7 @@ import Testing
   let pool = FramePool()
 
   @Test(arguments: [PixelLayout.bgra, .rgba], [(64, 48), (33, 17), (1, 1)])
-  func coloursSurviveTheRoundTrip(layout: PixelLayout, size: (Int, Int)) throws {
+  func rgbRoundTripKeepsColours(layout: PixelLayout, size: (Int, Int)) throws {
     let frame = scene(3, width: size.0, height: size.1, pool: pool)
     let pixels = frame.pixels(layout)
     #expect(pixels.count == size.0 * size.1 * 4)
@@ -18,7 +18,7 @@ import Testing
   }
 
   /// BT.601, limited range: white is 235, black 16, and red lies where the standard says.
-  @Test func knownColoursHaveKnownValues() throws {
+  @Test func knownColoursConvertToBT601Values() throws {
     func planes(_ bgra: [UInt8]) throws -> [UInt8] {
       let pixels = (0..<4).flatMap { _ in bgra }
       let frame = try #require(
@@ -37,7 +37,7 @@ import Testing
     #expect(rgba[0] > 250 && rgba[1] < 5 && rgba[2] < 5 && rgba[3] == 255)
   }
 
-  @Test func planesAreTakenAsTheyAre() throws {
+  @Test func planarInputIsCopiedUnchanged() throws {
     let frame = scene(1, width: 35, height: 19, pool: pool)
     let bytes = frame.i420()
     let back = try #require(
@@ -57,7 +57,7 @@ import Testing
     #expect(nv12.psnr(against: frame) == 100)
   }
 
-  @Test func buffersTooSmallAndSizesOutOfBoundsGiveNothing() {
+  @Test func tooSmallBuffersAndInvalidSizesReturnNil() {
     let small = [UInt8](repeating: 0, count: 100)
     small.withUnsafeBytes {
       #expect(VideoFrame.from(i420: $0, width: 10, height: 10, captured: .zero, pool: pool) == nil)
@@ -73,7 +73,7 @@ import Testing
     #expect(target.allSatisfy { $0 == 7 })
   }
 
-  @Test func scalingKeepsThePicture() throws {
+  @Test func scaledFrameKeepsItsContent() throws {
     let frame = scene(2, width: 320, height: 180, pool: pool)
     let small = frame.scaled(to: 160, 90, pool: pool)
     #expect(small.width == 160)
@@ -84,7 +84,7 @@ import Testing
     #expect(frame.scaled(to: 1, 1, pool: pool).width == 1)
   }
 
-  @Test func turningAndMirroringFourTimesGivesThePictureBack() throws {
+  @Test func rotatingAndMirroringBackRestoresTheFrame() throws {
     let frame = scene(2, width: 47, height: 30, pool: pool)
     let turned = frame.rotated(by: 1, pool: pool)
     #expect(turned.width == 30)
@@ -101,7 +101,7 @@ import Testing
     #expect(upright.psnr(against: turned) == 100)
   }
 
-  @Test func croppingStaysInside() throws {
+  @Test func cropIsClampedToTheFrame() throws {
     let frame = scene(2, width: 64, height: 48, pool: pool)
     let part = try #require(frame.cropped(x: 11, y: 20, width: 20, height: 500, pool: pool))
     #expect(part.width == 20)
@@ -113,7 +113,7 @@ import Testing
     #expect(frame.cropped(x: -5, y: -5, width: .max, height: .max, pool: pool) === frame)
   }
 
-  @Test func memoryReturnsToThePool() {
+  @Test func frameMemoryReturnsToThePool() {
     let pool = FramePool(limit: 2)
     var addresses = Set<UnsafePointer<UInt8>>()
     for number in 0..<20 {  // three sizes in turns, as the layers of one camera
@@ -135,7 +135,7 @@ import Testing
     #expect(pool.unusedCount <= 6 * 2)
   }
 
-  @Test func aFrameOutlivesItsPool() {
+  @Test func frameOutlivesItsPool() {
     var pool: FramePool? = FramePool()
     let frame = pool?.make(width: 8, height: 8, captured: .zero) { $0.y[0] = 77 }
     pool = nil

@@ -6,7 +6,7 @@ import KoineEmbeddedBackend
 import Testing
 
 @Suite struct CallReportTests {
-  @Test func aReportSurvivesItsJSON() async throws {
+  @Test func callReportSurvivesJSONAndAccumulatesOverRejoins() async throws {
     let world = World(backend: EmbeddedBackend(virtual: 9), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -52,7 +52,7 @@ import Testing
     #expect(Set(object.keys) == ["seconds", "directions"])
   }
 
-  @Test func aLatencyBeyondTheScaleIsShownAsABound() throws {
+  @Test func latencyAboveTheScaleIsShownAsLowerBound() throws {
     var row = #"{"receiver":"Ben","sender":"Ana","packets":1,"packetsLost":0,"packetsRecovered":0,"framesReceived":1,"#
     row += #""framesRendered":1,"width":160,"height":90,"framesPerSecond":1,"freezes":0,"longestGap":0,"#
     row += #""latencyMedian":31.5,"latency95":2000,"concealed":0,"soundBuffer":0}"#

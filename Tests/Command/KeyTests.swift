@@ -2,13 +2,13 @@ import Koine
 @testable import KoineSampleSupport
 import Testing
 
-/// What keys and lines at a terminal do.
+/// Key presses and lines typed at a terminal.
 @Suite struct KeyTests {
   private let start = Tick(nanoseconds: 0)
 
   private func reader(canSay: Bool = true) -> KeyReader { KeyReader(Command.common, canSay: canSay) }
 
-  /// Everything that comes of a text, whose bytes come at once or one every 100 ms, and of waiting after it.
+  /// All actions of a text whose bytes arrive at once or one every 100 ms, and of the timeout after it.
   private func actions(_ reader: KeyReader, _ text: String, slowly: Bool) -> [KeyReader.Action] {
     var reader = reader
     var now = start
@@ -29,12 +29,12 @@ import Testing
     actions.map { if case .echo(let text) = $0 { text } else { "" } }.joined()
   }
 
-  @Test func aKeyAloneIsACommandAndIsEchoed() {
+  @Test func singleKeyIsEchoedAsItsCommand() {
     let all = actions(reader(), "m", slowly: true)
     #expect(effects(all) == [.command(.mute)] && echo(all) == "[m] mute\n")
   }
 
-  @Test(arguments: [true, false]) func aTypedLineIsAMessageAndPressesNoKeys(_ slowly: Bool) {
+  @Test(arguments: [true, false]) func typedLineIsSentAsMessageWithoutCommands(_ slowly: Bool) {
     for text in ["hello there", "vamp it", "mq", "quit? no"] {
       let all = actions(reader(), text + "\n", slowly: slowly)
       #expect(effects(all) == [.say(text)])
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func aLineAfterTMayBeginWithAKeyAndBeTypedSlowly() {
+  @Test func lineAfterTKeyMayStartWithCommandKeyAndBeTypedSlowly() {
     var reader = reader()
     #expect(effects(reader.handle(Array("t".utf8), at: start)).isEmpty)
     #expect(effects(reader.handle(Array("m".utf8), at: start)).isEmpty)
@@ -50,7 +50,7 @@ import Testing
     #expect(effects(reader.handle(Array("e\r".utf8), at: start + .seconds(9))) == [.say("me")])
   }
 
-  @Test func charactersOfSeveralBytesAreEchoedWholeAndDeletedWhole() {
+  @Test func multibyteCharactersAreEchoedAndDeletedWhole() {
     var reader = reader()
     var all: [KeyReader.Action] = []
     for byte in "tZoë\u{7F}e\n".utf8 { all += reader.handle([byte], at: start) }
@@ -58,21 +58,21 @@ import Testing
     #expect(echo(all) == "> Zoë\u{8} \u{8}e\n")
   }
 
-  @Test func escapeLeavesTheLine() {
+  @Test func escapeKeyDiscardsTheLine() {
     #expect(effects(actions(reader(), "hello\u{1B}", slowly: false)).isEmpty)
     #expect(effects(actions(reader(), "hello\u{1B}q", slowly: false)) == [.command(.leave)])
   }
 
-  @Test func arrowKeysAreNoText() {
+  @Test func arrowKeysAreIgnored() {
     #expect(effects(actions(reader(), "\u{1B}[A\u{1B}OBq", slowly: false)) == [.command(.leave)])
     #expect(effects(actions(reader(), "hel\u{1B}[1;5Dlo\n", slowly: false)) == [.say("hello")])
   }
 
-  @Test func aKeyAndEnterIsTheCommand() {
+  @Test func keyFollowedByEnterIsTheCommand() {
     #expect(effects(actions(reader(), "q\n", slowly: false)) == [.command(.leave)])
   }
 
-  @Test func whereNothingCanBeSaidEveryKeyCountsAtOnce() {
+  @Test func keysTakeEffectImmediatelyWithoutMessaging() {
     var reader = reader(canSay: false)
     #expect(effects(reader.handle(Array("xmq".utf8), at: start)) == [.command(.mute), .command(.leave)])
     #expect(reader.deadline == nil)

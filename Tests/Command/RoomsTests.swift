@@ -94,7 +94,7 @@ import Testing
     "mute tea ana --kind microphone --track m", "record tea --people 0", "record tea --kind livestream",
     "record tea --to rtmp://a", "record tea --wait -1", "list --reason ''", "list --control ''", "dance",
   ])
-  func wordsThatMakeNoSenseAreRefused(_ words: String) async throws {
+  func invalidArgumentsAreRefused(_ words: String) async throws {
     let lines = try await rooms(words, environment: ["KOINE_SERVE_CONTROL": path])
     #expect(lines.last == "code 64", "\(lines)")
   }
@@ -104,7 +104,7 @@ import Testing
     while (try? Data(contentsOf: file).count) ?? 0 <= 1_000 { try await Task.sleep(for: .milliseconds(50)) }
   }
 
-  @Test func roomOfARealServerIsRecordedAndTheRecordingIsStopped() async throws {
+  @Test func recordCommandStartsAndStopsRecordingOfServer() async throws {
     let (port, recordings) = (try Ports.free(), folder.file("recordings"))
     let script = """
       trap 'kill $server' TERM

@@ -13,7 +13,7 @@ import Testing
       options: options, environment: environment, file: json.map { ("koine.json", Array($0.utf8)) })
   }
 
-  /// What is said of settings that are not right.
+  /// Error text for invalid settings; nil if they are valid.
   private func complaint(
     _ options: [ServerSettings.Name: [String]] = [:], _ environment: [String: String] = [:], _ json: String? = nil
   ) -> String? {
@@ -23,7 +23,7 @@ import Testing
     } catch { return "\(error)" }
   }
 
-  @Test func aFileSaysEverything() throws {
+  @Test func configurationFileSetsEverySetting() throws {
     let said = try settings(
       [:], [:],
       """
@@ -45,7 +45,7 @@ import Testing
     #expect(said.limits == limits)
   }
 
-  @Test func hostsOfLiveStreamsAreNamedAndMeanLiveStreams() throws {
+  @Test func livestreamHostsRestrictAndEnableLivestreams() throws {
     func said(_ words: String, _ environment: [String: String] = [:]) throws -> ServerSettings {
       try settings([:], environment, #"{"open": true, "recordings": "r"\#(words)}"#)
     }
@@ -65,24 +65,24 @@ import Testing
   }
 
   @Test(arguments: [("0", 0), ("7", 7), ("2K", 2_048), ("3m", 3 << 20), ("1G", 1 << 30), ("1T", 1 << 40)])
-  func spaceThatStaysFreeIsSaidInBytes(_ text: String, _ bytes: Int) throws {
+  func freeSpaceSettingAcceptsByteSuffixes(_ text: String, _ bytes: Int) throws {
     #expect(try settings([.open: ["true"], .recordingsFree: [text]]).recordingsFree == bytes)
     #expect(try settings([.open: ["true"]]).recordingsFree == 1 << 30)
   }
 
   @Test(arguments: ["", "G", "-1", "1.5G", "1GB", "9999999999T", "１"])
-  func spaceThatIsNoNumberIsRefused(_ text: String) {
+  func invalidFreeSpaceSettingIsRefused(_ text: String) {
     #expect(complaint([.open: ["true"], .recordingsFree: [text]])?.contains("recordings-free") == true)
   }
 
-  @Test func whoSaysNotOpenClosesWhatIsOpenFurtherBack() throws {
+  @Test func openFalseInEnvironmentOverridesOpenInFile() throws {
     let closed = ["KOINE_SERVE_OPEN": "false"]
     #expect(complaint([:], closed, #"{"open": true}"#) == "set the admission: either --keys FILE or --open")
     #expect(try settings([:], closed, #"{"keys": "k.json"}"#).admission == .keys(file: "k.json"))
     #expect(try settings([.open: ["true"]], closed).admission == .open)
   }
 
-  @Test func whatIsNotSaidIsAsEver() throws {
+  @Test func unsetSettingsHaveDefaults() throws {
     let said = try settings([.open: ["true"]])
     #expect(said.host == "127.0.0.1")
     #expect(said.port == 8_080)
@@ -94,7 +94,7 @@ import Testing
     #expect(said.logLevel == Logger.Level.info)
   }
 
-  @Test func anOptionBeatsTheEnvironmentAndThatTheFile() throws {
+  @Test func optionsOverrideEnvironmentAndEnvironmentOverridesFile() throws {
     let json = #"{"udp": 1, "listen": "a:1", "open": true, "limits": {"rooms": 1, "tracks": 1, "lobby": 1}}"#
     #expect(try settings([:], [:], json).mediaPort == 1)
     let environment = ["KOINE_SERVE_UDP": "2", "KOINE_SERVE_LIMITS": "tracks=2,lobby=2", "PATH": "/bin"]
@@ -113,7 +113,7 @@ import Testing
     #expect(halves.tls == .init(certificate: "a.pem", key: "b.pem"))
   }
 
-  @Test func everySettingHasAVariable() throws {
+  @Test func everySettingHasAnEnvironmentVariable() throws {
     let environment = [
       "KOINE_SERVE_LISTEN": "0.0.0.0:80", "KOINE_SERVE_UDP": "7", "KOINE_SERVE_ADDRESS": "10.0.0.1,10.0.0.2",
       "KOINE_SERVE_OPEN": "1", "KOINE_SERVE_LIMITS": "rooms=7", "KOINE_SERVE_LOOPS": "3",
@@ -144,11 +144,11 @@ import Testing
     (#"{"open": "perhaps"}"#, "open"), (#"{"open": true, "keys": "k"}"#, "open"), (#"{}"#, "--open"),
     (#"[1]"#, "koine.json"), (#"{"open": tru"#, "koine.json"), ("", "koine.json"),
   ])
-  func whatIsWrongInAFileIsNamed(json: String, name: String) {
+  func errorNamesInvalidSettingInFile(json: String, name: String) {
     #expect(complaint([:], [:], json)?.contains(name) == true, "\(complaint([:], [:], json) ?? "no complaint")")
   }
 
-  @Test func whatIsWrongElsewhereIsNamed() {
+  @Test func errorNamesInvalidEnvironmentVariableOrOption() {
     let open = [ServerSettings.Name.open: ["true"]]
     #expect(complaint(open, ["KOINE_SERVE_PROT": "1"])?.contains("KOINE_SERVE_PROT") == true)
     #expect(complaint(open, ["KOINE_SERVE_UDP": "-1"])?.contains("the environment, udp") == true)
@@ -164,7 +164,7 @@ import Testing
     return text.split(separator: "\n").map(String.init)
   }
 
-  @Test func theCommandReadsAllThree() async throws {
+  @Test func serveCommandReadsConfigurationFileAndOptions() async throws {
     let folder = try Folder()
     let file = folder.file("koine.json")
     try #"{"open": true, "udpp": 1}"#.write(toFile: file, atomically: true, encoding: .utf8)

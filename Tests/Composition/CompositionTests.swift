@@ -20,8 +20,8 @@ import Testing
     }
   }
 
-  /// What comes out after a tenth of a second.
-  private func picture(of composition: Composition) async throws -> VideoFrame {
+  /// The composed frame after 100 ms.
+  private func composedFrame(of composition: Composition) async throws -> VideoFrame {
     let last = Lock<VideoFrame?>(nil)
     let source = composition.makeVideoSource()
     try source.start(on: world.backend.scheduler.lane("test")) { frame in last.withLock { $0 = frame } }
@@ -34,7 +34,7 @@ import Testing
     frame.withPlanes { $0.y[y * $0.lumaStride + x] }
   }
 
-  @Test func slotsLieWhereTheyArePutAndHigherOnesOnTop() async throws {
+  @Test func slotsAreDrawnAtTheirPositionsAndInZOrder() async throws {
     let composition = Composition(width: 640, height: 360, in: world)
     var over = Slot("over", x: 100, y: 100, width: 64, height: 64)
     (over.aspect, over.zIndex) = (.stretch, 1)
@@ -47,25 +47,25 @@ import Testing
     composition.pictureInput("under")?.render(plain(90))
     #expect(composition.pictureInput("none") == nil)
     #expect(composition.soundInput("none") == nil)
-    let frame = try await picture(of: composition)
+    let frame = try await composedFrame(of: composition)
     #expect((frame.width, frame.height) == (640, 360))
     #expect(luma(frame, 10, 10) == 90)
     #expect(abs(Int(luma(frame, 120, 120)) - 200) <= 1)
     #expect(luma(frame, 600, 300) == 16)
     composition.pictureInput("under")?.clear()
-    #expect(luma(try await picture(of: composition), 10, 10) == 16)
+    #expect(luma(try await composedFrame(of: composition), 10, 10) == 16)
     #expect(composition.remove("over"))
     #expect(!composition.remove("over"))
-    #expect(luma(try await picture(of: composition), 120, 120) == 16)
+    #expect(luma(try await composedFrame(of: composition), 120, 120) == 16)
   }
 
-  @Test func aLabelIsDrawnOverTheLowerLeftCornerOfItsPicture() async throws {
+  @Test func labelIsDrawnOverLowerLeftCornerOfItsSlot() async throws {
     let composition = Composition(width: 640, height: 360, in: world)
     var slot = Slot("ana", x: 320, width: 320, height: 180)
     slot.label = "Zoë"
     composition.add(slot)
     composition.pictureInput("ana")?.render(plain(90))
-    let frame = try await picture(of: composition)
+    let frame = try await composedFrame(of: composition)
     // Letters of one dot's size: 8 rows above a margin of two.
     let strip = (168..<180).map { y in (320..<342).map { x in luma(frame, x, y) } }
     #expect(Set(strip.joined()) == [16, 235])
@@ -77,29 +77,29 @@ import Testing
     #expect(columns(0) != columns(1))
     slot.label = "Zoe"
     composition.change("ana", to: slot)
-    let plain = try await picture(of: composition)
+    let plain = try await composedFrame(of: composition)
     #expect((320..<342).allSatisfy { x in (168..<180).allSatisfy { luma(plain, x, $0) == luma(frame, x, $0) } })
   }
 
-  @Test func picturesFitFillOrStretch() async throws {
+  @Test func framesFollowAspectModeAndOpacityOfTheirSlot() async throws {
     let composition = Composition(width: 200, height: 200, in: world)
     var slot = Slot("a", width: 200, height: 200)
     slot.fill = Color(red: 255, green: 255, blue: 255)
     composition.add(slot)
     composition.pictureInput("a")?.render(plain(90, 320, 160))
-    let fitted = try await picture(of: composition)
+    let fitted = try await composedFrame(of: composition)
     #expect(luma(fitted, 100, 100) == 90 && luma(fitted, 100, 20) > 230, "what is left over shows the fill")
     slot.aspect = .fill
     #expect(composition.change("a", to: slot))
-    #expect(luma(try await picture(of: composition), 100, 2) == 90)
+    #expect(luma(try await composedFrame(of: composition), 100, 2) == 90)
     slot.opacity = 0.5
     composition.change("a", to: slot)
-    let blended = luma(try await picture(of: composition), 100, 100)
+    let blended = luma(try await composedFrame(of: composition), 100, 100)
     #expect((90...110).contains(blended), "90 over white over black")
     #expect(!composition.change("b", to: slot))
   }
 
-  @Test func slotsMayReachOverTheEdgesAndBeOddOrEmpty() async throws {
+  @Test func slotsBeyondEdgesOrOfOddOrEmptySizeAreClipped() async throws {
     let composition = Composition(width: 321, height: 179, in: world)
     let places: [(Double, Double, Double, Double)] = [
       (-50, -50, 101, 77), (300, 170, 99, 99), (0, 0, 0, 10), (1, 1, .nan, 5), (5_000, 5_000, 10, 10), (3, 3, 1, 1),
@@ -114,12 +114,12 @@ import Testing
         composition.pictureInput(slot.id)?.render(plain(150, 33, 17).with(quarterTurns: UInt8(index & 3)))
       }
     }
-    let frame = try await picture(of: composition)
+    let frame = try await composedFrame(of: composition)
     #expect((frame.width, frame.height) == (321, 179))
     #expect(luma(frame, 4, 4) > 16)
   }
 
-  @Test func changesMayBeGradual() async throws {
+  @Test func slotChangeIsAnimatedOverItsDuration() async throws {
     let composition = Composition(width: 640, height: 360, in: world)
     let slot = Slot("a", width: 100, height: 100)
     composition.add(slot)
@@ -133,7 +133,7 @@ import Testing
     #expect(composition.currentSlots == [target])
   }
 
-  @Test func soundsAreAddedWithTheirGains() async throws {
+  @Test func audioInputsAreMixedWithTheirGains() async throws {
     let composition = Composition(width: 64, height: 64, in: world)
     var quiet = Slot("quiet", width: 1, height: 1)
     quiet.gain = 0.5
@@ -161,9 +161,9 @@ import Testing
     mix.stop()
   }
 
-  /// When something is seen and heard that was taken at once, but needed this long to come here.
+  /// Audio minus video time, in ms, of an instant captured by both, whose media have these transport delays.
   /// - Parameter source: of both, in slots of their own; nil: they share a slot.
-  private func apart(pictures: Duration, sound: Duration, source: String? = nil) async throws -> Double {
+  private func syncOffset(pictures: Duration, sound: Duration, source: String? = nil) async throws -> Double {
     let composition = Composition(width: 64, height: 64, in: world)
     composition.add(Slot("a", width: 64, height: 64))
     composition.add(Slot("b", width: 0, height: 0))
@@ -199,27 +199,27 @@ import Testing
   }
 
   @Test(arguments: [(5, 5), (20, 70), (30, 160), (90, 60), (10, 400)])
-  func whatWasTakenAtOnceComesOutAtOnce(pictures: Int, sound: Int) async throws {
+  func composedAudioAndVideoStayInSync(pictures: Int, sound: Int) async throws {
     let half = 1_000.0 / 30 / 2 + 5  // of the time between pictures, and of a block
     for source in [nil, "ana"] {
-      let apart = try await apart(pictures: .milliseconds(pictures), sound: .milliseconds(sound), source: source)
+      let apart = try await syncOffset(pictures: .milliseconds(pictures), sound: .milliseconds(sound), source: source)
       #expect(abs(apart) <= half, "sound \(apart) ms after the picture")
     }
   }
 
-  @Test func picturesWaitWhileSomethingIsComposedOnly() async throws {
+  @Test func framesAreNotQueuedWhileNothingIsComposed() async throws {
     let composition = Composition(width: 64, height: 64, in: world)
     composition.add(Slot("a", width: 64, height: 64))
     let input = try #require(composition.pictureInput("a"))
     input.render(plain(90, 64, 64).with(captured: world.backend.scheduler.now + .seconds(3_600)))
-    #expect(luma(try await picture(of: composition), 30, 30) == 90, "a time that is far ahead is none")
+    #expect(luma(try await composedFrame(of: composition), 30, 30) == 90, "a time that is far ahead is none")
     for number in 1...100 {
       input.render(plain(UInt8(100 + number), 64, 64).with(captured: world.backend.scheduler.now))
     }
-    #expect(luma(try await picture(of: composition), 30, 30) == 200)
+    #expect(luma(try await composedFrame(of: composition), 30, 30) == 200)
   }
 
-  @Test func twoHearTheSame() async throws {
+  @Test func allAudioSourcesDeliverTheSameMix() async throws {
     let composition = Composition(width: 64, height: 64, in: world)
     composition.add(Slot("a", width: 64, height: 64))
     let input = try #require(composition.soundInput("a"))
@@ -240,7 +240,7 @@ import Testing
     #expect(all[0].dropFirst(5).allSatisfy { $0 > 7_000 } && all[1].allSatisfy { $0 > 7_000 }, "nobody takes another's")
   }
 
-  @Test func whatIsComposedIsAFileThatPlays() async throws {
+  @Test func compositionIsWrittenAsPlayableWebM() async throws {
     MediaFiles.register()
     let folder = try Folder()
     let url = URL(fileURLWithPath: folder.file("composition.webm"))
@@ -270,7 +270,7 @@ import Testing
     #expect(abs((seconds ?? 0) - 3) < 0.1)
   }
 
-  @Test func placesNobodyWritesToAreRefused() {
+  @Test func unsupportedOutputURLsAreRefused() {
     for text in ["srt://example.com:9000", "file:///tmp/a.unknown"] {
       #expect(throws: BroadcastOutputError.self) {
         _ = try BroadcastOutputs.make(for: try #require(URL(string: text)))
@@ -278,7 +278,7 @@ import Testing
     }
   }
 
-  @Test func aPlaceThatIsRefusedIsNamedWithoutItsKey() throws {
+  @Test func refusedOutputURLIsReportedWithoutItsKey() throws {
     let places = [
       "none://me:secret@host:1935/app/secret?secret=1#secret": "'none://host:1935/app'",
       "none://host/secret/": "'none://host'", "none:secret": "'none:'", "none://host": "'none://host'",

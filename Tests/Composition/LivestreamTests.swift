@@ -11,7 +11,7 @@ import Testing
 
 private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
 
-/// Where a server sends rooms on to, and how often it tries.
+/// Hosts to which a server may send live streams, limits on starts, and file permissions.
 @Suite struct LivestreamTests {
   private let world = World(
     backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
@@ -37,7 +37,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
       ("rtmp://live.example:x/app", named, false), ("rtmp://live%2eexample/app", named, false),
       ("rtmp://live.example/app", [], false),
     ] as [(String, [String], Bool)])
-  func addressIsCheckedByItsHost(_ address: String, _ names: [String], _ isAllowed: Bool) {
+  func livestreamAddressIsAllowedByItsHost(_ address: String, _ names: [String], _ isAllowed: Bool) {
     let host = URL(string: address).flatMap { try? LivestreamHosts(names).checkName($0) }
     #expect((host != nil) == isAllowed)
   }
@@ -52,7 +52,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     ("[fd00::1]", false), ("[ff02::1]", false), ("[::ffff:127.0.0.1]", false), ("[::ffff:10.0.0.1]", false),
     ("[64:ff9b::a00:1]", false), ("[2002:7f00:1::]", false), ("[2001:0:1::1]", false), ("localhost", false),
   ])
-  func addressThatIsNotPublicIsRefusedUnlessItIsNamed(_ host: String, _ isPublic: Bool) throws {
+  func nonPublicAddressIsRefusedUnlessNamed(_ host: String, _ isPublic: Bool) throws {
     let url = try #require(URL(string: "rtmp://\(host)/app/key"))
     let any = LivestreamHosts(["*"])
     if isPublic {
@@ -64,9 +64,9 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     #expect(throws: Never.self) { try LivestreamHosts(["*", name]).check(url) }
   }
 
-  // MARK: The desk
+  // MARK: Recording service
 
-  private func desk(_ change: (inout RecordingService.Rules) -> Void) -> RecordingService {
+  private func service(_ change: (inout RecordingService.Rules) -> Void) -> RecordingService {
     var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path, isDirectory: true))
     change(&rules)
     return RecordingService(
@@ -84,72 +84,72 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     return session
   }
 
-  private func ask(_ desk: RecordingService, _ topic: String, _ text: String = "4", in room: String = "tea") async {
-    desk.handle(.init(room: room, sender: "ana", topic: topic, payload: Array(text.utf8)))
+  private func ask(_ service: RecordingService, _ topic: String, _ text: String = "4", in room: String = "tea") async {
+    service.handle(.init(room: room, sender: "ana", topic: topic, payload: Array(text.utf8)))
     await world.run(for: .seconds(1))
   }
 
   private func count(_ words: String) -> Int { said.withLock { $0.count { $0 == words } } }
 
-  @Test func liveStreamToAHostThatIsNotNamedIsRefused() async {
-    let desk = desk { $0.hosts = LivestreamHosts(["live.example"]) }
+  @Test func liveStreamToUnlistedHostIsRefused() async {
+    let service = service { $0.hosts = LivestreamHosts(["live.example"]) }
     let ana = await enter("tea")
-    await ask(desk, Convention.livestream, "4\nrtmp://live.example/a\nrtmp://127.0.0.1:1/a")
+    await ask(service, Convention.livestream, "4\nrtmp://live.example/a\nrtmp://127.0.0.1:1/a")
     #expect(said.withLock { $0 } == ["tea failed"])
     withExtendedLifetime(ana) {}
   }
 
-  @Test func failedLiveStreamIsNotTriedAgainAtOnce() async throws {
-    let desk = desk { _ in }
+  @Test func failedLiveStreamCannotRestartImmediately() async throws {
+    let service = service { _ in }
     let rooms = [await enter("tea"), await enter("milk")]
     let wish = "4\nrtmp://127.0.0.1:\(try Ports.free())/app/key"
-    await ask(desk, Convention.livestream, wish)
+    await ask(service, Convention.livestream, wish)
     #expect(count("tea starting") == 1)
     #expect(count("tea failed") == 1)
-    await ask(desk, Convention.livestream, wish)
+    await ask(service, Convention.livestream, wish)
     #expect(count("tea starting") == 1 && count("tea failed") == 2, "too soon")
-    await ask(desk, Convention.livestream, wish, in: "milk")
+    await ask(service, Convention.livestream, wish, in: "milk")
     #expect(count("milk starting") == 1, "another room")
     await world.run(for: .seconds(10))
-    await ask(desk, Convention.livestream, wish)
+    await ask(service, Convention.livestream, wish)
     #expect(count("tea starting") == 2)
     withExtendedLifetime(rooms) {}
   }
 
-  @Test func recordingsBeginSoOftenInAMinute() async {
-    let desk = desk { $0.startsPerMinute = 3 }
+  @Test func recordingStartsPerMinuteAreLimited() async {
+    let service = service { $0.startsPerMinute = 3 }
     let ana = await enter("tea")
     for _ in 1...5 {
-      await ask(desk, Convention.recording)
-      await ask(desk, Convention.stop, Convention.recording)
+      await ask(service, Convention.recording)
+      await ask(service, Convention.stop, Convention.recording)
     }
     #expect(count("tea started") == 3)
     #expect(count("tea failed") == 2)
     await world.run(for: .seconds(60))
-    await ask(desk, Convention.recording)
+    await ask(service, Convention.recording)
     #expect(count("tea started") == 4)
-    await world.run { await desk.close() }
+    await world.run { await service.close() }
     withExtendedLifetime(ana) {}
   }
 
-  @Test func nothingIsRecordedOnADiskThatIsNearlyFull() async {
-    let full = desk { $0.freeBytes = .max }
+  @Test func recordingIsRefusedOnNearlyFullDisk() async {
+    let full = service { $0.freeBytes = .max }
     let ana = await enter("tea")
     await ask(full, Convention.recording)
     #expect(said.withLock { $0 } == ["tea failed"])
     #expect(folder.names.isEmpty)
-    let roomy = desk { $0.freeBytes = 1 }
+    let roomy = service { $0.freeBytes = 1 }
     await ask(roomy, Convention.recording)
     #expect(count("tea started") == 1)
     await world.run { await roomy.close() }
     withExtendedLifetime(ana) {}
   }
 
-  @Test func recordingEndsWhenTheDiskIsNearlyFull() async {
+  @Test func recordingStopsWhenDiskIsNearlyFull() async {
     let hasSpace = Lock(true)
-    let desk = desk { $0.spaceIsLeft = { hasSpace.withLock { $0 } } }
+    let service = service { $0.spaceIsLeft = { hasSpace.withLock { $0 } } }
     let ana = await enter("tea")
-    await ask(desk, Convention.recording)
+    await ask(service, Convention.recording)
     await world.run(for: .seconds(20))
     #expect(count("tea started") == 1)
     #expect(count("tea stopped") == 0)
@@ -160,18 +160,18 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
     withExtendedLifetime(ana) {}
   }
 
-  @Test func recordingsAreTheirOwnersAlone() async throws {
+  @Test func recordingFilesAreReadableByOwnerOnly() async throws {
     let mask = umask(0o022)
     defer { umask(mask) }
     RecordingService.keepFilesPrivate()
     let place = folder.file("recordings")
-    let desk = desk { $0.folder = URL(fileURLWithPath: place, isDirectory: true) }
+    let service = service { $0.folder = URL(fileURLWithPath: place, isDirectory: true) }
     let ana = await enter("tea")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
-    await ask(desk, Convention.recording)
-    await ask(desk, Convention.playlist)
+    await ask(service, Convention.recording)
+    await ask(service, Convention.playlist)
     await world.run(for: .seconds(4))
-    await world.run { await desk.close() }
+    await world.run { await service.close() }
     func mode(_ path: String) -> mode_t? {
       var facts = stat()
       return stat(path, &facts) == 0 ? facts.st_mode & 0o777 : nil
@@ -188,7 +188,7 @@ private let named = ["live.example", "Ingest.Example", "127.0.0.1", "::1"]
   // MARK: TLS
 
   /// A server that answers the handshake with a certificate of its own making, and writes what it reads afterwards.
-  @Test func streamKeyGoesToAServerWithATrustedCertificateOnly() async throws {
+  @Test func streamKeyIsSentOnlyToServerWithTrustedCertificate() async throws {
     let (certificate, key) = (folder.file("certificate.pem"), folder.file("key.pem"))
     try await Command([
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",

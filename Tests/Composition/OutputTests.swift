@@ -7,7 +7,7 @@ import KoineMediaFiles
 import KoineTestSupport
 import Testing
 
-/// What outputs that code by themselves write: fragmented MP4, HLS, RTMP.
+/// Outputs with their own encoders: fragmented MP4, HLS, RTMP.
 @Suite struct OutputTests {
   private let world = World(
     backend: EmbeddedBackend(virtual: 2), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
@@ -60,18 +60,18 @@ import Testing
     ).run().split(separator: "\n").map(String.init)
   }
 
-  /// What ffmpeg has to say while it plays the whole file.
-  private func complaints(about path: String) async throws -> String {
+  /// Warnings of ffmpeg while it decodes the whole file.
+  private func ffmpegWarnings(about path: String) async throws -> String {
     try await Command("sh", "-c", "ffmpeg -v warning -i '\(path)' -f null - 2>&1").run()
   }
 
-  @Test func anMP4FileIsWrittenInFragmentsAndPlays() async throws {
+  @Test func mp4FileIsFragmentedAndPlays() async throws {
     let path = folder.file("deep/room.mp4")
     try await broadcast(to: URL(fileURLWithPath: path), seconds: 5, keyFrameInterval: .seconds(1))
     let streams = try await probe(path, "stream=codec_name,width,height,sample_rate,nb_read_packets")
     #expect(streams.first == "h264,320,180,150" || streams.first == "h264,320,180,151", "\(streams)")
     #expect(streams.last?.hasPrefix("aac,48000,") == true)
-    #expect(try await complaints(about: path) == "")
+    #expect(try await ffmpegWarnings(about: path) == "")
     let keys = try await probe(path, "packet=pts_time,flags", of: "v").filter { $0.contains("K") }
     #expect(keys.count == 5 || keys.count == 6, "one a second: \(keys)")
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -84,7 +84,7 @@ import Testing
     #expect(left.count >= 60)
   }
 
-  @Test func hlsIsAPlaylistAndItsSegments() async throws {
+  @Test func hlsOutputIsAPlaylistAndItsSegments() async throws {
     let path = folder.file("room.m3u8")
     try await broadcast(to: URL(fileURLWithPath: path), seconds: 7)
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -93,17 +93,17 @@ import Testing
     #expect(text.contains("#EXT-X-ENDLIST"))
     #expect(text.split(separator: "\n").filter { $0.hasPrefix("room-0") }.count == 4, "of two seconds each")
     #expect(folder.names.filter { $0.hasSuffix(".m4s") }.count == 4)
-    #expect(try await complaints(about: path) == "")
+    #expect(try await ffmpegWarnings(about: path) == "")
     let streams = try await probe(path, "stream=codec_name,nb_read_packets")
     #expect(streams.contains { $0.hasPrefix("h264,21") } && streams.contains { $0.hasPrefix("aac,3") }, "\(streams)")
   }
 
-  @Test func anRTMPServerReceivesIt() async throws {
+  @Test func rtmpServerReceivesTheComposition() async throws {
     let file = folder.file("received.flv")
     try await RTMPServer.receiving(into: file) { url in
       try await broadcast(to: try #require(URL(string: url)), seconds: 4)
     }
-    #expect(try await complaints(about: file) == "")
+    #expect(try await ffmpegWarnings(about: file) == "")
     let streams = try await probe(file, "stream=codec_name,width,height,nb_read_packets")
     #expect(
       streams.contains { $0.hasPrefix("h264,320,180,1") } && streams.contains { $0.hasPrefix("aac,") }, "\(streams)")
@@ -111,7 +111,7 @@ import Testing
     #expect(pictures.count >= 119, "\(pictures.count)")
   }
 
-  @Test func aServerThatIsNotThereIsAFailure() async throws {
+  @Test func unreachableRTMPServerFailsWithoutNamingTheKey() async throws {
     let url = try #require(URL(string: "rtmp://127.0.0.1:\(try Ports.free())/live/secret"))
     let (composition, stop) = try composition()
     let told = Lock<[String]>([])
@@ -126,7 +126,7 @@ import Testing
     #expect(throws: RecordingError.self) { try broadcast.stop() }
   }
 
-  @Test func whatThisFFmpegLacksFailsWithOneLine() throws {
+  @Test func missingFFmpegEncoderFailsWithOneLineError() throws {
     let url = URL(fileURLWithPath: folder.file("room.mp4"))
     for encoders in [
       EncodingOutput.Encoders(video: "libnothing264"), EncodingOutput.Encoders(video: "libx264", sound: "libnoaac"),
@@ -137,7 +137,7 @@ import Testing
     #expect(folder.names.isEmpty)
   }
 
-  @Test func anEncoderMayBeAskedForByName() async throws {
+  @Test func encoderIsChosenByName() async throws {
     let path = folder.file("room.mp4")
     let output = try EncodingOutput(
       URL(fileURLWithPath: path), encoders: EncodingOutput.Encoders(video: "mpeg4", sound: "libopus"))
@@ -150,7 +150,7 @@ import Testing
     #expect(try await probe(path, "stream=codec_name").sorted() == ["mpeg4", "opus"])
   }
 
-  @Test func aFileThatCannotBeWrittenIsAFailureAndOneThatNobodyClosedIsNone() async throws {
+  @Test func unwritableFileFailsAndUnclosedFileIsRemoved() async throws {
     let (composition, stop) = try composition()
     let failures = Lock(0)
     let broken = try Broadcast(

@@ -4,9 +4,9 @@ import KoineRouter
 import KoineSignaling
 import Testing
 
-/// What `RoomControl` asks of a recorder must be what the recorder reads.
+/// The recorder must read the orders that `RoomControl` writes.
 @Suite struct RecordingOrderTests {
-  @Test func namesAndTopicsAreThoseOfTheConventions() {
+  @Test func recordingOrderNamesMatchTheConventions() {
     #expect(RecordingOrder.Kind.file.rawValue == Convention.recording)
     #expect(RecordingOrder.Kind.playlist.rawValue == Convention.playlist)
     #expect(RecordingOrder.Kind.livestream.rawValue == Convention.livestream)
@@ -14,7 +14,7 @@ import Testing
     #expect(DataOrder.prefix + "stop" == Convention.stop)
   }
 
-  @Test func orderIsReadAsARequest() throws {
+  @Test func recordingOrderIsReadAsOutputRequest() throws {
     let order = RecordingOrder(.livestream, people: 7, places: ["rtmp://a/b"])
     let request = try #require(OutputRequest(order.payload))
     #expect(request.shownParticipants == 7)

@@ -9,7 +9,7 @@ import struct KoineSignaling.RoomService
 import KoineTestSupport
 import Testing
 
-/// What the desk of a server takes and what not: a folder of its own, and so many recordings at a time.
+/// Requests that a server's recording service accepts: its own folder, and a limit of simultaneous recordings.
 @Suite struct RecordingServiceTests {
   private let world = World(
     backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
@@ -22,7 +22,7 @@ import Testing
     MediaFiles.register()
   }
 
-  private func desk(_ rules: RecordingService.Rules, in world: World? = nil) -> RecordingService {
+  private func service(_ rules: RecordingService.Rules, in world: World? = nil) -> RecordingService {
     let world = world ?? self.world
     return RecordingService(
       rules, world: { world }, credential: { try ComposingRecorder.pass(for: $0) },
@@ -42,24 +42,24 @@ import Testing
     return session
   }
 
-  private func wish(_ places: String...) -> [UInt8] { Array((["4"] + places).joined(separator: "\n").utf8) }
+  private func requestPayload(_ places: String...) -> [UInt8] { Array((["4"] + places).joined(separator: "\n").utf8) }
 
   @Test func refusalsAreLoggedByPowersOfTen() async throws {
     var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     rules.spaceIsLeft = { false }
-    let desk = desk(rules)
+    let service = service(rules)
     for number in 0..<120 {
-      desk.handle(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
+      service.handle(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     }
     #expect(said.withLock { $0.count } == 120)
     #expect(logged.withLock { $0.count } == 3)
     await world.run(for: .seconds(61))
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     #expect(logged.withLock { $0.count } == 4)
   }
 
-  /// The first word waits on a full disk: the network loop goes on, and no more words wait than the limit.
-  @Test func wordsOfANetworkLoopWaitForTheDesksOwnThread() async throws {
+  /// The first request blocks on a full disk: the network loop continues, and no more requests wait than the limit.
+  @Test func requestsFromNetworkLoopAreQueuedForTheServiceThread() async throws {
     let (gate, asked) = (DispatchSemaphore(value: 0), Lock(0))
     var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     rules.spaceIsLeft = {
@@ -67,41 +67,42 @@ import Testing
       gate.wait()
       return false
     }
-    let desk = desk(rules)
+    let service = service(rules)
     let count = RecordingService.waitingLimit + 100
     for number in 0..<count {
-      desk.handleLater(.init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: wish()))
+      service.handleLater(
+        .init(room: "room \(number)", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     }
     for _ in 0..<count { gate.signal() }
-    await desk.settle()
+    await service.settle()
     #expect((RecordingService.waitingLimit...RecordingService.waitingLimit + 1).contains(asked.withLock { $0 }))
   }
 
-  @Test func noMoreThanItsLimitAndNothingTwice() async throws {
-    let desk = desk(.init(folder: URL(fileURLWithPath: folder.path), limit: 2))
+  @Test func simultaneousRecordingsAreLimitedAndNotDuplicated() async throws {
+    let service = service(.init(folder: URL(fileURLWithPath: folder.path), limit: 2))
     let rooms = [await enter("tea"), await enter("milk")]
     for name in [Convention.recording, Convention.recording, Convention.playlist] {
-      desk.handle(.init(room: "tea", sender: "ana", topic: name, payload: wish()))
+      service.handle(.init(room: "tea", sender: "ana", topic: name, payload: requestPayload()))
     }
-    desk.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
+    service.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     await world.run(for: .seconds(2))
     #expect(said.withLock { $0.filter { $0.hasSuffix("started") } }.count == 2)
     #expect(said.withLock { $0.contains("milk koine.recording failed to ana") })
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.stop, payload: Array(Convention.playlist.utf8)))
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.stop, payload: Array(Convention.playlist.utf8)))
     await world.run(for: .milliseconds(500))
-    desk.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: wish()))
+    service.handle(.init(room: "milk", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     await world.run(for: .seconds(1))
     #expect(said.withLock { $0.contains("milk koine.recording started") }, "there is room again")
-    await world.run { await desk.close() }
+    await world.run { await service.close() }
     #expect(folder.names.filter { $0.hasSuffix(".webm") }.count == 2)
     #expect(folder.names.count == 3)
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     #expect(said.withLock { $0.last } == "tea koine.recording failed to ana", "it is closed")
     withExtendedLifetime(rooms) {}
   }
 
   /// Counts the sessions that join with it.
-  private final class Doorkeeper: Backend {
+  private final class JoinCountingBackend: Backend {
     let entered = Lock(0)
     private let backend: any Backend
     init(_ backend: any Backend) { self.backend = backend }
@@ -117,17 +118,17 @@ import Testing
   }
 
   /// All outputs of one room share one reception and decoding, while outputs start and stop. The recorder leaves with the last output.
-  @Test func aRoomIsEnteredOnceForAllThatIsMadeOfIt() async throws {
-    let doorkeeper = Doorkeeper(world.backend)
-    let inside = World(backend: doorkeeper, delivery: world.delivery)
+  @Test func outputsOfOneRoomShareOneRecorderSession() async throws {
+    let joinCounter = JoinCountingBackend(world.backend)
+    let inside = World(backend: joinCounter, delivery: world.delivery)
     var rules = RecordingService.Rules(folder: URL(fileURLWithPath: folder.path))
     (rules.look.width, rules.look.height, rules.look.framesPerSecond) = (320, 180, 10)
-    let desk = desk(rules, in: inside)
+    let service = service(rules, in: inside)
     let ana = await enter("tea")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
     try ana.publish(microphone: Devices.microphone("tone"))
     func ask(_ topic: String, _ payload: [UInt8]? = nil) async {
-      desk.handle(.init(room: "tea", sender: "ana", topic: topic, payload: payload ?? wish()))
+      service.handle(.init(room: "tea", sender: "ana", topic: topic, payload: payload ?? requestPayload()))
       await world.run(for: .seconds(2))
     }
     func stop(_ kind: String) async { await ask(Convention.stop, Array(kind.utf8)) }
@@ -136,11 +137,11 @@ import Testing
     await stop(Convention.recording)
     await ask(Convention.recording)
     await stop(Convention.playlist)
-    #expect(doorkeeper.entered.withLock { $0 } == 1)
+    #expect(joinCounter.entered.withLock { $0 } == 1)
     await stop(Convention.recording)
     await ask(Convention.recording)
-    #expect(doorkeeper.entered.withLock { $0 } == 2, "it had been left with the last")
-    await world.run { await desk.close() }
+    #expect(joinCounter.entered.withLock { $0 } == 2, "it had been left with the last")
+    await world.run { await service.close() }
     let films = folder.names.filter { $0.hasSuffix(".webm") }
     let lists = folder.names.filter { $0.hasSuffix("-hls") }.map { $0 + "/index.m3u8" }
     #expect(films.count == 3 && lists.count == 1, "\(folder.names)")
@@ -159,16 +160,18 @@ import Testing
     withExtendedLifetime(ana) {}
   }
 
-  @Test func whatIsAskedNeverLeavesTheFolder() async throws {
+  @Test func recordingPathsStayInsideTheFolder() async throws {
     let folder = URL(fileURLWithPath: folder.path)
-    let desk = desk(.init(folder: folder, sendsOn: false))
+    let service = service(.init(folder: folder, sendsOn: false))
     let name = "../../etc/passwd%2F..\\ü"
     let room = await enter(name)
-    desk.handle(
-      .init(room: name, sender: "ana", topic: Convention.recording, payload: wish("file:///tmp/elsewhere.webm")))
-    desk.handle(.init(room: name, sender: "ana", topic: Convention.livestream, payload: wish("rtmp://127.0.0.1/x")))
+    service.handle(
+      .init(
+        room: name, sender: "ana", topic: Convention.recording, payload: requestPayload("file:///tmp/elsewhere.webm")))
+    service.handle(
+      .init(room: name, sender: "ana", topic: Convention.livestream, payload: requestPayload("rtmp://127.0.0.1/x")))
     await world.run(for: .seconds(2))
-    await world.run { await desk.close() }
+    await world.run { await service.close() }
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
     #expect(names.count == 1 && names[0].hasSuffix(".webm") && names[0].hasPrefix("______etc_passwd_2F___"))
     #expect(!FileManager.default.fileExists(atPath: "/tmp/elsewhere.webm"))
@@ -181,29 +184,29 @@ import Testing
     withExtendedLifetime(room) {}
   }
 
-  @Test func whoAskedIsToldOfAFailureBeforeTheNextMayBegin() async {
-    let desk = desk(.init(folder: URL(fileURLWithPath: "/dev/null/x")))
+  @Test func requesterIsNotifiedOfFailureBeforeTheRecordingStops() async {
+    let service = service(.init(folder: URL(fileURLWithPath: "/dev/null/x")))
     let ana = await enter("tea")
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload()))
     await world.run(for: .seconds(2))
     #expect(said.withLock { $0 } == ["starting", "failed to ana", "stopped"].map { "tea koine.recording \($0)" })
     withExtendedLifetime(ana) {}
   }
 
-  @Test func whoComesToASeatWhoseRoomHasEndedIsToldSo() async throws {
+  @Test func sharedRecorderSessionOfEndedRoomRefusesEntry() async throws {
     let ana = await enter("tea")
     let credential = try ComposingRecorder.pass(for: "tea")
     let sharedSession = SharedRecorderSession(RecordingRequest(room: "tea", credential: credential), in: world) { _ in }
     let outcomes = Lock<[Result<Void, Failure>]>([])
-    func enterSeat() async {
+    func enterSharedSession() async {
       world.delivery.deliver { sharedSession.enter { outcome in outcomes.withLock { $0.append(outcome) } } }
       await world.run(for: .seconds(1))
     }
-    await enterSeat()
+    await enterSharedSession()
     #expect(sharedSession.share())
     ana.closeRoom()
     await world.run(for: .seconds(1))
-    await enterSeat()
+    await enterSharedSession()
     let errors = outcomes.withLock { $0 }.map { outcome -> Failure.Code? in
       if case .failure(let error) = outcome { error.code } else { nil }
     }
@@ -212,7 +215,7 @@ import Testing
     for _ in 1...2 { sharedSession.leave() }
   }
 
-  /// Is slow about its end.
+  /// Closes slowly.
   private final class SlowDisk: BroadcastOutput, Sendable {
     struct IsFull: Error {}
     let closing = DispatchSemaphore(value: 0)
@@ -225,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func whoeverEndsARecordingWaitsForItsEnd() throws {
+  @Test func finishWaitsForConcurrentFinish() throws {
     let (request, disk) = (RecordingRequest(room: "tea"), SlowDisk())
     let room = ComposedRoom(request, of: ComposedRoom.session(request, credential: "", in: world), in: world)
     try room.start([disk])
@@ -236,17 +239,19 @@ import Testing
     disk.isTold.signal()
   }
 
-  @Test func whatIsNoWishIsRefused() {
-    let desk = desk(.init())
+  @Test func malformedRecordingRequestIsRefused() {
+    let service = service(.init())
     for payload in ["", "four", "0", "4\nnot a place at all \u{1}", "4" + String(repeating: "\nfile:///x", count: 9)] {
-      desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array(payload.utf8)))
+      service.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: Array(payload.utf8)))
     }
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: wish()))  // and where to?
-    let served = self.desk(.init(folder: URL(fileURLWithPath: folder.path)))
-    served.handle(.init(room: "tea", sender: "ana", topic: Convention.livestream, payload: wish("file:///tmp/x.webm")))
+    // A valid request, but the service has no folder.
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.recording, payload: requestPayload()))
+    let served = self.service(.init(folder: URL(fileURLWithPath: folder.path)))
+    served.handle(
+      .init(room: "tea", sender: "ana", topic: Convention.livestream, payload: requestPayload("file:///tmp/x.webm")))
     #expect(said.withLock { $0.count } == 7)
     #expect(said.withLock { $0.allSatisfy { $0.hasSuffix("failed to ana") } })
-    desk.handle(.init(room: "tea", sender: "ana", topic: Convention.mute, payload: []))
+    service.handle(.init(room: "tea", sender: "ana", topic: Convention.mute, payload: []))
     #expect(said.withLock { $0.count } == 7)
   }
 }

@@ -8,7 +8,7 @@ import KoineTestSupport
 import KoineTokens
 import Testing
 
-/// A hand that claps: dark but for a tenth of each second, and silent but for the same tenth.
+/// Bright and loud for 120 ms of each second, otherwise dark and silent.
 private final class SyncTestSource: VideoSource, AudioSource, @unchecked Sendable {  // constant but for `run`
   let format = VideoFormat(width: 320, height: 180, framesPerSecond: 25)
   let channels = 1
@@ -61,7 +61,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
   do { return .success(try await work()) } catch { return .failure(error) }
 }
 
-/// Rooms recorded by a hidden participant. The minute of the figure: `KOINE_ROUNDS=100 swift test --filter RecordingTests`.
+/// Rooms recorded by a hidden participant. For one minute: `KOINE_ROUNDS=100 swift test --filter RecordingTests`.
 @Suite struct RecordingTests {
   private static let seconds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 14 : 60
 
@@ -89,7 +89,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     return try await world.run { await outcome { try await RoomRecorders.record(request, to: url, in: world) } }.get()
   }
 
-  /// When each clap is seen and heard, by what the file says, in seconds.
+  /// Times in the file, in seconds, at which each clap is visible and audible.
   private func claps(in path: String, seconds: Double) throws -> (seen: [[Double]], heard: [Double]) {
     let scheduler = Scheduler.virtual()
     let start = scheduler.now
@@ -132,7 +132,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     return (seen.withLock { $0 }, heard.withLock { $0 })
   }
 
-  @Test func aMeetingOfFourIsAFileWhoseSoundAndPicturesAreInStep() async throws {
+  @Test func recordingOfFourParticipantsKeepsAudioAndVideoInSync() async throws {
     let people = ["ana", "ben", "cleo", "dan"]
     var sessions: [Session] = []
     var clappers: [SyncTestSource] = []
@@ -157,10 +157,10 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     #expect(!recording.isRunning)
     #expect(folder.names.contains("room.webm"))
 
-    let last = try await lastPictures(of: "killed.webm")
+    let last = try await lastFrameTime(of: "killed.webm")
     #expect(last > Double(Self.seconds / 2) - 2, "the last picture is at \(last) s")
     #expect(try await errors(in: "room.webm") == "")
-    #expect(try await lastPictures(of: "room.webm") > Double(Self.seconds) - 0.5)
+    #expect(try await lastFrameTime(of: "room.webm") > Double(Self.seconds) - 0.5)
     let (seen, heard) = try claps(in: folder.file("room.webm"), seconds: Double(Self.seconds) - 0.3)
     // From the second second on, all participants are seen and heard, in sync.
     let differences = seen.joined().filter { $0 > 3 }.map { clap in
@@ -173,7 +173,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     print(words)
   }
 
-  @Test func theRecorderNeedsALayoutForSharesAndLeaders() async throws {
+  @Test func speakerLayoutRecordsScreenShareAndEndsWithTheRoom() async throws {
     let (ana, ben) = (try await enter("ana"), try await enter("ben"))
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
     try ben.publish(camera: Devices.camera("pattern:320x180@10"))
@@ -191,8 +191,8 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     #expect(try await errors(in: "room.webm") == "")
   }
 
-  /// After 15 s of silence it is known that a room is out of reach, and 30 s more it is tried again.
-  @Test(arguments: [20, 60]) func aRoomThatIsLostIsTriedAgainForSoLong(seconds: Int) async throws {
+  /// After 15 s without packets the recorder treats the room as unreachable, and for 30 s more it reconnects.
+  @Test(arguments: [20, 60]) func recorderReconnectsToLostRoomFor30Seconds(seconds: Int) async throws {
     let ana = try await enter("ana")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
     var request = RecordingRequest(room: "tea")
@@ -222,12 +222,12 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
       #expect(error?.message.contains("within 30 s") == true)
     }
     #expect(try await errors(in: "room.webm") == "")
-    #expect(try await lastPictures(of: "room.webm") > 16)
+    #expect(try await lastFrameTime(of: "room.webm") > 16)
     ana.closeRoom()
     await world.run(for: .seconds(1))
   }
 
-  @Test func roomsThatDoNotLetItInAndPlacesNobodyWritesTo() async throws {
+  @Test func expiredPassAndUnsupportedOutputThrow() async throws {
     let world = world
     await #expect(throws: Failure.self) {
       let now = NumericDate.ofSystemClock()
@@ -259,7 +259,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     func close() throws { throw IsFull() }
   }
 
-  @Test func whatCouldNotBeWrittenIsToldByStop() async throws {
+  @Test func stopThrowsTheWriteError() async throws {
     let (world, disk) = (world, FullDisk())
     let ana = try await enter("ana")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
@@ -276,8 +276,8 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     await world.run(for: .seconds(1))
   }
 
-  /// It breaks on the thread that writes, for which finishing the file waits.
-  @Test func aPlaceWhereNothingCanBeWrittenEndsTheRecording() async throws {
+  /// The write fails on the writing thread, and finishing the file waits for that thread.
+  @Test func unwritableFileEndsTheRecording() async throws {
     let ana = try await enter("ana")
     try ana.publish(camera: Devices.camera("pattern:320x180@10"))
     try FileManager.default.createDirectory(atPath: folder.file("room.webm.part"), withIntermediateDirectories: true)
@@ -290,7 +290,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     }
   }
 
-  private func lastPictures(of name: String) async throws -> Double {
+  private func lastFrameTime(of name: String) async throws -> Double {
     let text = try await Command(
       "ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0",
       folder.file(name)
@@ -298,7 +298,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     return text.split(whereSeparator: { $0 == "\n" || $0 == "," }).compactMap { Double($0) }.max() ?? 0
   }
 
-  /// What ffmpeg has to say while it plays the whole file.
+  /// Errors of ffmpeg while it decodes the whole file.
   private func errors(in name: String) async throws -> String {
     try await Command("sh", "-c", "ffmpeg -v error -i \(folder.file(name)) -f null - 2>&1").run()
   }

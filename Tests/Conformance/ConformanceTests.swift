@@ -6,13 +6,13 @@ import KoineSimulatedNetwork
 import Logging
 import Testing
 
-/// That drivers and kit work. Every promise, by every style with every other one, is `Scripts/check-conformance`.
+/// Checks the drivers and the kit. `Scripts/check-conformance` runs every promise with every pair of styles.
 @MainActor
 @Suite(.serialized)
 struct ConformanceTests {
-  nonisolated private static let everybody = Style.allCases.map(\.rawValue)
+  nonisolated private static let allStyles = Style.allCases.map(\.rawValue)
 
-  /// Which touch everything once.
+  /// Scenarios that use each feature once.
   private static let brief = [
     "join.second", "mute.undone", "picture.on-again", "speak.heard", "message.heard", "share.seen", "ring.accept",
     "leave.seen",
@@ -24,9 +24,9 @@ struct ConformanceTests {
     }
   }
 
-  @Test(arguments: everybody)
-  func inVirtualTime(first: String) async {
-    var suite = Suite(styles: Self.everybody, environments: [.virtual()])
+  @Test(arguments: allStyles)
+  func briefScenariosPassInVirtualTime(first: String) async {
+    var suite = Suite(styles: Self.allStyles, environments: [.virtual()])
     suite.scenarios.removeAll { !Self.brief.contains($0.id) }
     let report = await suite.run(suite.cases.filter { $0.first == first })
     check(report)
@@ -34,8 +34,8 @@ struct ConformanceTests {
   }
 
   /// Every style once as the first and once as the second, through a server's sockets.
-  @Test(arguments: zip(everybody, everybody.dropFirst() + everybody.prefix(1)))
-  func throughAServer(first: String, second: String) async throws {
+  @Test(arguments: zip(allStyles, allStyles.dropFirst() + allStyles.prefix(1)))
+  func briefScenariosPassThroughAServer(first: String, second: String) async throws {
     let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
     let server = try await Server.start(ServerConfiguration(port: 0, access: .open, logger: silent))
     var suite = Suite(styles: [first, second], environments: [.at("ws://127.0.0.1:\(server.port)")])
@@ -44,7 +44,7 @@ struct ConformanceTests {
     await server.stop()
   }
 
-  @Test func theSameSeedGivesTheSameTrace() async {
+  @Test func sameSeedGivesTheSameTrace() async {
     var suite = Suite(styles: ["call-agent", "meeting-session"], environments: [.virtual()], seed: 11)
     suite.scenarios.removeAll { !["join.four", "speak.in-turn", "share.late"].contains($0.id) }
     let mixed = suite.cases.filter { $0.first != $0.second }
@@ -61,7 +61,7 @@ struct ConformanceTests {
     }
   }
 
-  @Test func onALossyLink() async throws {
+  @Test func scenariosPassOnALossyLink() async throws {
     var suite = Suite(
       styles: ["koine", "stage-strategy"],
       environments: [.virtual(network: try .init("loss=5%,delay=40ms,jitter=20ms"))])

@@ -2,7 +2,7 @@
 import KoineConformanceDrivers
 import Testing
 
-/// The suite notices what it is there for: each defect is caught by the scenario named here.
+/// Each defect is detected by the scenario named here.
 @MainActor
 @Suite(.serialized)
 struct DefectTests {
@@ -16,7 +16,7 @@ struct DefectTests {
   ]
 
   @Test(arguments: catchers)
-  func aDefectIsCaught(_ defect: Defect, by scenario: String) async throws {
+  func scenarioDetectsDefect(_ defect: Defect, by scenario: String) async throws {
     var suite = Suite(styles: ["koine"], environments: [.virtual()])
     suite.scenarios.removeAll { $0.id != scenario }
     #expect(await suite.run().failures.isEmpty, "without it all is well")
@@ -24,7 +24,7 @@ struct DefectTests {
     #expect(await suite.run().failures.count == 1)
   }
 
-  @Test func everyDefectHasACatcher() {
+  @Test func everyDefectHasADetectingScenario() {
     #expect(Set(Self.catchers.map(\.0)) == Set(Defect.allCases))
   }
 }
@@ -37,7 +37,7 @@ struct LawTests {
     TraceEntry(at: at, who: "Ana", callback: callback, whom: whom, detail: detail)
   }
 
-  @Test func aGoodTraceBreaksNoLaw() {
+  @Test func validTraceViolatesNoLaw() {
     let trace = [
       entry(.asked, "join 1"), entry(.connected), entry(.answered, "join 1"), entry(.joined, of: "ben"),
       entry(.pictureOn, of: "ben"), entry(.pictureOff, of: "ben"), entry(.left, of: "ben"), entry(.ended),
@@ -45,7 +45,7 @@ struct LawTests {
     #expect(Law.violations(in: trace, isComplete: true).isEmpty)
   }
 
-  @Test func eachLawIsFound() {
+  @Test func violationsOfEachLawAreFound() {
     func laws(_ entries: [TraceEntry]) -> [Law] { Law.violations(in: entries, isComplete: true).map(\.law) }
     #expect(laws([entry(.joined, at: 5, of: "ben"), entry(.left, at: 4, of: "ben")]) == [.inOrder])
     #expect(laws([entry(.asked, "mute 1")]) == [.once])

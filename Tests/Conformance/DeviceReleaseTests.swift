@@ -58,7 +58,7 @@ import Testing
 
   /// With a leave before the release, and without.
   @Test(arguments: Style.allCases, [false, true])
-  func devicesOfAReleasedAppAreFreeWithinASecond(_ style: Style, leavesFirst: Bool) async throws {
+  func devicesOfReleasedAppStopWithinASecond(_ style: Style, leavesFirst: Bool) async throws {
     let running = Running()
     let kind = "counted-\(style.rawValue)-\(leavesFirst)"
     Devices.register(camera: kind) { _ throws(DeviceError) in

@@ -7,7 +7,7 @@ import KoineEmbeddedBackend
 import KoineTokens
 import Testing
 
-/// Orders that the vendors leave open, in any order.
+/// Callbacks whose order the vendors leave open, delivered in shuffled order.
 @MainActor
 @Suite(.serialized)
 struct OrderTests {
@@ -43,22 +43,22 @@ struct OrderTests {
     }
   }
 
-  @Test func anAppThatReliesOnLuckIsFoundOut() async throws {
-    func isFoundOut(_ order: Delivery.Order) async throws -> Bool {
+  @Test func appThatReliesOnUnspecifiedOrderIsDetected() async throws {
+    func isDetected(_ order: Delivery.Order) async throws -> Bool {
       let app = LuckyApp()
       try await app.start(in: Self.world(order))
       #expect(app.isStranger != nil)
       return app.isStranger == true
     }
-    #expect(try await !isFoundOut(.usual), "all is well, as always")
+    #expect(try await !isDetected(.usual), "all is well, as always")
     var found: [Bool] = []
-    for seed in UInt64(1)...6 { found.append(try await isFoundOut(.shuffled(seed: seed))) }
+    for seed in UInt64(1)...6 { found.append(try await isDetected(.shuffled(seed: seed))) }
     #expect(found.contains(true))
     #expect(found.contains(false))
-    #expect(try await isFoundOut(.shuffled(seed: 3)) == found[2], "the same seed, the same order")
+    #expect(try await isDetected(.shuffled(seed: 3)) == found[2], "the same seed, the same order")
   }
 
-  @Test func whatHasAnOrderKeepsIt() {
+  @Test func shuffledDeliveryPermutesAndUsualDeliveryKeepsOrder() {
     let shuffled = Delivery(queue: .main, order: .shuffled(seed: 2))
     let orders = Set((0..<100).map { _ in shuffled.inAnyOrder([1, 2, 3]) })
     #expect(orders.count == 6, "each comes sooner or later")
@@ -66,13 +66,13 @@ struct OrderTests {
     #expect(Delivery.main.inAnyOrder([1, 2, 3]) == [1, 2, 3])
   }
 
-  @Test func ordersHaveNames() {
+  @Test func deliveryOrdersHaveNames() {
     for order in [Order.usual, .shuffled(7)] { #expect(Order(order.description) == order) }
     for text in ["", "shuffled", "shuffled:", "shuffled:x", "usual:1", "other"] { #expect(Order(text) == nil) }
   }
 
-  /// Our own drivers do not rely on it, and the rest of the promises holds.
-  @Test func everyPromiseHoldsInAnyOrder() async {
+  /// Koine's drivers do not rely on an unspecified order, and all promises hold.
+  @Test func scenariosPassInShuffledOrder() async {
     var suite = KoineConformanceKit.Suite(
       styles: ["call-agent", "meeting-session", "stage-strategy"], environments: [.virtual()], order: .shuffled(3))
     let chosen = ["join.at-once", "picture.on-again", "ring.accept", "inside.leave", "network.short-gap"]

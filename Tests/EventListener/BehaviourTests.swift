@@ -5,11 +5,11 @@ import Testing
 import VideoSDKRTC
 import WebRTC
 
-/// Joining, leaving, and what goes wrong.
+/// Joining, leaving, and failures.
 @Suite struct LifeCycleTests {
   private let environment = TestEnvironment()
 
-  @Test func joiningTellsOwnStreamsThenTheOthersInTheirOrder() async {
+  @Test func joinReportsLocalStreamsThenRemoteParticipantsInOrder() async {
     let (ben, _) = environment.meeting("Ben")
     let (cleo, _) = environment.meeting("Cleo", camera: false)
     let (ana, told) = environment.meeting("Ana")
@@ -29,7 +29,7 @@ import WebRTC
     for person in told.people { #expect(ana.participants[person.id] === person, "the same object throughout") }
   }
 
-  @Test func nothingIsToldFromInsideJoinAndLateListenersHearAll() async {
+  @Test func joinCallsNoListenerSynchronouslyAndLaterListenersReceiveAll() async {
     for room in ["tea", ""] {
       let (meeting, _) = environment.meeting("Ana", room: room)
       let late = Recorder()
@@ -43,7 +43,7 @@ import WebRTC
     }
   }
 
-  @Test func leavingIsToldOnceAndThenThereIsSilence() async {
+  @Test func leaveIsReportedOnceAndFollowedByNoCallbacks() async {
     let (ana, told) = environment.meeting("Ana")
     let (ben, others) = environment.meeting("Ben")
     ana.join()
@@ -72,7 +72,7 @@ import WebRTC
     #expect(told.told.count == 3)
   }
 
-  @Test func aListenerRemovedByAnotherOneIsNotCalledAnyMore() async {
+  @Test func listenerRemovedByAnotherListenerIsNotCalled() async {
     let (ana, told) = environment.meeting("Ana")
     let second = Recorder()
     ana.addEventListener(second)
@@ -88,9 +88,9 @@ import WebRTC
     #expect(second.told == ["CONNECTING"])
   }
 
-  /// Apps remove their listeners in any of the three.
+  /// Apps remove their listeners in any of the three final callbacks.
   @Test(arguments: ["CLOSING", "CLOSED", "out"])
-  func allListenersOfAMeetingAreToldItsEndThoughOneRemovesThem(atLine: String) async {
+  func endIsReportedToListenersRemovedDuringIt(atLine: String) async {
     let (ana, told) = environment.meeting("Ana")
     let second = Recorder()
     ana.addEventListener(second)
@@ -110,7 +110,7 @@ import WebRTC
     #expect(second.told == told.told)
   }
 
-  @Test func aMeetingReleasedAfterLeavingTellsItsEnd() async {
+  @Test func meetingReleasedAfterLeaveReportsItsEnd() async {
     let (others, watching) = environment.meeting("Ben")
     others.join()
     let told = Recorder()
@@ -131,7 +131,7 @@ import WebRTC
     #expect(watching.told.last == "Ana left")
   }
 
-  @Test func aMeetingReleasedWithoutLeavingIsLeftAndTellsNothing() async {
+  @Test func meetingReleasedWithoutLeaveIsLeftWithoutCallbacks() async {
     let (others, watching) = environment.meeting("Ben")
     others.join()
     let told = Recorder()
@@ -148,7 +148,7 @@ import WebRTC
     #expect(watching.told.last == "Ana left")
   }
 
-  @Test func joiningTwiceIsJoiningOnce() async {
+  @Test func secondJoinHasNoEffect() async {
     let (ana, told) = environment.meeting("Ana")
     let (ben, others) = environment.meeting("Ben")
     ben.join()
@@ -160,7 +160,7 @@ import WebRTC
     #expect(ben.participants.count == 1)
   }
 
-  @Test func aFullRoomIsNotEntered() async throws {
+  @Test func fullRoomRefusesParticipant() async throws {
     let (ben, _) = environment.meeting("Ben")
     let (ana, told) = environment.meeting("Ana")
     ben.join()
@@ -172,7 +172,7 @@ import WebRTC
     #expect(ben.participants.isEmpty)
   }
 
-  @Test func theOlderOfTwoWithOneIdHasToGo() async {
+  @Test func olderParticipantWithSameIDIsDisconnected() async {
     let (older, first) = environment.meeting("Ana", id: "ana")
     let (newer, second) = environment.meeting("Ana again", id: "ana")
     let (ben, watching) = environment.meeting("Ben")
@@ -193,7 +193,7 @@ import WebRTC
     #expect(ben.participants["ana"]?.displayName == "Ana again")
   }
 
-  @Test func whatCannotBeJoinedSaysSoAndCloses() async {
+  @Test func invalidMeetingOrParticipantIDIsAnErrorAndCloses() async {
     let (nowhere, first) = environment.meeting("Ana", room: "")
     let (nobody, second) = environment.meeting("Ana", id: "a n a")
     for meeting in [nowhere, nobody] {
@@ -207,7 +207,7 @@ import WebRTC
     #expect(second.told == ["error INVALID_PARTICIPANT_ID", "CLOSED"])
   }
 
-  @Test func leavingBeforeJoiningChangesNothingAndLeavingEarlyCloses() async {
+  @Test func leaveBeforeJoinHasNoEffectAndLeaveDuringJoinCloses() async {
     let (ana, told) = environment.meeting("Ana")
     ana.leave()
     #expect(ana.localParticipant.displayName == "Ana")
@@ -225,7 +225,7 @@ import WebRTC
     #expect(others.told.contains("in") && !others.told.contains("Ana joined"), "nobody stays behind")
   }
 
-  @Test func droppingTheLastReferenceLeaves() async {
+  @Test func releasingTheLastReferenceLeavesTheMeeting() async {
     let (ben, told) = environment.meeting("Ben")
     ben.join()
     var ana: Meeting? = environment.meeting("Ana").0
@@ -239,7 +239,7 @@ import WebRTC
     #expect(told.told.last == "Ana left")
   }
 
-  @Test func aDeviceThatIsNoneIsAnErrorAndTheCallGoesOn() async {
+  @Test func unknownCameraIsReportedAndMeetingContinues() async {
     let world = World(
       backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "no such camera", microphone: "tone"))
@@ -252,7 +252,7 @@ import WebRTC
     #expect(told.told == ["error ERROR_GET_VIDEO_MEDIA", "CONNECTING", "CONNECTED", "in", "Ana +audio"])
   }
 
-  @Test func aMicrophoneThatDoesNotStartIsTriedAgain() async {
+  @Test func microphoneThatFailedToStartIsRetriedOnUnmute() async {
     struct Broken: Error {}
     final class Loose: AudioSource, Sendable {
       static let isBroken = Lock(true)
@@ -283,7 +283,7 @@ import WebRTC
     #expect(told.told.last == "Ana +audio")
   }
 
-  @Test func microphonesComeGoAndAreChosen() async {
+  @Test func microphonesArePluggedUnpluggedAndSelected() async {
     let (ana, told) = environment.meeting("Ana", camera: false)
     ana.join()
     await environment.run()
@@ -300,7 +300,7 @@ import WebRTC
     #expect(told.told == ["mic Headset", "mic Built-in Microphone", "mic Headset", "mic Built-in Microphone"])
   }
 
-  @Test func whatTheOwnerDeniesIsAnErrorAndTheCallGoesOn() async {
+  @Test func deniedDevicePermissionIsReportedAndMeetingContinues() async {
     let machine = environment.world.machine
     machine.setPermission(.denied, .camera)
     machine.setPermission(.undetermined, .microphone)

@@ -31,7 +31,7 @@ import VideoSDKRTC
     return (ana, told, ben, others)
   }
 
-  /// In seconds, and how many pictures.
+  /// Duration in seconds and number of frames of the recorded file.
   private func film() async throws -> (length: Double, pictures: Int) {
     let film = try #require(folder.names.first { $0.hasSuffix(".webm") }, "\(folder.names)")
     let words = try await Command(
@@ -41,7 +41,7 @@ import VideoSDKRTC
     return (words.last.flatMap(Double.init) ?? 0, words.first.flatMap { Int($0) } ?? 0)
   }
 
-  @Test func aMeetingsNameLeadsOutOfNoFolder() async throws {
+  @Test func meetingNameCannotEscapeTheRecordingFolder() async throws {
     let (ana, _) = environment.meeting("Ana", room: "../../evil room/ü")
     ana.join()
     await environment.run()
@@ -57,7 +57,7 @@ import VideoSDKRTC
       try FileManager.default.contentsOfDirectory(atPath: folder.path + "/../..").allSatisfy { !$0.contains("evil") })
   }
 
-  @Test func itOutlivesWhoBeganIt() async throws {
+  @Test func recordingOutlivesItsInitiator() async throws {
     let (ana, told, ben, others) = await two()
     ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
     await environment.run()
@@ -87,7 +87,7 @@ import VideoSDKRTC
     #expect((3.5...4.5).contains(length) && pictures > 90, "\(length) s, \(pictures) pictures")
   }
 
-  @Test func itEndsWithTheLastParticipant() async throws {
+  @Test func recordingEndsWithTheLastParticipant() async throws {
     let (ana, _, ben, _) = await two()
     ana.startRecording(webhookUrl: "", awsDirPath: folder.path)
     await environment.run(.seconds(2))
@@ -108,7 +108,7 @@ import VideoSDKRTC
     #expect(folder.names.count == 2 && !folder.names.contains { $0.hasSuffix(".part") }, "with the room, too")
   }
 
-  @Test func nobodySeesWhoRecords() async throws {
+  @Test func recorderIsInvisibleToParticipants() async throws {
     let (ana, told, ben, _) = await two()
     let guest = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: environment.world)
     let heard = Lock<[String]>([])
@@ -132,7 +132,7 @@ import VideoSDKRTC
     #expect(try await film().pictures > 40)
   }
 
-  @Test func whoMayNotIsTold() async throws {
+  @Test func recordingWithoutPermissionIsRefused() async throws {
     let now = NumericDate.ofSystemClock()
     let key = try SigningKey(generating: .p256)
     let pass = KoineToken(rights: [.publish, .subscribe, .send], issued: now, expires: now + 600)

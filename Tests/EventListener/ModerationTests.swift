@@ -25,7 +25,7 @@ import VideoSDKRTC
     return (ana, told, ben, others)
   }
 
-  @Test func anotherIsMutedWithoutBeingAsked() async throws {
+  @Test func remoteParticipantIsMutedWithoutConfirmation() async throws {
     let (ana, told, ben, others) = try await two()
     let remote = try #require(ana.participants["ben"])
     remote.disableMic()
@@ -42,7 +42,7 @@ import VideoSDKRTC
     #expect(ana.localParticipant.streams.count == 2)
   }
 
-  @Test func anotherIsAskedAndDecides() async throws {
+  @Test func unmuteRequestIsAcceptedOrRejectedByParticipant() async throws {
     let (ana, told, ben, others) = try await two(benCamera: false)
     ben.muteMic()
     await environment.run()
@@ -57,7 +57,7 @@ import VideoSDKRTC
     #expect(told.told == ["Ben +audio"], "the camera was refused, which nobody hears of")
   }
 
-  @Test func putOutAndEndedForAll() async throws {
+  @Test func removedParticipantAndEndedMeetingReportTheReason() async throws {
     let (ana, told, ben, others) = try await two()
     for recorder in [told, others] { recorder.reasons.withLock { $0 = true } }
     ana.participants["ben"]?.remove()
@@ -74,7 +74,7 @@ import VideoSDKRTC
     withExtendedLifetime(ben) {}
   }
 
-  @Test func whoseTokenHasExpiredIsNotLetIn() async throws {
+  @Test func expiredTokenIsRefusedOnJoin() async throws {
     let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
     let now = NumericDate.ofSystemClock()
     let late = VideoSDKToken(apiKey: "key", permissions: [.join], issued: now + -7_200, expires: now + -3_600)
@@ -84,7 +84,7 @@ import VideoSDKRTC
     #expect(told.told == ["CONNECTING", "error INVALID_TOKEN", "CLOSED"])
   }
 
-  @Test func aTokenWithoutTheRightDecidesAboutNobody() async throws {
+  @Test func tokenWithoutModeratePermissionCannotModerate() async throws {
     let key = try SigningKey(secret: Array("a secret of thirty-two characters".utf8))
     let now = NumericDate.ofSystemClock()
     let token = { (permissions: [VideoSDKToken.Permission]) throws in
@@ -104,7 +104,7 @@ import VideoSDKRTC
     #expect(others.told.isEmpty)
   }
 
-  @Test func aScreenIsAStreamOfItsOwnAndHasAPresenter() async throws {
+  @Test func screenShareIsASeparateStreamWithPresenter() async throws {
     let (ana, told, ben, others) = try await two()
     await environment.world.run { await ana.enableScreenShare() }
     await environment.run()
@@ -124,7 +124,7 @@ import VideoSDKRTC
     #expect(ben.activePresenterId == nil)
   }
 
-  @Test func aScreenThatIsNoneIsAnError() async throws {
+  @Test func unknownScreenSourceIsAnError() async throws {
     let world = World(
       backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone", screen: "nothing"))
@@ -140,7 +140,7 @@ import VideoSDKRTC
     #expect(ana.activePresenterId == nil)
   }
 
-  @Test func aViewerNeitherSendsNorReceives() async throws {
+  @Test func viewerNeitherSendsNorReceivesMedia() async throws {
     let (ana, told, ben, others) = try await two()
     ben.changeMode(.VIEWER)
     await environment.run()
@@ -171,7 +171,7 @@ import VideoSDKRTC
     #expect(ana.participants["cleo"]?.mode == .VIEWER)
   }
 
-  @Test func onesOwnModeMayBeSetLikeAProperty() async throws {
+  @Test func localParticipantModeIsSettable() async throws {
     let (ana, told, ben, _) = try await two()
     ana.localParticipant.mode = .RECV_ONLY
     await environment.run()
@@ -181,7 +181,7 @@ import VideoSDKRTC
     #expect(ana.meetingMode == .RECV_ONLY)
   }
 
-  @Test(arguments: [true, false]) func whoHasToAskIsLetInOrNot(_ isLetIn: Bool) async throws {
+  @Test(arguments: [true, false]) func entryRequestIsAllowedOrDenied(_ isLetIn: Bool) async throws {
     let now = NumericDate.ofSystemClock()
     let key = try SigningKey(generating: .p256)
     let ask = VideoSDKToken(apiKey: "key", permissions: [.ask], issued: now, expires: now + 600)
@@ -215,7 +215,7 @@ import VideoSDKRTC
     func onFailure(_ handler: @escaping @Sendable (any Error) -> Void) { Self.failure.withLock { $0 = handler } }
   }
 
-  @Test func anOutputThatBreaksIsToldWithItsCode() async throws {
+  @Test func failingOutputIsReportedWithItsErrorCode() async throws {
     BroadcastOutputs.register("fuse:") { _ in Fuse() }
     let (ana, told, ben, _) = try await two()
     Fuse.closed.withLock { $0 = 0 }
@@ -237,7 +237,7 @@ import VideoSDKRTC
     #expect(Fuse.closed.withLock { $0 } == 2)
   }
 
-  @Test func aPlaylistCanBeOpenedOnceItSaysSo() async throws {
+  @Test func hlsPlaylistIsReportedAsPlayable() async throws {
     let (ana, told, ben, others) = try await two()
     BroadcastOutputs.$own.withValue(["m3u8": { _ in Fuse() }]) { ana.startHLS() }
     await environment.run()
@@ -251,7 +251,7 @@ import VideoSDKRTC
     #expect(told.told.suffix(3) == ["HLS_STOPPING", "error STOP_HLS_FAILED", "HLS_STOPPED"])
   }
 
-  @Test func aPlaylistThatCannotBeBegunSaysSo() async throws {
+  @Test func hlsPlaylistThatFailsToStartIsReported() async throws {
     let (ana, told, ben, others) = try await two()
     BroadcastOutputs.$own.withValue(["m3u8": { _ in throw Fuse.Blown() }]) { ana.startHLS() }
     await environment.run()
@@ -261,8 +261,8 @@ import VideoSDKRTC
     #expect(ben.hlsState == .HLS_STOPPED)
   }
 
-  /// Where the file is to be, is a folder by the time it is finished; or no file can be from the beginning.
-  @Test(arguments: [true, false]) func aRecordingThatCannotBeWrittenSaysSo(_ beginsWell: Bool) async throws {
+  /// At the end a folder has the file's name, or the file cannot be created in the first place.
+  @Test(arguments: [true, false]) func unwritableRecordingIsReported(_ beginsWell: Bool) async throws {
     MediaFiles.register()
     let folder = try Folder()
     let (ana, told, ben, _) = try await two()
@@ -286,7 +286,7 @@ import VideoSDKRTC
     #expect(ana.recordingState == .RECORDING_STOPPED)
   }
 
-  @Test func aStreamThatDoesNotEndWellSaysSo() async throws {
+  @Test func livestreamThatFailsToStopIsReported() async throws {
     BroadcastOutputs.register("fuse:") { _ in Fuse() }
     let (ana, told, ben, _) = try await two()
     ana.startLivestream(outputs: [LivestreamOutput(url: "fuse://y", streamKey: "")])
@@ -330,7 +330,7 @@ import VideoSDKRTC
     func close() throws { throw IsTorn() }
   }
 
-  @Test func onesOwnStreamKeepsItsKeyToItself() async throws {
+  @Test func clientSideLivestreamHidesItsStreamKey() async throws {
     let environment = TestEnvironment(Bare())
     let ((ana, _), (ben, _)) = (environment.meeting("Ana", id: "ana"), environment.meeting("Ben", id: "ben"))
     ana.join()
@@ -349,7 +349,7 @@ import VideoSDKRTC
     #expect(ben.liveStreamState == .LIVESTREAM_STOPPED)
   }
 
-  @Test func onesOwnStreamThatBreaksWhileItBeginsIsOver() async {
+  @Test func clientSideLivestreamThatFailsDuringStartIsStopped() async {
     let environment = TestEnvironment(Bare())
     let (ana, told) = environment.meeting("Ana", id: "ana")
     ana.join()
@@ -363,7 +363,7 @@ import VideoSDKRTC
     #expect(ana.liveStreamState == .LIVESTREAM_STOPPED)
   }
 
-  @Test func pinsAreToldToEverybodyAndToThoseWhoComeLater() async throws {
+  @Test func pinsAreReportedToAllParticipantsAndLateJoiners() async throws {
     let (ana, told, ben, others) = try await two()
     ana.participants["ben"]?.pin()
     await environment.run()
@@ -392,7 +392,7 @@ import VideoSDKRTC
     #expect(cleo.participants["ben"]?.pinState.cam == true)
   }
 
-  @Test func aLowerQualityIsASmallerPicture() async throws {
+  @Test func lowerQualityReceivesSmallerFrames() async throws {
     let world = World(
       backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern:640x360@15", microphone: "silence"))
@@ -418,7 +418,7 @@ import VideoSDKRTC
     withExtendedLifetime(big) {}
   }
 
-  @Test func theOtherCameraIsSwitchedToAndBack() async throws {
+  @Test func switchWebcamTogglesTheCameraWithinOneStream() async throws {
     let world = World(
       backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern:160x90@15", microphone: "silence", backCamera: "pattern:320x180@15"))
@@ -438,7 +438,7 @@ import VideoSDKRTC
     #expect(told.told.filter { $0 == "Ana +video" }.count == 1)
   }
 
-  @Test func figuresAreWhatIsMeasured() async throws {
+  @Test func participantStatisticsAreMeasuredValues() async throws {
     let (ana, _, ben, _) = try await two()
     await environment.run(.seconds(3))
     let sound = try #require(ben.participants["ana"]?.getAudioStats())
@@ -454,7 +454,7 @@ import VideoSDKRTC
     #expect(ben.participants["ana"]?.getShareStats() == nil)
   }
 
-  @Test func whatIsLostOnTheWayOutIsCounted() async throws {
+  @Test func outgoingPacketLossIsCounted() async throws {
     let (ana, _, _, _) = try await two()
     let backend = try #require(environment.world.backend as? EmbeddedBackend)
     func lost() throws -> Int { try #require(ana.localParticipant.getAudioStats()?["packetsLost"] as? Int) }
@@ -478,7 +478,7 @@ import VideoSDKRTC
     }
   }
 
-  @Test func figuresTellTheCodec() async throws {
+  @Test func videoStatisticsNameTheCodec() async throws {
     let eva = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: environment.world)
     try eva.publish(camera: Devices.camera("pattern:160x90@30"), options: VideoPublishOptions(codec: .vp9))
     let (ana, _) = environment.meeting("Ana", id: "ana")
@@ -488,7 +488,7 @@ import VideoSDKRTC
     #expect(ana.participants["eva"]?.getVideoStats()?["codec"] as? String == "VP9")
   }
 
-  @Test func aRecordingIsMadeAndEverybodyKnows() async throws {
+  @Test func recordingIsWrittenAndReportedToAllParticipants() async throws {
     MediaFiles.register()
     let folder = try Folder()
     let (ana, told, ben, others) = try await two()
@@ -514,7 +514,7 @@ import VideoSDKRTC
     #expect(size > 20_000)
   }
 
-  @Test func whatCannotBeWrittenIsTheVendorsError() async throws {
+  @Test func unwritableOutputsAreReportedAsVendorErrors() async throws {
     let (ana, told, _, _) = try await two()
     ana.startLivestream(outputs: [])
     ana.startLivestream(outputs: [LivestreamOutput(url: "nowhere://x", streamKey: "k")])

@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func everySubscriberGetsAMessageTheSenderToo() async {
+  @Test func everySubscriberIncludingTheSenderReceivesMessage() async {
     let (ana, told) = environment.meeting("Ana", camera: false)
     let (ben, _) = environment.meeting("Ben", camera: false)
     let (mine, others, none) = (Reader(), Reader(), Reader())
@@ -49,7 +49,7 @@ import Testing
     #expect(message?.id.isEmpty == false)
   }
 
-  @Test func somethingMayGoWithTheText() async throws {
+  @Test func messageCarriesJSONPayload() async throws {
     let (ana, _) = environment.meeting("Ana", camera: false)
     let (ben, _) = environment.meeting("Ben", camera: false)
     ana.join()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func textMayHaveAnySign() async throws {
+  @Test func messageTextMayContainAnyCharacter() async throws {
     let (ana, _) = environment.meeting("Ana", camera: false)
     let (ben, _) = environment.meeting("Ben", camera: false)
     ana.join()
@@ -88,7 +88,7 @@ import Testing
   }
 
   /// Every participant may send to any topic.
-  @Test func whatIsKeptOfAllTopicsIsBounded() async throws {
+  @Test func storedMessagesOfAllTopicsAreBounded() async throws {
     let (ana, _) = environment.meeting("Ana", mic: false, camera: false)
     ana.join()
     await environment.run()
@@ -102,8 +102,8 @@ import Testing
     #expect((450...560).contains(kept.count) && kept == Array(kept[0]..<700), "\(kept.count) of 700, the newest")
   }
 
-  /// Rooms that stand for days see many come and go.
-  @Test func namesOfThoseWhoHaveLeftAreForgotten() {
+  /// In a long-lived room many participants join and leave.
+  @Test func namesOfDepartedParticipantsAreForgotten() {
     let pubsub = PubSub { _ in }
     let (eva, ben) = (Koine.Participant(id: "eva", name: "Eva"), Koine.Participant(id: "ben", name: "Ben"))
     func say(_ text: String) {
@@ -128,7 +128,7 @@ import Testing
     #expect(names("back") == ["Eva", "Ben again"])
   }
 
-  @Test func whatIsPersistedIsReadByThoseWhoComeLater() async {
+  @Test func persistedMessageIsReadByLateJoiner() async {
     let (ana, _) = environment.meeting("Ana", camera: false)
     ana.join()
     await environment.run()
@@ -146,8 +146,8 @@ import Testing
     #expect(cleo.pubsub.getMessagesForTopic("other").isEmpty)
   }
 
-  /// The ten thousand of the figure: `KOINE_ROUNDS=500`, messages of each of twenty publishers.
-  @Test func aLongChatIsReadWholeByThoseWhoComeLater() async {
+  /// For 10,000 messages: `KOINE_ROUNDS=500`, the messages of each of twenty publishers.
+  @Test func longChatIsReadCompletelyByLateJoiner() async {
     let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 60
     let names = (0..<20).map { "P\($0)" }
     let publishers = names.map { environment.meeting($0, id: $0, mic: false, camera: false).0 }
@@ -179,7 +179,7 @@ import Testing
     #expect(reader.told.count == rounds * names.count)
   }
 
-  @Test func whoComesBackReadsNothingTwice() async throws {
+  @Test func rejoinedParticipantReceivesNoMessageTwice() async throws {
     let (ana, _) = environment.meeting("Ana", id: "ana", mic: false, camera: false)
     let (ben, _) = environment.meeting("Ben", id: "ben", mic: false, camera: false)
     ana.join()
@@ -198,7 +198,7 @@ import Testing
     #expect(ben.pubsub.getMessagesForTopic("CHAT").map(\.message) == (0..<6).map(String.init))
   }
 
-  @Test func aMessageMayBeForSomeOnly() async {
+  @Test func sendOnlyMessageReachesOnlyItsRecipients() async {
     let (ana, _) = environment.meeting("Ana", camera: false)
     let (ben, _) = environment.meeting("Ben", id: "ben", camera: false)
     let (cleo, _) = environment.meeting("Cleo", camera: false)
@@ -213,7 +213,7 @@ import Testing
     #expect(cleos.told.isEmpty)
   }
 
-  @Test func theRestOfTheRoomReadsTheSameText() async throws {
+  @Test func nativeParticipantExchangesTheSameChatText() async throws {
     let (ana, _) = environment.meeting("Ana", camera: false)
     let reader = Reader()
     ana.join()

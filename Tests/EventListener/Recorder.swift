@@ -17,7 +17,7 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   var streams: [MediaStream] { kept.withLock { $0.streams } }
   var people: [VideoSDKRTC.Participant] { kept.withLock { $0.people } }
 
-  /// Everything from now on only.
+  /// Discards the lines recorded so far.
   func forget() { lines.withLock { $0 = [] } }
   /// Called for each line, inside the callback.
   func onEvery(_ hook: @escaping (String) -> Void) { self.hook.withLock { $0 = hook } }
@@ -102,7 +102,7 @@ final class Recorder: MeetingEventListener, ParticipantEventListener, @unchecked
   }
 }
 
-/// Counts what it is given.
+/// Counts frames and records sizes.
 final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
   private let seen = Lock<(frames: Int, sizes: [CGSize])>((0, []))
   var frames: Int { seen.withLock { $0.frames } }
@@ -112,7 +112,7 @@ final class Screen: NSObject, RTCVideoRenderer, @unchecked Sendable {
   func renderFrame(_ frame: RTCVideoFrame?) { seen.withLock { $0.frames += 1 } }
 }
 
-/// A world, in virtual time if nothing else is said, and people in it.
+/// A world, in virtual time by default, and its participants.
 struct TestEnvironment {
   let world: World
 

@@ -43,7 +43,7 @@ struct SeedTests {
     }
   }
 
-  @Test func theGuidesTwoScreensShowEachOther() async throws {
+  @Test func guideScreensShowEachOthersVideo() async throws {
     let (ana, ben) = (makeScreen(), makeScreen())
     World.$current.withValue(world) {
       ana.initializeMeeting()
@@ -63,7 +63,7 @@ struct SeedTests {
     }
   }
 
-  @Test func theGuidesScreenFollowsCameraAndMicrophone() async throws {
+  @Test func guideScreenFollowsRemoteCameraAndMicrophone() async throws {
     let screen = makeScreen()
     let ben = Session(JoinRequest(room: "abcd-xyzw-efgh", name: "Ben"), in: world)
     let camera = try ben.publish(camera: Devices.camera("stamp:Ben,320x180@15"))

@@ -12,7 +12,7 @@ import Logging
 import Testing
 import VideoSDKRTC
 
-/// Rooms of a server that records them itself, over real sockets: what `koine serve --keys FILE --recordings DIR` is made of.
+/// Recordings by a server over real sockets, as with `koine serve --keys FILE --recordings DIR`.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ServedRecordingTests {
   private final class Served: Sendable {
     let server: Server
@@ -59,7 +59,7 @@ import VideoSDKRTC
       let (meeting, recorder) = environment.meeting(name, id: name, token: try token(permissions))
       let guest = Guest(meeting, recorder)
       meeting.join()
-      try await guest.hears("in")
+      try await guest.waitFor("in")
       return guest
     }
 
@@ -82,7 +82,7 @@ import VideoSDKRTC
 
     var told: [String] { recorder.told }
 
-    func hears(_ line: String) async throws {
+    func waitFor(_ line: String) async throws {
       if told.contains(line) { return }  // perhaps before something else that was waited for
       for await _ in lines.stream where told.contains(line) { return }
       throw CancellationError()
@@ -103,41 +103,41 @@ import VideoSDKRTC
     }
   }
 
-  @Test func aRecordingOutlivesWhoBeganIt() async throws {
+  @Test func serverRecordingOutlivesItsInitiator() async throws {
     let folder = try Folder()
     let served = try await Served(folder.path)
     let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
     ana.meeting.startRecording(webhookUrl: "")
     ana.meeting.startHLS()
-    for guest in [ana, ben] { try await guest.hears("recording started") }
+    for guest in [ana, ben] { try await guest.waitFor("recording started") }
     #expect(ben.meeting.participants.count == 1, "nobody sees the recorder")
-    try await ben.hears("HLS_PLAYABLE at a place")
+    try await ben.waitFor("HLS_PLAYABLE at a place")
     ana.meeting.leave()
-    try await ana.hears("CLOSED")
+    try await ana.waitFor("CLOSED")
     let cleo = try await served.enter("cleo")
-    try await cleo.hears("RECORDING_STARTED")
+    try await cleo.waitFor("RECORDING_STARTED")
     #expect(cleo.meeting.recordingState == .RECORDING_STARTED)
     let view = Counting()
     let stream = try #require(cleo.meeting.participants["ben"]?.streams.values.first { $0.track is RTCVideoTrack })
     (stream.track as? RTCVideoTrack)?.add(view)
     await view.await(40)
     cleo.meeting.stopRecording()  // every participant may
-    for guest in [ben, cleo] { try await guest.hears("recording stopped") }
+    for guest in [ben, cleo] { try await guest.waitFor("recording stopped") }
     #expect(ben.meeting.recordingState == .RECORDING_STOPPED)
     #expect(ben.meeting.hlsState == .HLS_PLAYABLE)
     for guest in [ben, cleo] { guest.meeting.leave() }  // and with the last one the playlist ends
-    for guest in [ben, cleo] { try await guest.hears("CLOSED") }
+    for guest in [ben, cleo] { try await guest.waitFor("CLOSED") }
     await served.close()
     let film = try #require(folder.names.first { $0.hasSuffix(".webm") })
     let playlist = try #require(folder.names.first { $0.hasSuffix("-hls") })
     #expect(film.hasPrefix("tea-"))
     #expect(playlist.hasPrefix("tea-"))
     for path in [folder.file(film), folder.file(playlist) + "/index.m3u8"] {
-      #expect(try await pictures(path) > 20, "\(path)")
+      #expect(try await frameCount(path) > 20, "\(path)")
     }
   }
 
-  @Test func aLiveStreamReachesItsServerAndOutlivesWhoBeganIt() async throws {
+  @Test func liveStreamReachesRTMPServerAndOutlivesItsInitiator() async throws {
     let folder = try Folder()
     let served = try await Served(folder.path, sendsOn: true)
     let film = folder.file("received.flv")
@@ -146,11 +146,11 @@ import VideoSDKRTC
       let ana = try await served.enter("ana")
       ana.meeting.startLivestream(outputs: [LivestreamOutput(url: String(url.dropLast("/key".count)), streamKey: "key")]
       )
-      for guest in [ana, ben] { try await guest.hears("livestream started") }
+      for guest in [ana, ben] { try await guest.waitFor("livestream started") }
       ana.meeting.leave()
-      try await ana.hears("CLOSED")
+      try await ana.waitFor("CLOSED")
       let cleo = try await served.enter("cleo")
-      try await cleo.hears("LIVESTREAM_STARTED")
+      try await cleo.waitFor("LIVESTREAM_STARTED")
       let view = Counting()
       let stream = try #require(cleo.meeting.participants["ben"]?.streams.values.first { $0.track is RTCVideoTrack })
       (stream.track as? RTCVideoTrack)?.add(view)
@@ -158,14 +158,14 @@ import VideoSDKRTC
       #expect(ben.meeting.liveStreamState == .LIVESTREAM_STARTED)
       #expect(!folder.names.contains("received.flv.whole"), "it goes on without who began it")
       cleo.meeting.stopLivestream()  // every participant may
-      for guest in [ben, cleo] { try await guest.hears("livestream stopped") }
+      for guest in [ben, cleo] { try await guest.waitFor("livestream stopped") }
       cleo.meeting.leave()
-      try await cleo.hears("CLOSED")
+      try await cleo.waitFor("CLOSED")
     }  // the server has been told that the stream is over, while somebody is in the room
     #expect(ben.meeting.liveStreamState == .LIVESTREAM_STOPPED)
     #expect(!ben.told.contains { $0.contains("error") })
     ben.meeting.leave()
-    try await ben.hears("CLOSED")
+    try await ben.waitFor("CLOSED")
     await served.close()
     #expect(folder.names == ["received.flv", "received.flv.whole"], "nothing of it is kept here")
     let streams = try await Command(
@@ -174,7 +174,7 @@ import VideoSDKRTC
       "csv=p=0", film
     ).run()
     #expect(streams.contains("h264,320,180,") && streams.contains("aac,"), "\(streams)")
-    #expect(try await pictures(film) > 20)
+    #expect(try await frameCount(film) > 20)
     #expect(try await Command("sh", "-c", "ffmpeg -v error -i \(film) -f null - 2>&1").run() == "")
     // At the end of it there is something to be seen, and the tone to be heard.
     let decode = ["ffmpeg", "-v", "error", "-i", film]
@@ -184,13 +184,13 @@ import VideoSDKRTC
     #expect(heard.count == 12_000 && heard.contains { abs(Int($0) - 128) > 8 }, "the last second and a half is silent")
   }
 
-  @Test func aLiveStreamThatNobodyTakesNeverBegins() async throws {
+  @Test func liveStreamToUnreachableServerFails() async throws {
     let folder = try Folder()
     let served = try await Served(folder.path, sendsOn: true)
     let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
     let nobody = "rtmp://127.0.0.1:\(try Ports.free())/live"
     ana.meeting.startLivestream(outputs: [LivestreamOutput(url: nobody, streamKey: "key")])
-    for guest in [ana, ben] { try await guest.hears("LIVESTREAM_STOPPED") }
+    for guest in [ana, ben] { try await guest.waitFor("LIVESTREAM_STOPPED") }
     #expect(ana.told.contains("error START_LIVESTREAM_FAILED"))
     for guest in [ana, ben] {
       #expect(!guest.told.contains("LIVESTREAM_STARTED"))
@@ -198,11 +198,11 @@ import VideoSDKRTC
     }
     #expect(!ben.told.contains { $0.contains("error") }, "it is told to who began it")
     for guest in [ana, ben] { guest.meeting.leave() }
-    for guest in [ana, ben] { try await guest.hears("CLOSED") }
+    for guest in [ana, ben] { try await guest.waitFor("CLOSED") }
     await served.close()
   }
 
-  private func pictures(_ path: String) async throws -> Int {
+  private func frameCount(_ path: String) async throws -> Int {
     let frames = try await Command(
       "ffprobe", "-v", "error", "-select_streams", "v", "-count_frames", "-show_entries", "stream=nb_read_frames",
       "-of", "csv=p=0", path
@@ -215,7 +215,7 @@ import VideoSDKRTC
     let served = try await Served(path)
     let (ana, ben) = (try await served.enter("ana"), try await served.enter("ben"))
     ana.meeting.startRecording(webhookUrl: "")
-    try await ben.hears("recording started")
+    try await ben.waitFor("recording started")
     let view = Counting()
     let stream = try #require(ben.meeting.participants["ana"]?.streams.values.first { $0.track is RTCVideoTrack })
     (stream.track as? RTCVideoTrack)?.add(view)
@@ -223,31 +223,31 @@ import VideoSDKRTC
     _ = kill(getpid(), SIGKILL)
   }
 
-  @Test func whatAKilledServerLeavesPlays() async throws {
+  @Test func recordingOfKilledServerIsPlayable() async throws {
     let folder = try Folder()
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.path as String] in
       try await Self.recordUntilKilled(path)
     }
     let film = try #require(folder.names.first { $0.hasSuffix(".webm.part") }, "\(folder.names)")
-    #expect(try await pictures(folder.file(film)) > 20)
+    #expect(try await frameCount(folder.file(film)) > 20)
   }
 
-  @Test func aServerThatRecordsNothingSaysSo() async throws {
+  @Test func serverWithoutRecorderReportsErrors() async throws {
     let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
     let server = try await Server.start(ServerConfiguration(port: 0, access: .open, logger: silent))
     let address = try #require(ServerAddress("ws://127.0.0.1:\(server.port)"))
     let (meeting, recorder) = TestEnvironment(ServerBackend(address)).meeting("ana", id: "ana")
     let ana = Guest(meeting, recorder)
     meeting.join()
-    try await ana.hears("in")
+    try await ana.waitFor("in")
     meeting.startRecording(webhookUrl: "")
-    try await ana.hears("error START_RECORDING_FAILED")
+    try await ana.waitFor("error START_RECORDING_FAILED")
     meeting.startHLS()
-    try await ana.hears("error START_HLS_FAILED")
+    try await ana.waitFor("error START_HLS_FAILED")
     #expect(meeting.recordingState == .RECORDING_STOPPED)
     #expect(meeting.hlsState == .HLS_STOPPED)
     meeting.leave()
-    try await ana.hears("CLOSED")
+    try await ana.waitFor("CLOSED")
     await server.stop()
   }
 }

@@ -8,7 +8,7 @@ import WebRTC
 @Suite struct StreamTests {
   private let environment = TestEnvironment()
 
-  @Test func devicesOnAndOffAreStreamEventsWithNewStreams() async {
+  @Test func deviceToggleReportsNewStreamEachTime() async {
     let (ana, own) = environment.meeting("Ana")
     let (ben, told) = environment.meeting("Ben", mic: false, camera: false)
     ana.join()
@@ -34,7 +34,7 @@ import WebRTC
     #expect(Set(own.told.suffix(2)) == ["Ben +audio", "Ben +video"])
   }
 
-  @Test func flagsChangedBeforeJoiningCount() async {
+  @Test func deviceStateSetBeforeJoinIsApplied() async {
     let (ana, told) = environment.meeting("Ana", mic: false, camera: true)
     ana.unmuteMic()
     ana.disableWebcam()
@@ -43,7 +43,7 @@ import WebRTC
     #expect(told.told == ["CONNECTING", "CONNECTED", "in", "Ana +audio"])
   }
 
-  @Test func aListenerAddedTwiceIsToldOnceAndALateOneHasNoReplay() async {
+  @Test func listenerAddedTwiceIsCalledOnceAndLateListenerHasNoReplay() async {
     let (ana, told) = environment.meeting("Ana")
     ana.addEventListener(told)
     told.onEvery { [weak ana, weak told] line in
@@ -84,7 +84,7 @@ import WebRTC
     }
   }
 
-  @Test func valuesMayListenToo() async {
+  @Test func valueTypeListenersReceiveCallbacks() async {
     let (ana, _) = environment.meeting("Ana")
     let tally = Tally()
     ana.localParticipant.addEventListener(tally)
@@ -102,7 +102,7 @@ import WebRTC
     streams.compactMap { $0.track as? RTCVideoTrack }.last
   }
 
-  @Test func renderersAreAttachedOnceAndDetachedForGood() async throws {
+  @Test func rendererAddedTwiceReceivesEachFrameOnceUntilRemoved() async throws {
     let (ana, _) = environment.meeting("Ana")
     let (ben, told) = environment.meeting("Ben", camera: false)
     ana.join()
@@ -134,7 +134,7 @@ import WebRTC
     #expect(other.frames > dark)
   }
 
-  @Test func aPausedStreamGoesOnShowingAfterwards() async throws {
+  @Test func pausedStreamShowsFramesAfterResume() async throws {
     let (ana, _) = environment.meeting("Ana")
     let (ben, told) = environment.meeting("Ben", camera: false)
     ana.join()
@@ -157,7 +157,7 @@ import WebRTC
     #expect(told.told.isEmpty, "no event of it")
   }
 
-  @Test func anEndedTrackShowsNothingEvenIfTheCameraComesBack() async throws {
+  @Test func endedTrackShowsNothingAfterCameraIsUnmuted() async throws {
     let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: environment.world)
     let camera = try ana.publish(camera: Devices.camera("pattern:160x90@30"))
     let (ben, told) = environment.meeting("Ben", camera: false)

@@ -10,21 +10,21 @@ import WebRTC
 @Suite struct TrackTests {
   private let environment = TestEnvironment()
 
-  /// The place's, but for its camera.
+  /// The environment's world with another camera.
   private func world(camera: String) -> World {
     World(
       backend: environment.world.backend, delivery: environment.world.delivery,
       devices: DefaultDevices(camera: camera, microphone: "silence"))
   }
 
-  /// Shows the picture that was told of last.
+  /// A renderer of the video track that was reported last.
   private func screen(of told: Recorder) -> Screen {
     let screen = Screen()
     (told.streams.last { $0.track is RTCVideoTrack }?.track as? RTCVideoTrack)?.add(screen)
     return screen
   }
 
-  @Test func aTracksSettingsGovernWhatIsSent() async throws {
+  @Test func encoderConfigurationOfTrackLimitsSentVideo() async throws {
     let world = world(camera: "pattern:1280x720@30")
     let track = try #require(try VideoSDK.createCameraVideoTrack(encoderConfig: .h180p_w320p, facingMode: .front))
     let ana = World.$current.withValue(world) {
@@ -42,7 +42,7 @@ import WebRTC
   }
 
   @Test(arguments: [(true, true), (true, false), (false, true), (false, false)])
-  func onlyATrackInSeveralSizesHasALowerQuality(_ isCustom: Bool, _ isMultiStream: Bool) async throws {
+  func lowerQualityNeedsMultiStreamTrack(_ isCustom: Bool, _ isMultiStream: Bool) async throws {
     let world = world(camera: "pattern:640x360@15")
     let track = try VideoSDK.createCameraVideoTrack(encoderConfig: .h360p_w640p, multiStream: isMultiStream)
     let big = World.$current.withValue(world) {
@@ -62,7 +62,7 @@ import WebRTC
     withExtendedLifetime(big) {}
   }
 
-  @Test func limitsAndMediaAreToldOfPeople() async throws {
+  @Test func qualityLimitationAndMediaStatusAreReported() async throws {
     final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
       func onQualityLimitation(type: String, state: String, timestamp: Int) {
@@ -94,7 +94,7 @@ import WebRTC
     #expect(ear.heard.withLock { $0 }.last == "congestion resolved")
   }
 
-  @Test func aTrackHasASourceAndAViewTurnsAsItIsTold() async throws {
+  @Test func trackSourceStateAndViewRotationOverrideApply() async throws {
     let (ana, told) = environment.meeting("Ana")
     ana.join()
     await environment.run()
@@ -117,14 +117,14 @@ import WebRTC
     #expect(track.source.state == .ended)
   }
 
-  /// Whether anything is heard.
+  /// Detects audible audio.
   private final class Level: AudioSink, Sendable {
     private let loudest = Lock<Int16>(0)
     func play(_ block: AudioBlock) {
       let level = block.samples.map { $0.magnitude }.max() ?? 0
       loudest.withLock { $0 = max($0, Int16(clamping: level)) }
     }
-    /// Since it was asked last.
+    /// Since the last read.
     var isLoud: Bool {
       loudest.withLock { loudest in
         defer { loudest = 0 }
@@ -133,7 +133,7 @@ import WebRTC
     }
   }
 
-  @Test func aDisabledSoundIsNotHeard() async throws {
+  @Test func disabledAudioTrackIsSilent() async throws {
     let (ear, wire) = (Level(), Level())
     Devices.register(loudspeaker: "track ear") { _ throws(DeviceError) in ear }
     let world = World(
@@ -173,7 +173,7 @@ import WebRTC
     #expect(await heard() == [true, true])
   }
 
-  @Test func anAppRendersFramesItself() async throws {
+  @Test func customRendererReceivesFrameBuffers() async throws {
     final class Glass: NSObject, RTCVideoRenderer, @unchecked Sendable {
       let seen = Lock<(sizes: [CGSize], frames: [RTCVideoFrame])>(([], []))
       func setSize(_ size: CGSize) { seen.withLock { $0.sizes.append(size) } }
@@ -204,7 +204,7 @@ import WebRTC
     track.remove(glass)
   }
 
-  @MainActor @Test func aViewTellsTheSizeOfWhatItShows() async throws {
+  @MainActor @Test func videoViewReportsItsVideoSize() async throws {
     final class Listener: RTCVideoViewDelegate {
       var sizes: [CGSize] = []
       func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize) { sizes.append(size) }
@@ -221,7 +221,7 @@ import WebRTC
     #expect(listener.sizes == [CGSize(width: 160, height: 90)])
   }
 
-  @Test func whoSpeaksIsTold() async {
+  @Test func activeSpeakerIsReported() async {
     final class ListenerRecorder: MeetingEventListener, Sendable {
       let heard = Lock<[String]>([])
       func onSpeakerChanged(participantId: String?) { heard.withLock { $0.append(participantId ?? "-") } }
@@ -242,7 +242,7 @@ import WebRTC
     #expect(ear.heard.withLock { $0 } == ["ana", "-", "ana"])
   }
 
-  @Test func aLivestreamGoesWhereThereIsAWriter() async {
+  @Test func livestreamIsWrittenByRegisteredOutput() async {
     final class Writer: BroadcastOutput, Sendable {
       static let taken = Lock(0)
       static let closed = Lock(false)
@@ -284,7 +284,7 @@ import WebRTC
     #expect(heard == ["LIVESTREAM_STARTED", "started", "LIVESTREAM_STOPPING", "LIVESTREAM_STOPPED", "stopped"])
   }
 
-  @Test func aGapInTheNetworkIsToldAsReconnecting() async throws {
+  @Test func networkGapIsReportedAsReconnecting() async throws {
     let (ana, told) = environment.meeting("Ana", id: "ana")
     ana.join()
     await environment.run()
@@ -295,7 +295,7 @@ import WebRTC
       told.told.filter { $0.hasSuffix("CONNECTING") || $0.hasSuffix("CONNECTED") } == ["RECONNECTING", "CONNECTED"])
   }
 
-  @Test func aLostRoomIsASocketError() async throws {
+  @Test func joinOverDeadNetworkClosesWithAnError() async throws {
     let world = World(
       backend: EmbeddedBackend(virtual: 3, network: try NetworkSpec("loss=100%")), delivery: environment.world.delivery,
       devices: DefaultDevices(camera: "pattern:160x90@30", microphone: "tone"))
@@ -310,7 +310,7 @@ import WebRTC
     #expect(told.told.contains("socket error") || told.told.contains { $0.hasPrefix("error") })
   }
 
-  @Test func allListenersAreLetGo() async {
+  @Test func removeAllEventListenersStopsCallbacks() async {
     let (ana, told) = environment.meeting("Ana")
     ana.join()
     await environment.run()
@@ -324,7 +324,7 @@ import WebRTC
     #expect(told.told.isEmpty)
   }
 
-  @Test func sidesAreToggled() {
+  @Test func cameraPositionToggles() {
     var side = CameraPosition.front
     side.toggle()
     #expect(side == .back)

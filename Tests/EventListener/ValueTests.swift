@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import VideoSDKRTC
 
-/// Values, their words and numbers, and the JSON of configurations.
+/// Raw values and texts of the vendor's types, and the JSON of configurations.
 struct ValueTests {
-  @MainActor @Test func aViewKeepsWhatIsSet() {
+  @MainActor @Test func videoViewKeepsItsProperties() {
     let view = RTCMTLVideoView()
     view.videoContentMode = .scaleAspectFill
     view.isHidden = true
@@ -14,13 +14,13 @@ struct ValueTests {
     #expect(!view.isEnabled)
   }
 
-  @Test func anErrorSaysItsNumberNameAndMeaning() {
+  @Test func errorMessageHasCodeNameAndMeaning() {
     let error = VideoSDKError.INVALID_TOKEN
     #expect(error.localizedDescription == "4002 INVALID_TOKEN: the token is empty, malformed or expired")
     #expect(VideoSDKError.HLS_FAILED.message == "5003 HLS_FAILED: the HLS stream has failed")
   }
 
-  @Test func valuesHaveTheVendorsNumbers() {
+  @Test func valuesHaveTheVendorsRawValues() {
     let codes: [(VideoSDKError, Int)] = [
       (.UNKNOWN_ERROR, 4000), (.INVALID_TOKEN, 4002), (.DUPLICATE_PARTICIPANT, 4005), (.INVALID_PERMISSIONS, 4008),
       (.MAX_PARTCIPANT_REACHED, 4009), (.START_RECORDING_FAILED, 4011), (.INVALID_LIVESTREAM_CONFIG, 4015),

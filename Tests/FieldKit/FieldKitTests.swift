@@ -4,13 +4,13 @@ import KoineConformanceKit
 import KoineTesting
 import Testing
 
-/// The apps for phones, played here: their traces are read, and say what happened.
+/// Runs the classes of the phone apps here, and reads the traces that they write.
 @Suite @MainActor struct FieldKitTests {
   private func trace(_ field: FieldTrace) throws -> Trace {
     try JSONDecoder().decode(Trace.self, from: try field.json())
   }
 
-  /// Bea comes, mutes and leaves; then the app leaves.
+  /// Bea joins, mutes and leaves; then the app leaves.
   private func play(
     _ room: TestRoom, _ join: () async throws -> Void, _ field: FieldTrace, leave: () -> Void
   ) async throws -> [KoineConformanceKit.TraceEntry] {
@@ -39,7 +39,7 @@ import Testing
 
   private func words(_ entries: [KoineConformanceKit.TraceEntry]) -> [String] { entries.map(\.callback.rawValue) }
 
-  @Test func aStage() async throws {
+  @Test func stageAppWritesTheExpectedTrace() async throws {
     let room = try await TestRoom()
     let field = StageField("Ana")
     let entries = try await play(
@@ -57,7 +57,7 @@ import Testing
     #expect(entries.first { $0.callback == .ended }?.isInsideCall == true)
   }
 
-  @Test func aCallAgent() async throws {
+  @Test func callAgentAppWritesTheExpectedTrace() async throws {
     let room = try await TestRoom()
     let field = room.enter(as: "Ana") { CallAgentField("Ana") }
     let group = try #require(UUID(uuidString: room.id))
@@ -74,7 +74,7 @@ import Testing
     #expect(entries.filter { $0.callback == .ended }.map(\.detail) == ["disconnecting, 0/0", "disconnected, 0/0"])
   }
 
-  @Test func aMeeting() async throws {
+  @Test func meetingAppWritesTheExpectedTrace() async throws {
     let room = try await TestRoom()
     let field = MeetingField("Ana")
     let configuration = try Self.configuration(room.credential(.meetingSession, for: "Ana"))
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aListener() async throws {
+  @Test func listenerAppWritesTheExpectedTrace() async throws {
     let room = try await TestRoom()
     let field = ListenerField("Ana")
     let entries = try await play(

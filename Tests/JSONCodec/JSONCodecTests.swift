@@ -32,11 +32,11 @@ struct Sample: Codable, Equatable {
 }
 
 struct JSONRoundTripTests {
-  @Test func everyShapeSurvives() throws {
+  @Test func everyCodableShapeSurvivesRoundTrip() throws {
     #expect(try JSONCodec.decode(Sample.self, from: JSONCodec.encode(Sample.full)) == Sample.full)
   }
 
-  @Test func fragmentsSurvive() throws {
+  @Test func topLevelFragmentsSurviveRoundTrip() throws {
     #expect(try JSONCodec.decode(Int.self, from: JSONCodec.encode(42)) == 42)
     #expect(try JSONCodec.decode(String.self, from: JSONCodec.encode("")) == "")
     #expect(try JSONCodec.decode(Bool?.self, from: JSONCodec.encode(Bool?.none)) == nil)
@@ -44,15 +44,15 @@ struct JSONRoundTripTests {
   }
 
   @Test(arguments: [0, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1e-5, 1e16, 0.1 + 0.2, 123_456_789.125])
-  func doublesAreExact(_ value: Double) throws {
+  func doublesSurviveRoundTripExactly(_ value: Double) throws {
     #expect(try JSONCodec.decode(Double.self, from: JSONCodec.encode(value)) == value)
   }
 
-  @Test func aDoubleIsWrittenAsShortAsCanBe() throws {
+  @Test func doubleIsWrittenInShortestForm() throws {
     #expect(try JSONCodec.encode([0.1, 1, 1e16]) == Array("[0.1,1.0,1e+16]".utf8))
   }
 
-  @Test func randomTreesSurvive() throws {
+  @Test func randomTreesSurviveRoundTrip() throws {
     var random = SplitMix(state: 7)
     for _ in 0..<300 {
       let tree = Tree.random(depth: 5, &random)
@@ -60,7 +60,7 @@ struct JSONRoundTripTests {
     }
   }
 
-  @Test func nestedAndSuperContainersSurvive() throws {
+  @Test func nestedAndSuperContainersSurviveRoundTrip() throws {
     let value = HandMade(x: 7, label: "leaf", list: [1, 2], base: 9)
     let bytes = try JSONCodec.encode(value)
     #expect(

@@ -20,7 +20,7 @@ struct JSONStrictnessTests {
     #expect(throws: DecodingError.self) { try decode(UInt8.self, "256") }
   }
 
-  @Test func numbersThatAreNotFiniteAreRefused() throws {
+  @Test func nonFiniteNumbersAreRefused() throws {
     for text in ["NaN", "Infinity", "-Infinity", "[NaN]", "nan", "1e999"] {
       #expect(throws: (any Error).self, "\(text)") { try decode([Double].self, "[\(text)]") }
     }
@@ -36,11 +36,11 @@ struct JSONStrictnessTests {
     "// c\n1", "/* c */1", "[1]x", "\u{0}", "1\u{0}", "\"\\x\"", "\"\\u12\"", "--1", "{\"a\"}", "{\"a\\u0000b\":1}",
     "True", "01", "-", "1.", ".5", "1e", "+1", "1e+", "-.5", "00", "{\"a\":1]", "][",
   ])
-  func whatIsNotJSONIsRefused(_ text: String) {
+  func invalidJSONIsRefused(_ text: String) {
     #expect(throws: (any Error).self) { try decode(Tree.self, text) }
   }
 
-  @Test func textThatIsNotUTF8IsRefused() {
+  @Test func invalidUTF8IsRefused() {
     let wrong: [[UInt8]] = [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF5, 0x80, 0x80, 0x80]]
     for bytes in wrong {
       #expect(throws: (any Error).self, "\(bytes)") {
@@ -49,11 +49,11 @@ struct JSONStrictnessTests {
     }
   }
 
-  @Test func theLastOfEqualNamesCounts() throws {
+  @Test func lastOfDuplicateKeysWins() throws {
     #expect(try decode([String: Int].self, #"{"a":1,"b":2,"a":3}"#) == ["a": 3, "b": 2])
   }
 
-  @Test func depthIsLimited() throws {
+  @Test func nestingDepthIsLimited() throws {
     let deep = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
     _ = try decode(Tree.self, deep(32))
     #expect(throws: JSONError.tooDeep(limit: 32)) { try decode(Tree.self, deep(33)) }
@@ -65,7 +65,7 @@ struct JSONStrictnessTests {
   }
 
   /// Counted before any value is made: a list of three is four values.
-  @Test func valuesAreLimited() throws {
+  @Test func numberOfValuesIsLimited() throws {
     let limits = JSONCodec.Limits(values: 4)
     func decode(_ text: String) throws -> Tree {
       try JSONCodec.decode(Tree.self, from: Array(text.utf8), limits: limits)
@@ -76,7 +76,7 @@ struct JSONStrictnessTests {
     }
   }
 
-  @Test func sizeIsLimited() throws {
+  @Test func documentSizeIsLimited() throws {
     let limits = JSONCodec.Limits(size: 10)
     #expect(try JSONCodec.decode(String.self, from: Array("\"12345678\"".utf8), limits: limits) == "12345678")
     #expect(throws: JSONError.tooLarge(limit: 10)) {
@@ -85,7 +85,7 @@ struct JSONStrictnessTests {
     #expect(throws: JSONError.tooLarge(limit: 10)) { try JSONCodec.encode("123456789", limits: limits) }
   }
 
-  @Test func errorsNameTheirPlace() throws {
+  @Test func decodingErrorNamesItsCodingPath() throws {
     do {
       _ = try decode([String: [Int]].self, #"{"list":[1,2,"x"]}"#)
       Issue.record("decoded")
@@ -94,14 +94,14 @@ struct JSONStrictnessTests {
     }
   }
 
-  @Test func anyPieceOfADocumentIsHarmless() throws {
+  @Test func truncatedDocumentThrows() throws {
     let bytes = try JSONCodec.encode(Sample.full)
     for end in 0..<bytes.count {
       #expect(throws: (any Error).self) { try JSONCodec.decode(Sample.self, from: Array(bytes[..<end])) }
     }
   }
 
-  @Test func anyChangedByteIsHarmless() throws {
+  @Test func corruptedBytesNeverTrap() throws {
     let bytes = try JSONCodec.encode(Sample.full)
     var random = SplitMix(state: 3)
     for _ in 0..<20_000 {

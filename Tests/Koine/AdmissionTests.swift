@@ -3,7 +3,7 @@ import KoineEmbeddedBackend
 import KoineTokens
 import Testing
 
-/// What tokens grant is done, and nothing else, by the room itself.
+/// The router enforces the grants of tokens.
 struct AdmissionTests {
   private let now = NumericDate.ofSystemClock()
 
@@ -21,7 +21,7 @@ struct AdmissionTests {
     ).signed(with: SigningKey(generating: .p384))
   }
 
-  @Test func aStageTokenGivesIdAndAttributes() async throws {
+  @Test func stageTokenSetsParticipantIDAndAttributes() async throws {
     let world = try virtualWorld()
     let ana = await enter(try stageToken(), in: world)
     #expect(ana.state == .connected)
@@ -29,7 +29,7 @@ struct AdmissionTests {
     #expect(ana.localParticipant.attributes == ["role": "guest"])
   }
 
-  @Test func whatIsNotGrantedIsNotDone() async throws {
+  @Test func actionWithoutPermissionFailsWithoutEffect() async throws {
     let world = try virtualWorld()
     let ana = await enter(try stageToken(publish: false, subscribe: true), in: world)
     let ben = Session(JoinRequest(room: "stage-1", participantID: "ben", name: "Ben"), in: world)
@@ -55,7 +55,7 @@ struct AdmissionTests {
     #expect(failures.withLock { $0 } == [.forbidden])
   }
 
-  @Test func whatDoesNotStartIsToldOnceAndWithdrawn() async throws {
+  @Test func microphoneThatFailsToStartIsReportedOnceAndWithdrawn() async throws {
     struct Broken: Error {}
     final class BrokenMicrophone: AudioSource {
       let channels = 1
@@ -81,7 +81,7 @@ struct AdmissionTests {
       ])
   }
 
-  @Test func expiredAndForeignTokensDoNotLetIn() async throws {
+  @Test func expiredAndForeignTokensAreRefused() async throws {
     let world = try virtualWorld()
     let late = await enter(try stageToken(age: 3_600), in: world)
     guard case .ended(.refused(let error)) = late.state else {
@@ -97,7 +97,7 @@ struct AdmissionTests {
     #expect(error.code == .forbidden)
   }
 
-  @Test func nobodySignsInWithSomebodyElsesToken() async throws {
+  @Test func endpointWithTokenOfAnotherIdentityIsRefused() async throws {
     let world = try virtualWorld()
     let token = try AzureUserToken(identity: "8:acs:ana", issued: now, expires: now + 600)
       .signed(with: SigningKey(generating: .p256))

@@ -33,7 +33,7 @@ struct ChurnTests {
 
   /// A witness stays in another room, so that the loop that serves all sockets keeps running. The loop answers the witness's
   /// statistics request after it has closed the sockets of participants that left before.
-  @Test func twoHundredRoundsLeaveNothingBehind() async throws {
+  @Test func twoHundredCallsLeakNoMemoryFilesOrThreads() async throws {
     let world = World(backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let witness = Session(JoinRequest(room: "elsewhere", name: "Witness"), in: world)
     try await witness.join()

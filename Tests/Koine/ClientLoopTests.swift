@@ -8,7 +8,7 @@ import Testing
 
 /// Clients on their loop, over a transport. The test opens and breaks the transport's connections.
 struct ClientLoopTests {
-  /// A network that takes its time: a connection is open once the test says so.
+  /// A transport whose connections open when the test opens them.
   private final class SlowTransport: ClientTransport {
     weak var client: (any RoomClient)?
     let addresses: [TransportAddress] = []
@@ -80,7 +80,7 @@ struct ClientLoopTests {
     turn()
   }
 
-  @Test func attemptThatIsUnderWayIsNotDroppedByLaterTurns() throws {
+  @Test func pendingConnectionAttemptIsNotDroppedByLaterTurns() throws {
     try register()
     let transport = transports.transport
     transport.fail(at: scheduler.now)
@@ -101,7 +101,7 @@ struct ClientLoopTests {
       ])
   }
 
-  @Test func attemptWithoutAnAnswerIsFollowedByAnother() throws {
+  @Test func unansweredConnectionAttemptIsRetried() throws {
     try register()
     let transport = transports.transport
     transport.fail(at: scheduler.now)

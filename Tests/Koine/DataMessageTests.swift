@@ -3,7 +3,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// What the rules of data messages promise, between sessions. With 500 messages of each publisher: `KOINE_ROUNDS=100 swift
+/// Delivery guarantees of data messages between sessions. With 500 messages of each publisher: `KOINE_ROUNDS=100 swift
 /// test --filter DataMessageTests`.
 struct DataMessageTests {
   private static let messages = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 60 : 500
@@ -41,7 +41,7 @@ struct DataMessageTests {
     return people
   }
 
-  @Test func aLateJoinerGetsTheNewest1024Of1100() async throws {
+  @Test func lateJoinerReceivesTheNewest1024Of1100Messages() async throws {
     let world = try virtualWorld()
     let ana = await people(["ana"], in: world)[0]
     for number in 0..<1_100 {
@@ -57,7 +57,7 @@ struct DataMessageTests {
     #expect(ben.heard.withLock { $0.last?.isHistory } == false)
   }
 
-  @Test func aReceiverAwayFor25SecondsMissesNothingOfTwentyPublishers() async throws {
+  @Test func receiverOfflineFor25SecondsMissesNoMessage() async throws {
     let world = try virtualWorld()
     let publishers = await people((0..<20).map { "p\($0)" }, in: world)
     let readers = await people(["here", "away"], in: world)
@@ -80,7 +80,7 @@ struct DataMessageTests {
     #expect(publishers.allSatisfy { $0.failures.withLock { $0.isEmpty } })
   }
 
-  @Test func whoReturnsAfterItsTimeGetsWhatIsKeptOnce() async throws {
+  @Test func receiverRejoiningAfterGracePeriodReceivesStoredMessagesOnce() async throws {
     let world = try virtualWorld()
     let both = await people(["ana", "ben"], in: world)
     let backend = try #require(world.backend as? EmbeddedBackend)
@@ -95,7 +95,7 @@ struct DataMessageTests {
     #expect(both[1].session.state == .connected && both[1].numbers(of: "ana") == Array(0..<60))
   }
 
-  @Test func whatIsTooMuchIsToldAndNotPassedOn() async throws {
+  @Test func messagesAboveTheRateLimitAreRefusedAndNotForwarded() async throws {
     let world = try virtualWorld()
     let both = await people(["ana", "ben"], in: world)
     for number in 0..<500 { try both[0].say(number) }

@@ -6,7 +6,7 @@ import Testing
 /// The order of callbacks on the delivery queue in virtual time.
 @Suite struct DeliveryTests {
   /// The world's work runs on a thread of the pool, its deliveries on the main thread, which may be quicker.
-  @Test func closuresOfACallbackRunAfterAllCallbacksOfItsInstant() async {
+  @Test func closuresDispatchedByCallbackRunAfterAllCallbacksOfThatInstant() async {
     for _ in 0..<200 {
       let world = World(backend: EmbeddedBackend(virtual: 1))
       let order = Lock<[Int]>([])
@@ -23,8 +23,9 @@ import Testing
     }
   }
 
-  /// What calls of an app had delivered before time moves runs before the world's work of that instant, not beside it.
-  @MainActor @Test func deliveriesMadeBeforeARunPrecedeItsWork() async {
+  /// Deliveries queued before virtual time advances run before the world's work of that instant, not concurrently with
+  /// it.
+  @MainActor @Test func deliveriesQueuedBeforeRunPrecedeTheWorkOfThatRun() async {
     for _ in 0..<200 {
       let world = World(backend: EmbeddedBackend(virtual: 1))
       let order = Lock<[Int]>([])

@@ -3,7 +3,7 @@ import Testing
 
 /// Requests to a session that has ended.
 @Suite struct EndTests {
-  @Test func eventsOfASessionThatIsOverEndAtOnce() async throws {
+  @Test func eventSequenceOfEndedSessionEndsImmediately() async throws {
     let world = try virtualWorld()
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
     session.join { _ in }
@@ -14,7 +14,7 @@ import Testing
     for await event in session.events() { Issue.record("\(event) after the end") }
   }
 
-  @Test func eventsOfAnEndpointThatIsOverEndAtOnce() async throws {
+  @Test func eventSequenceOfEndedEndpointEndsImmediately() async throws {
     let world = try virtualWorld()
     let endpoint = Endpoint(identity: "ana", in: world)
     endpoint.register { _ in }
@@ -24,7 +24,7 @@ import Testing
     for await event in endpoint.events() { Issue.record("\(event) after the end") }
   }
 
-  @Test func tilesStandStillOnceTheSessionIsOver() async throws {
+  @Test func tilesDoNotChangeAfterTheSessionHasEnded() async throws {
     let world = try virtualWorld()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -47,11 +47,11 @@ import Testing
   }
 }
 
-/// What the room could not read is not said to it.
-@Suite struct TooLongTests {
+/// The client refuses requests that are longer than the router accepts.
+@Suite struct SizeLimitTests {
   private let long = String(repeating: "κ", count: 129)
 
-  @Test(arguments: ["room", "name", "id", "attribute"]) func whatIsTooLongToJoinWithIsRefused(_ what: String)
+  @Test(arguments: ["room", "name", "id", "attribute"]) func joinWithTooLongFieldIsRefused(_ what: String)
     async throws
   {
     let world = try virtualWorld()
@@ -70,7 +70,7 @@ import Testing
     #expect(session.state.isEnded)
   }
 
-  @Test func aMessageThatCannotBeReadIsNotSent() async throws {
+  @Test func messageWithTooLongTopicOrRecipientsIsNotSent() async throws {
     let world = try virtualWorld()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -95,7 +95,7 @@ import Testing
   }
 }
 
-/// Options that make no sense are told, and stop nothing else.
+/// Invalid publish options throw, and affect nothing else.
 @Suite struct InvalidOptionsTests {
   private func problem(_ change: (inout VideoPublishOptions) -> Void) throws -> Failure? {
     let world = try virtualWorld()
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func picturesThatCannotBe() throws {
+  @Test func invalidVideoOptionsThrow() throws {
     func layer(_ width: Int = 320, _ bitrate: Int = 100_000, _ rate: Double = 30) -> VideoLayer {
       VideoLayer(maximumWidth: width, maximumHeight: 180, maximumBitrate: bitrate, maximumFramesPerSecond: rate)
     }
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func soundThatCannotBe() throws {
+  @Test func invalidAudioOptionsAndChannelCountsThrow() throws {
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: try virtualWorld())
     for bitrate in [Int.min, 0, .max] {
       #expect(throws: Failure.self) {
@@ -141,8 +141,8 @@ import Testing
     #expect(throws: Failure.self) { try session.publish(microphone: OddMicrophone(channels: 3)) }
   }
 
-  /// Blocks with too few samples are left out; so is nothing else.
-  @Test func soundInPiecesOfTheWrongSizeIsNotSent() async throws {
+  /// Only blocks with too few samples are dropped.
+  @Test func audioBlocksOfTheWrongSizeAreNotSent() async throws {
     let world = try virtualWorld()
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
     try session.publish(microphone: SharedMicrophone(OddMicrophone(channels: 1), in: world).makeSource())
@@ -163,7 +163,7 @@ extension Devices {
   fileprivate static var silentCamera: any VideoSource { BrokenCamera() }
 }
 
-/// Gives blocks that are a sample short.
+/// Delivers blocks that are one sample short.
 private final class OddMicrophone: AudioSource, Sendable {
   let channels: Int
   init(channels: Int) { self.channels = channels }

@@ -4,7 +4,7 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// Collects what a session tells and what its streams show and say.
+/// Collects the events of a session and the media that it receives.
 final class Watcher: VideoSink, AudioSink, Sendable {
   struct Received: Sendable {
     var events: [String] = []
@@ -76,7 +76,7 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
 }
 
 @Suite struct FirstCallTests {
-  @Test func twoPeopleSeeAndHearEachOtherInVirtualTime() async throws {
+  @Test func twoParticipantsReceiveEachOthersMediaInVirtualTime() async throws {
     let world = try virtualWorld()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -111,7 +111,7 @@ func virtualWorld(seed: UInt64 = 7, network: String? = nil) throws -> World {
     await world.run { await session.statistics().streams }
   }
 
-  @Test(.timeLimit(.minutes(5))) func twoPeopleMeetOverLoopback() async throws {
+  @Test(.timeLimit(.minutes(5))) func twoParticipantsConnectOverLoopback() async throws {
     let world = World(backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),

@@ -2,9 +2,9 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Two simulcast layers, and what receivers ask for.
+/// Two simulcast layers, and the preferences of receivers.
 struct LayerTests {
-  /// Ana sends 320×180 beside 640×360; Ben receives.
+  /// Ana sends 320×180 and 640×360; Ben receives.
   private struct Call {
     let world: World
     let ana, ben: Session
@@ -37,12 +37,12 @@ struct LayerTests {
     return Call(world: world, ana: ana, ben: ben, seen: seen)
   }
 
-  @Test func aGoodPathCarriesTheLargeLayer() async throws {
+  @Test func receiverOnFastPathGetsLargeLayer() async throws {
     let call = try await call()
     #expect(call.seen.last == 360)
   }
 
-  @Test func aReceiverPinsALayerAndGoesBack() async throws {
+  @Test func receiverPinsLayerAndReleasesIt() async throws {
     let call = try await call()
     let stream = try call.stream()
     call.ben.setPreference(LayerPreference(layer: 0), for: stream)
@@ -56,14 +56,14 @@ struct LayerTests {
     #expect(numbers == numbers.sorted())
   }
 
-  @Test func aSmallViewGetsTheSmallLayer() async throws {
+  @Test func receiverWithSmallViewGetsSmallLayer() async throws {
     let call = try await call()
     call.ben.setPreference(LayerPreference(maximumHeight: 120), for: try call.stream())
     await call.world.run(for: .seconds(1))
     #expect(call.seen.last == 180)
   }
 
-  @Test func aPausedStreamStopsArriving() async throws {
+  @Test func pausedStreamIsNotReceivedUntilResumed() async throws {
     let call = try await call()
     let stream = try call.stream()
     call.ben.pause(stream)
@@ -79,7 +79,7 @@ struct LayerTests {
     #expect(call.seen.count > frames + 20)
   }
 
-  @Test func aPoorPathIsToldToAll() async throws {
+  @Test func lowConnectionQualityIsReportedToRemoteParticipants() async throws {
     let call = try await call(network: "delay=10ms;5s:loss=15%")
     let told = Lock<[ConnectionQuality.Level]>([])
     call.ben.observe { event in
@@ -93,7 +93,7 @@ struct LayerTests {
   }
 
   /// The stamp's large layer takes some 200 kbit/s.
-  @Test func aPoorPathCarriesTheSmallLayer() async throws {
+  @Test func receiverOnSlowPathGetsSmallLayer() async throws {
     let call = try await call(network: "delay=10ms;3s:rate=150k")
     await call.world.run(for: .seconds(12))
     #expect(call.seen.last == 180)
@@ -103,7 +103,7 @@ struct LayerTests {
     #expect(call.ben.state == .connected)
   }
 
-  @Test(arguments: [Codec.vp8, .vp9]) func aNarrowPathCarriesFewerPicturesInTime(codec: Codec) async throws {
+  @Test(arguments: [Codec.vp8, .vp9]) func receiverOnSlowPathGetsReducedFrameRate(codec: Codec) async throws {
     let call = try await call(
       network: "delay=10ms;5s:rate=200k;20s:rate=4M",
       options: VideoPublishOptions(codec: codec, maximumBitrate: 400_000, temporalLayers: 3))
@@ -119,7 +119,7 @@ struct LayerTests {
     #expect(call.seen.count >= later + 56, "all of them again: \(call.seen.count - later) in 2 s")
   }
 
-  @Test func threeLayersInSizeAndTime() async throws {
+  @Test func receiverSwitchesAmongThreeSpatialAndTemporalLayers() async throws {
     let layers = [
       VideoLayer(maximumWidth: 160, maximumHeight: 90, maximumBitrate: 80_000),
       VideoLayer(maximumWidth: 320, maximumHeight: 180, maximumBitrate: 200_000),
@@ -138,7 +138,7 @@ struct LayerTests {
     #expect(numbers.count > 200)
   }
 
-  @Test func layersThatNobodyWantsAreNotEncoded() async throws {
+  @Test func layersWithoutReceiversAreNotEncoded() async throws {
     let call = try await call()
     let stream = try call.stream()
     call.ben.setPreference(LayerPreference(layer: 0), for: stream)
@@ -163,7 +163,7 @@ struct LayerTests {
     #expect(call.seen.count > count + 20)
   }
 
-  @Test func someoneIsPutOutAndTheRoomIsClosed() async throws {
+  @Test func participantIsRemovedAndRoomIsClosed() async throws {
     let call = try await call()
     let eva = Session(JoinRequest(room: "tea", participantID: "eva", name: "Eva"), in: call.world)
     eva.join { _ in }
@@ -179,7 +179,7 @@ struct LayerTests {
   }
 }
 
-/// Heights and numbers of the pictures that come.
+/// Heights and numbers of the received frames.
 final class Sizes: VideoSink, Sendable {
   private let seen = Lock<[(height: Int, number: Int?)]>([])
   var last: Int? { seen.withLock { $0.last?.height } }

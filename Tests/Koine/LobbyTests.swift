@@ -3,7 +3,7 @@ import KoineEmbeddedBackend
 import KoineTokens
 import Testing
 
-/// Grants as sessions meet them, by tokens.
+/// Lobby, permissions and expiry as tokens set them, between sessions.
 struct LobbyTests {
   private let now = NumericDate.ofSystemClock()
   private let world: World
@@ -22,7 +22,7 @@ struct LobbyTests {
     return (session, watcher)
   }
 
-  @Test func aGuestIsLetIn() async throws {
+  @Test func waitingGuestIsAdmitted() async throws {
     let (guest, guestSees) = try enter("guest", [.publish, .subscribe, .ask])
     await world.run(for: .milliseconds(300))
     #expect(guest.state == .connecting)
@@ -38,7 +38,7 @@ struct LobbyTests {
     #expect(host.entryRequests.isEmpty)
   }
 
-  @Test func aGuestIsNotLetIn() async throws {
+  @Test func waitingGuestIsDenied() async throws {
     let (host, _) = try enter("host", [.moderate])
     let (guest, _) = try enter("guest", [.publish, .ask])
     await world.run(for: .milliseconds(300))
@@ -52,7 +52,7 @@ struct LobbyTests {
     #expect(host.entryRequests.isEmpty)
   }
 
-  @Test func aGuestWhoWaitsSurvivesAGapAndMayLeave() async throws {
+  @Test func waitingGuestSurvivesNetworkGapAndIsAdmitted() async throws {
     let (guest, _) = try enter("guest", [.publish, .ask])
     let (host, _) = try enter("host", [.moderate])
     await world.run(for: .seconds(1))
@@ -65,7 +65,7 @@ struct LobbyTests {
     #expect(guest.state == .connected)
   }
 
-  @Test func rightsAreHeldByTheRoom() async throws {
+  @Test func actionsWithoutPermissionAreRefusedByTheRouter() async throws {
     let (host, hostSees) = try enter("host", [.publish, .subscribe, .send, .moderate])
     let (guest, guestSees) = try enter("guest", [.publishSound])
     let (_, _) = try enter("eye", [.subscribe, .hidden])
@@ -83,7 +83,7 @@ struct LobbyTests {
     #expect(host.participants.map(\.id) == ["guest"])
   }
 
-  @Test func aModeratorMutesAndTheOwnerUnmutes() async throws {
+  @Test func moderatorMutesStreamAndOwnerUnmutesIt() async throws {
     let (host, hostSees) = try enter("host", [.publish, .subscribe, .moderate])
     let (guest, guestSees) = try enter("guest", [.publish, .subscribe])
     await world.run(for: .milliseconds(300))
@@ -112,7 +112,7 @@ struct LobbyTests {
     #expect(hostSees.now.events.contains { $0.hasPrefix("failed") } == false)
   }
 
-  @Test func aStayGoesOnWithARenewedPass() async throws {
+  @Test func participantStaysConnectedWithRenewedToken() async throws {
     let (guest, _) = try enter("guest", [.publish], seconds: 5)
     await world.run(for: .seconds(2))
     let pass = KoineToken(participantID: "guest", rights: [.publish], issued: now, expires: now + 600)
@@ -125,7 +125,7 @@ struct LobbyTests {
     #expect(guest.state == .connected)
   }
 
-  @Test func whatLetsInEnds() async throws {
+  @Test func participantIsDisconnectedWhenItsTokenExpires() async throws {
     let (guest, _) = try enter("guest", [.publish], seconds: 5)
     await world.run(for: .seconds(2))
     #expect(guest.state == .connected)

@@ -18,7 +18,7 @@ import Testing
     Machine.Device(id: "headset", kind: .microphone, name: "Headset", attachment: .wired, source: source)
   }
 
-  /// Everything that is told, in order.
+  /// All events, in order.
   private func watch(_ machine: Machine) -> Lock<[Machine.Event]> {
     let told = Lock<[Machine.Event]>([])
     machine.observe { event in
@@ -28,7 +28,7 @@ import Testing
     return told
   }
 
-  @Test func devicesComeGoAndAreChosen() async throws {
+  @Test func devicesArePluggedUnpluggedAndSelected() async throws {
     let world = Self.makeWorld()
     let machine = world.machine
     let told = watch(machine)
@@ -58,7 +58,7 @@ import Testing
       ])
   }
 
-  @Test func aPublishedMicrophoneFollowsWhatIsInUse() async throws {
+  @Test func publishedMicrophoneFollowsSelectedDevice() async throws {
     let world = Self.makeWorld()
     let machine = world.machine
     let (ana, ben) = (
@@ -95,7 +95,7 @@ import Testing
     #expect(ana.state == .connected && ben.participants.first?.tracks.count == 1, "still the same stream")
   }
 
-  @Test func aPublishedCameraFollowsWhatIsInUse() async throws {
+  @Test func publishedCameraFollowsSelectedDevice() async throws {
     let world = Self.makeWorld()
     let machine = world.machine
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
@@ -125,7 +125,7 @@ import Testing
     pinned.stop()
   }
 
-  @Test func aLoudspeakerFollowsWhatIsInUse() async throws {
+  @Test func loudspeakerFollowsSelectedDevice() async throws {
     let (first, second) = (Listener(), Listener())
     Devices.register(loudspeaker: "first ear") { _ throws(DeviceError) in first }
     Devices.register(loudspeaker: "second ear") { _ throws(DeviceError) in second }
@@ -156,7 +156,7 @@ import Testing
     #expect((195...202).contains(first.blocks.withLock { $0 }))
   }
 
-  @Test func whatCannotBeOpenedIsTold() async throws {
+  @Test func deviceThatFailsToOpenIsReported() async throws {
     let world = Self.makeWorld()
     let told = watch(world.machine)
     let microphone = try world.machine.makeMicrophone()
@@ -176,7 +176,7 @@ import Testing
     microphone.stop()
   }
 
-  @Test func theOwnerIsAskedOnceAndMayTakeTheirTime() async {
+  @Test func permissionIsRequestedOnceAndMayBeAnsweredLater() async {
     let world = Self.makeWorld()
     let machine = world.machine
     let told = watch(machine)
@@ -201,7 +201,7 @@ import Testing
       ])
   }
 
-  @Test func observersMayStopAndStreamsBegin() async {
+  @Test func observerCancelsInsideCallbackAndEventSequenceStarts() async {
     let world = Self.makeWorld()
     let machine = world.machine
     let first = Lock(0)

@@ -12,7 +12,7 @@ import Testing
   private enum Outcome: CaseIterable {
     case accepted, declined, busy, cancelled, unanswered, unreachable, elsewhere, glare, overAGap
 
-    /// What the caller is told last.
+    /// The final answers that the caller may receive.
     var answers: Set<Ring.State> {
       switch self {
       case .accepted, .elsewhere, .overAGap: [.accepted]
@@ -64,7 +64,7 @@ import Testing
     return caller.endpoint.invite([identity], patience: outcome == .unanswered ? .seconds(1) : .seconds(60))
   }
 
-  /// What the others do, once it rings.
+  /// The action of callee or caller once the invitation rings.
   private func act(_ outcome: Outcome, on invitation: Ring, _ caller: Device, _ callee: [Device]) {
     let phone = callee[0].endpoint
     switch outcome {
@@ -94,14 +94,14 @@ import Testing
     }
   }
 
-  private func nothingIsStuck() {
+  private func expectNoPendingInvitations() {
     for device in callers + callees.flatMap(\.self) {
       #expect(device.endpoint.state == .registered)
       #expect(device.endpoint.invitations.isEmpty, "\(device.endpoint.identity)")
     }
   }
 
-  @Test func oneAfterAnother() async throws {
+  @Test func sequentialInvitationsAllEndAsExpected() async throws {
     let backend = try #require(world.backend as? EmbeddedBackend)
     for number in 0..<Self.calls {
       // A gap takes its time: one in forty is enough.
@@ -123,10 +123,10 @@ import Testing
       check(outcome, invitation, caller, callee)
     }
     await world.run(for: .seconds(2))
-    nothingIsStuck()
+    expectNoPendingInvitations()
   }
 
-  @Test func fiftyAtOnce() async throws {
+  @Test func fiftyConcurrentInvitationsAllEndAsExpected() async throws {
     let outcomes = Outcome.allCases.filter { $0 != .overAGap && $0 != .glare }
     for round in 0..<2 {
       let calls = (0..<50).map { number in
@@ -139,7 +139,7 @@ import Testing
       for (outcome, invitation, caller, callee) in calls { act(outcome, on: invitation, caller, callee) }
       await world.run(for: .seconds(4))
       for (outcome, invitation, caller, callee) in calls { check(outcome, invitation, caller, callee) }
-      nothingIsStuck()
+      expectNoPendingInvitations()
     }
   }
 }

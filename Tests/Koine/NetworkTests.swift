@@ -25,7 +25,7 @@ private struct Meeting {
       until: { [anaSees, benSees] in anaSees.now.frames > 0 && benSees.now.frames > 0 }, limit: .seconds(15))
   }
 
-  func figures(of session: Session) async -> (video: VideoReceiveStatistics, audio: AudioReceiveStatistics)? {
+  func receiveStatistics(of session: Session) async -> (video: VideoReceiveStatistics, audio: AudioReceiveStatistics)? {
     let all = await world.run { await session.statistics().streams }
     guard let video = all.compactMap(\.video).first, let audio = all.compactMap(\.audio).first else { return nil }
     return (video, audio)
@@ -33,19 +33,19 @@ private struct Meeting {
 }
 
 @Suite struct NetworkTests {
-  @Test func fivePercentLossWithDelayAndJitterIsHardlyNoticed() async throws {
+  @Test func fivePercentLossKeepsFrameRateAndAudio() async throws {
     let meeting = try await Meeting(network: "loss=5%,delay=40ms,jitter=20ms")
     let before = meeting.benSees.now.stamps.count
     await meeting.world.run(for: .seconds(15))
     #expect(meeting.benSees.now.stamps.count - before >= 450 * 95 / 100)
     for session in [meeting.ana, meeting.ben] {
-      let figures = try #require(await meeting.figures(of: session))
+      let figures = try #require(await meeting.receiveStatistics(of: session))
       #expect(figures.video.longestGap < 500)
       #expect(figures.audio.concealedFraction < 0.03)
     }
   }
 
-  @Test func twentyPercentLossIsSurvivedAndRecoveredFrom() async throws {
+  @Test func callSurvivesTwentyPercentLossAndRecovers() async throws {
     let meeting = try await Meeting(network: "loss=20%,delay=80ms,jitter=30ms;10s:loss=0%")
     let start = meeting.world.backend.scheduler.now
     await meeting.world.run(for: Tick(nanoseconds: 11_000_000_000) - start + .milliseconds(2_000))
@@ -57,7 +57,7 @@ private struct Meeting {
     #expect(meeting.ben.state == .connected)
   }
 
-  @Test func picturesComeInOrderEachOnce() async throws {
+  @Test func framesArriveOnceAndInOrderOverReorderingNetwork() async throws {
     let meeting = try await Meeting(network: "loss=2%,delay=20ms,jitter=30ms,reorder=5%")
     await meeting.world.run(for: .seconds(5))
     let numbers = meeting.benSees.now.stamps.map(\.number)

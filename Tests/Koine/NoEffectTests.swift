@@ -4,7 +4,7 @@ import Testing
 
 /// A call without effect is logged once.
 @Suite struct NoEffectTests {
-  @Test func eachThingIsLoggedOnce() {
+  @Test func eachNoEffectCallIsLoggedOnce() {
     let lines = Lock<[String]>([])
     let before = NoEffect.output.withLock { output in
       let before = output

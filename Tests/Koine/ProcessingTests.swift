@@ -1,7 +1,7 @@
 import Koine
 import Testing
 
-/// A loudspeaker and a microphone side by side: each block that is played is heard 60 ms later at half its size.
+/// A loudspeaker and a microphone in one room: each played block is captured 60 ms later at half its amplitude.
 private final class EchoingRoom: AudioSink, AudioSource, Sendable {
   let channels = 1
   let playoutDelay = Duration.milliseconds(60)
@@ -28,7 +28,7 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
     samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))
   }
 
-  @Test func aSessionKeepsItsLoudspeakerOutOfItsMicrophone() async throws {
+  @Test func sessionCancelsLoudspeakerEchoFromMicrophone() async throws {
     let world = try virtualWorld()
     let room = EchoingRoom()
     let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
@@ -52,7 +52,7 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
     #expect(try #require(figures.first?.echoReturnLossEnhancement) > 5)
   }
 
-  @Test func processingIsAskedForWithTheStream() async throws {
+  @Test func processingIsEnabledByPublishOptions() async throws {
     let world = try virtualWorld()
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
     try session.publish(microphone: Devices.microphone("tone"), options: .init(processing: .voice))

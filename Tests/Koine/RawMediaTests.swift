@@ -13,13 +13,13 @@ import Testing
     return (world, sessions[0], sessions[1])
   }
 
-  /// The one stream of the other.
+  /// The only stream of the remote participant.
   private func stream(_ session: Session) -> Track.ID? { session.participants.first?.tracks.first?.id }
 
-  // MARK: Pictures
+  // MARK: Video
 
   @Test(arguments: PixelFormat.allCases)
-  func picturesOfEachFormatArePushedAndPulled(format: PixelFormat) async throws {
+  func framesOfEachPixelFormatArePushedAndPulled(format: PixelFormat) async throws {
     let (world, ana, ben) = try pair()
     let feed = VideoFeed(format: VideoFormat(width: 160, height: 90))
     try ana.publish(camera: feed, as: .screen)
@@ -55,7 +55,7 @@ import Testing
     return try #require(tap.takeFrame())
   }
 
-  @Test func aFeedTellsWhatBecameOfAPicture() async throws {
+  @Test func videoFeedReportsTheOutcomeOfEachFrame() async throws {
     let world = try virtualWorld()
     let lane = world.backend.scheduler.lane("camera")
     let frame = try await stampedFrame("x")
@@ -88,7 +88,7 @@ import Testing
     #expect(feed.statistics.refused == 4)
   }
 
-  @Test func aStillPictureIsRepeated() async throws {
+  @Test func stillFrameIsRepeated() async throws {
     let (world, ana, ben) = try pair()
     let feed = VideoFeed(format: VideoFormat(width: 160, height: 90), repeatingAfter: .milliseconds(100))
     feed.push(try await stampedFrame("still").bytes(.i420), .i420, width: 160, height: 90)
@@ -102,7 +102,7 @@ import Testing
     #expect(feed.statistics.repeated > 30)
   }
 
-  @Test func aPusherMayWaitForRoom() async throws {
+  @Test func pusherWaitsForSpaceInFeed() async throws {
     let world = try virtualWorld()
     let feed = VideoFeed()
     let frame = try await stampedFrame("x")
@@ -129,10 +129,10 @@ import Testing
     await waiting.value
   }
 
-  // MARK: Sound
+  // MARK: Audio
 
   @Test(arguments: [8_000, 16_000, 44_100, 48_000, 96_000])
-  func soundOfEachRateIsPushedAndPulled(rate: Int) async throws {
+  func audioOfEachSampleRateIsPushedAndPulled(rate: Int) async throws {
     let (world, ana, ben) = try pair()
     let feed = AudioFeed(sampleRate: rate)
     try ana.publish(microphone: feed)
@@ -153,7 +153,7 @@ import Testing
     #expect(feed.buffered < .milliseconds(10))
   }
 
-  @Test func aFeedPlaysAtItsPaceAndSaysWhatItTook() async throws {
+  @Test func audioFeedPlaysInRealTimeAndReportsAcceptedSamples() async throws {
     let world = try virtualWorld()
     let feed = AudioFeed(channels: 2, capacity: .milliseconds(100))
     let blocks = Lock<[AudioBlock]>([])
@@ -180,7 +180,7 @@ import Testing
     #expect(!feed.isWanted)
   }
 
-  @Test func aReaderGetsSilenceForWhatIsNotThere() {
+  @Test func audioTapFillsMissingSamplesWithSilence() {
     let tap = AudioTap(channels: 2, capacity: .milliseconds(20))
     var block = AudioBlock(captured: .zero)
     block.samples = [Int16](repeating: 7, count: 480)
@@ -201,7 +201,7 @@ import Testing
 
   // MARK: Sequences
 
-  @Test func streamsAreSequencesThatEndWithThem() async throws {
+  @Test func frameAndAudioSequencesEndWithTheirStreams() async throws {
     let (world, ana, ben) = try pair()
     let camera = try ana.publish(camera: Devices.camera("stamp:Ana,160x90@30"))
     try ana.publish(microphone: Devices.microphone("tone"))
@@ -231,7 +231,7 @@ import Testing
 
   // MARK: Effects
 
-  @Test func effectsWorkInOrderAndAreExchangedWhileTheyRun() async throws {
+  @Test func videoEffectsRunInOrderAndAreReplacedWhileRunning() async throws {
     let (world, ana, ben) = try pair()
     let chain = VideoChain([Shrink(to: 80), EveryOther()])
     let stream = try ana.publish(camera: chain.applied(to: Devices.camera("stamp:Ana,160x90@30")))
@@ -253,7 +253,7 @@ import Testing
     #expect(chain.statistics.processed <= count + 1)
   }
 
-  @Test func slowEffectsSeeTheNewestPictures() async throws {
+  @Test func slowEffectReceivesTheNewestFrame() async throws {
     let gate = Gate()
     let chain = VideoChain([gate])
     let feed = VideoFeed(capacity: 60)
@@ -280,7 +280,7 @@ import Testing
     source.stop()
   }
 
-  @Test func soundGoesThroughEffectsToo() async throws {
+  @Test func audioEffectsAreAppliedToSourcesAndSinks() async throws {
     let (world, ana, ben) = try pair()
     let half = Louder(by: 0.5)
     let chain = AudioChain([half, half])
@@ -332,7 +332,7 @@ private final class Louder: AudioEffect, Sendable {
   }
 }
 
-/// Holds the first picture up until it is opened.
+/// Blocks the first frame until it is opened.
 private final class Gate: VideoEffect, Sendable {
   private let isOpen = Lock(false)
   private let held = DispatchSemaphore(value: 0)

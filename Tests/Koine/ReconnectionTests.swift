@@ -4,7 +4,7 @@ import KoineEmbeddedBackend
 import Testing
 
 /// A call of Ana, Ben and Eva. Ana's network has the fault. Eva publishes no media and only sends messages.
-private final class TroubledCall: Sendable {
+private final class FaultyNetworkCall: Sendable {
   enum Fault: String, CaseIterable { case shortGap, longGap, newAddress, routerRestart }
 
   struct Person: Sendable {
@@ -38,7 +38,7 @@ private final class TroubledCall: Sendable {
       try session.send(DataMessage(topic: "count", payload: Array("\(number)".utf8)))
     }
 
-    /// What the others should have heard of this one.
+    /// Messages that the other participants should have received from this one.
     var said: [String] { (0..<sent.withLock { $0 }).map { "\(session.request.name) \($0 + 1)" } }
     func heard(of name: String) -> [String] { heard.withLock { $0.filter { $0.hasPrefix(name + " ") } } }
   }
@@ -57,14 +57,14 @@ private final class TroubledCall: Sendable {
     #expect(ready)
   }
 
-  func talk(for seconds: Int) async throws {
+  func exchangeMessages(for seconds: Int) async throws {
     for _ in 0..<seconds * 4 {
       for person in people { try person.say() }
       await world.run(for: .milliseconds(250))
     }
   }
 
-  func begin(_ trouble: Fault) -> Int {
+  func inject(_ trouble: Fault) -> Int {
     switch trouble {
     case .shortGap: backend.cutNetwork(of: "ana", for: .seconds(3))
     case .longGap: backend.cutNetwork(of: "ana", for: .seconds(25))
@@ -104,22 +104,22 @@ private final class TroubledCall: Sendable {
 private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 1
 
 @Suite(.serialized) struct ReconnectionTests {
-  @Test(arguments: TroubledCall.Fault.allCases)
-  private func everybodyIsBackAndNothingIsLost(after trouble: TroubledCall.Fault) async throws {
+  @Test(arguments: FaultyNetworkCall.Fault.allCases)
+  private func allParticipantsReconnectWithoutMessageLoss(after trouble: FaultyNetworkCall.Fault) async throws {
     for round in 0..<rounds {
       let network = round % 2 == 0 ? nil : "loss=2%,delay=20ms,jitter=10ms"
-      let call = try await TroubledCall(
+      let call = try await FaultyNetworkCall(
         seed: UInt64(round) + 1, network: network, withSound: round % 4 == 0 && rounds > 1)
       await call.world.run(for: .milliseconds(137 * (round % 29)))
-      try await call.talk(for: 1)
-      let seconds = call.begin(trouble)
-      try await call.talk(for: seconds)
+      try await call.exchangeMessages(for: 1)
+      let seconds = call.inject(trouble)
+      try await call.exchangeMessages(for: seconds)
       try await call.check("\(trouble) \(round)")
     }
   }
 
-  @Test func theSessionTellsOfTheGap() async throws {
-    let call = try await TroubledCall(seed: 5)
+  @Test func sessionReportsReconnecting() async throws {
+    let call = try await FaultyNetworkCall(seed: 5)
     call.backend.cutNetwork(of: "ana", for: .seconds(25))
     await call.world.run(for: .seconds(34))
     #expect(call.people[0].states.withLock { $0.suffix(3) } == [.connected, .reconnecting, .connected])
@@ -127,8 +127,8 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     #expect(call.people[1].watcher.now.events.filter { $0.hasPrefix("removed") }.isEmpty)
   }
 
-  @Test func whatIsAskedForMeanwhileIsDoneAfterwards() async throws {
-    let call = try await TroubledCall(seed: 6)
+  @Test func commandsDuringReconnectionRunAfterwards() async throws {
+    let call = try await FaultyNetworkCall(seed: 6)
     let (ana, ben) = (call.people[0], call.people[1])
     call.backend.cutNetwork(of: "ana", for: .seconds(25))
     await call.world.run(for: .seconds(20))
@@ -145,8 +145,8 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     #expect(ben.watcher.now.events.last { $0.hasPrefix("removed") } == "removed ana screen")
   }
 
-  @Test func afterTheGraceADropIsToldAndTheReturnIsANewEntry() async throws {
-    let call = try await TroubledCall(seed: 7)
+  @Test func participantIsReportedDroppedAfterGracePeriodAndRejoins() async throws {
+    let call = try await FaultyNetworkCall(seed: 7)
     let (ana, ben) = (call.people[0], call.people[1])
     call.backend.cutNetwork(of: "ana", for: .seconds(52))
     await call.world.run(for: .seconds(40))
@@ -162,16 +162,16 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     #expect(ben.watcher.now.frames >= before + 8)
   }
 
-  @Test func whoStaysAwayIsLostInTheEnd() async throws {
-    let call = try await TroubledCall(seed: 8)
+  @Test func sessionThatCannotReconnectEndsAsLost() async throws {
+    let call = try await FaultyNetworkCall(seed: 8)
     call.backend.cutNetwork(of: "ana", for: .seconds(600))
     await call.world.run(for: .seconds(90))
     #expect(call.people[0].session.state == .ended(.lost))
     #expect(call.people[1].session.participants.map(\.id) == ["eva"])
   }
 
-  @Test func aRoomThatForgotTellsOfThoseWhoDoNotReturn() async throws {
-    let call = try await TroubledCall(seed: 9)
+  @Test func restartedRouterReportsParticipantsThatDoNotRejoin() async throws {
+    let call = try await FaultyNetworkCall(seed: 9)
     call.backend.cutNetwork(of: "ben", for: .seconds(600))
     call.backend.restartRouter()
     await call.world.run(for: .seconds(40))
@@ -183,7 +183,7 @@ private let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap
     #expect(ana.watcher.now.events.contains("left ben dropped"))
   }
 
-  @Test(arguments: ["gap", "restart"]) func callsThatRingSurvive(_ trouble: String) async throws {
+  @Test(arguments: ["gap", "restart"]) func ringingInvitationSurvivesGapAndRestart(_ trouble: String) async throws {
     let world = try virtualWorld()
     let backend = try #require(world.backend as? EmbeddedBackend)
     let (ana, ben) = (Endpoint(identity: "ana", in: world), Endpoint(identity: "ben", in: world))

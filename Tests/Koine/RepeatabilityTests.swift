@@ -40,7 +40,7 @@ private final class TraceLog: Sendable {
     return log.entries.withLock { $0 }
   }
 
-  @Test func theSameSeedGivesTheSameTrace() async throws {
+  @Test func sameSeedGivesTheSameTrace() async throws {
     let first = try await run(seed: 7)
     let second = try await run(seed: 7)
     #expect(first.count > 500)

@@ -2,7 +2,7 @@ import Koine
 import KoineEmbeddedBackend
 import Testing
 
-/// Writes down what an endpoint tells.
+/// Records the events of an endpoint.
 final class EventRecorder: Sendable {
   private let heard = Lock<[String]>([])
   private let rung = Lock<[Ring]>([])
@@ -43,7 +43,7 @@ struct RingingTests {
     return people
   }
 
-  @Test func whoIsRungAcceptsAndBothMeet() async throws {
+  @Test func acceptedInvitationConnectsBothParticipants() async throws {
     let people = await registered("ana", "ben")
     let invitation = people[0].endpoint.invite(["ben"], hasVideo: true)
     await world.run(for: .milliseconds(200))
@@ -66,7 +66,7 @@ struct RingingTests {
   }
 
   @Test(arguments: [(RingReply.decline, "ben declined"), (.busy, "ben busy")])
-  func whoIsRungSaysNo(_ reply: RingReply, _ told: String) async throws {
+  func declinedInvitationIsReportedToBothEndpoints(_ reply: RingReply, _ told: String) async throws {
     let people = await registered("ana", "ben")
     let invitation = people[0].endpoint.invite(["ben"])
     await world.run(for: .milliseconds(200))
@@ -78,7 +78,7 @@ struct RingingTests {
     #expect(people[0].ear.words.last == told)
   }
 
-  @Test func theCallerGivesUp() async throws {
+  @Test func cancelledInvitationEndsForCalleesThatHaveNotAnswered() async throws {
     let people = await registered("ana", "ben", "eva")
     let invitation = people[0].endpoint.invite(["ben", "eva"])
     await world.run(for: .milliseconds(200))
@@ -91,7 +91,7 @@ struct RingingTests {
     #expect(people[0].ear.words.last == "eva cancelled")
   }
 
-  @Test func nobodyAnswersInTime() async throws {
+  @Test func unansweredInvitationTimesOut() async throws {
     let people = await registered("ana", "ben")
     _ = people[0].endpoint.invite(["ben", "zoe"], patience: .seconds(3))
     await world.run(for: .seconds(2))
@@ -100,7 +100,7 @@ struct RingingTests {
     #expect(people[0].ear.words.last == "ben unanswered" && people[1].ear.words.last == "ben unanswered")
   }
 
-  @Test func allDevicesRingAndTheFirstAnswerCounts() async throws {
+  @Test func firstAnswerOfSeveralDevicesEndsRingingOnTheOthers() async throws {
     let people = await registered("ana", "ben", "ben")
     let invitation = people[0].endpoint.invite(["ben"])
     await world.run(for: .milliseconds(200))
@@ -110,7 +110,7 @@ struct RingingTests {
     #expect(people[2].ear.words.last == "ben accepted" && people[0].ear.words.last == "ben accepted")
   }
 
-  @Test func bothRingAtOnce() async throws {
+  @Test func simultaneousInvitationsBothRing() async throws {
     let people = await registered("ana", "ben")
     let (first, second) = (people[0].endpoint.invite(["ben"]), people[1].endpoint.invite(["ana"]))
     await world.run(for: .milliseconds(200))
@@ -118,7 +118,7 @@ struct RingingTests {
     #expect(people[1].ear.invitations.map(\.id) == [first.id])
   }
 
-  @Test func whoSignsOutStopsRinging() async throws {
+  @Test func unregisteredEndpointStopsRinging() async throws {
     let people = await registered("ana", "ben", "eva")
     _ = people[0].endpoint.invite(["ben", "eva"])
     await world.run(for: .milliseconds(200))
@@ -132,7 +132,7 @@ struct RingingTests {
     #expect(people[0].endpoint.state == .ended(.left))
   }
 
-  @Test func registeringTwiceAndRingingUnregisteredAreErrors() async throws {
+  @Test func secondRegistrationAndUnregisteredInvitationAreErrors() async throws {
     let ana = Endpoint(identity: "ana", in: world)
     let ear = EventRecorder(ana)
     _ = ana.invite(["ben"])
@@ -145,7 +145,7 @@ struct RingingTests {
     #expect(second.withLock { $0?.code } == .alreadyJoined)
   }
 
-  @Test func aLossyLinkDelaysButLosesNothing() async throws {
+  @Test func invitationSurvivesLossyLink() async throws {
     let world = try virtualWorld(seed: 3, network: "loss=20%,delay=40ms")
     let (ana, ben) = (Endpoint(identity: "ana", in: world), Endpoint(identity: "ben", in: world))
     let ear = EventRecorder(ana)

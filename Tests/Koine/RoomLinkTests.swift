@@ -5,9 +5,9 @@ import Testing
 
 @testable import KoineRoomClient
 
-/// The way between a session and its end on the loop.
+/// The connection between a session and its client on the loop.
 @Suite struct RoomLinkTests {
-  @Test func whoAsksAfterTheEndGetsAnEmptyAnswer() {
+  @Test func statisticsOfClosedLinkAreEmpty() {
     let link = RoomLink(number: 1) {}
     let answers = Lock(0)
     link.statistics { figures in answers.withLock { $0 += figures.outgoing.isEmpty ? 1 : 0 } }
@@ -18,7 +18,7 @@ import Testing
     #expect(answers.withLock { $0 } == 2, "what came later")
   }
 
-  @Test func whatIsAskedInTheSameBatchAsTheEndIsAnswered() throws {
+  @Test func statisticsRequestedInBatchWithTheEndAreAnswered() throws {
     let (end, link, _) = try participant()
     let answers = Lock(0)
     link.statistics { _ in
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// A number near the largest would make the sum with an older room's overflow.
-  @Test func anOrderThatNoRoomCountsToIsNotBelieved() throws {
+  @Test func messageWithImplausibleOrderIsIgnored() throws {
     let (end, _, ear) = try participant()
     for order in [1, UInt64.max, 1 << 53, 1 << 63] {
       let data = ReceivedMessage(sender: "ben", topic: "t", payload: [], id: "\(order)", order: order)
@@ -40,8 +40,8 @@ import Testing
     #expect(ear.orders.withLock { $0 } == [1, 1 << 53])
   }
 
-  /// A server to which many clients return at once refuses some of them for the moment.
-  @Test func returningClientThatIsRefusedForNowTriesAgain() throws {
+  /// A server to which many clients reconnect at once refuses some of them temporarily.
+  @Test func reconnectingClientRefusedByRateLimitRetries() throws {
     let (end, _, _) = try participant()
     var now = Tick(nanoseconds: 1_000_000_000)
     end.handleMessage(try ServerMessage.waiting.json(), at: now)

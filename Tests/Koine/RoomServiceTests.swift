@@ -16,7 +16,7 @@ import Testing
     backend = try #require(world.backend as? EmbeddedBackend)
   }
 
-  private func attend() {
+  private func startService() {
     backend.attend { [heard] in
       RoomService(names: [Convention.recording, Convention.playlist]) { word in
         heard.withLock { $0.append("\(word.room) \(word.sender) \(word.topic)") }
@@ -46,17 +46,17 @@ import Testing
     return (session, told)
   }
 
-  private func say(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
+  private func sendStatus(_ stage: RecorderStatus.Stage, to participant: Participant.ID? = nil) {
     backend.send(
       .init(
         Array(RecorderStatus(stage).text.utf8), as: Convention.recording, to: participant, stands: stage != .stopped,
         in: "tea"))
   }
 
-  @Test func whoMayIsHeardAndNobodyElse() async throws {
+  @Test func serviceReceivesMessagesFromPermittedParticipantsOnly() async throws {
     let (ana, _) = try await enter("ana")
     #expect(ana.services.isEmpty)
-    attend()
+    startService()
     let (ben, told) = try await enter("ben", [.send, .subscribe])
     #expect(ben.services == [Convention.recording, Convention.playlist])
     let wish = DataMessage(topic: Convention.recording, payload: [], to: [Convention.recording])
@@ -71,7 +71,7 @@ import Testing
     #expect(ana.services == [Convention.recording, Convention.playlist], "told of services that came after the join")
   }
 
-  @Test func messageNamedAsAServiceIsNotBelievedWithoutTheService() async throws {
+  @Test func statusOfUnregisteredServiceIsIgnored() async throws {
     let text = Array(RecorderStatus(.started).text.utf8)
     let message = ReceivedMessage(
       sender: Convention.recording, topic: Convention.recording, payload: text, order: 1, age: .zero, isHistory: false)
@@ -79,21 +79,21 @@ import Testing
     #expect(RecorderStatus(message, from: [Convention.playlist]) == nil)
     #expect(RecorderStatus(message, from: [Convention.recording])?.stage == .started)
     let (ana, _) = try await enter("ana")
-    say(.started)
+    sendStatus(.started)
     await world.run(for: .milliseconds(500))
     #expect(ana.recorderStatus.isEmpty)
-    attend()
-    say(.started)
+    startService()
+    sendStatus(.started)
     await world.run(for: .milliseconds(500))
     #expect(ana.recorderStatus.mapValues(\.text) == [Convention.recording: "started"])
   }
 
-  @Test func itsLastWordIsToldToWhoComesLater() async throws {
-    attend()
+  @Test func lateJoinerReceivesTheServicesLastStatus() async throws {
+    startService()
     let (ana, told) = try await enter("ana")
-    say(.starting)
-    say(.started)
-    say(.failed, to: "ana")
+    sendStatus(.starting)
+    sendStatus(.started)
+    sendStatus(.failed, to: "ana")
     await world.run(for: .milliseconds(500))
     let (ben, late) = try await enter("ben")
     #expect(told.withLock { $0 } == ["starting", "started", "failed"].map { "koine.recording \($0)" })
@@ -102,7 +102,7 @@ import Testing
     try ben.send(DataMessage(topic: Convention.recording, payload: Array("stopped".utf8)))
     await world.run(for: .milliseconds(500))
     #expect(ana.recorderStatus[Convention.recording]?.text == "started", "anybody may say anything")
-    say(.stopped)
+    sendStatus(.stopped)
     await world.run(for: .milliseconds(500))
     let (eva, latest) = try await enter("eva")
     #expect(latest.withLock { $0 }.isEmpty)
@@ -110,21 +110,23 @@ import Testing
     #expect(eva.recorderStatus.isEmpty)
   }
 
-  @Test(arguments: [true, false]) func aRouterThatForgotSaysItAgainOrNot(_ isSaidAgain: Bool) async throws {
-    attend()
+  @Test(arguments: [true, false]) func serviceStatusIsClearedByRouterRestartUnlessSentAgain(_ isSaidAgain: Bool)
+    async throws
+  {
+    startService()
     let (ana, told) = try await enter("ana")
-    say(.started)
+    sendStatus(.started)
     await world.run(for: .milliseconds(500))
     backend.restartRouter()
     let isForgotten = await world.run(until: { ana.recorderStatus.isEmpty }, limit: .seconds(60))
     #expect(isForgotten)
-    if isSaidAgain { say(.started) }
+    if isSaidAgain { sendStatus(.started) }
     await world.run(for: .seconds(1))
     #expect(ana.recorderStatus.mapValues(\.text) == (isSaidAgain ? [Convention.recording: "started"] : [:]))
     #expect(told.withLock { $0 }.prefix(2) == ["koine.recording started", "koine.recording stopped"])
   }
 
-  @Test func whoIsNotSeenTakesNobodysPlace() async throws {
+  @Test func hiddenParticipantDoesNotCountTowardsTheLimit() async throws {
     backend.limitParticipants(to: 2)
     let (ana, _) = try await enter("ana")
     let (unseen, _) = try await enter("unseen", [.subscribe, .hidden])

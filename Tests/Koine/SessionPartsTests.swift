@@ -27,7 +27,7 @@ import Testing
     #expect(known.ids == ["ana"])
   }
 
-  @Test func mutingIsToldOnce() {
+  @Test func muteChangeIsReportedOnce() {
     var known = KnownParticipants()
     _ = known.add(ana([camera]))
     var change = known.setMuted(false, camera.id)
@@ -41,7 +41,7 @@ import Testing
     #expect(change == nil)
   }
 
-  @Test func strangersHaveNoAttributes() {
+  @Test func attributesOfUnknownParticipantAreIgnored() {
     var known = KnownParticipants()
     _ = known.add(ana())
     var changed = known.setAttributes(["a": "b"], of: "ben")
@@ -64,7 +64,7 @@ import Testing
     #expect(last == nil)
   }
 
-  @Test func tileKeepsItsNumberAndNoNumberIsUsedAgain() {
+  @Test func tileKeepsItsNumberAndNumbersAreNotReused() {
     var tiles = TileList()
     var told = tiles.add(for: camera, isLocal: false, pause: .muted)
     #expect(told?.id == 1)
@@ -83,7 +83,7 @@ import Testing
     #expect(told?.id == 2)
   }
 
-  @Test func streamIsAwaitedWhileItsParticipantOrItselfIs() {
+  @Test func streamIsAwaitedWhileItOrItsParticipantIsAwaited() {
     let scheduler = Scheduler.virtual()
     let lane = scheduler.lane("test")
     let rung = Lock<[String]>([])

@@ -3,7 +3,7 @@ import KoineEmbeddedBackend
 import Testing
 
 struct SharedDeviceTests {
-  @Test func aPreviewAndTwoCallsShareOneCamera() async throws {
+  @Test func previewAndTwoCallsShareOneCamera() async throws {
     let world = try virtualWorld()
     let device = CountingCamera(try Devices.camera("stamp:Ana,320x180@30"))
     let camera = SharedCamera(device, in: world)
@@ -27,7 +27,7 @@ struct SharedDeviceTests {
     #expect(device.stops == 1)
   }
 
-  @Test func switchingTheCameraReachesEverybody() async throws {
+  @Test func replacedCameraReachesAttachedSinks() async throws {
     let world = try virtualWorld()
     let camera = SharedCamera(try Devices.camera("stamp:Front,320x180@30"), in: world)
     let preview = Sizes()
@@ -39,7 +39,7 @@ struct SharedDeviceTests {
     #expect(preview.last == 240)
   }
 
-  @Test func aCameraThatDoesNotStartSaysWhy() async throws {
+  @Test func cameraThatFailsToStartReportsTheError() async throws {
     let world = try virtualWorld()
     let camera = SharedCamera(BrokenCamera(), in: world)
     camera.addSink(Sizes())

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SlowDeviceTests {
   private func lane() -> Lane { Scheduler.real.lane("slow device") }
 
-  /// On a thread of its own.
+  /// Runs the work on its own thread.
   private func begin<Value: Sendable>(_ work: @escaping @Sendable () -> Value) -> Task<Value, Never> {
     Task {
       await withCheckedContinuation { done in
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [false, true]) func whoAsksForTheSameSharesTheOutcome(failing: Bool) async throws {
+  @Test(arguments: [false, true]) func concurrentRequestsForDeviceShareItsOutcome(failing: Bool) async throws {
     let world = try virtualWorld()
     let slow = SlowCamera(fails: failing)
     let camera = SharedCamera(slow, in: world)
@@ -47,7 +47,7 @@ import Testing
     #expect(slow.calls.filter { $0 != "opening" } == (failing ? [] : ["opened"]))
   }
 
-  @Test func whatNobodyWantsAnyMoreIsClosedWhenItHasOpened() async throws {
+  @Test func cameraStoppedWhileOpeningIsClosedAfterOpening() async throws {
     let slow = SlowCamera()
     let camera = SharedCamera(slow, in: try virtualWorld())
     let source = camera.makeSource()
@@ -60,7 +60,7 @@ import Testing
     #expect(slow.calls == ["opening", "opened", "closed"])
   }
 
-  @Test func anotherSourceTakesThePlaceOfOneThatIsStillOpening() async throws {
+  @Test func cameraReplacedWhileOpeningIsClosedAndItsReplacementStarts() async throws {
     let slow = SlowCamera()
     let camera = SharedCamera(slow, in: try virtualWorld())
     let asker = begin { fails(camera.makeSource()) }
@@ -73,7 +73,7 @@ import Testing
     #expect(other.starts == 1)
   }
 
-  @Test func aMachinesCameraIsClosedWhenItHasOpenedTooLate() async throws {
+  @Test func machineCameraStoppedWhileOpeningIsClosedAfterOpening() async throws {
     let slow = SlowCamera()
     Devices.register(camera: "slow eye") { _ throws(DeviceError) in slow }
     let machine = Machine([.init(id: "eye", kind: .camera, name: "eye", source: "slow eye")])
@@ -91,7 +91,7 @@ import Testing
   }
 
   /// The device change may have removed the cause of the failure.
-  @Test func aDeviceThatFailsWhileSomethingChangesIsTriedAgain() async throws {
+  @Test func deviceThatFailsDuringDeviceChangeIsRetried() async throws {
     let slow = SlowCamera(fails: true)
     Devices.register(camera: "slow failing eye") { _ throws(DeviceError) in slow }
     let machine = Machine([.init(id: "eye", kind: .camera, name: "eye", source: "slow failing eye")])
@@ -104,11 +104,11 @@ import Testing
     #expect(slow.calls.filter { $0 == "opening" }.count == 2)
   }
 
-  @Test func whoPlaysIsNotHeldUpByALoudspeakerThatOpens() async throws {
+  @Test func playbackIsNotBlockedByOpeningLoudspeaker() async throws {
     let (gate, played) = (Gate(), Lock(0))
     Devices.register(loudspeaker: "slow ear") { _ throws(DeviceError) in
       gate.pass()
-      return CountingEar(played)
+      return CountingAudioSink(played)
     }
     let machine = Machine([.init(id: "none", kind: .loudspeaker, name: "none", source: "none")])
     let loudspeaker = machine.makeLoudspeaker()
@@ -123,7 +123,7 @@ import Testing
   }
 
   /// Sources are the app's: they may do anything from inside `start`.
-  @Test func aCameraMayTakeItselfAwayFromStart() throws {
+  @Test func cameraMayBeRemovedOrReplacedDuringItsStart() throws {
     let camera = SlowCamera()
     camera.open()
     let shared = SharedCamera(camera, in: try virtualWorld())
@@ -190,7 +190,7 @@ private final class SlowCamera: VideoSource, Sendable {
   func stop() { log.withLock { $0.append("closed") } }
 }
 
-private final class CountingEar: AudioSink, Sendable {
+private final class CountingAudioSink: AudioSink, Sendable {
   private let played: Lock<Int>
   init(_ played: Lock<Int>) { self.played = played }
   func play(_ block: AudioBlock) { played.withLock { $0 += 1 } }

@@ -19,7 +19,7 @@ struct StatisticsTests {
     return await (world.run { await ana.statistics() }, world.run { await ben.statistics() })
   }
 
-  @Test func bothEndsOfACleanLinkAgree() async throws {
+  @Test func senderAndReceiverStatisticsAgreeOnCleanLink() async throws {
     let (ana, ben) = try await call("delay=25ms", seconds: 10)
     let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
     let received = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "video" })
@@ -57,7 +57,7 @@ struct StatisticsTests {
     #expect(sound.concealmentEvents == 0)
   }
 
-  @Test func lossShowsInAllItsFigures() async throws {
+  @Test func packetLossAppearsInAllStatistics() async throws {
     let (ana, ben) = try await call("loss=10%,delay=20ms,jitter=10ms", seconds: 15)
     let sent = try #require(ana.streams.compactMap(\.outboundRTP).first { $0.kind == "video" })
     let received = try #require(ben.streams.compactMap(\.inboundRTP).first { $0.kind == "video" })
@@ -73,7 +73,7 @@ struct StatisticsTests {
     #expect(try #require(sound.concealmentEvents) <= (try #require(sound.concealedSamples)) / 100 + 1)
   }
 
-  @Test func aGapIsAFreezeOfItsLength() async throws {
+  @Test func networkGapIsReportedAsFreezeOfItsLength() async throws {
     let world = try virtualWorld()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -91,7 +91,7 @@ struct StatisticsTests {
   }
 
   @Test(arguments: [Codec.vp8, .vp9])
-  func theCodecIsWhatReallyComes(codec: Codec) async throws {
+  func codecStatisticsNameTheCodecInUse(codec: Codec) async throws {
     let world = try virtualWorld()
     let (ana, ben) = (
       Session(JoinRequest(room: "tea", name: "Ana"), in: world),
@@ -108,7 +108,7 @@ struct StatisticsTests {
     }
   }
 
-  @Test func whatLimitsThePicturesIsSaidAndForHowLong() async throws {
+  @Test func qualityLimitationReasonAndDurationAreReported() async throws {
     let world = try virtualWorld()
     let ana = Session(JoinRequest(room: "tea", participantID: "ana", name: "Ana"), in: world)
     let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: world)
@@ -137,7 +137,7 @@ struct StatisticsTests {
     #expect((28.5...30.1).contains(durations.values.reduce(0, +)), "\(durations)")
   }
 
-  @Test func theNamesAreThoseOfTheW3C() async throws {
+  @Test func statisticsKeysMatchTheW3CNames() async throws {
     let (ana, ben) = try await call(nil, seconds: 2)
     func keys(_ value: some Encodable) throws -> Set<String> {
       let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(value))

@@ -7,7 +7,7 @@ import Testing
 @testable import KoineMedia
 @testable import KoineMediaEngine
 
-/// A loudspeaker and a microphone in one room: what is played comes back 100 ms later at half its size.
+/// A loudspeaker and a microphone in one room: played audio is captured 100 ms later at half its amplitude.
 private final class EchoingRoom: AudioSink, AudioSource, Sendable {
   static let delay = Duration.milliseconds(100)
   let channels = 1
@@ -122,7 +122,7 @@ private final class AudioWatcher: AudioSink, Sendable {
     }
   }
 
-  /// Of all sound since the last call: mean square, at least 0.01.
+  /// Mean square of all audio since the last call, at least 0.01.
   func take() -> Double {
     power.withLock { power in
       defer { power = (0, 0) }
@@ -132,7 +132,7 @@ private final class AudioWatcher: AudioSink, Sendable {
 }
 
 @Suite struct EchoTests {
-  /// The far side talks for six seconds; its loudspeaker's echo goes back through Opus to its own ear.
+  /// The far end talks for six seconds; the echo of the near loudspeaker returns to it through Opus.
   private final class Call {
     let scheduler = Scheduler.virtual()
     let room: EchoingRoom
@@ -164,7 +164,7 @@ private final class AudioWatcher: AudioSink, Sendable {
 
     func silenceFar() { far.setMuted(true) }
 
-    /// - Returns: mean square of what the far ear hears meanwhile.
+    /// - Returns: mean square of the audio that the far end receives in this time.
     func listen(seconds: Int) -> Double {
       _ = ear.take()
       scheduler.advance(to: scheduler.now + .seconds(seconds))
@@ -175,7 +175,7 @@ private final class AudioWatcher: AudioSink, Sendable {
   private static let echoOnly = AudioProcessing(noiseSuppression: nil)
 
   @Test(arguments: [Duration.milliseconds(100), .milliseconds(60), .zero])
-  func whatTheLoudspeakerPlaysIsNotSentBack(saying delay: Duration) throws {
+  func loudspeakerEchoIsNotSentBack(saying delay: Duration) throws {
     let plain = try Call(processing: nil)
     let processed = try Call(processing: Self.echoOnly, room: EchoingRoom(saying: delay))
     _ = plain.listen(seconds: 3)
@@ -189,7 +189,7 @@ private final class AudioWatcher: AudioSink, Sendable {
     #expect(plain.send.statistics.processing == nil)
   }
 
-  @Test func aVoiceInTheRoomIsSent() throws {
+  @Test func nearEndVoiceIsSent() throws {
     let speech = Talker.speech(seconds: 4, pitch: 130, rate: 2.7)
     let plain = try Call(processing: nil, room: EchoingRoom(near: speech))
     let processed = try Call(processing: Self.echoOnly, room: EchoingRoom(near: speech))
@@ -203,7 +203,7 @@ private final class AudioWatcher: AudioSink, Sendable {
     #expect(heard[1] / heard[0] > 0.5 && heard[1] / heard[0] < 2, "3 dB: \(heard)")
   }
 
-  @Test func processingIsSwitchedWhileTalking() throws {
+  @Test func audioProcessingIsSwitchedDuringCall() throws {
     let call = try Call(processing: nil)
     let before = call.listen(seconds: 3)
     call.send.setProcessing(Self.echoOnly)
@@ -216,7 +216,7 @@ private final class AudioWatcher: AudioSink, Sendable {
     #expect(call.send.statistics.unprocessed == 0)
   }
 
-  @Test func aReferenceIsFoundByItsTime() {
+  @Test func echoReferenceIsFoundByItsCaptureTime() {
     let reference = EchoReference(playoutDelay: .milliseconds(60))
     #expect(reference.remainingDelay == .milliseconds(40))
     var block = [Int16](repeating: 0, count: 480)

@@ -33,7 +33,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     return (screen, wire, receive.statistics)
   }
 
-  @Test func aStampSurvivesAHundredKilobits() throws {
+  @Test func stampIsReadableAt100KilobitsPerSecond() throws {
     let result = try call("stamp:Ana,160x90@15", bitrate: 100_000, seconds: 4)
     let stamps = result.screen.stamps.withLock { $0 }
     #expect(stamps.count >= 58)
@@ -42,7 +42,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(result.wire.bytes * 8 / 4 < 160_000)
   }
 
-  @Test func picturesComeEachOnceAndOnTime() throws {
+  @Test func framesAreRenderedOnceAndOnTime() throws {
     let result = try call("pattern:320x180@30", bitrate: 400_000, seconds: 5)
     #expect(result.figures.rendered >= 148)
     #expect(result.figures.freezes == 0)
@@ -50,7 +50,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(result.wire.keys == 1, "one key frame, as nobody asked for more")
   }
 
-  @Test func aKeyFrameComesOnRequestAndAfterMuting() throws {
+  @Test func keyFrameIsSentOnRequestAndAfterUnmute() throws {
     let result = try call("pattern:160x90@30", bitrate: 200_000, seconds: 2) { send, _, scheduler in
       scheduler.advance(to: scheduler.now + .seconds(1))
       send.requestKeyFrame(layer: 0)
@@ -63,7 +63,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect((110...125).contains(result.wire.frames), "nothing is sent while muted")
   }
 
-  @Test func nothingIsShownAfterStop() throws {
+  @Test func noFrameIsRenderedAfterStop() throws {
     let result = try call("stamp:Ana,160x90@30", bitrate: 100_000, seconds: 3) { send, receive, scheduler in
       scheduler.advance(to: scheduler.now + .seconds(1))
       send.stop()
@@ -72,9 +72,9 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(result.screen.stamps.withLock { $0.count } <= 31)
   }
 
-  /// A picture of a size that no call has is refused before memory is spent on it.
-  @Test func picturesLargerThanACallHasAreNotDecoded() throws {
-    func figures(width: Int, height: Int) throws -> VideoReceiveStatistics {
+  /// A frame above the size limit is refused before the decoder allocates.
+  @Test func framesAboveTheSizeLimitAreNotDecoded() throws {
+    func statistics(width: Int, height: Int) throws -> VideoReceiveStatistics {
       let scheduler = Scheduler.virtual()
       let receive = VideoReceivePipeline(scheduler: scheduler) {}
       var encoder = try VideoEncoder(VideoEncoderSettings(width: width, height: height))
@@ -89,14 +89,14 @@ private final class Screen: VideoSink, AudioSink, Sendable {
       scheduler.advance(to: scheduler.now + .seconds(1))
       return receive.statistics
     }
-    #expect(try figures(width: 4_096, height: 2_304).decoded == 1)
-    let tooLarge = try figures(width: 4_112, height: 2_304)
+    #expect(try statistics(width: 4_096, height: 2_304).decoded == 1)
+    let tooLarge = try statistics(width: 4_112, height: 2_304)
     #expect(tooLarge.decoded == 0)
     #expect(tooLarge.dropped == 1)
   }
 
-  /// Many large pictures that wait for their time are not all kept.
-  @Test func unusedFramesOfAllSizesTogetherAreFew() {
+  /// The pool does not keep many large unused frames.
+  @Test func unusedFramesOfAllSizesAreBounded() {
     let pool = FramePool(limit: 16)
     for size in [1_024, 2_048, 4_096] {
       let frames = (0..<16).map { _ in pool.make(width: size, height: size, captured: .zero) { _ in } }
@@ -108,8 +108,8 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     #expect(pool.unusedCount * 1_024 * 1_024 * 3 / 2 <= 64 << 20)
   }
 
-  /// Rates and sizes that are none are taken for the nearest that is one.
-  @Test func settingsThatMakeNoSenseStopNothing() throws {
+  /// Invalid rates and sizes are replaced by the nearest valid ones.
+  @Test func invalidSettingsAreClamped() throws {
     for (rate, bitrate) in [(0.0, Int.max), (.nan, .min), (.infinity, 0), (-1, 1)] {
       let scheduler = Scheduler.virtual()
       var settings = VideoSendSettings()
@@ -127,7 +127,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
     }
   }
 
-  @Test func aSmallRateMakesSmallPicturesAndALargeOneLargeAgain() throws {
+  @Test func frameSizeFollowsTargetBitrateDownAndUp() throws {
     let result = try call("pattern:640x360@30", bitrate: 1_000_000, seconds: 2) { send, receive, scheduler in
       send.setTargetBitrate(70_000)
       scheduler.advance(to: scheduler.now + .seconds(2))
@@ -139,7 +139,7 @@ private final class Screen: VideoSink, AudioSink, Sendable {
 }
 
 extension EncodingPlanTests {
-  /// Where frames are left out, the encoder must know: else it gives each frame the bits of a third of one.
+  /// If frames are dropped, the encoder must know the reduced rate. Otherwise it gives each frame a third of its bits.
   @Test func encoderKnowsTheFrameRateOfTheReducedPlan() throws {
     let scheduler = Scheduler.virtual()
     let wire = SimulatedWire(scheduler) { _ in }
@@ -163,7 +163,7 @@ extension EncodingPlanTests {
 }
 
 @Suite struct AudioSendTests {
-  @Test func packetsUseTheSameBlocksAgain() throws {
+  @Test func sentPacketsReuseTheirBuffers() throws {
     let scheduler = Scheduler.virtual()
     let wire = SimulatedWire(scheduler) { _ in }
     let send = AudioSendPipeline(
@@ -177,7 +177,7 @@ extension EncodingPlanTests {
 }
 
 @Suite struct EncodingPlanTests {
-  /// Where a plan settles at so many bits a second.
+  /// Size and frame rate at which a plan settles for a bitrate.
   private func settled(_ degradation: VideoDegradation, bitrate: Int) -> String {
     let limits = VideoLayer(maximumWidth: 640, maximumHeight: 360, maximumBitrate: 1_000_000)
     var plan = EncodingPlan(limits: limits, degradation: degradation)
@@ -191,7 +191,7 @@ extension EncodingPlanTests {
     return result
   }
 
-  @Test func whatIsGivenUpIsWhatWasSaid() {
+  @Test func degradationPreferenceDeterminesWhatIsReduced() {
     #expect(settled(.keepsFrameRate, bitrate: 100_000) == "480x270@30")
     #expect(settled(.keepsFrameRate, bitrate: 50_000) == "320x180@30")
     #expect(settled(.keepsSize, bitrate: 140_000) == "640x360@20")
@@ -204,7 +204,7 @@ extension EncodingPlanTests {
     }
   }
 
-  @Test func nothingBelowTheMinimumIsBelieved() throws {
+  @Test func targetBitrateBelowTheMinimumIsIgnored() throws {
     let scheduler = Scheduler.virtual()
     let wire = SimulatedWire(scheduler) { _ in }
     var settings = VideoSendSettings()
@@ -220,7 +220,7 @@ extension EncodingPlanTests {
   }
 }
 
-@Suite struct SoundPipelineTests {
+@Suite struct AudioPipelineTests {
   private func call(_ trouble: SimulatedWire.Impairment, seconds: Int) throws -> (Screen, AudioReceiveStatistics) {
     let scheduler = Scheduler.virtual()
     let talker = AudioReceivePipeline(scheduler: scheduler)
@@ -237,7 +237,7 @@ extension EncodingPlanTests {
     return (ear, talker.statistics)
   }
 
-  @Test func nothingIsMadeUpOnACalmNetwork() throws {
+  @Test func noAudioIsConcealedOnIdealNetwork() throws {
     let (ear, figures) = try call(.init(), seconds: 10)
     #expect(figures.concealed == 0)
     #expect(figures.accelerated == 0)
@@ -246,21 +246,21 @@ extension EncodingPlanTests {
     #expect(figures.bufferDelay <= 40)
   }
 
-  @Test func jitterIsWaitedFor() throws {
+  @Test func jitterBufferCoversNetworkJitter() throws {
     let (_, figures) = try call(.init(jitter: .milliseconds(80)), seconds: 20)
     #expect(figures.concealedFraction < 0.03)
     #expect(figures.bufferDelay > 60)
   }
 
-  @Test func lossIsCountedAndPartlyCorrected() throws {
+  @Test func packetLossIsConcealedAndPartlyCorrected() throws {
     let (_, figures) = try call(.init(loss: 0.10, jitter: .milliseconds(10)), seconds: 20)
     #expect(figures.corrected > 0)
     #expect(figures.concealedFraction < 0.12)
     #expect(figures.concealed > 0)
   }
 
-  /// Through loss, pauses and changes of pace; blocks are counted by `koine-benchmark engine-opus`.
-  @Test func decodingKeepsItsMemory() throws {
+  /// Under loss, pauses and tempo changes. `koine-benchmark engine-opus` counts the blocks.
+  @Test func decodingAllocatesNoMemoryAfterStart() throws {
     let scheduler = Scheduler.virtual()
     let talker = AudioReceivePipeline(scheduler: scheduler)
     let mixer = PlayoutMixer(scheduler: scheduler, sink: nil)
@@ -281,7 +281,7 @@ extension EncodingPlanTests {
     mixer.stop()
   }
 
-  @Test func theMixSaturates() {
+  @Test func mixerDeliversSilenceForSilentStreamsUntilStopped() {
     let scheduler = Scheduler.virtual()
     let ear = Screen()
     let mixer = PlayoutMixer(scheduler: scheduler, sink: ear)
@@ -296,7 +296,7 @@ extension EncodingPlanTests {
 }
 
 @Suite struct TimeStretchTests {
-  @Test func keepsATonePure() {
+  @Test func timeStretchKeepsAToneContinuous() {
     let tone = (0..<960).map { Int16(8_000 * sine(Double($0) * 200 / 48_000)) }
     for shorter in [true, false] {
       var pcm = tone
@@ -309,7 +309,7 @@ extension EncodingPlanTests {
     }
   }
 
-  @Test func leavesNoiseAlone() {
+  @Test func timeStretchDoesNotShortenNoise() {
     var random = SeededRandom(seed: 3)
     var noise = (0..<960).map { _ in Int16.random(in: -8_000...8_000, using: &random) }
     #expect(!TimeStretch(channels: 1).shorten(&noise))
@@ -318,7 +318,7 @@ extension EncodingPlanTests {
 }
 
 @Suite struct StreamSyncTests {
-  @Test(arguments: [-30, 0, 70]) func smallDifferencesAreLeftAlone(lag: Int) {
+  @Test(arguments: [-30, 0, 70]) func smallAudioVideoOffsetsAreIgnored(lag: Int) {
     let sync = StreamSync()
     for second in 0..<20 {
       sync.soundPlayed(after: .milliseconds(100 + lag), at: Tick(nanoseconds: Int64(second) * 1_000_000_000))
@@ -328,7 +328,7 @@ extension EncodingPlanTests {
     #expect(sync.pictureHold == .zero)
   }
 
-  @Test func lateSoundHoldsPicturesBackByStepsOfEightyMilliseconds() {
+  @Test func lateAudioDelaysVideoInStepsOf80Milliseconds() {
     let sync = StreamSync()
     var holds: [Duration] = []
     for second in 0..<6 {
@@ -346,7 +346,7 @@ extension EncodingPlanTests {
   @Test(arguments: [
     "pattern:0x0", "pattern:axb", "pattern:640x360@0", "stamp:A,9", "tone:x", "tone:5", "nothing", "silence:1",
   ])
-  func nonsenseIsRefusedWithAReason(text: String) {
+  func invalidDeviceTextIsRefused(text: String) {
     #expect(throws: DeviceError.self) {
       if text.hasPrefix("tone") || text.hasPrefix("silence") {
         _ = try Devices.microphone(text)
@@ -356,7 +356,7 @@ extension EncodingPlanTests {
     }
   }
 
-  @Test func whatIsSaidIsWhatComes() throws {
+  @Test func deviceTextSetsTheVideoFormat() throws {
     let format = try Devices.camera("pattern:320x240@15").format
     #expect(format == VideoFormat(width: 320, height: 240, framesPerSecond: 15))
   }

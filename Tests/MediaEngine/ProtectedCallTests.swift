@@ -180,7 +180,7 @@ private final class LossyCall {
 }
 
 @Suite struct ProtectedCallTests {
-  @Test func fivePercentOfLossIsHardlyHeard() throws {
+  @Test func protectedAudioSurvivesFivePercentLoss() throws {
     let plain = try LossyCall(loss: 0.05, seed: 1).run(isProtected: false, seconds: 8)
     let protected = try LossyCall(loss: 0.05, seed: 1).run(isProtected: true, seconds: 8)
     let figures =
@@ -191,7 +191,7 @@ private final class LossyCall {
     #expect(protected.correlation > 0.97, "\(figures)")
   }
 
-  @Test func cleanPathIsHeardAsWellWithProtection() throws {
+  @Test func protectionDoesNotDegradeAudioOnCleanPath() throws {
     let plain = try LossyCall(loss: 0, seed: 1).run(isProtected: false, seconds: 5)
     let protected = try LossyCall(loss: 0, seed: 1).run(isProtected: true, seconds: 5)
     #expect(plain.figures.concealed == 0)
@@ -201,8 +201,8 @@ private final class LossyCall {
       "correlation \(plain.correlation) and \(protected.correlation)")
   }
 
-  /// RFC 6716, 4.2.4: behind the flag of voice stands the one of in-band correction, in packets of one 20 ms frame.
-  @Test func packetsCarryCorrectionWhereThisEndSeesNoLoss() throws {
+  /// RFC 6716, 4.2.4: in packets of one 20 ms frame, the in-band FEC flag follows the voice activity flag.
+  @Test func packetsCarryFECWithoutObservedLoss() throws {
     let scheduler = Scheduler.virtual()
     let frames = Frames()
     let send = AudioSendPipeline(

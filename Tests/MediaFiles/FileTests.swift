@@ -15,7 +15,7 @@ extension Folder {
     try await Command(command.split(separator: " ").map { $0.replacingOccurrences(of: "@", with: path + "/") }).run()
   }
 
-  /// Two seconds of both.
+  /// Two seconds of video and audio.
   fileprivate func makeClip() async throws -> String {
     try await run(
       "ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=2 -f lavfi -i sine=frequency=440:duration=2 "
@@ -41,7 +41,7 @@ private final class Kept<Value: Sendable>: Sendable {
 @Suite struct FileSourceTests {
   init() { MediaFiles.register() }
 
-  @Test func picturesComeAtTheirTimesAndTheFileBeginsAgain() async throws {
+  @Test func videoFramesFollowTheirTimestampsAndTheFileLoops() async throws {
     let folder = try Folder()
     let source = try Devices.camera("file:\(await folder.makeClip())")
     #expect(source.format == VideoFormat(width: 640, height: 360, framesPerSecond: 30))
@@ -72,7 +72,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect((179...181).contains(kept.all.count), "started again it is there at once")
   }
 
-  @Test func soundComesInTenMillisecondsAndTheFileBeginsAgain() async throws {
+  @Test func audioIsDeliveredIn10MillisecondBlocksAndTheFileLoops() async throws {
     let folder = try Folder()
     try await folder.run("ffmpeg -v error -f lavfi -i sine=frequency=440:duration=2:sample_rate=44100 -ac 2 @tone.wav")
     let source = try Devices.microphone("file:\(folder.file("tone.wav"))")
@@ -94,9 +94,9 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  /// Pictures that begin later than the sound, sound that begins later than the pictures, and again when the file begins anew.
+  /// Video that starts after audio, and audio that starts after video, also when the file loops.
   @Test(arguments: [("0", "0.3", 0.0, 0.3), ("0.25", "0", 0.25, 0)])
-  func whatTheStreamsOfAFileAreApartTheyAreHere(
+  func offsetBetweenFileStreamsIsPreserved(
     pictures: String, sound: String, firstSeen: Double, firstHeard: Double
   ) async throws {
     let folder = try Folder()
@@ -129,7 +129,7 @@ private final class Kept<Value: Sendable>: Sendable {
     for (turn, tone) in zip(turns, tones) { #expect(abs(tone - turn - (firstHeard - firstSeen)) < 0.02) }
   }
 
-  @Test func whatCannotBeReadIsUnreadable() async throws {
+  @Test func unreadableFilesThrow() async throws {
     let folder = try Folder()
     try await folder.run("ffmpeg -v error -f lavfi -i sine=duration=1 @sound.wav")
     try await folder.run("ffmpeg -v error -f lavfi -i testsrc2=duration=1 -pix_fmt yuv420p @pictures.y4m")
@@ -154,8 +154,8 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  /// One stream after the other of what a radio sends: stereo, mono, 5.1.
-  @Test func soundMayChangeItsChannels() async throws {
+  /// Consecutive streams, as from a radio station: stereo, mono, 5.1.
+  @Test func audioMayChangeItsChannelCount() async throws {
     let folder = try Folder()
     var bytes = Data()
     for channels in [2, 1, 6] {
@@ -177,7 +177,7 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func timesThatLeapAreNotWaitedFor() async throws {
+  @Test func leapsInTimestampsAreSkipped() async throws {
     let folder = try Folder()
     try await folder.run(
       "ffmpeg -v error -f lavfi -i testsrc2=size=64x36:rate=30:duration=0.3 -vf setpts=PTS+gte(N\\,3)*N*1e12/TB "
@@ -192,7 +192,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(zip(kept.all, kept.all.dropFirst()).allSatisfy { $0 <= $1 && $1 - $0 < .seconds(2) })
   }
 
-  @Test func aFileThatIsCutOffStillPlays() async throws {
+  @Test func truncatedFilePlays() async throws {
     let folder = try Folder()
     let whole = try Data(contentsOf: URL(fileURLWithPath: await folder.makeClip()))
     try whole.prefix(whole.count / 2).write(to: URL(fileURLWithPath: folder.file("half.webm")))
@@ -207,7 +207,7 @@ private final class Kept<Value: Sendable>: Sendable {
 }
 
 @Suite struct RecorderTests {
-  private func picture(_ width: Int, _ height: Int) -> VideoFrame {
+  private func makeFrame(_ width: Int, _ height: Int) -> VideoFrame {
     FramePool(limit: 0).make(width: width, height: height, captured: .zero) { planes in
       for index in 0..<planes.lumaStride * planes.height { planes.y[index] = 100 }
       for index in 0..<planes.chromaStride * planes.chromaHeight {
@@ -217,7 +217,7 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  @Test func aWAVFileComesBackAsItWas() async throws {
+  @Test func wavRoundTripPreservesSamples() async throws {
     let folder = try Folder()
     let recorder = try WAVRecorder(folder.file("deep/er/sound.wav"))
     var sent: [Int16] = []
@@ -244,15 +244,15 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(kept.all.flatMap { $0 } == sent)
   }
 
-  @Test func y4MFilesHaveEachPictureOnceInTheLargestSize() async throws {
+  @Test func y4mFileHasEachFrameOnceInTheLargestSize() async throws {
     let folder = try Folder()
     let recorder = try Y4MRecorder(folder.file("seen.y4m"))
-    for _ in 0..<5 { recorder.render(picture(65, 37)) }
-    for _ in 0..<5 { recorder.render(picture(130, 74)) }
-    for _ in 0..<2 { recorder.render(picture(65, 37)) }
+    for _ in 0..<5 { recorder.render(makeFrame(65, 37)) }
+    for _ in 0..<5 { recorder.render(makeFrame(130, 74)) }
+    for _ in 0..<2 { recorder.render(makeFrame(65, 37)) }
     try recorder.close()
     try recorder.close()
-    recorder.render(picture(65, 37))
+    recorder.render(makeFrame(65, 37))
     #expect(folder.names == ["seen.y4m"])
     #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["130,74,12"])
     // Scaling changes no even colour: the first picture, written small, is as the last.
@@ -266,24 +266,24 @@ private final class Kept<Value: Sendable>: Sendable {
     }
   }
 
-  /// A folder in the place of the file that would be written anew.
-  @Test func aFileThatCannotGrowKeepsItsSizeAndItsFrames() async throws {
+  /// A folder has the path of the file that would be rewritten.
+  @Test func y4mFileThatCannotBeRewrittenKeepsItsSizeAndFrames() async throws {
     let folder = try Folder()
     let recorder = try Y4MRecorder(folder.file("seen.y4m"))
     try FileManager.default.createDirectory(
       atPath: folder.file("seen.y4m.part2"), withIntermediateDirectories: false)
-    for _ in 0..<3 { recorder.render(picture(64, 36)) }
-    for _ in 0..<3 { recorder.render(picture(128, 72)) }
+    for _ in 0..<3 { recorder.render(makeFrame(64, 36)) }
+    for _ in 0..<3 { recorder.render(makeFrame(128, 72)) }
     try recorder.close()
     #expect(try await folder.probe("seen.y4m", "stream=width,height,nb_read_packets") == ["64,36,6"])
   }
 
-  @Test func filesEndWhereTheirSenderLeft() async throws {
+  @Test func recordedFileEndsWhenItsSenderLeaves() async throws {
     let folder = try Folder()
     let scheduler = Scheduler.virtual()
     let timeline = RecordingTimeline(start: scheduler.now, scheduler: scheduler)
     let pictures = try Y4MRecorder(folder.file("a.y4m"), timeline: timeline)
-    pictures.render(picture(64, 36).with(captured: scheduler.now))
+    pictures.render(makeFrame(64, 36).with(captured: scheduler.now))
     scheduler.advance(to: scheduler.now + .seconds(2))
     timeline.stop()
     scheduler.advance(to: scheduler.now + .seconds(3_600))
@@ -291,7 +291,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(try await folder.probe("a.y4m", "stream=nb_read_packets") == ["60"])
   }
 
-  @Test func filesWithATimelineAreInStepAndAsLongAsTheCall() async throws {
+  @Test func filesWithTimelineAreInSyncAndAsLongAsTheCall() async throws {
     let folder = try Folder()
     let scheduler = Scheduler.virtual()
     let start = scheduler.now
@@ -306,9 +306,9 @@ private final class Kept<Value: Sendable>: Sendable {
         for index in 0..<AudioBlock.length { block.samples[index] = 1_000 }
         sound.play(block)
       }
-      if milliseconds == 1_000 { pictures.render(picture(64, 36).with(captured: scheduler.now)) }
+      if milliseconds == 1_000 { pictures.render(makeFrame(64, 36).with(captured: scheduler.now)) }
       // A sender's clock that is wrong by an hour fills no disk.
-      if milliseconds == 3_000 { pictures.render(picture(128, 72).with(captured: scheduler.now + .seconds(3_600))) }
+      if milliseconds == 3_000 { pictures.render(makeFrame(128, 72).with(captured: scheduler.now + .seconds(3_600))) }
     }
     scheduler.advance(to: start + .seconds(8))
     try sound.close()
@@ -324,8 +324,8 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect([0.5, 1.5, 4.5, 7.9].map(luma) == [16, 100, 100, 100])
   }
 
-  /// A pipe without a reader stands for a disk that has stopped.
-  @Test func aSlowDiskHoldsNobodyUp() throws {
+  /// A pipe without a reader simulates a stalled disk.
+  @Test func slowDiskDropsBlocksInsteadOfBlocking() throws {
     let folder = try Folder()
     let path = folder.file("slow.wav")
     try #require(mkfifo(path + ".part", 0o600) == 0)
@@ -344,14 +344,14 @@ private final class Kept<Value: Sendable>: Sendable {
     try recorder.close()
   }
 
-  @Test func recordingsThatFailOrAreForgottenLeaveNothing() throws {
+  @Test func failedAndUnclosedRecordersLeaveNoFile() throws {
     let folder = try Folder()
     #expect(throws: RecordingError.self) { _ = try WAVRecorder("/proc/no/sound.wav") }
     #expect(throws: RecordingError.self) { _ = try Y4MRecorder("/proc/no/seen.y4m") }
     do {
       let (sound, pictures) = (try WAVRecorder(folder.file("a.wav")), try Y4MRecorder(folder.file("a.y4m")))
       sound.play(AudioBlock(captured: .zero))
-      pictures.render(picture(64, 36))
+      pictures.render(makeFrame(64, 36))
       #expect(folder.names == ["a.wav.part", "a.y4m.part"])
     }
     #expect(folder.names.isEmpty)
@@ -361,14 +361,14 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(folder.names.isEmpty)
   }
 
-  private func sound(_ milliseconds: Int) -> EncodedFrame {
+  private func audioFrame(_ milliseconds: Int) -> EncodedFrame {
     EncodedFrame(
       codec: .opus, data: Bytes([0xFC] + [UInt8](repeating: 0x55, count: 40)),
       captured: .zero + .milliseconds(milliseconds), rtpTimestamp: UInt32(milliseconds * 48))
   }
 
-  /// A pipe whose reader goes away stands for a disk that is full.
-  @Test func aDiskThatIsFullAtTheEndIsTold() throws {
+  /// A pipe whose reader closes simulates a full disk.
+  @Test func fullDiskIsReportedOnClose() throws {
     signal(SIGPIPE, SIG_IGN)
     let folder = try Folder()
     let path = folder.file("full.webm")
@@ -377,7 +377,7 @@ private final class Kept<Value: Sendable>: Sendable {
     let end = open(path + ".part", O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     try #require(end >= 0)
     let recorder = WebMRecorder(path, hasPictures: false)
-    for number in 0..<20 { recorder.receive(sound(number * 20)) }
+    for number in 0..<20 { recorder.receive(audioFrame(number * 20)) }
     recorder.flush()
     close(end)
     let error = #expect(throws: RecordingError.self) { try recorder.close() }
@@ -385,7 +385,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(folder.names == ["full.webm.part"])
   }
 
-  @Test func whatHasBeenWrittenStaysWhenAFolderIsInItsPlace() async throws {
+  @Test func partFileIsKeptWhenAFolderHasItsName() async throws {
     let folder = try Folder()
     for name in ["there.webm", "there.wav", "there.mp4", "there.m3u8"] {
       try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
@@ -399,7 +399,7 @@ private final class Kept<Value: Sendable>: Sendable {
       }
     }
     let (recorder, ear) = (WebMRecorder(folder.file("a.webm")), try WAVRecorder(folder.file("a.wav")))
-    for number in 0..<100 { recorder.receive(sound(number * 20)) }
+    for number in 0..<100 { recorder.receive(audioFrame(number * 20)) }
     for _ in 0..<100 { ear.play(AudioBlock(captured: .zero)) }
     recorder.flush()
     for name in ["a.webm", "a.wav"] {
@@ -452,7 +452,7 @@ private final class Kept<Value: Sendable>: Sendable {
     await world.run(for: .seconds(1))
   }
 
-  @Test func aCallIsRecordedAsItCame() async throws {
+  @Test func callIsRecordedInItsReceivedCodecs() async throws {
     let folder = try Folder()
     try await record(folder, camera: true)
     let lines = try await folder.probe("call.webm", "stream=codec_name,width,height,sample_rate,nb_read_packets")
@@ -465,7 +465,7 @@ private final class Kept<Value: Sendable>: Sendable {
   }
 
   /// A small layer comes first, the published size later.
-  @Test func aRecordingsHeadHasThePublishedSize() async throws {
+  @Test func recordingHeaderHasThePublishedSize() async throws {
     let folder = try Folder()
     try await record(
       folder, camera: true, spec: "pattern:640x360@30", network: "rate=250k;1500ms:rate=8000k", seconds: 10,
@@ -484,7 +484,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(try await other.probe("call.webm", "stream=codec_name,width,height").contains("vp8,160,90"))
   }
 
-  @Test func soundWithoutPicturesIsRecordedToo() async throws {
+  @Test func audioOnlyCallIsRecorded() async throws {
     let folder = try Folder()
     try await record(folder, camera: false)
     let lines = try await folder.probe("call.webm", "stream=codec_name,nb_read_packets")
@@ -492,7 +492,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(lines[0].split(separator: ",").last.flatMap { Int($0) }.map { (125...150).contains($0) } == true)
   }
 
-  @Test(arguments: [Codec.vp8, .vp9]) func aCameraMayComeLate(_ codec: Codec) async throws {
+  @Test(arguments: [Codec.vp8, .vp9]) func videoTrackAddedLateIsRecorded(_ codec: Codec) async throws {
     let folder = try Folder()
     let world = World(backend: EmbeddedBackend(virtual: 4), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     let (ana, ben) = (
@@ -516,7 +516,7 @@ private final class Kept<Value: Sendable>: Sendable {
   }
 
   /// MP4 cannot add tracks after its start.
-  @Test func picturesThatAPlaylistHasNoPlaceForAreCounted() async throws {
+  @Test func videoFramesWithoutPlaylistTrackAreCountedAsDropped() async throws {
     let folder = try Folder()
     let recorder = PlaylistRecorder(folder.file("room.m3u8"))
     func add(_ codec: Codec, at milliseconds: Int, isKey: Bool = false) {
@@ -537,7 +537,7 @@ private final class Kept<Value: Sendable>: Sendable {
     #expect(try await folder.probe("room.m3u8", "stream=codec_name").contains("opus"))
   }
 
-  @Test func aForgottenCallLeavesNoFile() async throws {
+  @Test func unclosedCallRecordingLeavesNoFile() async throws {
     let folder = try Folder()
     try await record(folder, camera: true, closing: false)
     #expect(folder.names.isEmpty)

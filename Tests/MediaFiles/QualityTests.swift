@@ -6,7 +6,7 @@ import KoineMediaFiles
 import KoineTestSupport
 import Testing
 
-/// Keeps every picture, or every sample, with its time of capture.
+/// Keeps every received frame and sample.
 private final class Keeper: VideoSink, AudioSink, Sendable {
   let frames = Lock<[VideoFrame]>([])
   let samples = Lock<[Int16]>([])
@@ -50,7 +50,7 @@ private final class KeptSource: AudioSource, Sendable {
     return World(backend: EmbeddedBackend(virtual: 11), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
   }
 
-  @Test func aFileIsSeenWholeAndWell() async throws {
+  @Test func videoFileIsReceivedCompletelyAndInGoodQuality() async throws {
     let clip = try await make(
       "clip.y4m",
       [
@@ -93,7 +93,7 @@ private final class KeptSource: AudioSource, Sendable {
     #expect(figures.compactMap(\.video).first.map { $0.longestGap <= 200 } == true)
   }
 
-  @Test func speechIsHeardAsItWasSaid() async throws {
+  @Test func speechIsReceivedWithHighCorrelation() async throws {
     let text =
       "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background. It is easy to tell the depth of a well."
     let speech = try await make("speech.wav", ["espeak-ng", "-w", "OUT", text])

@@ -3,7 +3,7 @@ import KoineTestSupport
 
 /// A PulseAudio server of its own for a test, with one silent loudspeaker, `nothing`, and its monitor. One
 /// that outlives its test, because the run was killed, ends when it has been unused for a while.
-final class SoundServer: Sendable {
+final class PulseAudioServer: Sendable {
   private let folder: Folder
 
   /// Returns once it answers.

@@ -3,12 +3,12 @@ import Foundation
 import Koine
 import Testing
 
-/// What an app can get wrong: the vendor's error each time, and nothing lost.
+/// Misuse by an app: the vendor's error each time, and the meeting continues.
 @Suite struct BadInputTests {
   private let environment = TestEnvironment()
 
   @Test(arguments: ["", " ", "\t\n"])
-  func aBlankAddressDoesNotStart(blank: String) async throws {
+  func blankAudioHostURLFailsToStart(blank: String) async throws {
     let session = World.$current.withValue(environment.world) {
       DefaultMeetingSession(
         configuration: App.configuration("Ana", host: blank), logger: ConsoleLogger(name: "", level: .OFF))
@@ -21,7 +21,7 @@ import Testing
     #expect(app.lines.contains("audio started"), "another session of the same attendee does")
   }
 
-  @Test func tilesThatNobodyHasAreLeftInPeace() async throws {
+  @Test func unknownTileIDsAreIgnored() async throws {
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
     try ana.audioVideo.start()
@@ -43,7 +43,7 @@ import Testing
     withExtendedLifetime(ben) {}
   }
 
-  @Test func startingTwiceIsAnErrorAndTheMeetingGoesOn() async throws {
+  @Test func secondStartThrowsAndMeetingContinues() async throws {
     let ana = environment.app("Ana")
     try ana.audioVideo.start()
     #expect(throws: MediaError.illegalState) { try ana.audioVideo.start() }
@@ -57,7 +57,7 @@ import Testing
     #expect(ana.lines.filter { $0.hasPrefix("audio") } == told.filter { $0.hasPrefix("audio") })
   }
 
-  @Test func whatIsDeniedSaysSoAndMayBeGrantedLater() async throws {
+  @Test func deniedPermissionThrowsUntilGranted() async throws {
     let ana = environment.app("Ana")
     let machine = environment.world.machine
     machine.setPermission(.denied, .microphone)
@@ -75,7 +75,7 @@ import Testing
     #expect(ana.tile(of: "ana") != nil)
   }
 
-  /// An observer that takes itself and others away while it is being told.
+  /// An observer that removes itself and others inside its callbacks.
   private final class Leaver: AudioVideoObserver, RealtimeObserver, VideoTileObserver, @unchecked Sendable {
     let app: App
     let told = Lock<[String]>([])
@@ -118,7 +118,7 @@ import Testing
     func videoTileSizeDidChange(tileState: VideoTileState) {}
   }
 
-  @Test func observersMayGoWhileTheyAreTold() async throws {
+  @Test func observersMayBeRemovedDuringCallbacks() async throws {
     let ana = environment.app("Ana")
     let leavers = (0..<3).map { _ in Leaver(ana) }
     leavers[0].others = [leavers[1]]

@@ -3,7 +3,7 @@ import Dispatch
 import Koine
 import Testing
 
-/// A room that says what a test makes it say.
+/// A backend that delivers the events of the test.
 private final class ScriptedRoom: Backend, @unchecked Sendable {  // `receiver` is guarded
   let scheduler = Scheduler.virtual()
   let capabilities: BackendCapabilities = [.dataMessages]
@@ -18,7 +18,7 @@ private final class ScriptedRoom: Backend, @unchecked Sendable {  // `receiver` 
     preconditionFailure("this style rings nobody")
   }
 
-  func say(_ event: LinkEvent) { receiver.withLock { $0 }?.linkDidChange(event) }
+  func deliver(_ event: LinkEvent) { receiver.withLock { $0 }?.linkDidChange(event) }
 }
 
 private final class ScriptedLink: Link {
@@ -47,7 +47,7 @@ private final class ScriptedLink: Link {
   func leave() { left() }
 }
 
-/// What a meeting tells of its connection, transition by transition.
+/// A meeting's callbacks about its connection, for each transition.
 @Suite struct ConnectionTests {
   private let room = ScriptedRoom()
   private let world: World
@@ -62,10 +62,10 @@ private final class ScriptedLink: Link {
     try app.audioVideo.start()
   }
 
-  private func told(after events: LinkEvent...) async -> [String] {
+  private func callbacks(after events: LinkEvent...) async -> [String] {
     await world.run(for: .milliseconds(10))
     app.forget()
-    for event in events { room.say(event) }
+    for event in events { room.deliver(event) }
     await world.run(for: .milliseconds(500))
     return app.lines
   }
@@ -81,64 +81,71 @@ private final class ScriptedLink: Link {
     (.refused(Failure(.invalidRoom, "")), "audioInternalServerError"),
     (.duplicate, "audioJoinedFromAnotherDevice"),
   ])
-  func aMeetingThatDoesNotLetUsInStops(reason: EndReason, status: String) async throws {
-    #expect(await told(after: .ended(reason)) == ["audio stopped \(status)"])
+  func refusedMeetingStopsWithStatus(reason: EndReason, status: String) async throws {
+    #expect(await callbacks(after: .ended(reason)) == ["audio stopped \(status)"])
     try app.audioVideo.start()
-    #expect(await told(after: entered).prefix(2) == ["audio started", "video started ok"], "and may be tried again")
+    #expect(
+      await callbacks(after: entered).prefix(2) == ["audio started", "video started ok"], "and may be tried again")
   }
 
-  @Test func aLostConnectionIsDroppedAndComesBack() async {
-    _ = await told(after: entered)
+  @Test func lostConnectionReportsDropAndReconnect() async {
+    _ = await callbacks(after: entered)
     let dropped = ["audio dropped", "audio connecting again", "video connecting"]
-    #expect(await told(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
-    #expect(await told(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
     #expect(
-      await told(after: .reconnecting, .ended(.lost))
+      await callbacks(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
+    #expect(
+      await callbacks(after: .reconnecting, .reconnected) == dropped + ["audio started again", "video started ok"])
+    #expect(
+      await callbacks(after: .reconnecting, .ended(.lost))
         == dropped + ["audio cancelled", "audio stopped audioDisconnected", "video stopped videoServiceUnavailable"])
     app.audioVideo.stop()
-    #expect(await told() == [], "nothing is left to stop")
+    #expect(await callbacks() == [], "nothing is left to stop")
   }
 
-  @Test func stoppingWhileReconnectingCancelsThat() async {
-    _ = await told(after: entered)
-    _ = await told(after: .reconnecting)
+  @Test func stopDuringReconnectionCancelsIt() async {
+    _ = await callbacks(after: entered)
+    _ = await callbacks(after: .reconnecting)
     app.audioVideo.stop()
     await world.run(for: .milliseconds(10))
     #expect(app.lines.suffix(3) == ["audio cancelled", "audio stopped ok", "video stopped ok"])
   }
 
-  @Test func beingDroppedOrPutOutIsToldApartFromLeaving() async {
-    _ = await told(after: entered)
-    #expect(await told(after: .participantLeft("ben", .dropped)) == ["drop ben b-1"])
+  @Test func droppedAttendeeIsReportedDifferentlyFromLeavingOne() async {
+    _ = await callbacks(after: entered)
+    #expect(await callbacks(after: .participantLeft("ben", .dropped)) == ["drop ben b-1"])
     let again = Participant(id: "ben", name: "Ben", externalUserID: "b-1")
     #expect(
-      await told(after: .participantJoined(again), .participantLeft("ben", .left)) == ["join ben b-1", "leave ben b-1"])
+      await callbacks(after: .participantJoined(again), .participantLeft("ben", .left)) == [
+        "join ben b-1", "leave ben b-1",
+      ])
     #expect(
-      await told(after: .participantJoined(again)).prefix(2) == ["join ben b-1", "mute ben b-1"],
+      await callbacks(after: .participantJoined(again)).prefix(2) == ["join ben b-1", "mute ben b-1"],
       "without a microphone one is muted")
-    #expect(await told(after: .participantLeft("ben", .removed)) == ["leave ben b-1"])
+    #expect(await callbacks(after: .participantLeft("ben", .removed)) == ["leave ben b-1"])
   }
 
-  @Test func connectionHealthAlternatesAndSignalsAreDifferences() async {
-    let first = await told(after: entered)
+  @Test func connectionHealthAndSignalStrengthAreReportedOnChange() async {
+    let first = await callbacks(after: entered)
     #expect(first.contains("signal ana high"))
     #expect(first.contains("signal ben high"))
-    #expect(await told(after: .quality(["ben": ConnectionQuality(sending: .low)])) == ["signal ben low"])
-    #expect(await told(after: .quality(["ana": ConnectionQuality(receiving: .low)])) == ["poor", "signal ana low"])
-    #expect(await told(after: .quality(["ana": ConnectionQuality(sending: .none)])) == ["signal ana none"])
-    #expect(await told(after: .quality(["ana": ConnectionQuality(), "ben": ConnectionQuality()])).first == "recovered")
-    #expect(await told(after: .quality(["ana": ConnectionQuality()])) == [])
+    #expect(await callbacks(after: .quality(["ben": ConnectionQuality(sending: .low)])) == ["signal ben low"])
+    #expect(
+      await callbacks(after: .quality(["ana": ConnectionQuality(receiving: .low)])) == ["poor", "signal ana low"])
+    #expect(await callbacks(after: .quality(["ana": ConnectionQuality(sending: .none)])) == ["signal ana none"])
+    #expect(
+      await callbacks(after: .quality(["ana": ConnectionQuality(), "ben": ConnectionQuality()])).first == "recovered")
+    #expect(await callbacks(after: .quality(["ana": ConnectionQuality()])) == [])
   }
 
-  @Test func volumesAreDifferences() async {
-    _ = await told(after: entered)
+  @Test func volumesAreReportedOnChange() async {
+    _ = await callbacks(after: entered)
     let stream = Track(id: .init(participant: "ben", track: "m"), kind: .microphone)
     app.told.withLock { $0.volumes = [:] }
-    #expect(await told(after: .streamAdded(stream)) == ["unmute ben b-1"])
+    #expect(await callbacks(after: .streamAdded(stream)) == ["unmute ben b-1"])
     for level in [-90, -50, -48, -30, -10, -12, -127] {
-      _ = await told(after: .speakers(Speakers(levels: ["ben": level], dominant: nil)))
+      _ = await callbacks(after: .speakers(Speakers(levels: ["ben": level], dominant: nil)))
     }
-    _ = await told(after: .streamMuted(stream.id, true))
+    _ = await callbacks(after: .streamMuted(stream.id, true))
     #expect(
       app.told.withLock { $0.volumes["ben"] } == [.notSpeaking, .low, .medium, .high, .notSpeaking, .muted])
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ContentTests {
   private let environment = TestEnvironment()
 
-  @Test func ofAShareTheOthersSeeASecondAttendee() async throws {
+  @Test func contentShareAppearsAsSecondAttendee() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     for app in [ana, ben] {
       try app.audioVideo.start()
@@ -46,7 +46,7 @@ import Testing
     #expect(ana.lines.suffix(2) == ["share stopped ok", "leave ana#content Ana"])
   }
 
-  @Test func whatACapabilityDoesNotGrantIsRefusedAndSaid() async throws {
+  @Test func sendingWithoutCapabilityIsRefusedAndReported() async throws {
     let now = NumericDate.ofSystemClock()
     let pass = try ChimeJoinInfo.create(
       .init(meetingID: "tea", mediaPlacement: .at("embedded:")), attendeeID: "ana", externalUserID: "Ana",
@@ -81,7 +81,7 @@ import Testing
     #expect(ana.lines == ["share stopped videoServiceFailed"], "nor over a connection of its own")
   }
 
-  @Test func aShareNeedsNoMeetingAndOutlivesItsStop() async throws {
+  @Test func contentShareNeedsNoMeetingAndOutlivesMeetingStop() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     try ben.audioVideo.start()
     ben.audioVideo.startRemoteVideo()
@@ -109,7 +109,7 @@ import Testing
     #expect(ana.lines(of: "share").count == 3)
   }
 
-  @Test func aShareOfAnotherStyleIsContentToo() async throws {
+  @Test func screenShareOfNativeParticipantIsContent() async throws {
     let ana = environment.app("Ana")
     try ana.audioVideo.start()
     ana.audioVideo.startRemoteVideo()
@@ -126,7 +126,7 @@ import Testing
     #expect(ana.tile(of: "ben#content") == nil)
   }
 
-  @Test func aHintSaysWhatIsGivenUpFirst() async throws {
+  @Test func contentHintDeterminesWhatIsReduced() async throws {
     let (ana, ben) = try environment.pair()
     let screen = environment.screen()
     screen.start()
@@ -154,7 +154,7 @@ import Testing
     screen.stop()
   }
 
-  /// Takes pictures and hands them on darker: a processing step as the vendor's guide shows it.
+  /// Receives frames and forwards them darker: a processing step as in the vendor's guide.
   private final class Darkener: AmazonChimeSDK.VideoSource, AmazonChimeSDK.VideoSink, @unchecked Sendable {
     var videoContentHint = VideoContentHint.none
     let sinks = Lock<[any AmazonChimeSDK.VideoSink]>([])
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func theSDKsCameraThroughAProcessor() async throws {
+  @Test func processedCameraCaptureSourceIsSent() async throws {
     let (ana, ben) = try environment.pair()
     let camera = World.$current.withValue(environment.world) {
       DefaultCameraCaptureSource(logger: ConsoleLogger(name: "camera", level: .OFF))
@@ -199,7 +199,7 @@ import Testing
     camera.stop()
   }
 
-  @Test func startingAgainWithAnotherSourceKeepsTheTile() async throws {
+  @Test func replacedVideoSourceKeepsTheTile() async throws {
     let (ana, ben) = try environment.pair()
     try ana.audioVideo.startLocalVideo()
     await environment.run(.seconds(2))

@@ -2,12 +2,12 @@ import AmazonChimeSDK
 import Koine
 import Testing
 
-/// A source that the app could receive and does not want has a tile without a picture: apps page through tiles.
+/// An available source without a subscription has an empty tile, so that apps can page through tiles.
 @Suite struct EmptyTileTests {
   private let environment = TestEnvironment()
 
-  /// An app that says which sources it wants, and so far wants none.
-  private func choosing() async throws -> (App, Session) {
+  /// An app that manages its subscriptions and has none yet.
+  private func subscribedToNothing() async throws -> (App, Session) {
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
     try ana.audioVideo.start()
@@ -17,8 +17,8 @@ import Testing
     return (ana, ben)
   }
 
-  @Test func anUnwantedSourceHasAnEmptyTileAfterThreeSeconds() async throws {
-    let (ana, ben) = try await choosing()
+  @Test func unsubscribedSourceHasEmptyTileAfterThreeSeconds() async throws {
+    let (ana, ben) = try await subscribedToNothing()
     #expect(ana.source(of: "ben") != nil)
     #expect(ana.lines(of: "tile").isEmpty)
     await environment.run(.seconds(2))
@@ -50,7 +50,7 @@ import Testing
     #expect(ana.tile(of: "ben") == nil)
   }
 
-  @Test func unsubscribingInsideTheCallbackAddsOneTile() async throws {
+  @Test func unsubscribingInsideCallbackAddsOneTile() async throws {
     final class Unsubscriber: VideoTileObserver, @unchecked Sendable {
       let told = Lock<[String]>([])
       private let ana: App
@@ -65,7 +65,7 @@ import Testing
       func videoTileDidResume(tileState: VideoTileState) { told.withLock { $0.append("resume") } }
       func videoTileSizeDidChange(tileState: VideoTileState) { told.withLock { $0.append("size") } }
     }
-    let (ana, ben) = try await choosing()
+    let (ana, ben) = try await subscribedToNothing()
     let unsubscriber = Unsubscriber(ana)
     ana.audioVideo.addVideoTileObserver(observer: unsubscriber)
     await environment.run(.seconds(60))
@@ -73,7 +73,7 @@ import Testing
     withExtendedLifetime(ben) {}
   }
 
-  @Test func anAppThatHasSaidNothingHasNoEmptyTiles() async throws {
+  @Test func appWithoutSubscriptionUpdateHasNoEmptyTiles() async throws {
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
     try ana.audioVideo.start()
@@ -85,8 +85,8 @@ import Testing
     withExtendedLifetime(ben) {}
   }
 
-  @Test func emptyTilesGoWithRemoteVideo() async throws {
-    let (ana, ben) = try await choosing()
+  @Test func emptyTilesAreRemovedWithRemoteVideo() async throws {
+    let (ana, ben) = try await subscribedToNothing()
     await environment.run(.seconds(2))
     #expect(ana.tile(of: "ben") != nil)
     ana.audioVideo.stopRemoteVideo()

@@ -24,7 +24,7 @@ struct GuideTests {
     return app
   }
 
-  @Test func fourteenSections() async throws {
+  @Test func guideAppRunsAllFourteenSections() async throws {
     let (ana, ben) = (app("ana"), app("ben"))
     try ana.start()
     try ben.start()

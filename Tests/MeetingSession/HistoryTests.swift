@@ -10,7 +10,7 @@ import Testing
   // without microphones: minutes of them are many packets
   private let silent = AudioVideoConfiguration(audioDeviceCapabilities: .outputOnly)
 
-  /// As many as the room takes without throttling.
+  /// Sends at a rate below throttling.
   private func send(_ numbers: Range<Int>, from app: App, lifetime: (Int) -> Int32) async throws {
     for number in numbers {
       try app.audioVideo.realtimeSendDataMessage(topic: "chat", data: "\(number)", lifetimeMs: lifetime(number))
@@ -24,7 +24,7 @@ import Testing
     app.told.withLock { $0.messages }.compactMap { Int($0.text() ?? "") }
   }
 
-  @Test func ofElevenHundredTheNewest1024ComeInOrderOnce() async throws {
+  @Test func lateAttendeeReceivesTheNewest1024Of1100MessagesOnce() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     for app in [ana, ben] { try app.audioVideo.start(audioVideoConfiguration: silent) }
     await environment.run()
@@ -49,7 +49,7 @@ import Testing
     #expect(numbers(dan) == Array(86..<1_110))
   }
 
-  @Test func whatHasOutlivedItsTimeDoesNotCount() async throws {
+  @Test func expiredMessagesDoNotCountTowardsTheLimit() async throws {
     let ana = environment.app("Ana")
     try ana.audioVideo.start(audioVideoConfiguration: silent)
     await environment.run()

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MessageTests {
   private let environment = TestEnvironment()
 
-  @Test func messagesReachTheOthersOnTheirTopic() async throws {
+  @Test func messagesReachSubscribersOfTheirTopic() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     try ana.audioVideo.realtimeSendDataMessage(topic: "no topic", data: 1, lifetimeMs: -1)  // not started: nothing
     for app in [ana, ben] { try app.audioVideo.start() }
@@ -32,7 +32,7 @@ import Testing
     #expect(ben.lines(of: "message").count == 5)
   }
 
-  @Test func whoComesLaterGetsWhatIsKept() async throws {
+  @Test func lateAttendeeReceivesStoredMessages() async throws {
     // without microphones: five minutes of them are many packets
     let silent = AudioVideoConfiguration(audioDeviceCapabilities: .outputOnly)
     let ana = environment.app("Ana")
@@ -55,7 +55,7 @@ import Testing
     #expect(cleo.lines(of: "message") == [], "five minutes are the limit")
   }
 
-  @Test func whatCannotBeSentSaysWhyInTheVendorsOrder() async throws {
+  @Test func invalidMessageThrowsTheVendorsFirstError() async throws {
     let ana = environment.app("Ana").audioVideo
     try ana.start()
     func expect(_ error: SendDataMessageError, _ topic: String, _ data: Any, _ lifetime: Int32 = 0) {
@@ -69,7 +69,7 @@ import Testing
     try ana.realtimeSendDataMessage(topic: String(repeating: "a", count: 36), data: "", lifetimeMs: 0)
   }
 
-  @Test func tooManyComeBackThrottled() async throws {
+  @Test func messagesAboveTheRateLimitReturnThrottled() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     for app in [ana, ben] { try app.audioVideo.start() }
     await environment.run()

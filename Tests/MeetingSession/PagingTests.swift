@@ -48,7 +48,7 @@ private let turns = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap 
       removed: hidden)
   }
 
-  /// Camera tiles so far.
+  /// Bytes and decoded frames so far, and the number of received camera streams.
   private func received() async throws -> (bytes: Int, decoded: Int, streams: Int) {
     let session = try #require(ana.session.session)
     let figures = await world.run { await session.statistics() }.streams.filter { $0.incoming != nil }
@@ -58,8 +58,8 @@ private let turns = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap 
     )
   }
 
-  /// Bytes and decoded pictures are what the decoder's work is made of.
-  @Test func pausedTilesCostTheirShareOfBytesAndDecoding() async throws {
+  /// Bytes and decoded frames measure the work of the decoder.
+  @Test func pausedTilesSaveTheirShareOfBytesAndDecoding() async throws {
     try await enter()
     func measured() async throws -> (bytes: Double, decoded: Double) {
       let before = try await received()
@@ -78,7 +78,7 @@ private let turns = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap 
     #expect(abs(few.decoded / all.decoded / share - 1) < 0.1, "decoded pictures: \(few.decoded / all.decoded)")
   }
 
-  @Test func aPageTurnedEverySecondIsLiveWithinHalfOfOne() async throws {
+  @Test func turnedPageShowsLiveVideoWithinHalfASecond() async throws {
     try await enter()
     let pages = stride(from: 1, through: Self.people, by: Self.page).map { $0..<min($0 + Self.page, Self.people + 1) }
     var shown: [RemoteVideoSource] = []

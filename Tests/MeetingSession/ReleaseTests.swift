@@ -47,9 +47,11 @@ import Testing
     return observer.lines.withLock { $0 }
   }
 
-  @Test func afterStopItsEndIsTold() async throws {
+  @Test func sessionReleasedAfterStopReportsItsEnd() async throws {
     #expect(try await released(stopping: true) == ["audio stopped ok", "video stopped ok"])
   }
 
-  @Test func withoutStopItIsLeftAndNothingIsTold() async throws { #expect(try await released(stopping: false).isEmpty) }
+  @Test func sessionReleasedWithoutStopIsLeftWithoutCallbacks() async throws {
+    #expect(try await released(stopping: false).isEmpty)
+  }
 }

@@ -5,7 +5,7 @@ import Testing
 
 /// Attendees and active speakers; ends by the room; microphones.
 @Suite struct RosterTests {
-  @Test func theSameAttendeeElsewhereEndsTheFirstOne() async throws {
+  @Test func attendeeJoiningElsewhereEndsTheFirstSession() async throws {
     let environment = TestEnvironment()
     let (first, second) = (environment.app("Ana"), environment.app("Ana"))
     try first.audioVideo.start()
@@ -22,7 +22,7 @@ import Testing
     #expect(second.lines.contains("audio started"))
   }
 
-  @Test func aClosedRoomHangsUp() async throws {
+  @Test func closedRoomStopsTheMeeting() async throws {
     let environment = TestEnvironment()
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
@@ -33,7 +33,7 @@ import Testing
     #expect(ana.lines.last == "audio stopped audioServerHungup")
   }
 
-  @Test func theTalkerIsTheActiveSpeaker() async throws {
+  @Test func speakingAttendeeIsTheActiveSpeaker() async throws {
     let environment = TestEnvironment()
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
@@ -54,7 +54,7 @@ import Testing
     #expect(ana.told.withLock { ($0.active.count, $0.scores) } == before)
   }
 
-  @Test func thePolicyHasTheVendorsNumbers() {
+  @Test func activeSpeakerPolicyMatchesTheVendorsScores() {
     let policy = DefaultActiveSpeakerPolicy()
     let (ana, ben) = (
       AttendeeInfo(attendeeId: "ana", externalUserId: "Ana"), AttendeeInfo(attendeeId: "ben", externalUserId: "Ben")
@@ -73,11 +73,11 @@ import Testing
     #expect(strict.calculateScore(attendeeInfo: ana, volume: .high) == 0)
   }
 
-  @Test func microphonesComeAndGo() async throws {
+  @Test func microphonePlugAndUnplugChangeTheActiveDevice() async throws {
     let environment = TestEnvironment()
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben", sound: "silence")
-    let ears = Ears()
+    let ears = MediaWatcher()
     ben.observe { [weak ben] event in
       if case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind.isAudio {
         ben?.attach(ears as any AudioSink, to: stream.id)
@@ -110,7 +110,7 @@ import Testing
     #expect(ana.audioVideo.getActiveAudioDevice()?.type == .audioBuiltInSpeaker)
   }
 
-  @Test func observersComeOnceStayUntilRemovedAndMayRemoveThemselves() async throws {
+  @Test func observerAddedTwiceIsCalledOnceUntilRemoved() async throws {
     let environment = TestEnvironment()
     let ana = environment.app("Ana")
     ana.audioVideo.addAudioVideoObserver(observer: ana)

@@ -14,7 +14,7 @@ import Testing
     func captureDidFail(error: CaptureSourceError) { heard.withLock { $0.append("failed \(error)") } }
   }
 
-  @Test func theScreenIsShared() async throws {
+  @Test func screenCaptureSourceIsShared() async throws {
     let (ana, ben) = try environment.pair()
     let screen = environment.screen()
     #expect(screen.videoContentHint == .text)

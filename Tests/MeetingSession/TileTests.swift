@@ -4,7 +4,7 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// Tiles: paused ones stop arriving, bound views show, and one view is of one tile.
+/// Tiles: pausing, binding to views, and the choice of layers.
 @Suite struct TileTests {
   private let environment = TestEnvironment()
 
@@ -23,7 +23,7 @@ import Testing
     return figures.streams.filter { $0.stream.kind == .camera }.compactMap(\.incoming).reduce(0) { $0 + $1.bytes }
   }
 
-  @Test func aPausedTileStopsArrivingAndGoesOnAfterwards() async throws {
+  @Test func pausedTileIsNotReceivedUntilResumed() async throws {
     let (ana, _) = try await call()
     let tile = try #require(ana.tile(of: "ben"))
     let view = try #require(ana.view(of: "ben"))
@@ -43,7 +43,7 @@ import Testing
     #expect(ana.lines == ["tile ben pausedByUserRequest", "tile ben unpaused"], "each told once")
   }
 
-  @Test func aPauseDoesNotOutliveItsTile() async throws {
+  @Test func pauseEndsWithItsTile() async throws {
     let (ana, _) = try await call()
     ana.audioVideo.pauseRemoteVideoTile(tileId: try #require(ana.tile(of: "ben")).tileId)
     await environment.run()
@@ -56,7 +56,7 @@ import Testing
     #expect((ana.view(of: "ben")?.frames ?? 0) > 30)
   }
 
-  @Test func theLocalTileCannotBePausedAndStrangersAreIgnored() async throws {
+  @Test func localTileCannotBePausedAndUnknownTilesAreIgnored() async throws {
     let (ana, _) = try await call()
     try ana.audioVideo.startLocalVideo()
     await environment.run()
@@ -71,7 +71,7 @@ import Testing
     #expect(local.pauseState == .unpaused)
   }
 
-  @Test func aViewShowsOneTileAndATileOneView() async throws {
+  @Test func viewShowsOnlyTheTileBoundLast() async throws {
     let (ana, _) = try await call()
     let cleo = try environment.native("Cleo")
     await environment.run(.seconds(2))
@@ -92,7 +92,7 @@ import Testing
     #expect(ana.tile(of: "ben") != nil)
   }
 
-  @Test func unbindingALivingTileAddsItAgain() async throws {
+  @Test func unboundTileIsAddedAgain() async throws {
     let (ana, _) = try await call()
     let tile = try #require(ana.tile(of: "ben"))
     ana.forget()
@@ -104,7 +104,7 @@ import Testing
     #expect(again !== tile)
   }
 
-  @Test func aPathTooNarrowPausesTheLesserTileAndGoesOnAfterwards() async throws {
+  @Test func narrowPathPausesLowestPriorityTileUntilItRecovers() async throws {
     let ana = environment.app("Ana")
     try ana.audioVideo.start()
     ana.audioVideo.startRemoteVideo()
@@ -129,7 +129,7 @@ import Testing
     #expect(ana.lines(of: "tile ben unpaused").count == 1)
   }
 
-  @Test func theDefaultViewDrawsAndMirrors() async throws {
+  @Test func defaultRenderViewDrawsAndMirrorsFrames() async throws {
     let (ana, _) = try await call()
     let (straight, mirrored) = await MainActor.run {
       (DefaultVideoRenderView(frame: CGRect(x: 0, y: 0, width: 160, height: 90)), DefaultVideoRenderView())
@@ -151,7 +151,7 @@ import Testing
     #expect(straight.lastFrame == nil)
   }
 
-  @Test func onlyWhatIsAskedForIsReceivedFromTheFirstAskingOn() async throws {
+  @Test func onlySubscribedSourcesAreReceivedAfterFirstSubscriptionUpdate() async throws {
     let (ana, _) = try await call()
     _ = try environment.native("Cleo")
     await environment.run(.seconds(2))
@@ -174,7 +174,7 @@ import Testing
     #expect(ana.tile(of: "dora") == nil)
   }
 
-  @Test func theStartLimitsThePicture() async throws {
+  @Test func startConfigurationLimitsTheVideoResolution() async throws {
     let environment = TestEnvironment(camera: "stamp:self,640x360@15")
     let ana = environment.app("Ana")
     try ana.audioVideo.start(audioVideoConfiguration: AudioVideoConfiguration(videoMaxResolution: .low))
@@ -184,7 +184,7 @@ import Testing
     #expect(ben.tiles.first { !$0.isLocal }?.width == 320)
   }
 
-  @Test func aTargetResolutionChoosesTheLayer() async throws {
+  @Test func targetResolutionSelectsTheLayer() async throws {
     let environment = TestEnvironment(camera: "stamp:self,640x360@30")
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     for app in [ana, ben] { try app.audioVideo.start() }

@@ -5,9 +5,9 @@ import KoineAVFoundation
 import KoineTokens
 import Testing
 
-/// Values, their words and numbers, and the service's JSON.
+/// Raw values and descriptions, and the service's JSON.
 @Suite struct ValueTests {
-  @Test func enumsHaveTheVendorsNumbersAndWords() {
+  @Test func enumsHaveTheVendorsRawValuesAndDescriptions() {
     #expect(LogLevel.allCases.map(\.description) == ["DEFAULT", "DEBUG", "INFO", "FAULT", "ERROR", "OFF"])
     #expect(VolumeLevel.allCases.map(\.rawValue) == [-1, 0, 1, 2, 3])
     #expect(VolumeLevel.allCases.map(\.description) == ["muted", "notSpeaking", "low", "medium", "high"])
@@ -28,7 +28,7 @@ import Testing
     #expect(SendDataMessageError.invalidData.description == "invalidData")
   }
 
-  @Test func modalitiesAreTakenApart() {
+  @Test func modalityIsParsedFromAttendeeID() {
     let content = DefaultModality(id: "ana#content")
     #expect(content.base == "ana")
     #expect(content.modality == "content")
@@ -39,7 +39,7 @@ import Testing
     #expect(DefaultModality(id: "").base == "")
   }
 
-  @Test func theServicesAnswersAreDecoded() throws {
+  @Test func serviceResponsesAreDecoded() throws {
     let meeting = """
       {"Meeting": {"MeetingId": "m", "MediaRegion": "r", "ExternalMeetingId": "e", "MediaPlacement":
       {"AudioHostUrl": "a", "SignalingUrl": "s"}, "MeetingFeatures": {"Video": {"MaxResolution": "FHD"}}}}
@@ -60,7 +60,7 @@ import Testing
     #expect(MeetingFeatures(video: "4k", content: "NONE").contentMaxResolution == .videoDisabled)
   }
 
-  @Test func aPassOfOursIsReadAsTheServicesAnswers() throws {
+  @Test func koineJoinInfoIsDecodedAsServiceResponses() throws {
     let key = try SigningKey(generating: .p256)
     let pass = try ChimeJoinInfo.create(
       ChimeJoinInfo.Meeting(meetingID: "tea", mediaPlacement: .at("embedded:"), mediaRegion: "here"), attendeeID: "ana",
@@ -75,7 +75,7 @@ import Testing
     #expect(configuration.credentials.joinToken == pass.attendee.joinToken)
   }
 
-  @Test func aLoggerWritesWhatIsAsHighAsItsLevel() {
+  @Test func loggerDoesNotEvaluateMessagesBelowItsLevel() {
     let logger = ConsoleLogger(name: "test")
     #expect(logger.getLogLevel() == .INFO)
     logger.setLogLevel(level: .OFF)
@@ -87,7 +87,7 @@ import Testing
     #expect(!wasAsked, "text that nobody reads is not made")
   }
 
-  @Test func configurationsAndAttendees() {
+  @Test func configurationsAndAttendeesHaveTheirValues() {
     let configuration = AudioVideoConfiguration(audioMode: .mono48K, callKitEnabled: true)
     #expect(NoEffect.audioMode.isLogged && NoEffect.callKit.isLogged, "whoever asks for it is told")
     #expect(configuration.enableAudioRedundancy)
@@ -113,7 +113,7 @@ import Testing
       ).text() == nil)
   }
 
-  @Test func devicesAndTilesAreMadeOfTheirParts() {
+  @Test func devicesAndTilesAreBuiltFromTheirParts() {
     #expect(Versioning.sdkVersion() == "0.27.2")
     #expect(VideoBitrateConstants().videoHighResolutionBitrateKbps == 2_500)
     #expect(VideoBitrateConstants().contentHighResolutionBitrateKbps == 2_500)

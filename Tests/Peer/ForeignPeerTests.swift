@@ -44,14 +44,14 @@ private final class AioRTC {
     }
   }
 
-  /// Waits until so many pictures have come back and been decoded.
+  /// Waits until this many echoed frames have been decoded.
   func waitUntilDecoded(_ count: Int) throws {
     while try (receive()["decoded"] as? Int ?? 0) < count {}
   }
 }
 
-/// Session descriptions and media with aiortc, which is neither ours nor a browser: its camera is received and sent back as another
-/// track, which aiortc decodes.
+/// Session descriptions and media with aiortc, which is neither Koine nor a browser: its camera is received and sent
+/// back as another track, which aiortc decodes.
 @Suite(.serialized) struct ForeignPeerTests {
   private let camera = Track.ID(participant: "aiortc", track: "camera")
   private let echo = Track.ID(participant: "koine", track: "echo")
@@ -75,7 +75,7 @@ private final class AioRTC {
   ]
 
   @Test(.timeLimit(.minutes(2)), arguments: configurations)
-  func aiortcOffersAndSeesItsOwnPictures(_ configuration: PeerMedia.Configuration) async throws {
+  func aiortcOffererReceivesItsEchoedVideo(_ configuration: PeerMedia.Configuration) async throws {
     let loop = PeerLoop()
     let aiortc = try AioRTC("offer")
     let offer = try aiortc.receive().compactMapValues { $0 as? String }
@@ -92,7 +92,7 @@ private final class AioRTC {
     connection.close()
   }
 
-  @Test(.timeLimit(.minutes(2))) func aiortcAnswersAndSeesItsOwnPictures() async throws {
+  @Test(.timeLimit(.minutes(2))) func aiortcAnswererReceivesItsEchoedVideo() async throws {
     let loop = PeerLoop()
     let aiortc = try AioRTC("answer")
     let connection = connect(loop, .init(iceRole: .controlling, dtlsRole: .either))

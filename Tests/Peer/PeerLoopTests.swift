@@ -151,7 +151,7 @@ private final class Pair: Sendable {
     }
   }()
 
-  @Test(arguments: parts) func endsOfAllRolesConnectAndSendBothWays(_ parts: Parts) {
+  @Test(arguments: parts) func peersOfAllRolesConnectAndSendBothWays(_ parts: Parts) {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 3), [parts.first, parts.second])
     pair.exchangeDescriptions(offerer: parts.offerer)
@@ -207,7 +207,7 @@ private final class Pair: Sendable {
     #expect(pair.end(0).frames == [back: 2])
   }
 
-  @Test func rejectedMediumCarriesNothingUntilItIsAccepted() {
+  @Test func rejectedMediaSectionCarriesNothingUntilAccepted() {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 11), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     func negotiate(isAccepted: Bool) {
@@ -243,7 +243,7 @@ private final class Pair: Sendable {
     #expect(pair.end(1).frames == [camera: 3])
   }
 
-  @Test func offersLeaveTracksAloneThatWereSubscribedWithoutThem() {
+  @Test func offerKeepsTracksSubscribedWithoutNegotiation() {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 12), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     pair.exchangeDescriptions(offerer: 0)
@@ -256,7 +256,7 @@ private final class Pair: Sendable {
   }
 
   @Test(arguments: ["", "v=0", "v=0\r\no=- 1 2 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\n"])
-  func unusableDescriptionsAreErrorsAndChangeNothing(_ text: String) {
+  func invalidDescriptionsThrowAndChangeNothing(_ text: String) {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 10), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     for index in 0..<2 {
@@ -288,7 +288,7 @@ private final class Pair: Sendable {
     #expect(Set(pair.end(0).keyFrameRequests) == [camera])
   }
 
-  @Test func restartKeepsTracksUnderTheirNames() {
+  @Test func restartKeepsTracksUnderTheirIDs() {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 5), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     pair.exchangeDescriptions(offerer: 0)
@@ -323,7 +323,7 @@ private final class Pair: Sendable {
     #expect(pair.end(1).frames == [:])
   }
 
-  @Test func closeReachesTheOtherEnd() {
+  @Test func closeIsReportedToTheRemotePeer() {
     let clock = Scheduler.virtual()
     let pair = Pair(PeerLoop(virtual: clock, seed: 7), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     pair.exchangeDescriptions(offerer: 0)
@@ -335,7 +335,7 @@ private final class Pair: Sendable {
     #expect(pair.end(0).failures == [])
   }
 
-  @Test(.timeLimit(.minutes(1))) func twoEndsConnectOverSockets() async {
+  @Test(.timeLimit(.minutes(1))) func twoPeersConnectOverSockets() async {
     let pair = Pair(PeerLoop(), [.init(), .init(iceRole: .lite, dtlsRole: .passive)])
     pair.exchangeDescriptions(offerer: 0)
     await pair.until { pair.end(0).isConnected && pair.end(1).isConnected }

@@ -5,24 +5,24 @@ import KoineAVFoundation
 import KoineEmbeddedBackend
 import Testing
 
-/// What Apple's modules say of the machine's devices.
+/// Notifications of Apple's modules about the machine's devices.
 @Suite struct DeviceNotificationTests {
   private let world = World(
     backend: EmbeddedBackend(virtual: 1), delivery: Delivery(queue: DispatchQueue(label: "delivery")))
 
-  private func hear(_ name: Notification.Name, _ take: @escaping @Sendable (Notification) -> Void)
+  private func observe(_ name: Notification.Name, _ take: @escaping @Sendable (Notification) -> Void)
     -> any NSObjectProtocol
   {
     NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil, using: take)
   }
 
-  @Test func routesAndInterruptionsArePosted() async throws {
+  @Test func routeChangesAndInterruptionsArePosted() async throws {
     let session = World.$current.withValue(world) { AVAudioSession.sharedInstance() }
     #expect(session === World.$current.withValue(world) { AVAudioSession.sharedInstance() })
     let other = World(backend: world.backend)
     #expect(session !== World.$current.withValue(other) { AVAudioSession.sharedInstance() }, "another machine")
     let told = Lock<[String]>([])
-    let route = hear(AVAudioSession.routeChangeNotification) { note in
+    let route = observe(AVAudioSession.routeChangeNotification) { note in
       guard note.object as? AVAudioSession === session else { return }
       let reason = (note.userInfo?[AVAudioSessionRouteChangeReasonKey] as? UInt).flatMap(
         AVAudioSession.RouteChangeReason.init)
@@ -33,7 +33,7 @@ import Testing
         )
       }
     }
-    let interruption = hear(AVAudioSession.interruptionNotification) { note in
+    let interruption = observe(AVAudioSession.interruptionNotification) { note in
       guard note.object as? AVAudioSession === session else { return }
       let type = (note.userInfo?[AVAudioSessionInterruptionTypeKey] as? UInt).flatMap(
         AVAudioSession.InterruptionType.init)
@@ -66,7 +66,7 @@ import Testing
     #expect(throws: NSError.self) { try session.setPreferredInput(AVAudioSessionPortDescription(headset)) }
   }
 
-  @Test func camerasAreFoundAndAnnounced() async throws {
+  @Test func camerasAreDiscoveredAndTheirChangesPosted() async throws {
     let machine = world.machine
     let (found, back) = World.$current.withValue(world) {
       (
@@ -81,7 +81,7 @@ import Testing
     let told = Lock<[String]>([])
     let id = "usb \(UUID())"
     let tokens = [AVCaptureDevice.wasConnectedNotification, AVCaptureDevice.wasDisconnectedNotification].map { name in
-      hear(name) { note in
+      observe(name) { note in
         guard let device = note.object as? AVCaptureDevice, device.uniqueID == id else { return }
         told.withLock { $0.append("\(device.localizedName) \(device.isConnected)") }
       }

@@ -7,7 +7,7 @@ import Testing
     @Published var name = "Ana"
   }
 
-  @Test func oneImportBringsWhatFoundationBringsElsewhere() throws {
+  @Test func foundationImportProvidesCombineAndNetworking() throws {
     let model = Model()
     var seen: [String] = []
     let following = model.$name.sink { seen.append($0) }

@@ -5,14 +5,14 @@ import KoineCoreVideo
 import Testing
 
 @Suite struct MediaNamesTests {
-  @Test func cameraPositionsHaveApplesNumbers() {
+  @Test func cameraPositionsHaveApplesRawValues() {
     #expect(AVCaptureDevice.Position.unspecified.rawValue == 0)
     #expect(AVCaptureDevice.Position.back.rawValue == 1)
     #expect(AVCaptureDevice.Position.front.rawValue == 2)
     #expect(AVCaptureDevice.Position(rawValue: 3) == nil)
   }
 
-  @Test func timesAreRational() {
+  @Test func cmTimesCompareAsRationals() {
     #expect(CMTime(seconds: 1.5, preferredTimescale: 600) == CMTime(value: 900, timescale: 600))
     #expect(CMTime(value: 1, timescale: 2) == CMTime(value: 300, timescale: 600))
     #expect(Set([CMTime(value: 1, timescale: 2), CMTime(value: 2, timescale: 4)]).count == 1)
@@ -24,14 +24,14 @@ import Testing
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
-  func whatIsNoTimeIsInvalid(seconds: Double) {
+  func unrepresentableSecondsMakeAnInvalidTime(seconds: Double) {
     let time = CMTime(seconds: seconds, preferredTimescale: 600)
     #expect(!time.isValid)
     #expect(time.seconds.isNaN)
     #expect(CMTime(value: .min, timescale: .max) == CMTime(value: .min, timescale: .max))
   }
 
-  @Test func aPixelBufferIsTheFrame() {
+  @Test func pixelBufferWrapsTheFrame() {
     let frame = FramePool(limit: 0).make(width: 33, height: 17, captured: .zero) { planes in
       for index in 0..<planes.lumaStride * planes.height { planes.y[index] = 100 }
       for index in 0..<planes.chromaStride * planes.chromaHeight {

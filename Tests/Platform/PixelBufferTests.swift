@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: [(64, 36), (33, 17), (1, 1)])
-  func planesAreWrittenAndBecomeAFrame(width: Int, height: Int) throws {
+  func writtenPlanesBecomeAVideoFrame(width: Int, height: Int) throws {
     let chroma = (width + 1) / 2
     let planar = try make(kCVPixelFormatType_420YpCbCr8Planar, width, height)
     CVPixelBufferLockBaseAddress(planar, [])
@@ -57,7 +57,7 @@ import Testing
     #expect(color(try #require(biPlanar.videoFrame())) == [90, 90, 120, 120])
   }
 
-  @Test func colorsOfPixelsSurvive() throws {
+  @Test func bgraPixelsKeepTheirColors() throws {
     let buffer = try make(kCVPixelFormatType_32BGRA, 32, 16)
     CVPixelBufferLockBaseAddress(buffer, CVPixelBufferLockFlags(rawValue: 0))
     let base = try #require(CVPixelBufferGetBaseAddress(buffer)?.assumingMemoryBound(to: UInt8.self))
@@ -73,7 +73,7 @@ import Testing
     for (value, expected) in zip(pixels, [UInt8(200), 100, 50]) { #expect(abs(Int(value) - Int(expected)) < 4) }
   }
 
-  @Test func whoeverWritesAFrameOfTheEngineWritesACopy() throws {
+  @Test func writingToAnEngineFrameWritesACopy() throws {
     let frame = FramePool(limit: 0).make(width: 16, height: 16, captured: .zero) { planes in
       for index in 0..<planes.lumaStride * 16 { planes.y[index] = 100 }
       for index in 0..<planes.chromaStride * 8 { (planes.u[index], planes.v[index]) = (128, 128) }
@@ -88,7 +88,7 @@ import Testing
     #expect(color(try #require(buffer.videoFrame())) == [10, 10, 128, 128])
   }
 
-  @Test func whatCannotBeMadeSaysWhy() {
+  @Test func invalidFormatsAndSizesReturnErrorCodes() {
     var buffer: CVPixelBuffer?
     #expect(CVPixelBufferCreate(nil, 16, 16, 0x1234, nil, &buffer) == kCVReturnInvalidPixelFormat)
     #expect(CVPixelBufferCreate(nil, 0, 16, kCVPixelFormatType_32BGRA, nil, &buffer) == kCVReturnInvalidSize)
@@ -96,7 +96,7 @@ import Testing
     #expect(buffer == nil)
   }
 
-  @Test func permissionsAreGrantedOnTheDeliveryQueueUnlessTheMachinesOwnerDeniesThem() async {
+  @Test func permissionIsGrantedOnTheDeliveryQueueUnlessDenied() async {
     let delivery = Delivery(queue: DispatchQueue(label: "delivery"))
     let world = World(backend: EmbeddedBackend(virtual: 1), delivery: delivery)
     await World.$current.withValue(world) {

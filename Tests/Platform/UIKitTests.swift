@@ -4,8 +4,8 @@ import KoineUIKit
 import KoineTestSupport
 import Testing
 
-/// A picture of one brightness on the left and another on the right: black is 16, white 235.
-private func picture(_ width: Int, _ height: Int, left: UInt8 = 235, right: UInt8 = 235) -> VideoFrame {
+/// A frame of one luma on the left and another on the right: black is 16, white 235.
+private func makeFrame(_ width: Int, _ height: Int, left: UInt8 = 235, right: UInt8 = 235) -> VideoFrame {
   FramePool(limit: 0).make(width: width, height: height, captured: .zero) { planes in
     for y in 0..<height {
       for x in 0..<width { planes.y[y * planes.lumaStride + x] = x < width / 2 ? left : right }
@@ -30,7 +30,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
 
 @MainActor
 @Suite struct ViewTests {
-  @Test func viewsAreInOnePlaceAtATime() {
+  @Test func viewHasOneSuperviewAtATime() {
     let (one, other, child) = (box(0, 0, 10, 10), box(0, 0, 10, 10), box(0, 0, 5, 5))
     one.addSubview(child)
     #expect(child.superview === one)
@@ -44,7 +44,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(child.superview == nil)
   }
 
-  @Test func theOrderOfSubviewsIsTheirDepth() {
+  @Test func subviewOrderDeterminesDrawingOrder() {
     let root = box(0, 0, 10, 10)
     let (red, blue) = (box(0, 0, 10, 10, .red), box(0, 0, 10, 10, .blue))
     root.addSubview(red)
@@ -61,7 +61,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(root.subviews.count == 2 && blue.subviews == [red])
   }
 
-  @Test func hiddenViewsHideWhatIsInThemAndNothingReachesOutside() {
+  @Test func subviewsAreClippedAndHiddenWithTheirSuperview() {
     let root = box(0, 0, 20, 20, .white)
     let (middle, inner) = (box(5, 5, 10, 10), box(5, 5, 100, 100, .red))
     root.addSubview(middle)
@@ -94,7 +94,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     }
   }
 
-  @Test func aControllersViewIsLoadedWhenAskedFor() {
+  @Test func viewControllerLoadsItsViewOnFirstAccess() {
     let screen = Screen()
     #expect(!screen.isViewLoaded)
     #expect(screen.loads == 0)
@@ -105,7 +105,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(screen.isViewLoaded)
   }
 
-  @Test func aLabelLeavesInk() {
+  @Test func labelDrawsItsText() {
     let label = UILabel(frame: CGRect(x: 0, y: 0, width: 60, height: 16))
     label.backgroundColor = .white
     func ink() -> Int {
@@ -119,7 +119,7 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(ink() > 20)
   }
 
-  @Test func aPNGHasThePixels() async throws {
+  @Test func writtenPNGHasTheViewsPixels() async throws {
     let folder = try Folder()
     let root = box(0, 0, 6, 4, .blue)
     root.addSubview(box(0, 0, 3, 4, .red))
@@ -135,11 +135,11 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
 }
 
 @MainActor
-@Suite struct PictureTests {
-  @Test func contentModesPlaceThePicture() {
+@Suite struct VideoViewTests {
+  @Test func contentModePlacesTheFrame() {
     let view = VideoView(frame: CGRect(x: 0, y: 0, width: 100, height: 100))
     view.backgroundColor = .red
-    view.render(picture(80, 40, left: 16, right: 235))
+    view.render(makeFrame(80, 40, left: 16, right: 235))
     view.contentMode = .scaleAspectFit
     let fitted = view.snapshot()
     #expect(isNear(fitted.color(x: 50, y: 20), 255, 0, 0))
@@ -156,32 +156,32 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     }
   }
 
-  @Test func aTurnedPictureIsShownUpright() {
+  @Test func rotatedFrameIsShownUpright() {
     let view = VideoView(frame: CGRect(x: 0, y: 0, width: 40, height: 80))
-    view.render(picture(80, 40, left: 16, right: 235).with(quarterTurns: 1))
+    view.render(makeFrame(80, 40, left: 16, right: 235).with(quarterTurns: 1))
     let shown = view.snapshot()
     #expect(isNear(shown.color(x: 20, y: 10), 0, 0, 0))
     #expect(isNear(shown.color(x: 20, y: 70), 255, 255, 255))
   }
 
   @Test(arguments: [(16, 4096), (4096, 16), (1, 1), (2, 3)])
-  func picturesOfAnyShapeFillAnyView(width: Int, height: Int) {
+  func framesOfAnyAspectRatioFillAnyView(width: Int, height: Int) {
     for size in [CGSize(width: 960, height: 16), CGSize(width: 16, height: 540), .zero] {
       let view = VideoView(frame: CGRect(origin: .zero, size: size))
       view.contentMode = .scaleAspectFill
-      view.render(picture(width, height))
+      view.render(makeFrame(width, height))
       let shown = view.snapshot()
       #expect(size == .zero || isNear(shown.color(x: shown.width / 2, y: shown.height / 2), 255, 255, 255))
     }
   }
 
-  @Test func aVideoViewCountsAndForgets() async {
+  @Test func videoViewCountsFramesAndClears() async {
     let view = VideoView(frame: CGRect(x: 0, y: 0, width: 8, height: 8))
     #expect(view.framesRendered == 0)
     #expect(view.lastFrame == nil)
     await withTaskGroup { group in
       for _ in 0..<4 {
-        group.addTask { for _ in 0..<50 { view.render(picture(8, 8)) } }
+        group.addTask { for _ in 0..<50 { view.render(makeFrame(8, 8)) } }
       }
     }
     #expect(view.framesRendered == 200)
@@ -192,14 +192,14 @@ private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ 
     #expect(isNear(view.snapshot().color(x: 4, y: 4), 0, 0, 0))
   }
 
-  @Test func aGridHoldsEveryTile() {
+  @Test func tileGridHoldsEveryTile() {
     for (count, columns, rows) in [(0, 1, 1), (1, 1, 1), (2, 2, 1), (3, 2, 2), (5, 3, 2)] {
-      let grid = TileGrid((0..<count).map { ("P\($0)", $0 == 1 ? nil : picture(64, 36)) })
+      let grid = TileGrid((0..<count).map { ("P\($0)", $0 == 1 ? nil : makeFrame(64, 36)) })
       #expect(grid.subviews.count == count)
       #expect(grid.frame.width == CGFloat(columns) * 652 + 12)
       #expect(grid.frame.height == CGFloat(rows) * 372 + 12)
     }
-    let shown = TileGrid([("Ana", picture(64, 36)), ("Ben", nil)]).snapshot()
+    let shown = TileGrid([("Ana", makeFrame(64, 36)), ("Ben", nil)]).snapshot()
     #expect(isNear(shown.color(x: 320, y: 180), 255, 255, 255))
     #expect(!isNear(shown.color(x: 320 + 652, y: 180), 255, 255, 255))
   }

@@ -3,9 +3,9 @@ import KoineTesting
 import KoineUIKit
 import Testing
 
-/// What Docs/porting.md shows does what it says, in a room with Bea.
+/// The examples of Docs/porting.md work, in a room with Bea.
 @MainActor @Suite struct ExampleTests {
-  /// What each example can tell and be told.
+  /// State and actions of each example.
   private struct App {
     let view: UIView
     var people, texts: () -> [String]
@@ -17,7 +17,7 @@ import Testing
     var goAway: () async throws -> Void
   }
 
-  @Test func commonLayer() async throws {
+  @Test func commonLayerExampleRunsACall() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let app = KoineExample(in: try #require(room.enter(as: "Ana") { World.current }))
     try await room.run { try await app.enter(room.id, as: "Ana", with: nil) }
@@ -28,7 +28,7 @@ import Testing
         goAway: { await app.goAway() }), in: room)
   }
 
-  @Test func callAgent() async throws {
+  @Test func callAgentExampleRunsACall() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let pass = try room.credential(.callAgent, for: "Ana")
     let app = room.enter(as: "Ana") { CallAgentExample() }
@@ -41,7 +41,7 @@ import Testing
         goAway: { try await app.goAway() }), in: room)
   }
 
-  @Test func eventListener() async throws {
+  @Test func eventListenerExampleRunsACall() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let pass = try room.credential(.eventListener, for: "Ana")
     let app = EventListenerExample()
@@ -53,7 +53,7 @@ import Testing
         goAway: { app.goAway() }), in: room)
   }
 
-  @Test func meetingSession() async throws {
+  @Test func meetingSessionExampleRunsACall() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let pass = try room.credential(.meetingSession, for: "Ana").pass
     let placement = MediaPlacement(
@@ -78,7 +78,7 @@ import Testing
         goAway: { app.goAway() }), in: room)
   }
 
-  @Test func stageStrategy() async throws {
+  @Test func stageStrategyExampleRunsACall() async throws {
     let room = try await TestRoom(clock: .virtual(seed: 7), media: .stamps)
     let app = StageStrategyExample()
     try room.enter(as: "Ana") { try app.enter(with: room.credential(.stageStrategy, for: "Ana").token) }
@@ -88,7 +88,8 @@ import Testing
         setMuted: { app.setMuted($0) }, setCameraOn: { app.setCameraOn($0) }, goAway: { app.goAway() }), in: room)
   }
 
-  /// The same for all: Bea comes, is seen and heard, mutes, writes, leaves; Ana mutes, shows herself, goes.
+  /// The same call for all: Bea joins, is seen and heard, mutes, writes and leaves; Ana mutes, turns on her camera and
+  /// leaves.
   private func meet(_ app: App, in room: TestRoom) async throws {
     let bea = try await room.join("Bea", microphone: .tone(440))
     try await room.run { try await app.setMuted(true) }

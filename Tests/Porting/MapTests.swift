@@ -4,7 +4,7 @@ import KoinePorting
 import Testing
 
 @Suite struct MapTests {
-  @Test func everyStyleHasAWordOrSaysWhatElse() {
+  @Test func everyRowHasSymbolOrAlternativeForEachStyle() {
     let rows = PortingTable.current.rows
     #expect(rows.count > 60)
     #expect(Set(rows.map(\.id)).count == rows.count)
@@ -15,8 +15,8 @@ import Testing
     }
   }
 
-  /// A row that names what has no effect would send an app into silence.
-  @Test func noRowNamesWhatDoesNotWork() {
+  /// A row must not name a symbol without effect.
+  @Test func everySymbolInTheTableWorks() {
     for row in PortingTable.current.rows {
       for (style, symbols) in row.symbols {
         for symbol in symbols {
@@ -33,11 +33,11 @@ import Testing
     ("participantDidJoin", ["came"]), ("participantDidJoin:", ["came"]), ("_", []), ("completionHandler", []),
     ("MeetingState.CLOSED", ["ended"]), ("VideoFeed", ["own-pictures"]), ("DtmfTone", ["dtmf"]), ("muteMi", []),
   ])
-  func aSymbolIsFoundBySoMuchAsSaysWhich(symbol: String, rows: [String]) {
+  func symbolIsFoundByUnambiguousPartOfItsName(symbol: String, rows: [String]) {
     #expect(PortingTable.current.rows(naming: symbol).map(\.id) == rows)
   }
 
-  @Test func aSymbolsRowShowsAllStyles() throws {
+  @Test func symbolReportShowsAllStyles() throws {
     let report = try MapReport(symbol: "Meeting.muteMic")
     #expect(report.styles == Style.allCases)
     #expect(
@@ -54,7 +54,7 @@ import Testing
     #expect(one.styles == [.eventListener, .stageStrategy])
   }
 
-  @Test func anErrorsCodeIsFoundByItsNumberOrName() throws {
+  @Test func errorIsFoundByItsCodeOrName() throws {
     let report = try MapReport(symbol: "1026")
     #expect(report.faults.map(\.what).contains("`remove`"))
     #expect(report.text.contains("told after refuse(…, .credential) of a test room"))
@@ -66,8 +66,8 @@ import Testing
     }
   }
 
-  /// Docs/uikit.md lists all of them for a port of views.
-  @Test func eachTypeOfApplesModulesIsOnItsPage() throws {
+  /// Docs/uikit.md lists all of them, for porting views.
+  @Test func eachPlatformTypeIsListedOnTheUIKitPage() throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
     let page = try String(contentsOf: root.appendingPathComponent("Docs/uikit.md"), encoding: .utf8)
     for type in VendorAPI.platform.types.keys where !type.isEmpty {
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func twoStylesAreSetSideBySide() {
+  @Test func reportComparesTwoStyles() {
     let report = MapReport(from: .eventListener, to: .meetingSession)
     #expect(report.rows.count == PortingTable.current.rows.count)
     #expect(
@@ -85,7 +85,7 @@ import Testing
     #expect(!report.text.contains("IVSStage.leave()"))
   }
 
-  @Test func whatNoRowNamesIsSaidToWorkOrNot() throws {
+  @Test func symbolWithoutRowReportsItsStatus() throws {
     let recorded = try MapReport(symbol: "AddPhoneNumberOptions.alternateCallerId")
     #expect(recorded.rows.isEmpty)
     #expect(recorded.text.contains("(call agent): recorded: no telephone network"))
@@ -93,19 +93,19 @@ import Testing
     #expect(absent.text.contains("(event listener): absent: not built yet"))
   }
 
-  @Test func whatNobodyHasIsAnErrorWithWhatWasMeant() {
+  @Test func unknownSymbolThrowsWithSuggestions() {
     let error = #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "Meeting.muteMick") }
     #expect(error?.description == "no style has 'Meeting.muteMick'; there is Meeting.muteMic(), Meeting.unmuteMic()")
     #expect(throws: MapReport.Failure.self) { _ = try MapReport(symbol: "") }
   }
 
-  @Test func theJSONSaysTheSame() throws {
+  @Test func jsonReportHasOnlyTheRequestedStyles() throws {
     let json = try MapReport(symbol: "muteMic", to: .stageStrategy).json
     #expect(json.contains(#""stage-strategy":["IVSLocalStageStream.setMuted(_:)"]"#))
     #expect(!json.contains("call-agent"))
   }
 
-  @Test func stylesHaveTheirShortNames() {
+  @Test func stylesAreFoundByTheirShortNames() {
     #expect(Style(named: "listener") == .eventListener)
     #expect(Style(named: "stage-strategy") == .stageStrategy)
     #expect(Style(named: "native") == .koine)

@@ -154,7 +154,8 @@ package struct SessionDescription: Hashable, Sendable {
       attributes.lazy.filter { $0.name == "fingerprint" }.compactMap { $0.value?.words() }
         .first { $0.count == 2 && $0[0].lowercased() == "sha-256" }
     }
-    guard let words = media.lazy.compactMap({ fingerprint(in: $0.attributes) }).first ?? fingerprint(in: attributes) else {
+    guard let words = media.lazy.compactMap({ fingerprint(in: $0.attributes) }).first ?? fingerprint(in: attributes)
+    else {
       throw .missing("fingerprint by sha-256")
     }
     let candidates = media.first { $0.value("ice-ufrag") != nil }?.candidates ?? []

@@ -6,7 +6,7 @@ import Testing
     check(source).problems.map { "\($0.location.line) \($0.what)" }
   }
 
-  @Test func callbacksCountAsSymbols() {
+  @Test func delegateCallbacksAreReportedAsSymbols() {
     let check = check(
       """
       import VideoSDKRTC
@@ -22,7 +22,7 @@ import Testing
   }
 
   /// Objective-C asks the object by name; Swift fills the requirement where the class conforms.
-  @Test func aSubclassesCallbackThatItsClassHasNotIsNotCalled() {
+  @Test func callbackDeclaredOnlyInSubclassIsReportedAsNotCalled() {
     let check = check(
       """
       import AzureCommunicationCalling
@@ -42,7 +42,7 @@ import Testing
     #expect(check.problems.first?.instead == "an empty one in Base, which Screen overrides")
   }
 
-  @Test func aSubclassThatConformsItselfIsCalled() {
+  @Test func callbackInSubclassThatConformsItselfIsAccepted() {
     #expect(
       problems(
         """
@@ -55,7 +55,7 @@ import Testing
       ).isEmpty)
   }
 
-  @Test func aCallbackWithOtherTypesIsNotCalled() {
+  @Test func callbackWithWrongParameterTypesIsReportedAsNotCalled() {
     #expect(
       problems(
         """
@@ -69,7 +69,7 @@ import Testing
         == ["3 Screen.onSpeakerChanged(participantId:) is not called: its types are not those of MeetingEventListener"])
   }
 
-  @Test func aCallbackWithOtherLabelsOrASlipIsNotCalled() {
+  @Test func callbackWithWrongLabelsOrMisspelledNameIsReportedAsNotCalled() {
     let check = check(
       """
       import AmazonIVSBroadcast
@@ -86,7 +86,7 @@ import Testing
         == ["2 S.onMeetingJoind() is not called: MeetingEventListener has none of that name"])
   }
 
-  @Test func bothSpellingsOfTheVendorsAreCallbacks() {
+  @Test func callbackInTheVendorsMisspellingIsAccepted() {
     #expect(
       problems(
         """

@@ -4,7 +4,7 @@ import Testing
 @Suite struct LinuxTests {
   private func lines(_ source: String) -> [String] { check(source).problems.map { "\($0.location.line) \($0.what)" } }
 
-  @Test func whatNeedsObjectiveCOrAWindowSystemIsSaidWithWhatToWrite() {
+  @Test func objectiveCAndWindowSystemUsesAreReportedWithReplacement() {
     let check = check(
       """
       import UIKit
@@ -29,7 +29,7 @@ import Testing
     #expect(check.problems[3].instead == "plain properties; make the views in code, or in the test")
   }
 
-  @Test func whatIsNotCompiledOnLinuxIsNotLookedAt() {
+  @Test func clausesNotCompiledOnLinuxAreSkipped() {
     #expect(
       lines(
         """
@@ -52,7 +52,7 @@ import Testing
         """) == ["15 import Vision"])
   }
 
-  @Test func theClauseThatIsCompiledIsLookedAt() {
+  @Test func clauseCompiledOnLinuxIsChecked() {
     #expect(
       lines(
         """
@@ -65,7 +65,7 @@ import Testing
         """) == ["3 IVSStage.exchangeToken(_:) is not to be had"])
   }
 
-  @Test func whatAClassOfApplesHasNotHereIsFound() {
+  @Test func missingMemberOfAppleClassIsReported() {
     #expect(
       lines(
         """
@@ -83,7 +83,7 @@ import Testing
         """) == ["9 UIViewController has no 'navigationController' here"])
   }
 
-  @Test func whatOfApplesModulesIsHereIsNoTrouble() {
+  @Test func onlyMissingSymbolsOfAppleModulesAreReported() {
     #expect(
       lines(
         """
@@ -102,7 +102,7 @@ import Testing
         ])
   }
 
-  @Test func modulesThatAreHereAreNoTrouble() {
+  @Test func availableModulesAreAcceptedAndUnknownModulesRemarked() {
     let check = check(
       """
       import AVFoundation

@@ -16,7 +16,7 @@ import Testing
     }
     """
 
-  @Test func theTextSaysWhatCannotWorkFirst() {
+  @Test func textReportListsUnsupportedSymbolsFirst() {
     let text = CheckReport(check(source)).text
     #expect(text.hasPrefix("app.swift: event listener; 1 file; "))
     #expect(text.contains("\n\nCannot work (2)\n  app.swift:2:1: import CallKit; instead: leave those files out"))
@@ -25,7 +25,7 @@ import Testing
     #expect(text.contains("\n  Meeting.muteMic()  app.swift:4"))
   }
 
-  @Test func toAStyleOnlyTheAppsOwnRowsAreShown() {
+  @Test func reportForTargetStyleShowsOnlyRowsThatTheAppUses() {
     let text = CheckReport(check(source), to: .meetingSession).text
     #expect(text.contains("mute the local microphone\n  event listener   Meeting.muteMic()"))
     #expect(text.contains("  meeting session  RealtimeControllerFacade.realtimeLocalMute()"))
@@ -34,7 +34,7 @@ import Testing
     #expect(check(source).rows.map(\.id) == ["mute", "record"])
   }
 
-  @Test func theJSONSaysTheSame() throws {
+  @Test func jsonReportHasProblemsStylesAndRows() throws {
     let json = try CheckReport(check(source), to: .stageStrategy).json
     let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
     #expect(object["canWork"] as? Bool == false && object["styles"] as? [String] == ["event-listener"])
@@ -42,12 +42,12 @@ import Testing
     #expect((object["rows"] as? [Any])?.count == 2)
   }
 
-  @Test(arguments: ["/no/such/app", ""]) func aPathThatIsNotThereIsOneLine(path: String) {
+  @Test(arguments: ["/no/such/app", ""]) func missingPathThrowsOneLineError(path: String) {
     let error = #expect(throws: AppSources.Failure.self) { _ = try AppSources(path: path) }
     #expect(error?.description == "there is no file or folder '\(path)'")
   }
 
-  @Test func whatIsNoSourceIsOneLine() throws {
+  @Test func folderWithoutReadableSourcesThrowsOneLineError() throws {
     let folder = try Folder()
     let empty = #expect(throws: AppSources.Failure.self) { _ = try AppSources(path: folder.path) }
     #expect(empty?.description == "no Swift sources in '\(folder.path)'")
@@ -60,14 +60,14 @@ import Testing
     ("Tests/Symbols/Code", 900),
     ("Samples/koine-call-agent", 30), ("Samples/koine-event-listener", 20), ("Samples/koine-meeting-session", 20),
     ("Samples/koine-stage-strategy", 20), ("Tests/Porting/Examples", 80),
-  ]) func whatIsCompiledHereCanWork(path: String, count: Int) throws {
+  ]) func symbolTestsAndSamplesHaveNoProblems(path: String, count: Int) throws {
     let check = AppCheck(try AppSources(path: root + "/" + path), path: path)
     let problems = check.problems.filter { !$0.what.hasSuffix("has no 'session' here") }  // the samples' own way in
     #expect(problems.map { "\($0.location): \($0.what)" } == [])
     #expect(check.symbols.count >= count, "\(check.symbols.count)")
   }
 
-  @Test func anXcodeAppsFilesThatAreLeftOutAreFound() throws {
+  @Test func fileOutsideTheLinuxBuildIsReportedUnlessExcluded() throws {
     let check = AppCheck(try AppSources(path: root + "/Tests/Consumer/TeaTime"), path: "TeaTime")
     #expect(!check.problems.isEmpty)
     #expect(check.problems.allSatisfy { $0.location.file.hasSuffix("AppDelegate.swift") }, "\(check.problems)")

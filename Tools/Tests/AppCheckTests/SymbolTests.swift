@@ -6,14 +6,14 @@ func check(_ source: String) -> AppCheck { AppCheck(AppSources(source: source), 
 
 extension AppCheck {
   /// `name status line line …`
-  var told: [String] {
+  var summaries: [String] {
     symbols.map { "\($0.name) \($0.status) " + $0.places.map { "\($0.line)" }.joined(separator: " ") }
   }
   func has(_ symbol: String) -> Bool { symbols.contains { $0.name == symbol && $0.isCertain } }
 }
 
 @Suite struct SymbolTests {
-  @Test func symbolsAreFoundByTheTypesOfValues() {
+  @Test func symbolsAreResolvedByTypesOfValues() {
     let check = check(
       """
       import VideoSDKRTC
@@ -42,10 +42,10 @@ extension AppCheck {
     ] {
       #expect(check.has(symbol), "\(symbol)")
     }
-    #expect(check.told.contains("Meeting.participants works 11 12 13"))
+    #expect(check.summaries.contains("Meeting.participants works 11 12 13"))
   }
 
-  @Test func closuresOfCompletionHandlersHaveTheirTypes() {
+  @Test func completionHandlerParametersHaveInferredTypes() {
     let check = check(
       """
       import AzureCommunicationCalling
@@ -63,11 +63,11 @@ extension AppCheck {
       "CallAgent.startCall(participants:options:completionHandler:)", "Call.remoteParticipants",
       "RemoteParticipant.videoStreams", "RemoteVideoStream.mediaStreamType", "RecordingCallFeature.isRecordingActive",
     ] {
-      #expect(check.has(symbol), "\(symbol): \(check.told)")
+      #expect(check.has(symbol), "\(symbol): \(check.summaries)")
     }
   }
 
-  @Test func tuplesAndDictionariesOfTypesAreSeenThrough() {
+  @Test func tupleAndDictionaryElementsHaveInferredTypes() {
     let check = check(
       """
       import AmazonChimeSDK
@@ -84,11 +84,11 @@ extension AppCheck {
       "VideoTileState.attendeeId", "VideoTileState.isContent", "RemoteVideoSource.attendeeId",
       "VideoSubscriptionConfiguration.priority",
     ] {
-      #expect(check.has(symbol), "\(symbol): \(check.told)")
+      #expect(check.has(symbol), "\(symbol): \(check.summaries)")
     }
   }
 
-  @Test func asyncTwinsAreTheSameEntry() {
+  @Test func asyncCallIsResolvedToCompletionHandlerEntry() {
     let check = check(
       """
       import AzureCommunicationCalling
@@ -97,7 +97,7 @@ extension AppCheck {
     #expect(check.has("Call.hangUp(options:completionHandler:)"))
   }
 
-  @Test func whatIsKeptWithoutEffectIsSaidWithWhy() throws {
+  @Test func symbolWithoutEffectIsReportedWithReason() throws {
     let check = check(
       """
       import AmazonIVSBroadcast
@@ -113,7 +113,7 @@ extension AppCheck {
     #expect(recorded.allSatisfy { $0.why != nil })
   }
 
-  @Test func whatIsNotToBeHadCannotWork() {
+  @Test func unavailableAndAbsentSymbolsAreReported() {
     let unavailable = check(
       """
       import AmazonIVSBroadcast
@@ -131,13 +131,13 @@ extension AppCheck {
     #expect(type.problems.first?.kind == .unavailable)
   }
 
-  @Test func whatNobodyHasIsSaidWithWhatIsNear() {
+  @Test func unknownMemberIsReportedWithSimilarNames() {
     let check = check("import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMick() }")
     #expect(check.problems.map(\.what) == ["Meeting has no 'muteMick' here"])
     #expect(check.problems.first?.instead == "there is muteMic(), unmuteMic()")
   }
 
-  @Test func anAppsOwnTypesAndMembersAreItsOwn() {
+  @Test func typesAndMembersDeclaredByTheAppAreNotReported() {
     let check = check(
       """
       import VideoSDKRTC
@@ -153,7 +153,7 @@ extension AppCheck {
     #expect(!check.symbols.contains { $0.name.hasPrefix("Participant") })
   }
 
-  @Test func aValueOfUnknownTypeIsJudgedByItsNameOnlyIfThatSaysEnough() {
+  @Test func memberOfUnknownTypeIsReportedOnlyIfItsNameIsDistinctive() {
     let check = check(
       """
       import AmazonIVSBroadcast
@@ -168,7 +168,7 @@ extension AppCheck {
   }
 
   /// Both vendors have a `Meeting`.
-  @Test func aNameIsThatOfTheModuleThatTheFileImports() {
+  @Test func nameSharedByVendorsIsResolvedByTheFilesImport() {
     let sources = AppSources(sources: [
       ("a.swift", "import VideoSDKRTC\nfunc f(_ m: Meeting) { m.muteMic() }"),
       ("b.swift", "import AmazonChimeSDK\nfunc g(_ m: Meeting?) -> VideoTileState? { nil }"),
@@ -183,7 +183,7 @@ extension AppCheck {
       ])
   }
 
-  @Test func aFunctionThatIsOnlyNamedIsTheOneWithThoseLabels() {
+  @Test func functionReferenceIsResolvedByItsLabels() {
     let check = check(
       """
       import AzureCommunicationCalling
@@ -191,18 +191,18 @@ extension AppCheck {
       let other: Any = CallDelegate.call(_:didChangeId:)
       """)
     #expect(
-      check.told.filter { $0.hasPrefix("CallDelegate.") } == [
+      check.summaries.filter { $0.hasPrefix("CallDelegate.") } == [
         "CallDelegate.call(_:didChangeId:) recorded 3", "CallDelegate.call(_:didChangeState:) works 2",
       ])
   }
 
-  @Test func anotherModulesTypeIsNoneOfTheVendors() {
+  @Test func typeOfAnotherImportedModuleIsNotReported() {
     #expect(check("import AmazonChimeSDK\nimport Combine\nvar s: Scheduler?").canWork)
     #expect(!check("import AmazonChimeSDK\nvar s: Scheduler?").canWork)
     #expect(check("import AzureCommunicationCalling\nfunc f() { text.frame(width: 1, height: 2) }").symbols.isEmpty)
   }
 
-  @Test func aPieceWithoutImportsIsOfTheStyleWhoseTypesItNames() {
+  @Test func sourceWithoutImportsIsAssignedToStyleByItsTypes() {
     let check = check(
       """
       let deviceDiscovery = IVSDeviceDiscovery()

@@ -4,8 +4,8 @@ import Testing
 
 @testable import KoineSampleSupport
 
-/// What the command says to words that make no sense, and with which code it ends.
-@Suite struct WordsTests {
+/// Error texts and exit codes for invalid arguments.
+@Suite struct CommandLineErrorTests {
   private let folder: Folder
   private let keys: String
 
@@ -32,13 +32,13 @@ import Testing
     ("meeting-session --room r --user Ana --backend nonsense://", "nonsense://"),
     ("meeting-session --room r --user A", "--user"),
   ])
-  func aTokenThatCannotBeIsRefusedByItsOwnUsage(_ words: String, _ complaint: String) async throws {
+  func invalidTokenArgumentsPrintTheSubcommandUsage(_ words: String, _ complaint: String) async throws {
     let lines = try await said("token \(words) --keys \(keys)")
     #expect(lines.first?.contains(complaint) == true && lines.last == "code 64", "\(lines)")
     #expect(lines.contains { $0.hasPrefix("Usage: koine token \(words.prefix { $0 != " " })") }, "\(lines)")
   }
 
-  @Test func whatIsWrongWithAFileOfKeysIsToldByItself() async throws {
+  @Test func keyFileErrorsHaveTheirExitCodes() async throws {
     #expect(try await said("token stage-strategy --room r --keys /no/keys").last == "code 66")
     try "none".write(toFile: folder.file("none.json"), atomically: true, encoding: .utf8)
     #expect(try await said("token stage-strategy --room r --keys \(folder.file("none.json"))").last == "code 65")
@@ -47,7 +47,7 @@ import Testing
       try await said("token stage-strategy --room r --attribute a=1 --attribute a=1 --keys \(keys)").last == "code 0")
   }
 
-  @Test func publicKeysAreWrittenAndSignNothing() async throws {
+  @Test func publicKeyFileCannotSignTokens() async throws {
     let file = folder.file("public.json")
     #expect(try await said("token keys \(keys) --public \(file)").last == "code 0")
     let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -60,7 +60,7 @@ import Testing
     #expect(try await said("token keys /no/keys --public \(file)").last == "code 66")
   }
 
-  @Test func aNetworkIsNoServersBusiness() async throws {
+  @Test func networkOptionIsRefusedWithServerBackend() async throws {
     let server = ["KOINE_BACKEND": "ws://127.0.0.1:1"]
     let lines = try await said("demo --network loss=1%", environment: server)
     #expect(lines.first?.contains("KOINE_BACKEND says 'ws://127.0.0.1:1'") == true)
@@ -70,7 +70,7 @@ import Testing
     #expect(suite.last == "code 64")
   }
 
-  @Test func aServerThatIsNotThereIsNamedOnce() async throws {
+  @Test func unreachableServerIsReportedOnce() async throws {
     let expected = "the server cannot be reached: Connection refused (127.0.0.1:1)"
     let suite = try await said("conformance --backend ws://127.0.0.1:1")
     #expect(suite == ["koine conformance: " + expected, "code 69"])
@@ -81,7 +81,7 @@ import Testing
     #expect(nameless.first?.contains("the name 'nobody.invalid' cannot be resolved") == true, "\(nameless)")
   }
 
-  @Test func filesAreLookedAtBeforeAnythingBegins() async throws {
+  @Test func fileArgumentsAreCheckedBeforeStart() async throws {
     #expect(try await said("conformance --compare /no/trace").first == "Error: --compare: cannot read '/no/trace'")
     let picture = try await said("demo --snapshot \(folder.path)")
     #expect(picture == ["koine demo: cannot write '\(folder.path)': it is a folder", "code 73"])
@@ -93,14 +93,14 @@ import Testing
     #expect(encoder.last == "code 64")
   }
 
-  @Test func anAddressNamesItsHost() async throws {
+  @Test func listenAddressWithoutHostIsRefused() async throws {
     let lines = try await said("serve --open --listen :8080")
     #expect(lines.first?.contains("0.0.0.0:8080 or [::]:8080") == true)
     #expect(lines.last == "code 64")
   }
 
-  /// Told to stop, it finishes what it writes.
-  @Test func aDemoThatIsInterruptedClosesItsRecordings() async throws {
+  /// On SIGINT, the demo finishes its files.
+  @Test func interruptedDemoFinishesItsRecordings() async throws {
     let built = URL(fileURLWithPath: Swift.CommandLine.arguments[0]).deletingLastPathComponent().path
     let script = """
       \(built)/koine demo --styles stage-strategy meeting-session --seconds 600 --record \(folder.path) >/dev/null 2>&1 & demo=$!
@@ -111,7 +111,7 @@ import Testing
     #expect(text.contains("code 0") && text.contains("Ana.webm") && !text.contains(".part"), "\(text)")
   }
 
-  @Test func aNameCannotLeaveItsRow() {
+  @Test func controlCharactersInNamesAreEscapedInReportRows() {
     var way = DirectionReport(receiver: "Ana", sender: "", video: nil, audio: nil, joinToFirstPicture: nil)
     way.sender = "Eve\n\u{1B}[2J"
     let rows = CallReport(seconds: 1, directions: [way]).table.split(separator: "\n")

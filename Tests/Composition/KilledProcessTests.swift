@@ -12,9 +12,9 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
   do { return .success(try await work()) } catch { return .failure(error) }
 }
 
-/// What is left of a recording whose process was killed (`kill -9`): everything but the last two seconds, and it plays. The
-/// minute of the figure: `KOINE_ROUNDS=100 swift test --filter KilledTests`.
-@Suite(.serialized) struct KilledTests {
+/// A recording whose process is killed (`kill -9`) is playable up to the last two seconds. For one minute:
+/// `KOINE_ROUNDS=100 swift test --filter KilledProcessTests`.
+@Suite(.serialized) struct KilledProcessTests {
   private static let seconds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] == nil ? 6 : 60
   private static let framesPerSecond = 15
 
@@ -52,7 +52,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     withExtendedLifetime((people, recording)) { _ = kill(getpid(), SIGKILL) }
   }
 
-  @Test func aFileOfAKilledProcessPlays() async throws {
+  @Test func fileOfKilledProcessIsPlayable() async throws {
     let folder = try Folder()
     let path = folder.file("room.webm")
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -61,7 +61,7 @@ private func outcome<Value: Sendable>(_ work: () async throws -> Value) async ->
     try await check(folder, "room.webm.part")
   }
 
-  @Test func aPlaylistOfAKilledProcessPlays() async throws {
+  @Test func playlistOfKilledProcessIsPlayable() async throws {
     let folder = try Folder()
     let path = folder.file("room.m3u8")
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in

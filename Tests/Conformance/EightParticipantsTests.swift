@@ -9,11 +9,11 @@ import KoineTestSupport
 import Testing
 import VideoSDKRTC
 
-/// One room with all four vendors' styles at once: eight people, a minute, and after each thing that happens all eight see
-/// the same. Media are stamps; with real codecs: `KOINE_ROUNDS=1 swift test --filter EightTests`.
+/// One room with all four vendors' styles: eight participants, one minute, and after each action all eight see the
+/// same. Media are stamps; with real codecs: `KOINE_ROUNDS=1 swift test --filter EightParticipantsTests`.
 @MainActor
 @Suite(.serialized)
-struct EightTests {
+struct EightParticipantsTests {
   nonisolated private static let isLong = ProcessInfo.processInfo.environment["KOINE_ROUNDS"] != nil
 
   /// Expected state of one participant, the same for every viewer.
@@ -25,7 +25,7 @@ struct EightTests {
 
   /// The participants' actions so far, and the state that every app must show because of them.
   @MainActor
-  private final class Truth {
+  private final class ExpectedRoom {
     let context: ScenarioContext
     let world: World
     private let venue: KoineEnvironment
@@ -36,7 +36,7 @@ struct EightTests {
     private var came: [String: Int] = [:]
     private(set) var steps = 0
 
-    init(isReal: Bool = EightTests.isLong) {
+    init(isReal: Bool = EightParticipantsTests.isLong) {
       world = World(
         backend: EmbeddedBackend(virtual: 8),
         devices: DefaultDevices(camera: "stamp:Somebody,320x180@15", microphone: "tone", screen: "pattern:320x180@5"),
@@ -45,7 +45,7 @@ struct EightTests {
       context = ScenarioContext("meeting", "listener", at: venue)
     }
 
-    func come(_ name: String, _ style: Style) async throws -> any Driver {
+    func join(_ name: String, _ style: Style) async throws -> any Driver {
       let driver = try await context.joined(name, style: style.rawValue)
       present.append(driver)
       facts[driver.id] = Fact()
@@ -54,7 +54,7 @@ struct EightTests {
       return driver
     }
 
-    func go(_ driver: any Driver) async throws {
+    func leave(_ driver: any Driver) async throws {
       driver.leave()
       present.removeAll { $0 === driver }
       facts[driver.id] = nil
@@ -81,7 +81,7 @@ struct EightTests {
       try await settle("\(driver.name) \(isOn ? "shows" : "shows no longer") a screen")
     }
 
-    func say(_ text: String, _ driver: any Driver) async throws {
+    func sendMessage(_ text: String, _ driver: any Driver) async throws {
       try driver.sendMessage(text, lifetime: nil)
       said.append(ObservedMessage(sender: driver.id, text: text))
       try await settle("\(driver.name) says \(text)")
@@ -146,55 +146,55 @@ struct EightTests {
     }
   }
 
-  @Test func fourStylesAgreeForAMinute() async throws {
-    let truth = Truth()
-    let ana = try await truth.come("Ana", .callAgent)
-    let ben = try await truth.come("Ben", .stageStrategy)
-    let cleo = try await truth.come("Cleo", .meetingSession)
-    let dan = try await truth.come("Dan", .eventListener)
-    let eva = try await truth.come("Eva", .callAgent)
-    let finn = try await truth.come("Finn", .stageStrategy)
-    let gil = try await truth.come("Gil", .meetingSession)
-    let hana = try await truth.come("Hana", .eventListener)
-    try await truth.say("Good morning", cleo)
-    try await truth.say("Good morning, all", dan)
-    try await truth.share(true, gil)
-    try await truth.mute(true, ana, ben, hana)
-    try await truth.say("Is this my screen?", gil)
-    try await truth.camera(false, finn)
-    try await truth.mute(true, cleo)
-    try await truth.mute(false, ana)
-    try await truth.share(false, gil)
-    try await truth.share(true, dan)
-    try await truth.camera(false, eva)
-    try await truth.camera(true, finn)
-    try await truth.camera(false, gil)
-    try await truth.mute(false, ben, cleo)
-    try await truth.camera(true, eva)
-    try await truth.go(ana)
-    let ida = try await truth.come("Ida", .callAgent)
-    try await truth.say("Hello, Ida", hana)
-    try await truth.share(false, dan)
-    try await truth.share(true, ida)
-    try await truth.camera(true, gil)
-    try await truth.mute(false, hana)
-    try await truth.go(ben)
-    try await truth.say("I have to go as well", dan)
-    try await truth.go(dan)
-    try await truth.go(ida)
-    #expect(truth.present.count == 5)
-    #expect(truth.steps == 34)
-    let rest = 60_000 - truth.context.environment.now
-    if rest > 0 { await truth.context.run(milliseconds: rest) }
-    #expect(truth.context.environment.now >= 60_000)
-    for driver in [cleo, eva, finn, gil] { try await truth.go(driver) }
-    await truth.context.close()
-    for recorder in truth.context.recorders {
+  @Test func eightParticipantsOfFourStylesSeeTheSameState() async throws {
+    let room = ExpectedRoom()
+    let ana = try await room.join("Ana", .callAgent)
+    let ben = try await room.join("Ben", .stageStrategy)
+    let cleo = try await room.join("Cleo", .meetingSession)
+    let dan = try await room.join("Dan", .eventListener)
+    let eva = try await room.join("Eva", .callAgent)
+    let finn = try await room.join("Finn", .stageStrategy)
+    let gil = try await room.join("Gil", .meetingSession)
+    let hana = try await room.join("Hana", .eventListener)
+    try await room.sendMessage("Good morning", cleo)
+    try await room.sendMessage("Good morning, all", dan)
+    try await room.share(true, gil)
+    try await room.mute(true, ana, ben, hana)
+    try await room.sendMessage("Is this my screen?", gil)
+    try await room.camera(false, finn)
+    try await room.mute(true, cleo)
+    try await room.mute(false, ana)
+    try await room.share(false, gil)
+    try await room.share(true, dan)
+    try await room.camera(false, eva)
+    try await room.camera(true, finn)
+    try await room.camera(false, gil)
+    try await room.mute(false, ben, cleo)
+    try await room.camera(true, eva)
+    try await room.leave(ana)
+    let ida = try await room.join("Ida", .callAgent)
+    try await room.sendMessage("Hello, Ida", hana)
+    try await room.share(false, dan)
+    try await room.share(true, ida)
+    try await room.camera(true, gil)
+    try await room.mute(false, hana)
+    try await room.leave(ben)
+    try await room.sendMessage("I have to go as well", dan)
+    try await room.leave(dan)
+    try await room.leave(ida)
+    #expect(room.present.count == 5)
+    #expect(room.steps == 34)
+    let rest = 60_000 - room.context.environment.now
+    if rest > 0 { await room.context.run(milliseconds: rest) }
+    #expect(room.context.environment.now >= 60_000)
+    for driver in [cleo, eva, finn, gil] { try await room.leave(driver) }
+    await room.context.close()
+    for recorder in room.context.recorders {
       #expect(Law.violations(in: recorder.entries, isComplete: true).isEmpty, "\(recorder.who)")
     }
   }
 
-  /// Hears how far recording and playlist are.
+  /// Records the states of recording and playlist.
   private final class ListenerRecorder: MeetingEventListener, @unchecked Sendable {  // on the main queue
     private(set) var told: [String] = []
     func onRecordingStateChanged(state: RecordingState) { told.append(state.rawValue) }
@@ -202,18 +202,18 @@ struct EightTests {
     func onError(error: VideoSDKError) { told.append("\(error)") }
   }
 
-  /// Both go on at once, started by one of the eight, with real codecs.
-  @Test func theirRoomIsRecordedAndStreamed() async throws {
+  /// Recording and playlist run at once, started by one participant of eight, with real codecs.
+  @Test func roomOfFourStylesIsRecordedAndStreamed() async throws {
     MediaFiles.register()
     let folder = try Folder()
-    let truth = Truth(isReal: true)
-    let (world, seconds) = (truth.world, Self.isLong ? 60 : 4)
+    let room = ExpectedRoom(isReal: true)
+    let (world, seconds) = (room.world, Self.isLong ? 60 : 4)
     let styles: [Style] = [
       .callAgent, .stageStrategy, .meetingSession, .eventListener, .callAgent, .stageStrategy, .meetingSession,
     ]
     var people: [any Driver] = []
     for (number, style) in styles.enumerated() {
-      let driver = try truth.context.person("P\(number)", style: style.rawValue)
+      let driver = try room.context.person("P\(number)", style: style.rawValue)
       try driver.join()
       people.append(driver)
     }
@@ -230,7 +230,7 @@ struct EightTests {
     hana.startRecording(webhookUrl: "", awsDirPath: folder.path)
     hana.startHLS()
     await world.run(for: .seconds(3))
-    try await truth.context.until("it can be opened", within: 20_000) { hana.hlsState == .HLS_PLAYABLE }
+    try await room.context.until("it can be opened", within: 20_000) { hana.hlsState == .HLS_PLAYABLE }
     #expect(hana.recordingState == .RECORDING_STARTED)
     #expect(hana.participants.count == 7)
     let playlist = try #require(URL(string: hana.hlsUrls?.playbackHlsUrl ?? ""))
@@ -253,6 +253,6 @@ struct EightTests {
       #expect(try await Command("sh", "-c", "ffmpeg -v error -i '\(path)' -f null - 2>&1").run() == "")
     }
     hana.leave()
-    await truth.context.close()
+    await room.context.close()
   }
 }

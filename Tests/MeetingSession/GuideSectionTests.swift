@@ -3,10 +3,10 @@ import Koine
 import Testing
 
 /// The guide's sections in their order.
-@Suite struct StoryTests {
+@Suite struct GuideSectionTests {
   private let environment = TestEnvironment()
 
-  @Test func sections1To5StartAndStop() async throws {
+  @Test func sections1To5SessionStartsAndStops() async throws {
     let app = environment.app("Ana")
     #expect(app.audioVideo.listAudioDevices().map(\.type).prefix(2) == [.audioHandset, .audioBuiltInSpeaker])
     app.audioVideo.chooseAudioDevice(mediaDevice: app.audioVideo.listAudioDevices()[1])
@@ -32,7 +32,7 @@ import Testing
     #expect(throws: MediaError.illegalState) { try app.audioVideo.start() }
   }
 
-  @Test func section3WithoutPermissionThereIsAnError() throws {
+  @Test func section3StartWithoutPermissionThrows() throws {
     let app = environment.app("Ana")
     environment.world.machine.setPermission(.denied, .microphone)
     environment.world.machine.setPermission(.undetermined, .camera)
@@ -42,7 +42,7 @@ import Testing
       audioVideoConfiguration: AudioVideoConfiguration(audioDeviceCapabilities: .outputOnly))
   }
 
-  @Test func blankAddressesDoNotStart() async {
+  @Test func blankAudioHostURLFailsToStart() async {
     let session = World.$current.withValue(environment.world) {
       DefaultMeetingSession(
         configuration: App.configuration("Ana", host: " "), logger: ConsoleLogger(name: "", level: .OFF))
@@ -50,7 +50,7 @@ import Testing
     #expect(throws: MediaError.audioFailedToStart) { try session.audioVideo.start() }
   }
 
-  @Test func sections6And7TheRosterAndMute() async throws {
+  @Test func sections6And7RosterAndMuteAreReported() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     #expect(!ana.audioVideo.realtimeLocalMute(), "not before the start")
     try ana.audioVideo.start()
@@ -77,7 +77,7 @@ import Testing
     #expect(!ben.audioVideo.realtimeLocalUnmute())
   }
 
-  @Test func section8SendingReceivingAndBindingVideo() async throws {
+  @Test func section8VideoIsSentReceivedAndBound() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     #expect(ana.audioVideo.getActiveCamera()?.type == .videoFrontCamera)
     for app in [ana, ben] {
@@ -117,7 +117,7 @@ import Testing
     #expect(ana.lines.suffix(3) == ["tile -ana", "audio stopped ok", "video stopped ok"])
   }
 
-  @Test func section9MetricsEverySecond() async throws {
+  @Test func section9MetricsAreReportedEverySecond() async throws {
     let (ana, ben) = (environment.app("Ana"), environment.app("Ben"))
     for app in [ana, ben] {
       try app.audioVideo.start()
@@ -151,12 +151,12 @@ import Testing
     #expect(!ana.audioVideo.realtimeIsVoiceFocusEnabled(), "off at each start")
   }
 
-  @Test func section11VoiceFocusTakesNoiseOutOfTheMicrophone() async throws {
+  @Test func section11VoiceFocusSuppressesMicrophoneNoise() async throws {
     Devices.register(microphone: "fan") { _ throws(DeviceError) in Fan() }
     let environment = TestEnvironment(microphone: "fan")
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
-    let ears = Ears()
+    let ears = MediaWatcher()
     ben.observe { [weak ben] event in
       guard case .streamAdded(let stream, let owner) = event, !owner.isLocal, stream.kind.isAudio else { return }
       ben?.attach(ears as any AudioSink, to: stream.id)
@@ -178,10 +178,10 @@ import Testing
     #expect(ears.takePower() * 2 > loud, "as it was")
   }
 
-  @Test func aNativeParticipantAndOneOfThisStyleSeeAndHearEachOther() async throws {
+  @Test func nativeParticipantAndAttendeeReceiveEachOthersMedia() async throws {
     let ana = environment.app("Ana")
     let ben = try environment.native("Ben")
-    let ears = Ears()
+    let ears = MediaWatcher()
     ben.observe { [weak ben] event in
       guard case .streamAdded(let stream, let owner) = event, !owner.isLocal else { return }
       if stream.kind.isVideo { ben?.attach(ears as any Koine.VideoSink, to: stream.id) }
@@ -203,7 +203,7 @@ import Testing
 }
 
 /// Video and audio that a participant of the common layer receives.
-final class Ears: Koine.VideoSink, AudioSink, Sendable {
+final class MediaWatcher: Koine.VideoSink, AudioSink, Sendable {
   private let seen = Lock<(stamps: [String], loudest: Int)>(([], 0))
   private let power = Lock<(sum: Double, count: Int)>((0, 0))
   var stamps: [String] { seen.withLock { $0.stamps } }
@@ -221,7 +221,7 @@ final class Ears: Koine.VideoSink, AudioSink, Sendable {
     }
   }
 
-  /// The mean square of what was heard since the last call.
+  /// Mean square of the audio since the last call.
   func takePower() -> Double {
     power.withLock { power in
       defer { power = (0, 0) }

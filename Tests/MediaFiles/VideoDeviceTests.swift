@@ -6,18 +6,18 @@ import Testing
 
 @testable import KoineMediaFiles
 
-/// Screens of X11, against an X server of the test's own; and what of Video4Linux needs no camera.
-@Suite(.timeLimit(.minutes(15))) struct PictureDeviceTests {
+/// X11 screens, on the test's own X server, and the parts of Video4Linux that need no camera.
+@Suite(.timeLimit(.minutes(15))) struct VideoDeviceTests {
   init() { MediaFiles.register() }
 
-  private func pictures(of camera: any VideoSource) throws -> AsyncStream<VideoFrame> {
+  private func frames(of camera: any VideoSource) throws -> AsyncStream<VideoFrame> {
     let (stream, continuation) = AsyncStream.makeStream(of: VideoFrame.self)
     try camera.start(on: Scheduler.real.lane("test camera")) { continuation.yield($0) }
     continuation.onTermination = { _ in camera.stop() }
     return stream
   }
 
-  /// Waits for a picture that has this colour aside of the middle, where the pointer is.
+  /// Waits for a frame of this colour, not counting the middle, where the pointer is.
   private func wait(for color: (y: Int, u: Int, v: Int), in pictures: AsyncStream<VideoFrame>) async -> VideoFrame? {
     for await picture in pictures {
       let pixels = picture.i420()
@@ -34,33 +34,33 @@ import Testing
   private let red = (y: 81, u: 90, v: 240)
   private let green = (y: 145, u: 54, v: 34)
 
-  @Test func aScreenIsSeenAsItChanges() async throws {
+  @Test func screenCaptureFollowsChanges() async throws {
     try await ScreenServer.with { server in
       try await server.paint("#ff0000")
       let screen = try Devices.camera("x11:\(server.display),160x120@20")
       #expect(screen.format == VideoFormat(width: 160, height: 120, framesPerSecond: 20))
       let before = Scheduler.real.now
-      let first = try #require(await wait(for: red, in: try pictures(of: screen)))
+      let first = try #require(await wait(for: red, in: try frames(of: screen)))
       #expect(
         first.width == 160 && first.height == 120 && first.captured > before && first.captured <= Scheduler.real.now)
       try await server.paint("#00ff00")
-      #expect(await wait(for: green, in: try pictures(of: screen)) != nil, "started again")
+      #expect(await wait(for: green, in: try frames(of: screen)) != nil, "started again")
     }
   }
 
-  @Test func aScreenAsItIs() async throws {
+  @Test func screenCaptureUsesTheScreensSizeByDefault() async throws {
     try await ScreenServer.with { server in
       let screen = try Devices.camera("x11:\(server.display)")
       #expect(screen.format == VideoFormat(width: 320, height: 240, framesPerSecond: 15))
       try await server.paint("#ff0000")
-      #expect(await wait(for: red, in: try pictures(of: screen))?.width == 320)
+      #expect(await wait(for: red, in: try frames(of: screen))?.width == 320)
       #expect(throws: DeviceError.self, "a virtual clock") {
         try screen.start(on: Scheduler.virtual().lane("x")) { _ in }
       }
     }
   }
 
-  @Test func aLaneThatIsBusyMissesPictures() async throws {
+  @Test func blockedLaneDropsFrames() async throws {
     try await ScreenServer.with { server in
       let screen = try Devices.camera("x11:\(server.display),32x24@60")
       let lane = Scheduler.real.lane("busy")
@@ -70,7 +70,7 @@ import Testing
       try screen.start(on: lane) { continuation.yield($0.captured) }
       // Another reader of the same screen sees twenty pictures pass meanwhile.
       var passed = 0
-      for await _ in try pictures(of: Devices.camera("x11:\(server.display),32x24@60")) {
+      for await _ in try frames(of: Devices.camera("x11:\(server.display),32x24@60")) {
         passed += 1
         if passed == 20 { break }
       }
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func wordsWithoutADeviceAreErrors() {
+  @Test func invalidDeviceTextsThrow() {
     for text in [
       "x11", "x11:", "x11:nothing", "x11::9876", "x11::0,4x4", "v4l2", "v4l2:", "v4l2:video0", "v4l2:/dev/null",
       "v4l2:/no/such/file", "v4l2:/dev/null,640x480@0",
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func camerasThatComeAndGoAreTold() async throws {
+  @Test func cameraPlugAndUnplugAreReported() async throws {
     let home = try Folder()
     let folder = home.path
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
@@ -121,7 +121,7 @@ import Testing
     withExtendedLifetime(watch) {}
   }
 
-  @Test func whatIsNoCameraIsNone() {
+  @Test func pathWithoutCameraIsNotDescribed() {
     #expect(CameraWatch.describe("/dev/null") == nil)
     #expect(CameraWatch.describe("/nowhere") == nil)
   }

@@ -8,10 +8,10 @@ import Testing
 
 /// PulseAudio's devices, against a server with a silent loudspeaker. The limit is for a machine that runs all
 /// tests at once.
-@Suite(.timeLimit(.minutes(15))) struct SoundDeviceTests {
+@Suite(.timeLimit(.minutes(15))) struct AudioDeviceTests {
   init() { MediaFiles.register() }
 
-  /// Blocks of a microphone, as they come.
+  /// Blocks of a microphone, as they arrive.
   private func blocks(of microphone: any AudioSource) throws -> AsyncStream<AudioBlock> {
     let (stream, continuation) = AsyncStream.makeStream(of: AudioBlock.self)
     try microphone.start(on: Scheduler.real.lane("test microphone")) { continuation.yield($0) }
@@ -44,8 +44,8 @@ import Testing
     return heard
   }
 
-  @Test func whatTheLoudspeakerPlaysItsMonitorHears() async throws {
-    let server = try await SoundServer()
+  @Test func loudspeakerMonitorReceivesThePlayedTone() async throws {
+    let server = try await PulseAudioServer()
     let loudspeaker = try Devices.loudspeaker("pulse:nothing@\(server.address)")
     let microphone = try Devices.microphone("pulse:nothing.monitor@\(server.address)")
     #expect(microphone.channels == 1)
@@ -62,8 +62,8 @@ import Testing
     #expect(loudspeaker.playoutDelay < .seconds(2))
   }
 
-  @Test func aCallIsHeardOnTheWorldsLoudspeaker() async throws {
-    let server = try await SoundServer()
+  @Test func callAudioIsPlayedOnTheWorldsLoudspeaker() async throws {
+    let server = try await PulseAudioServer()
     let world = World(
       backend: EmbeddedBackend(), delivery: Delivery(queue: DispatchQueue(label: "delivery")),
       devices: DefaultDevices(loudspeaker: "pulse:nothing@\(server.address)"))
@@ -80,8 +80,8 @@ import Testing
     await ben.leave()
   }
 
-  @Test func aServerThatComesBackIsHeardAgain() async throws {
-    let server = try await SoundServer()
+  @Test func audioResumesAfterPulseAudioRestart() async throws {
+    let server = try await PulseAudioServer()
     let microphone = try Devices.microphone("pulse:nothing.monitor@\(server.address)")
     let loudspeaker = try Devices.loudspeaker("pulse:nothing@\(server.address)")
     let tone = try Devices.microphone("tone:500")
@@ -97,8 +97,8 @@ import Testing
     #expect(abs(again.frequency - 500) < 50)
   }
 
-  @Test func devicesThatComeAndGoAreTold() async throws {
-    let server = try await SoundServer()
+  @Test func deviceChangesAreReported() async throws {
+    let server = try await PulseAudioServer()
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     var events = machine.events().makeAsyncIterator()
     func next(_ isRight: (Machine.Event) -> Bool) async {
@@ -131,8 +131,8 @@ import Testing
     withExtendedLifetime(watch) {}
   }
 
-  @Test func aWatchWaitsForItsServer() async throws {
-    let server = try await SoundServer()
+  @Test func deviceWatchWaitsForPulseAudioServer() async throws {
+    let server = try await PulseAudioServer()
     server.stop()
     let machine = Machine([], delivery: Delivery(queue: DispatchQueue(label: "delivery")))
     var events = machine.events().makeAsyncIterator()
@@ -142,12 +142,12 @@ import Testing
     withExtendedLifetime(watch) {}
   }
 
-  @Test func wordsWithoutADeviceAreErrors() async throws {
+  @Test func invalidDeviceTextsThrow() async throws {
     for text in ["pulse:@unix:/nowhere/at/all", "pulse:x@unix:/nowhere"] {
       #expect(throws: DeviceError.self) { try Devices.microphone(text) }
       #expect(throws: DeviceError.self) { try Devices.loudspeaker(text) }
     }
-    let server = try await SoundServer()
+    let server = try await PulseAudioServer()
     #expect(throws: DeviceError.self) { try Devices.microphone("pulse:nobody@\(server.address)") }
     let microphone = try Devices.microphone("pulse:@\(server.address)")
     #expect(throws: DeviceError.self, "a virtual clock") {
@@ -162,7 +162,7 @@ import Testing
     #expect(PulsePlace("@b").name == nil)
   }
 
-  @Test func jitterOfThreadsIsTakenOutOfTimes() {
+  @Test func captureClockRemovesThreadJitter() {
     var clock = CaptureClock()
     let start = Tick.zero + .seconds(5)
     var last: Tick?

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Worlds, sessions and sources are deallocated or stopped once the app has released them, even during an operation.
-@Suite struct LettingGoTests {
+@Suite struct DeallocationTests {
   /// Weak references to objects that must have been deallocated by the time of the check.
   private struct Remains {
     private var all: [(name: String, isThere: () -> Bool)] = []
@@ -44,7 +44,7 @@ import Testing
       backend: EmbeddedBackend(virtual: 3), delivery: Delivery(queue: queue), stamps: isCoded ? nil : StampedMedia())
   }
 
-  /// What an app was told of may hold something for as long as it is being told.
+  /// Waits for the delivery queue: callbacks that still run may retain objects.
   private func fence() async { await withCheckedContinuation { done in queue.async { done.resume() } } }
 
   private func join(_ name: String, _ world: World, _ remains: inout Remains) throws -> (Session, Watcher) {
@@ -60,7 +60,7 @@ import Testing
     return (session, watcher)
   }
 
-  @Test(arguments: Moment.allCases) func aWorldIsGoneWithItsPeople(_ moment: Moment) async throws {
+  @Test(arguments: Moment.allCases) func worldIsDeallocatedWithItsSessions(_ moment: Moment) async throws {
     func live() async throws -> Remains {
       var remains = Remains()
       let world = makeWorld(isCoded: moment == .connected || moment == .left)
@@ -95,7 +95,7 @@ import Testing
     #expect(remains.names == [])
   }
 
-  @Test func aSourceIsStoppedWithItsWorld() throws {
+  @Test func sourceIsStoppedWhenItsWorldIsReleased() throws {
     let camera = CountingCamera(try Devices.camera("stamp:ana,160x90@5"))
     do {
       let world = makeWorld()
@@ -110,7 +110,7 @@ import Testing
   }
 
   /// Long runs: `KOINE_ROUNDS=200`.
-  @Test func aRoomKeepsNothingOfThoseWhoCameAndWent() async throws {
+  @Test func roomRetainsNothingOfDepartedParticipants() async throws {
     let rounds = ProcessInfo.processInfo.environment["KOINE_ROUNDS"].flatMap { Int($0) } ?? 2
     let world = makeWorld()
     let backend = try #require(world.backend as? EmbeddedBackend)
@@ -136,7 +136,7 @@ import Testing
     #expect(backend.host.holdings.allSatisfy { $0.value == 0 }, "\(backend.host.holdings)")
   }
 
-  /// Ana comes, is cut off for 25 s, comes back and leaves.
+  /// Ana joins, loses the network for 25 s, reconnects and leaves.
   private func visit(_ round: Int, _ world: World, _ backend: EmbeddedBackend) async throws -> Remains {
     var remains = Remains()
     let (session, watcher) = try join("ana", world, &remains)

@@ -2,7 +2,7 @@ import KoineBase
 import KoineCodecs
 import Testing
 
-@Suite struct SoundTests {
+@Suite struct AudioSignalTests {
   /// How much of the sound is the tone: 1 for nothing else. Both quadratures, so that phase does not matter.
   func purity(_ sound: ArraySlice<Int16>, hertz: Double, rate: Double) -> Double {
     let sine = tone(hertz, samples: sound.count, rate: rate)
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [(48_000, 16_000), (16_000, 48_000), (44_100, 48_000), (48_000, 44_100), (48_000, 48_048)])
-  func aToneStaysATone(rates: (from: Int, to: Int)) throws {
+  func resampledToneStaysPure(rates: (from: Int, to: Int)) throws {
     var resampler = try Resampler(from: rates.from, to: rates.to)
     let back = resampler.process(tone(1_000, samples: rates.from, rate: Double(rates.from)))
     #expect(abs(back.count - rates.to) < 200)
@@ -23,7 +23,7 @@ import Testing
     #expect((-14 ... -12).contains(level))
   }
 
-  @Test func channelsStayApart() throws {
+  @Test func resamplerKeepsChannelsSeparate() throws {
     var resampler = try Resampler(from: 48_000, to: 24_000, channels: 2)
     let left = tone(500, samples: 9_600)
     let back = resampler.process(left.flatMap { [$0, 0] })
@@ -31,7 +31,7 @@ import Testing
     #expect(stride(from: 0, to: back.count, by: 2).contains { back[$0] > 9_000 })
   }
 
-  @Test func whatDoesNotFitIsLeftForLater() throws {
+  @Test func resamplerConsumesOnlyInputThatFitsTheOutput() throws {
     var resampler = try Resampler(from: 48_000, to: 48_000)
     let input = tone(300, samples: 960)
     var output = [Int16](repeating: 0, count: 100)
@@ -46,7 +46,7 @@ import Testing
   }
 
   /// RFC 6464 section 3, RFC 6465 appendix A.
-  @Test func levelsAreThoseOfTheRFC() {
+  @Test func audioLevelMatchesRFC6464() {
     func level(_ sound: [Int16]) -> Int8 { sound.withUnsafeBufferPointer { audioLevel(of: $0) } }
     #expect(level([Int16](repeating: 0, count: 480)) == -127)
     #expect(level([]) == -127)
@@ -57,7 +57,7 @@ import Testing
     #expect(level([1] + [Int16](repeating: 0, count: 4_799)) == -127)
   }
 
-  @Test func voiceStandsOutOfTheNoise() {
+  @Test func speechIsDetectedAboveNoise() {
     var meter = SpeechLevel()
     var random = SeededRandom(seed: 2)
     func measure(_ sound: ArraySlice<Int16>) -> SpeechLevel.Measure {

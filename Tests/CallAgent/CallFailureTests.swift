@@ -5,8 +5,8 @@ import KoineEmbeddedBackend
 import KoineSimulatedNetwork
 import Testing
 
-/// What goes wrong between two people leaves neither of them stuck.
-struct TroubleTests {
+/// Failures between two participants leave neither of them stuck.
+struct CallFailureTests {
   /// Keeps both participants in the call while it is referenced.
   private struct Two {
     let ana: CallAgent
@@ -32,7 +32,7 @@ struct TroubleTests {
     return all
   }
 
-  @Test func whoMayNotUseTheMicrophoneMayAcceptLater() async throws {
+  @Test func incomingCallIsAcceptedOnceMicrophonePermissionIsGranted() async throws {
     let telephone = try Telephone()
     let two = try await ringing(telephone)
     let (anaHears, benHears) = (two.anaHears, two.benHears)
@@ -48,7 +48,7 @@ struct TroubleTests {
     #expect(anaHears.call?.state == .connected)
   }
 
-  @Test func aSecondCallGoesOnRingingUntilTheFirstIsOver() async throws {
+  @Test func secondIncomingCallRingsUntilFirstCallEnds() async throws {
     let telephone = try Telephone()
     let two = try await connected(telephone)
     let benHears = two.benHears
@@ -68,7 +68,7 @@ struct TroubleTests {
     #expect(benHears.call?.state == .connected)
   }
 
-  @Test func whoIsTakenBackWhileRingingRingsNoMore() async throws {
+  @Test func participantRemovedWhileRingingStopsRinging() async throws {
     let telephone = try Telephone()
     let two = try await connected(telephone)
     let (anaHears, benHears) = (two.anaHears, two.benHears)
@@ -86,7 +86,7 @@ struct TroubleTests {
     withExtendedLifetime((cleo, benHears)) {}
   }
 
-  @Test func aCallThatIsOverIsSilent() async throws {
+  @Test func endedCallMakesNoCallbacks() async throws {
     let telephone = try Telephone()
     let two = try await connected(telephone)
     let (anaHears, benHears) = (two.anaHears, two.benHears)
@@ -117,7 +117,7 @@ struct TroubleTests {
     }
   }
 
-  @Test func aPictureThatBeginsDuringHoldIsSentAfterwards() async throws {
+  @Test func videoStartedDuringHoldIsSentAfterResume() async throws {
     let telephone = try Telephone()
     let two = try await connected(telephone)
     let (anaHears, benHears) = (two.anaHears, two.benHears)
@@ -134,7 +134,7 @@ struct TroubleTests {
   }
 
   /// Two minutes without a network end the registration; the agent signs in again as soon as there is one.
-  @Test func anAgentThatWasLostComesBack() async throws {
+  @Test func agentWithExpiredRegistrationSignsInAgain() async throws {
     let telephone = try Telephone()
     let (ana, anaHears) = try await telephone.agent("ana")
     let (ben, benHears) = try await telephone.agent("ben")
@@ -152,8 +152,8 @@ struct TroubleTests {
     #expect(anaHears.call?.state == .ringing)
   }
 
-  /// Each call asks for a token, so that one that has run out is not used.
-  @Test func everyCallHasATokenThatHolds() async throws {
+  /// Each call requests a token, so that an expired one is not used.
+  @Test func everyCallRequestsAValidToken() async throws {
     let telephone = try Telephone()
     let (asked, later) = (Lock(0), Lock<[@Sendable () -> Void]>([]))
     func answer() {
