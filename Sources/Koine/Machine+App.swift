@@ -63,7 +63,8 @@ extension Machine.State {
     switch kind {
     case .camera: return !isInBackground
     case .microphone, .loudspeaker:
-      return !isInterrupted && !(isInBackground && information?.hasSoundInBackground == false)
+      let isAllowed = audioDirections?.contains(kind == .microphone ? .capture : .playback) ?? true
+      return isAllowed && !isInterrupted && !(isInBackground && information?.hasSoundInBackground == false)
     }
   }
 }

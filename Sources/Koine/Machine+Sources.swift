@@ -104,6 +104,8 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
     var sink: (any AudioSink)?
     var device: Machine.Device?
     var isOn = false
+    /// Holds the samples at a lower volume than the full one.
+    var quiet = AudioBlock(captured: .zero)
   }
 
   private let machine: Machine
@@ -154,6 +156,29 @@ private final class RoutedLoudspeaker: AudioSink, IntermittentSink, MachineFollo
   private var sink: (any AudioSink)? { open.withLock { $0.isOn ? $0.sink : nil } }
 
   var isListening: Bool { sink != nil }
-  func play(_ block: AudioBlock) { sink?.play(block) }
+
+  func play(_ block: AudioBlock) {
+    let volume = machine.outputVolume
+    guard volume < 1 else {
+      sink?.play(block)
+      return
+    }
+    let (sink, quiet) = open.withLock { open -> ((any AudioSink)?, AudioBlock) in
+      guard open.isOn, let sink = open.sink else { return (nil, open.quiet) }
+      open.quiet.setSamples(of: block, volume: volume)
+      return (sink, open.quiet)
+    }
+    sink?.play(quiet)
+  }
+
   var playoutDelay: Duration { sink?.playoutDelay ?? .zero }
+}
+
+extension AudioBlock {
+  /// Takes over another block at a lower volume. Allocates nothing while both have as many channels and no other object keeps the block.
+  fileprivate mutating func setSamples(of block: AudioBlock, volume: Float) {
+    (channels, captured) = (block.channels, block.captured)
+    if samples.count != block.samples.count { samples = block.samples }
+    for index in samples.indices { samples[index] = Int16(Float(block.samples[index]) * volume) }
+  }
 }

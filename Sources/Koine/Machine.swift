@@ -96,6 +96,10 @@ public final class Machine: Sendable {
     case cameToForeground
     /// A device that should be in use could not be opened.
     case failed(Device, reason: String)
+    /// The system's audio service has ended; `mediaServicesReset` follows.
+    case mediaServicesLost
+    /// The system's audio service works again. An app that uses its audio session sets the session up anew.
+    case mediaServicesReset
   }
 
   struct State {
@@ -105,6 +109,8 @@ public final class Machine: Sendable {
     var answers: [Kind: Permission] = [:]
     var asking: [(kind: Kind, done: @Sendable (Bool) -> Void)] = []
     var isInterrupted = false
+    var audioDirections: AudioDirections?
+    var outputVolume: Float = 1
     var isInBackground = false
     var information: AppInformation?
     var missingKeys: Set<String> = []
@@ -279,15 +285,24 @@ public final class Machine: Sendable {
   /// Changes the state, posts its events to the delivery queue in the order of the changes, and then lets the followers, such
   /// as sources, adapt. If the change is made on the delivery queue, the followers have adapted before observers are called.
   func change(_ change: (inout State) -> [Event]) {
-    let (events, followers) = state.withLock { state in
+    adjust { state in
       let events = change(&state)
-      let followers = state.followers.compactMap(\.follower)  // let go of outside the lock
-      state.followers.removeAll { $0.follower == nil }
       // Handed over under the lock: deliveries have the order of the changes. Nothing of the app's runs here.
       for event in events { deliver(event) }
-      return (events, followers)
+      return !events.isEmpty
     }
-    if !events.isEmpty { for follower in followers { follower.machineChanged() } }
+  }
+
+  /// Changes the state without an event.
+  /// - Parameter change: returns whether followers have to adapt.
+  func adjust(_ change: (inout State) -> Bool) {
+    let followers = state.withLock { state -> [any MachineFollower] in
+      let hasChanged = change(&state)
+      let followers = state.followers.compactMap(\.follower)  // let go of outside the lock
+      state.followers.removeAll { $0.follower == nil }
+      return hasChanged ? followers : []
+    }
+    for follower in followers { follower.machineChanged() }
   }
 
   /// Notifies observers of an event to which followers need not adapt.

@@ -1,4 +1,5 @@
 public import Foundation
+import KoineAVFoundation
 package import Koine
 
 /// One call, from ringing to its end.
@@ -129,6 +130,8 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     let pictures = options?.pictures ?? []
     for stream in pictures { startVideo(stream, isGated: true) { _ in } }
     delivery.deliver { [self] in change(to: .connecting) }
+    AVAudioSession.of(session.world.machine).startCallAudio(
+      category: .playAndRecord, mode: .voiceChat, options: .allowBluetooth)
     session.join { _ in }  // how it went is told by events
     ring(callees, hasVideo: !pictures.isEmpty)
   }

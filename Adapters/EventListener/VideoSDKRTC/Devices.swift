@@ -22,7 +22,8 @@ extension Meeting {
     case .routeChanged(.microphone, _, let device?, _): notifyListeners { $0.onMicChanged(selectedDevice: device.name) }
     case .failed(let device, _):
       notifyListeners { $0.onError(error: device.kind == .camera ? .ERROR_GET_VIDEO_MEDIA : .ERROR_GET_AUDIO_MEDIA) }
-    case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .permissionChanged,
+    case .plugged, .unplugged, .routeChanged, .interruptionBegan, .interruptionEnded, .mediaServicesLost,
+      .mediaServicesReset, .permissionChanged,
       .wentToBackground, .cameToForeground:
       break
     }

@@ -122,6 +122,8 @@ public class Meeting: Equatable, @unchecked Sendable {  // everything mutable si
     pubsub.enter(session)
     startDevices()
     followFigures(of: session)
+    AVAudioSession.of(world.machine).startCallAudio(
+      category: .playAndRecord, mode: .voiceChat, options: .allowBluetooth)
     session.join { _ in }  // how it went is told by events
   }
 

@@ -62,7 +62,9 @@ final class AudioDevices: @unchecked Sendable {  // everything mutable is in `st
     case .failed(let device, let reason): logger.error(msg: "\(device.name) cannot be used: \(reason)")
     case .interruptionBegan: logger.info(msg: "the audio session was interrupted")
     case .interruptionEnded: logger.info(msg: "the audio session goes on")
-    case .routeChanged, .permissionChanged, .wentToBackground, .cameToForeground: break
+    case .routeChanged, .permissionChanged, .wentToBackground, .cameToForeground, .mediaServicesLost,
+      .mediaServicesReset:
+      break
     }
   }
 

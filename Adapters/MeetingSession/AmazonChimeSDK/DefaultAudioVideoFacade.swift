@@ -123,6 +123,8 @@ public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendabl
       self?.speakers.tick()
     }
     metrics.start { [weak self] in self?.session }
+    // The SDK leaves category and mode to the app, and starts the audio unit, which activates the session.
+    AVAudioSession.of(session.world.machine).startCallAudio(category: nil)
     session.join { _ in }  // how it went is told by events
   }
 

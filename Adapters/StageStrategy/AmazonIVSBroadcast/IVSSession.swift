@@ -1,5 +1,6 @@
 public import Foundation
 import Koine
+import KoineAVFoundation
 import KoineBackends
 import KoineComposition
 import KoineUIKit
@@ -12,16 +13,13 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   public let mixer: IVSMixer
   let world: World
   private let devices = Lock<[any IVSDevice]>([])
-  private static let strategy = Lock(IVSBroadcastSession.AudioSessionStrategy.playAndRecord)
   private let level = Lock(IVSBroadcastSession.LogLevel.error)
 
-  /// Kept: there is no audio session on this system.
+  /// How sessions made from now on configure the machine's audio session (`AVAudioSession`). With `noAction` they leave it alone, and
+  /// microphones of the machine are neither listed nor attached. `stages`: `IVSStageAudioManager` decides.
   public class var applicationAudioSessionStrategy: IVSBroadcastSession.AudioSessionStrategy {
-    get { strategy.withLock { $0 } }
-    set {
-      NoEffect.audioSession.log()
-      strategy.withLock { $0 = newValue }
-    }
+    get { AudioStrategy.of(.current).value.withLock { $0 } }
+    set { AudioStrategy.of(.current).value.withLock { $0 = newValue } }
   }
 
   /// Kept: what goes wrong is told to the delegate.
@@ -40,6 +38,20 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
       throw NSError.ivs(.configurationDuplicateSlotNames, "two slots have one name", source: "IVSSession")
     }
     mixer = IVSMixer(configuration, in: world)
+    super.init()
+    startAudio()
+  }
+
+  private func startAudio() {
+    let session = AVAudioSession.of(world.machine)
+    switch AudioStrategy.of(world.machine).value.withLock({ $0 }) {
+    case .playAndRecord: session.startCallAudio(category: .playAndRecord, mode: .default)
+    case .playAndRecordDefaultToSpeaker:
+      session.startCallAudio(category: .playAndRecord, mode: .default, options: .defaultToSpeaker)
+    case .recordOnly: session.startCallAudio(category: .record, mode: .default)
+    case .stages: IVSStageAudioManager.of(world.machine).startStageAudio()
+    case .noAction: break
+    }
   }
 
   deinit { mixer.unbindAll() }
@@ -50,7 +62,11 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
   /// The input sources of the machine's camera and microphone.
   public class func listAvailableDevices() -> [IVSDeviceDescriptor] {
     IVSDeviceDiscovery.listLocalDevices().compactMap { $0 as? any IVSMultiSourceDevice }
-      .flatMap { $0.listAvailableInputSources() }
+      .flatMap { $0.listAvailableInputSources() }.filter(isPermitted)
+  }
+
+  private class func isPermitted(_ descriptor: IVSDeviceDescriptor) -> Bool {
+    applicationAudioSessionStrategy != .noAction || descriptor.type != .microphone
   }
 
   public func listAttachedDevices() -> [any IVSDevice] { devices.withLock { $0 } }
@@ -63,7 +79,7 @@ public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock
     let wanted = LocalDevices.of(world).compactMap { $0 as? any IVSMultiSourceDevice }.first { device in
       device.listAvailableInputSources().contains { $0.urn == descriptor.urn }
     }
-    guard let device = wanted else {
+    guard let device = wanted, Self.isPermitted(descriptor) else {
       return finish(onComplete, nil, .ivs(.deviceNotFound, "there is no \(descriptor.friendlyName)", source: sessionId))
     }
     device.setPreferredInputSource(descriptor)
@@ -179,4 +195,11 @@ private final class ComposedDevice: ImageDevice, @unchecked Sendable {  // const
 
   override func attach(_ sink: any VideoSink) { camera.addSink(sink) }
   override func detach(_ sink: any VideoSink) { camera.removeSink(sink) }
+}
+
+/// One for each machine: apps of tests that run side by side do not change each other's audio.
+private final class AudioStrategy: Sendable {
+  let value = Lock(IVSBroadcastSession.AudioSessionStrategy.playAndRecord)
+
+  static func of(_ machine: Machine) -> AudioStrategy { machine.sharedObject { AudioStrategy() } }
 }

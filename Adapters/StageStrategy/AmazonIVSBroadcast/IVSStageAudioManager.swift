@@ -1,9 +1,11 @@
 public import Foundation
 import Koine
+import KoineAVFoundation
 
-/// The machine's audio settings. Kept and readable; there is no audio session on this system that they could change, but
-/// for echo cancellation: once an app sets it here, or by a preset, microphones that were not told otherwise are published
-/// with it from then on.
+/// Controls the audio session of the machine: its category, options and mode (`AVAudioSession`), and echo cancellation. Once an app has
+/// set echo cancellation, here or by a preset, microphones without a setting of their own are published with it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.36.0/ios/Classes/IVSStageAudioManager.html)
 public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock
   public enum UseCasePreset: Int, Sendable {
     case videoChat = 0
@@ -32,7 +34,7 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
   private struct State {
     weak var errorDelegate: (any IVSErrorDelegate)?
     var category = Category.playAndRecord
-    var options: CategoryOptions = []
+    var options = UseCasePreset.videoChat.options
     var mode = Mode.videoChat
     var preset = UseCasePreset.videoChat
     var cancelsEcho = true
@@ -41,18 +43,25 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
 
   private let state = Lock(State())
 
-  private override init() { super.init() }
+  private struct WeakMachine { weak var machine: Machine? }
+  private let machine: WeakMachine
+
+  private init(_ machine: Machine) {
+    self.machine = WeakMachine(machine: machine)
+    super.init()
+  }
 
   /// One for each machine: apps of tests that run side by side do not change each other's audio.
   public class func sharedInstance() -> IVSStageAudioManager { of(.current) }
 
-  class func of(_ machine: Machine) -> IVSStageAudioManager { machine.sharedObject { IVSStageAudioManager() } }
+  class func of(_ machine: Machine) -> IVSStageAudioManager { machine.sharedObject { IVSStageAudioManager(machine) } }
 
   public func setPreset(_ preset: UseCasePreset) {
     state.withLock { state in
       state.preset = preset
       state.isSet = true
       state.cancelsEcho = preset == .videoChat
+      state.options = preset.options
       (state.category, state.mode) =
         switch preset {
         case .videoChat: (.playAndRecord, .videoChat)
@@ -60,25 +69,46 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
         case .studio: (.playAndRecord, .default)
         }
     }
+    configureSession()
   }
 
-  /// Kept: there is no audio session on this system.
+  /// The delegate gets `invalidAudioSessionStrategy` for options or a mode that do not go with the category. The session then stays as it
+  /// is.
   public func setCategory(_ category: Category, options: CategoryOptions, mode: Mode) {
-    NoEffect.audioSession.log()
     state.withLock { ($0.category, $0.options, $0.mode) = (category, options, mode) }
+    configureSession()
+  }
+
+  /// Configures the session by the app's choice, from which on the session decides which directions of audio flow.
+  private func configureSession() {
+    guard let machine = machine.machine else { return }
+    let (category, mode, options) = state.withLock { ($0.category.session, $0.mode.session, $0.options.session) }
+    let session = AVAudioSession.of(machine)
+    do {
+      try session.setCategory(category, mode: mode, options: options)
+      session.startCallAudio(category: nil)
+    } catch {
+      let failure = NSError.ivs(
+        .invalidAudioSessionStrategy, error.localizedDescription, source: "IVSStageAudioManager")
+      machine.delivery.deliver { [self] in errorDelegate?.source(self, didEmitError: failure) }
+    }
+  }
+
+  /// Configures the session for a stage that starts.
+  func startStageAudio() {
+    guard let machine = machine.machine else { return }
+    let (category, mode, options) = state.withLock { ($0.category.session, $0.mode.session, $0.options.session) }
+    AVAudioSession.of(machine).startCallAudio(category: category, mode: mode, options: options)
   }
 
   public var category: Category { state.withLock { $0.category } }
   public var options: CategoryOptions { state.withLock { $0.options } }
   public var mode: Mode { state.withLock { $0.mode } }
 
-  /// Held weakly; nothing goes wrong here that it could hear of.
+  /// Held weakly. Called on the delivery queue.
   public var errorDelegate: (any IVSErrorDelegate)? {
     get { state.withLock { $0.errorDelegate } }
-    set {
-      if newValue != nil { NoEffect.audioErrors.log() }
-      state.withLock { $0.errorDelegate = newValue }
-    }
+    set { state.withLock { $0.errorDelegate = newValue } }
   }
 
   public var isEchoCancellationEnabled: Bool {
@@ -88,4 +118,51 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
 
   /// A microphone's own switch is off by default: an app that never came here means that one.
   var echoCancellationOfMicrophones: Bool { state.withLock { $0.isSet && $0.cancelsEcho } }
+}
+
+extension IVSStageAudioManager.UseCasePreset {
+  /// The category options that the vendor documents for a preset.
+  fileprivate var options: IVSStageAudioManager.CategoryOptions {
+    switch self {
+    case .videoChat, .studio: [.allowBluetooth, .allowBluetoothA2DP, .defaultToSpeaker, .mixWithOthers]
+    case .subscribeOnly: .mixWithOthers
+    }
+  }
+}
+
+extension IVSStageAudioManager.Category {
+  fileprivate var session: AVAudioSession.Category {
+    switch self {
+    case .ambient: .ambient
+    case .playAndRecord: .playAndRecord
+    case .playback: .playback
+    case .soloAmbient: .soloAmbient
+    }
+  }
+}
+
+extension IVSStageAudioManager.Mode {
+  fileprivate var session: AVAudioSession.Mode {
+    switch self {
+    case .default: .default
+    case .moviePlayback: .moviePlayback
+    case .spokenAudio: .spokenAudio
+    case .videoChat: .videoChat
+    case .voiceChat: .voiceChat
+    }
+  }
+}
+
+extension IVSStageAudioManager.CategoryOptions {
+  fileprivate var session: AVAudioSession.CategoryOptions {
+    let pairs: [(Self, AVAudioSession.CategoryOptions)] = [
+      (.mixWithOthers, .mixWithOthers), (.duckOthers, .duckOthers),
+      (.interruptSpokenAudioAndMixWithOthers, .interruptSpokenAudioAndMixWithOthers),
+      (.allowBluetooth, .allowBluetooth),
+      (.allowBluetoothA2DP, .allowBluetoothA2DP), (.allowAirPlay, .allowAirPlay),
+      (.defaultToSpeaker, .defaultToSpeaker),
+      (.overrideMutedMicrophoneInterruption, .overrideMutedMicrophoneInterruption),
+    ]
+    return pairs.reduce(into: []) { options, pair in if contains(pair.0) { options.formUnion(pair.1) } }
+  }
 }

@@ -3,7 +3,6 @@ import Koine
 extension NoEffect {
   private init(_ what: String, why: String) { self.init("AmazonIVSBroadcast", what, why: why) }
 
-  static let audioSession = NoEffect("the audio session's category", why: "there is no audio session here")
   static let logLevel = NoEffect("logLevel", why: "what goes wrong is told to delegates")
   static let videoEncoding = NoEffect(
     "IVSVideoConfiguration's B frames and automatic bit rate", why: "the encoder has its own way")
@@ -11,6 +10,4 @@ extension NoEffect {
     "IVSAudioConfiguration.quality", why: "Opus and AAC have one here; the bit rate says what it is")
   static let jitterBuffer = NoEffect(
     "IVSJitterBufferConfiguration.minDelay", why: "the engine's buffer finds its delay by itself")
-  static let audioErrors = NoEffect(
-    "IVSStageAudioManager.errorDelegate", why: "there is no audio session that anything could go wrong with")
 }

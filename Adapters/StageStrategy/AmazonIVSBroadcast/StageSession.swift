@@ -45,6 +45,7 @@ final class StageSession: @unchecked Sendable {
   func start() {
     let observation = session.observe { [weak self] event in self?.handle(event) }
     self.observation.withLock { $0 = observation }
+    IVSStageAudioManager.of(session.world.machine).startStageAudio()
     session.join { _ in }  // how it went is told by events
   }
 

@@ -1,9 +1,16 @@
 public import Foundation
 public import Koine
 
-/// What sound comes in by and goes out by: the microphones and loudspeakers of `Machine`, in Apple's words.
+/// The audio of a machine in Apple's words: its microphones and loudspeakers, the route, interruptions, and what the app needs audio for.
 ///
-/// There is one for each machine. What happens is posted to `NotificationCenter.default` on the delivery queue.
+/// Each machine has one session. It posts its notifications to `NotificationCenter.default` on the delivery queue.
+///
+/// While the app has not configured or activated the session, the devices, permissions and interruptions of the machine alone decide
+/// whether audio flows. From the app's first such call on (`setCategory`, `setMode`, `setActive`) the session counts: a category
+/// without recording gives no microphone, `setActive(false)` and an interruption stop both directions, and `setActive(true)` brings them
+/// back. A calling SDK configures the session itself when its audio starts (`startCallAudio`); Docs/styles says what each SDK sets.
+///
+/// [Apple's page](https://developer.apple.com/documentation/avfaudio/avaudiosession)
 public final class AVAudioSession: NSObject, Sendable {
   public enum RecordPermission: UInt, Sendable {
     case undetermined = 0x756e_6474  // "undt"
@@ -42,10 +49,17 @@ public final class AVAudioSession: NSObject, Sendable {
 
   public static let interruptionNotification = Notification.Name("AVAudioSessionInterruptionNotification")
   public static let routeChangeNotification = Notification.Name("AVAudioSessionRouteChangeNotification")
+  /// The system's audio service has ended.
+  public static let mediaServicesWereLostNotification = Notification.Name(
+    "AVAudioSessionMediaServicesWereLostNotification")
+  /// The system's audio service works again. The session is inactive and has its defaults: the app sets it up anew.
+  public static let mediaServicesWereResetNotification = Notification.Name(
+    "AVAudioSessionMediaServicesWereResetNotification")
 
   private struct WeakMachine { weak var machine: Machine? }
   private let machineReference: Lock<WeakMachine>
   private let route: Lock<AVAudioSessionRouteDescription>
+  private let setup = Lock(AudioSessionSetup())
 
   /// The session of the machine of code that runs here: `World.current`'s, else the process's.
   public class func sharedInstance() -> AVAudioSession { of(Machine.current) }
@@ -107,6 +121,144 @@ public final class AVAudioSession: NSObject, Sendable {
     }
   }
 
+  // MARK: Category, mode and activity
+
+  /// `soloAmbient` until the app or an SDK sets another one.
+  public var category: Category { setup.withLock { $0.category } }
+  /// The options of `category`.
+  public var categoryOptions: CategoryOptions { setup.withLock { $0.options } }
+  /// `default` until the app or an SDK sets another one.
+  public var mode: Mode { setup.withLock { $0.mode } }
+  /// How this session shares its route with other apps.
+  public var routeSharingPolicy: RouteSharingPolicy { setup.withLock { $0.policy } }
+  /// All categories; each can be set.
+  public var availableCategories: [Category] { Category.all }
+  /// All modes. A mode for chats can be set with the category `playAndRecord` only, `videoChat` with `record`, too.
+  public var availableModes: [Mode] { Mode.all }
+
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` for a category that does not exist.
+  public func setCategory(_ category: Category) throws { try setCategory(category, options: []) }
+
+  /// Keeps the mode if it goes with the category; else the mode becomes `default`.
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` for options that do not go with the category.
+  public func setCategory(_ category: Category, options: CategoryOptions = []) throws {
+    try configure { setup throws(AudioSessionSetup.Invalid) in
+      let mode = setup.mode.goes(with: category) ? setup.mode : .default
+      try setup.set(category, mode, setup.policy, options)
+    }
+  }
+
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` for a mode or options that do not go with the category.
+  public func setCategory(_ category: Category, mode: Mode, options: CategoryOptions = []) throws {
+    try setCategory(category, mode: mode, policy: .default, options: options)
+  }
+
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` for a mode or options that do not go with the category.
+  public func setCategory(
+    _ category: Category, mode: Mode, policy: RouteSharingPolicy, options: CategoryOptions = []
+  ) throws {
+    try configure { setup throws(AudioSessionSetup.Invalid) in try setup.set(category, mode, policy, options) }
+  }
+
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` for a mode that does not go with the category.
+  public func setMode(_ mode: Mode) throws {
+    try configure { setup throws(AudioSessionSetup.Invalid) in
+      try setup.set(setup.category, mode, setup.policy, setup.options)
+    }
+  }
+
+  /// Starts or stops the app's audio.
+  /// - Throws: error 561017449 (`insufficientPriority`) of `NSOSStatusErrorDomain` while another app interrupts the audio.
+  public func setActive(_ active: Bool, options: SetActiveOptions = []) throws {
+    guard !active || machine?.isInterrupted != true else { throw Self.error(561_017_449, "another app has the audio") }
+    change { $0.setActive(active) }
+  }
+
+  /// Plays through the loudspeaker of the machine instead of headphones, until the next change of the route.
+  /// - Throws: error -50 of `NSOSStatusErrorDomain` unless the category is `playAndRecord`.
+  public func overrideOutputAudioPort(_ override: PortOverride) throws {
+    guard category == .playAndRecord else { throw Self.error(-50, "the category is not playAndRecord") }
+    guard let machine else { return }
+    let loudspeakers = machine.devices(.loudspeaker)
+    let chosen =
+      override == .speaker
+      ? loudspeakers.first { AVAudioSessionPortDescription($0).portType == .builtInSpeaker } : loudspeakers.last
+    if let chosen { machine.choose(chosen.id) }
+  }
+
+  /// The volume that the machine's user has set: 0 to 1.
+  public var outputVolume: Float { machine?.outputVolume ?? 0 }
+  /// In Hz: all audio of the machine has this rate.
+  public var sampleRate: Double { Double(AudioBlock.sampleRate) }
+  /// In seconds.
+  public var ioBufferDuration: TimeInterval { AudioBlock.duration / .seconds(1) }
+  /// Whether other apps of the machine play audio: only this one does.
+  public var isOtherAudioPlaying: Bool { false }
+  /// Whether the app should silence audio that is not essential: no other app plays any.
+  public var secondaryAudioShouldBeSilencedHint: Bool { false }
+
+  /// The rate that the app has asked for, in Hz; 0: none. It has no effect.
+  public var preferredSampleRate: Double { setup.withLock { $0.preferredSampleRate } }
+  /// Kept, without effect: all audio of the machine has 48 kHz.
+  public func setPreferredSampleRate(_ rate: Double) throws {
+    Self.preferredRate.log()
+    setup.withLock { $0.preferredSampleRate = rate }
+  }
+  /// The duration that the app has asked for, in seconds; 0: none. It has no effect.
+  public var preferredIOBufferDuration: TimeInterval { setup.withLock { $0.preferredIOBufferDuration } }
+  /// Kept, without effect: audio is processed in blocks of 10 ms.
+  public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws {
+    Self.preferredDuration.log()
+    setup.withLock { $0.preferredIOBufferDuration = duration }
+  }
+  private static let preferredRate = NoEffect(
+    "AVFoundation", "AVAudioSession.setPreferredSampleRate(_:)", why: "all audio of the machine has 48 kHz")
+  private static let preferredDuration = NoEffect(
+    "AVFoundation", "AVAudioSession.setPreferredIOBufferDuration(_:)", why: "audio is processed in blocks of 10 ms")
+
+  /// Configures and activates the session as a calling SDK does when its audio starts (not Apple's; for authors of styles). Takes no
+  /// directions of audio away from an app that has not used its session.
+  /// - Parameters:
+  ///   - category: nil: the SDK leaves category, mode and options to the app.
+  ///   - mode: one that goes with the category, else `default` is set.
+  ///   - options: those that do not go with the category are left out.
+  public func startCallAudio(category: Category?, mode: Mode = .voiceChat, options: CategoryOptions = []) {
+    guard machine?.isInterrupted != true else { return }
+    change(byApp: false) { setup in
+      if let category {
+        let mode = mode.goes(with: category) ? mode : .default
+        try? setup.set(category, mode, .default, options.intersection(.going(with: category)))
+      }
+      setup.setActive(true)
+    }
+  }
+
+  private func configure(_ change: (inout AudioSessionSetup) throws(AudioSessionSetup.Invalid) -> Void) throws {
+    var invalid: AudioSessionSetup.Invalid?
+    self.change { setup in
+      do throws(AudioSessionSetup.Invalid) { try change(&setup) } catch { invalid = error }
+    }
+    if let invalid { throw Self.error(-50, invalid.reason) }
+  }
+
+  /// Applies a change of the setup to the machine, and posts a change of the route if the category has changed.
+  /// - Parameter byApp: the app makes the change: from now on the session counts.
+  private func change(byApp: Bool = true, _ change: (inout AudioSessionSetup) -> Void) {
+    let (directions, hasNewCategory) = setup.withLock { setup in
+      let before = setup.category
+      setup.isUsedByApp = setup.isUsedByApp || byApp
+      change(&setup)
+      return (setup.directions, setup.category != before)
+    }
+    machine?.setAudioDirections(directions)
+    guard hasNewCategory, let machine else { return }
+    machine.delivery.deliver { [weak self] in self?.postRouteChange(.categoryChange) }
+  }
+
+  private static func error(_ code: Int, _ reason: String) -> NSError {
+    NSError(domain: NSOSStatusErrorDomain, code: code, userInfo: [NSLocalizedDescriptionKey: reason])
+  }
+
   // MARK: What happens
 
   private static func route(of machine: Machine) -> AVAudioSessionRouteDescription {
@@ -119,22 +271,21 @@ public final class AVAudioSession: NSObject, Sendable {
   private func handle(_ event: Machine.Event) {
     switch event {
     case .routeChanged(let kind, _, _, let reason) where kind != .camera:
-      let previous = route.withLock { route in
-        defer { route = currentRoute }
-        return route
-      }
       let why: RouteChangeReason =
         switch reason {
         case .plugged: .newDeviceAvailable
         case .unplugged: .oldDeviceUnavailable
         case .chosen: .override
         }
-      post(
-        Self.routeChangeNotification,
-        [AVAudioSessionRouteChangeReasonKey: why.rawValue, AVAudioSessionRouteChangePreviousRouteKey: previous])
+      postRouteChange(why)
     case .interruptionBegan:
+      change(byApp: false) { $0.interrupt() }
       post(
-        Self.interruptionNotification, [AVAudioSessionInterruptionTypeKey: InterruptionType.began.rawValue])
+        Self.interruptionNotification,
+        [
+          AVAudioSessionInterruptionTypeKey: InterruptionType.began.rawValue,
+          AVAudioSessionInterruptionReasonKey: InterruptionReason.default.rawValue,
+        ])
     case .interruptionEnded(let mayResume):
       let options: InterruptionOptions = mayResume ? .shouldResume : []
       post(
@@ -143,8 +294,22 @@ public final class AVAudioSession: NSObject, Sendable {
           AVAudioSessionInterruptionTypeKey: InterruptionType.ended.rawValue,
           AVAudioSessionInterruptionOptionKey: options.rawValue,
         ])
+    case .mediaServicesLost: post(Self.mediaServicesWereLostNotification, [:])
+    case .mediaServicesReset:
+      change(byApp: false) { $0.reset() }
+      post(Self.mediaServicesWereResetNotification, [:])
     case .plugged, .unplugged, .routeChanged, .permissionChanged, .failed, .wentToBackground, .cameToForeground: break
     }
+  }
+
+  private func postRouteChange(_ reason: RouteChangeReason) {
+    let previous = route.withLock { route in
+      defer { route = currentRoute }
+      return route
+    }
+    post(
+      Self.routeChangeNotification,
+      [AVAudioSessionRouteChangeReasonKey: reason.rawValue, AVAudioSessionRouteChangePreviousRouteKey: previous])
   }
 
   private func post(_ name: Notification.Name, _ information: [AnyHashable: Any]) {
@@ -154,6 +319,7 @@ public final class AVAudioSession: NSObject, Sendable {
 
 public let AVAudioSessionInterruptionTypeKey = "AVAudioSessionInterruptionTypeKey"
 public let AVAudioSessionInterruptionOptionKey = "AVAudioSessionInterruptionOptionKey"
+public let AVAudioSessionInterruptionReasonKey = "AVAudioSessionInterruptionReasonKey"
 public let AVAudioSessionRouteChangeReasonKey = "AVAudioSessionRouteChangeReasonKey"
 public let AVAudioSessionRouteChangePreviousRouteKey = "AVAudioSessionRouteChangePreviousRouteKey"
 

@@ -1,0 +1,39 @@
+// The audio of the machine beyond its devices: the directions that the app's audio session allows, the volume, and the system's audio
+// service.
+
+extension Machine {
+  /// Directions of audio.
+  public struct AudioDirections: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    /// Creates a set from its raw value.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    /// Microphones give audio.
+    public static let capture = AudioDirections(rawValue: 1)
+    /// The loudspeaker plays audio.
+    public static let playback = AudioDirections(rawValue: 2)
+  }
+
+  /// The directions that the app's audio session allows. Nil (the default): the app has not used its audio session, and devices,
+  /// permissions and interruptions alone decide.
+  public var audioDirections: AudioDirections? { state.withLock { $0.audioDirections } }
+
+  /// Lets audio flow in these directions only. For authors of platform modules, such as the one with `AVAudioSession`; nil allows both.
+  public func setAudioDirections(_ directions: AudioDirections?) {
+    adjust { state in
+      defer { state.audioDirections = directions }
+      return state.audioDirections != directions
+    }
+  }
+
+  /// The volume of the loudspeaker: 0 (silent) to 1 (the default).
+  public var outputVolume: Float { state.withLock { $0.outputVolume } }
+
+  /// Changes the volume of the loudspeaker, as the volume keys of a phone do. From the next 10 ms on.
+  /// - Parameter volume: 0 to 1; other values are moved to the nearest of these.
+  public func setOutputVolume(_ volume: Float) {
+    state.withLock { $0.outputVolume = volume.isNaN ? 0 : min(max(volume, 0), 1) }
+  }
+
+  /// Restarts the audio service of the system: observers are notified that it was lost, then that it works again.
+  public func resetMediaServices() { change { _ in [.mediaServicesLost, .mediaServicesReset] } }
+}
