@@ -1,18 +1,30 @@
 public import Foundation
 import Koine
 
-/// The machine's audio settings. Kept and readable; there is no audio session on this system that they could change, but
-/// for echo cancellation: once an app sets it here, or by a preset, microphones that were not told otherwise are published
-/// with it from then on.
+/// The audio settings of the process. Koine has no audio session: values are kept and readable, and only echo
+/// cancellation has an effect. It applies to microphones published after it is set, here or by a preset, unless a
+/// microphone sets it itself.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStageAudioManager.html)
 public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock
+
+  /// Combinations of category, options and mode for common uses.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerUseCasePreset.html)
   public enum UseCasePreset: Int, Sendable {
     case videoChat = 0
     case subscribeOnly = 1
     case studio = 2
   }
 
+  /// Category of the audio session.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerCategory.html)
   public enum Category: Int, Sendable { case ambient, playAndRecord, playback, soloAmbient }
 
+  /// Options of the audio session's category.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerCategoryOptions.html)
   public struct CategoryOptions: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
@@ -27,6 +39,9 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
     public static let overrideMutedMicrophoneInterruption = CategoryOptions(rawValue: 1 << 7)
   }
 
+  /// Mode of the audio session.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerMode.html)
   public enum Mode: Int, Sendable { case `default`, moviePlayback, spokenAudio, videoChat, voiceChat }
 
   private struct State {
