@@ -6,7 +6,9 @@ package import Koine
 ///
 ///     none → connecting → [ringing] → connected ⇄ localHold | remoteHold → disconnecting → disconnected
 ///
-/// Methods may be called from any thread; everything is told on the delivery queue.
+/// Methods may be called from any thread. Delegates and events are called on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscall)
 public final class Call: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
   struct State {
     weak var delegate: (any CallDelegate)?

@@ -2,6 +2,9 @@ public import AzureCommunicationCommon
 public import Foundation
 import Koine
 
+/// Receives a call agent's incoming calls and changes of its calls, on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallagentdelegate)
 public protocol CallAgentDelegate: NSObjectProtocol {
   /// As the vendor spells it.
   func callAgent(_ callAgent: CallAgent, didRecieveIncomingCall incomingCall: IncomingCall)
@@ -16,7 +19,9 @@ extension CallAgentDelegate {
   public func callAgent(_ callAgent: CallAgent, didUpdateCalls args: CallsUpdatedEventArgs) {}
 }
 
-/// A signed-in user: makes calls and hears of incoming ones. Everything is told on the delivery queue.
+/// A signed-in user: makes calls and receives incoming ones. Callbacks arrive on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallagent)
 public final class CallAgent: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     weak var delegate: (any CallAgentDelegate)?

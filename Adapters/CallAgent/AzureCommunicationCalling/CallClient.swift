@@ -2,7 +2,10 @@ public import Foundation
 import Koine
 import KoineBackends
 
-/// The way in: makes call agents and the device manager. Cheap, connects to nothing; agents outlive it.
+/// The entry point: creates call agents and the device manager. A client has no connection of its own, and agents
+/// outlive it.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallclient)
 public final class CallClient: NSObject, Sendable {
   private let world: Result<World, BackendAddressError>
   private let isDisposed = Lock(false)
@@ -102,6 +105,9 @@ nonisolated(nonsending) func completion(of call: (@escaping ((any Error)?) -> Vo
   }
 }
 
+/// Notified on the delivery queue when cameras are connected or disconnected.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdevicemanagerdelegate)
 public protocol DeviceManagerDelegate: NSObjectProtocol {
   func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs)
 }
@@ -110,7 +116,9 @@ extension DeviceManagerDelegate {
   public func deviceManager(_ deviceManager: DeviceManager, didUpdateCameras args: VideoDevicesUpdatedEventArgs) {}
 }
 
-/// The machine's cameras, as they come and go.
+/// The cameras of the machine. The list changes when a camera is connected or disconnected.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdevicemanager)
 public final class DeviceManager: NSObject, Sendable {
   private struct Mutable {
     var cameras: [VideoDeviceInfo]
@@ -166,6 +174,9 @@ public final class DeviceManager: NSObject, Sendable {
   }
 }
 
+/// A camera: its name, id, facing and type.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideodeviceinfo)
 public final class VideoDeviceInfo: NSObject, Sendable {
   public let name: String
   public let id: String

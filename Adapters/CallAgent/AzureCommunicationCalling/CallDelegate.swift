@@ -1,5 +1,8 @@
 public import Foundation
 
+/// Notified of a call's changes, on the delivery queue. All methods are optional.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalldelegate)
 public protocol CallDelegate: NSObjectProtocol {
   func call(_ call: Call, didChangeState args: PropertyChangedEventArgs)
   func call(_ call: Call, didUpdateRemoteParticipant args: ParticipantsUpdatedEventArgs)

@@ -1,7 +1,9 @@
 import Foundation
 import Koine
 
-/// The vendor's error codes. Several have more than one bit set: compare them as codes, not as flags.
+/// The vendor's error codes. Several codes have more than one bit set: compare them as codes, not as flags.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallingcommunicationerrors)
 public struct CallingCommunicationErrors: OptionSet, Sendable {
   public let rawValue: Int
   public init(rawValue: Int) { self.rawValue = rawValue }

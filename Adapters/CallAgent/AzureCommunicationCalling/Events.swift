@@ -12,7 +12,9 @@ public final class EventClosure<Args>: @unchecked Sendable {  // a lock
   }
 }
 
-/// Closures instead of a delegate; both are called. On the delivery queue.
+/// Closures for the events of a call, in addition to its delegate. Both are called, on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/events)
 public final class CallEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onStateChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onIdChanged: ((PropertyChangedEventArgs) -> Void)?
@@ -32,6 +34,9 @@ public final class CallEvents: NSObject, @unchecked Sendable {  // the closures 
   }
 }
 
+/// Closures for the events of a call agent, in addition to its delegate. Both are called, on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/events)
 public final class CallAgentEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onCallsUpdated: ((CallsUpdatedEventArgs) -> Void)?
   @EventClosure public var onIncomingCall: ((IncomingCall) -> Void)?
@@ -39,6 +44,10 @@ public final class CallAgentEvents: NSObject, @unchecked Sendable {  // the clos
   public func removeAll() { (onCallsUpdated, onIncomingCall) = (nil, nil) }
 }
 
+/// Closures for the events of a remote participant, in addition to its delegate. Both are called, on the delivery
+/// queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/events)
 public final class RemoteParticipantEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onStateChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onIsMutedChanged: ((PropertyChangedEventArgs) -> Void)?
@@ -53,6 +62,9 @@ public final class RemoteParticipantEvents: NSObject, @unchecked Sendable {  // 
   }
 }
 
+/// Closures for the events of an incoming call, in addition to its delegate. Both are called, on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/events)
 public final class IncomingCallEvents: NSObject, @unchecked Sendable {  // the closures are locked
   @EventClosure public var onCallEnded: ((PropertyChangedEventArgs) -> Void)?
 

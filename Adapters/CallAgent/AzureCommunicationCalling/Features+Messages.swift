@@ -6,14 +6,23 @@ import Koine
 
 // MARK: Data channels
 
+/// Priority of a data channel's messages. It has no effect in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelPriority: Int, Sendable {
   case normal, high
 }
 
+/// Whether a data channel retransmits lost messages. It has no effect in Koine: messages arrive complete and in order.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public enum DataChannelReliability: Int, Sendable {
   case lossy, durable
 }
 
+/// Options of a data channel sender. Only the channel id and the participants have an effect in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelSenderOptions: NSObject {
   /// Nought: one is chosen.
   public var channelId: Int32 = 0
@@ -25,6 +34,9 @@ public final class DataChannelSenderOptions: NSObject {
   public var participants: [any CommunicationIdentifier] = []
 }
 
+/// A message that a data channel receiver has received.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelMessage: NSObject, Sendable {
   /// From one, of one sender on one channel.
   public let sequenceNumber: Int64
@@ -32,7 +44,9 @@ public final class DataChannelMessage: NSObject, Sendable {
   init(_ sequenceNumber: Int64, _ data: Data) { (self.sequenceNumber, self.data) = (sequenceNumber, data) }
 }
 
-/// One's own end of a channel.
+/// The local participant's end of a data channel: sends messages to chosen participants or to all.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelSender: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
   private struct State {
     var recipients: [any CommunicationIdentifier]
@@ -88,6 +102,9 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
   }
 }
 
+/// Notified on the delivery queue of a receiver's messages and of its end.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public protocol DataChannelReceiverDelegate: NSObjectProtocol {
   func dataChannelReceiver(
     _ dataChannelReceiver: DataChannelReceiver, didReceiveMessage args: PropertyChangedEventArgs)
@@ -103,7 +120,10 @@ extension DataChannelReceiverDelegate {
   ) {}
 }
 
-/// Another's channel: messages wait until they are taken, the newest thousand of them.
+/// Receives the messages of one remote participant's channel. It keeps the newest 1,000 messages until the app reads
+/// them.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelReceiver: NSObject, @unchecked Sendable {  // everything mutable is locked
   private static let limit = 1_000
   public let channelId: Int32
@@ -135,11 +155,17 @@ public final class DataChannelReceiver: NSObject, @unchecked Sendable {  // ever
   func close() { delegate?.dataChannelReceiver(self, didClose: PropertyChangedEventArgs()) }
 }
 
+/// The receiver that a remote participant's first message on a channel created.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelReceiverCreatedEventArgs: NSObject {
   public let receiver: DataChannelReceiver
   init(_ receiver: DataChannelReceiver) { self.receiver = receiver }
 }
 
+/// Notified on the delivery queue of new data channel receivers.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public protocol DataChannelCallFeatureDelegate: NSObjectProtocol {
   func dataChannelCallFeature(
     _ dataChannelCallFeature: DataChannelCallFeature, didCreateReceiver args: DataChannelReceiverCreatedEventArgs)
@@ -151,6 +177,9 @@ extension DataChannelCallFeatureDelegate {
   ) {}
 }
 
+/// Messages between the participants of a call, by channels.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
 public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private struct Key: Hashable {
     let sender: Koine.Participant.ID
@@ -204,10 +233,16 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
 
 // MARK: Text as it is typed
 
+/// Whether a real-time text is still being typed or is final.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-with-real-time-text)
 public enum RealTimeTextResultType: Int, Sendable {
   case partial, final
 }
 
+/// A real-time text with its sender, sequence id and times.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-with-real-time-text)
 public final class RealTimeTextInfo: NSObject, @unchecked Sendable {  // constant
   public let sender: CallerInfo
   /// Counts a sender's texts; the parts of one have the same number.
@@ -224,11 +259,17 @@ public final class RealTimeTextInfo: NSObject, @unchecked Sendable {  // constan
   }
 }
 
+/// The real-time text that an event reports.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-with-real-time-text)
 public final class RealTimeTextInfoReceivedEventArgs: NSObject {
   public let info: RealTimeTextInfo
   init(_ info: RealTimeTextInfo) { self.info = info }
 }
 
+/// Notified on the delivery queue of received real-time texts.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-with-real-time-text)
 public protocol RealTimeTextCallFeatureDelegate: NSObjectProtocol {
   func realTimeTextCallFeature(
     _ realTimeTextCallFeature: RealTimeTextCallFeature, didReceiveInfo args: RealTimeTextInfoReceivedEventArgs)
@@ -240,6 +281,9 @@ extension RealTimeTextCallFeatureDelegate {
   ) {}
 }
 
+/// Real-time text: participants see text while it is typed.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-with-real-time-text)
 public final class RealTimeTextCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   /// Largest text, in UTF-8 bytes. The vendor publishes no limit.
   private static let limit = 10_000

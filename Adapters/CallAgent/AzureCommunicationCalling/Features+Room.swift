@@ -6,6 +6,9 @@ import Koine
 
 // MARK: Hands
 
+/// A raised hand: its participant and its position in the order of hands.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsraisedhand)
 public final class RaisedHand: NSObject, @unchecked Sendable {  // constant; identifiers are
   /// From one, in the order of raising.
   public let order: Int32
@@ -15,16 +18,25 @@ public final class RaisedHand: NSObject, @unchecked Sendable {  // constant; ide
   }
 }
 
+/// The participant that raised its hand.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsraisedhandchangedeventargs)
 public final class RaisedHandChangedEventArgs: NSObject {
   public let identifier: any CommunicationIdentifier
   init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
+/// The participant with the lowered hand.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsloweredhandchangedeventargs)
 public final class LoweredHandChangedEventArgs: NSObject {
   public let identifier: any CommunicationIdentifier
   init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
+/// Notified on the delivery queue of raised and lowered hands.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsraisehandcallfeaturedelegate)
 public protocol RaiseHandCallFeatureDelegate: NSObjectProtocol {
   func raiseHandCallFeature(
     _ raiseHandCallFeature: RaiseHandCallFeature, didRaiseHand args: RaisedHandChangedEventArgs)
@@ -42,6 +54,8 @@ extension RaiseHandCallFeatureDelegate {
 }
 
 /// Raised hands: the participants that ask to speak.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsraisehandcallfeature)
 public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RaiseHandCallFeatureDelegate>()
   private let hands = Lock(Marked(Convention.hand))
@@ -100,11 +114,17 @@ public final class RaiseHandCallFeature: CallFeature, @unchecked Sendable {  // 
 
 // MARK: Spotlight
 
+/// A participant in the spotlight.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsspotlightedparticipant)
 public final class SpotlightedParticipant: NSObject, @unchecked Sendable {  // constant; identifiers are
   public let identifier: any CommunicationIdentifier
   init(_ id: String) { identifier = ParticipantIdentifiers.identifier(of: id) }
 }
 
+/// The participants that entered or left the spotlight.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsspotlightchangedeventargs)
 public final class SpotlightChangedEventArgs: NSObject {
   public let added: [SpotlightedParticipant]
   public let removed: [SpotlightedParticipant]
@@ -113,6 +133,9 @@ public final class SpotlightChangedEventArgs: NSObject {
   }
 }
 
+/// Notified on the delivery queue of changes of the spotlight.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsspotlightcallfeaturedelegate)
 public protocol SpotlightCallFeatureDelegate: NSObjectProtocol {
   func spotlightCallFeature(
     _ spotlightCallFeature: SpotlightCallFeature, didChangeSpotlight args: SpotlightChangedEventArgs)
@@ -125,6 +148,8 @@ extension SpotlightCallFeatureDelegate {
 }
 
 /// Spotlight: the participants that are highlighted for the whole call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsspotlightcallfeature)
 public final class SpotlightCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any SpotlightCallFeatureDelegate>()
   private let lit = Lock(Marked(Convention.spotlight))

@@ -2,7 +2,10 @@ import CrossVendorConventions
 public import Foundation
 import Koine
 
-/// What a call can do beside talking; one of each kind per call, made when first asked for.
+/// A feature of a call beyond audio and video. A call has at most one of each kind, created at the first request for
+/// it.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallfeature)
 public class CallFeature: NSObject, @unchecked Sendable {  // subclasses lock their mutable state
   public let name: String
   weak let call: Call?
@@ -42,7 +45,9 @@ extension Call {
   }
 }
 
-/// The kinds of features there are.
+/// The kinds of call features, for `Call.feature(_:)`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallfeature)
 public enum Features {
   public static var recording: RecordingCallFeature.Type { RecordingCallFeature.self }
   public static var transcription: TranscriptionCallFeature.Type { TranscriptionCallFeature.self }
@@ -65,6 +70,9 @@ final class Listener<Delegate>: @unchecked Sendable {  // a lock
 
 // MARK: Recording
 
+/// Notified on the delivery queue when the recording of the call starts or stops.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrecordingcallfeaturedelegate)
 public protocol RecordingCallFeatureDelegate: NSObjectProtocol {
   func recordingCallFeature(
     _ recordingCallFeature: RecordingCallFeature, didChangeRecordingState args: PropertyChangedEventArgs)
@@ -77,6 +85,8 @@ extension RecordingCallFeatureDelegate {
 }
 
 /// Whether a participant or a recorder reports that it records the call, in any vendor's style.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrecordingcallfeature)
 public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RecordingCallFeatureDelegate>()
   private let active = Lock(false)
@@ -112,6 +122,9 @@ public final class RecordingCallFeature: CallFeature, @unchecked Sendable {  // 
   }
 }
 
+/// Declared for apps that conform to it. It is never called: Koine has no speech recognition.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acstranscriptioncallfeaturedelegate)
 public protocol TranscriptionCallFeatureDelegate: NSObjectProtocol {
   func transcriptionCallFeature(
     _ transcriptionCallFeature: TranscriptionCallFeature, didChangeTranscriptionState args: PropertyChangedEventArgs)
@@ -123,7 +136,9 @@ extension TranscriptionCallFeatureDelegate {
   ) {}
 }
 
-/// Koine has no speech recognition: `isTranscriptionActive` is always false.
+/// Whether the call is transcribed. Koine has no speech recognition: `isTranscriptionActive` is always false.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acstranscriptioncallfeature)
 public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable {  // a lock
   private let listener = Listener<any TranscriptionCallFeatureDelegate>()
 
@@ -140,6 +155,9 @@ public final class TranscriptionCallFeature: CallFeature, @unchecked Sendable { 
 
 // MARK: Speakers
 
+/// Notified on the delivery queue when the dominant speakers change.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdominantspeakerscallfeaturedelegate)
 public protocol DominantSpeakersCallFeatureDelegate: NSObjectProtocol {
   func dominantSpeakersCallFeature(
     _ dominantSpeakersCallFeature: DominantSpeakersCallFeature,
@@ -153,6 +171,9 @@ extension DominantSpeakersCallFeatureDelegate {
   ) {}
 }
 
+/// The latest dominant speakers of a call, at most five, the latest first.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdominantspeakersinfo)
 public final class DominantSpeakersInfo: NSObject, Sendable {
   /// Remote participants in the order in which they last were the dominant speaker, the latest first; at most five.
   public var speakers: [any CommunicationIdentifier] { ids.map(ParticipantIdentifiers.identifier) }
@@ -165,6 +186,8 @@ public final class DominantSpeakersInfo: NSObject, Sendable {
 }
 
 /// The dominant speakers among the remote participants, as the room measures them.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdominantspeakerscallfeature)
 public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any DominantSpeakersCallFeatureDelegate>()
   private let info = Lock(DominantSpeakersInfo([], Date()))

@@ -1,6 +1,9 @@
 public import Foundation
 import Koine
 
+/// Notified on the delivery queue when an incoming call ends unanswered.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsincomingcalldelegate)
 public protocol IncomingCallDelegate: NSObjectProtocol {
   /// Over without having been accepted.
   func incomingCall(_ incomingCall: IncomingCall, didEnd args: PropertyChangedEventArgs)
@@ -11,6 +14,8 @@ extension IncomingCallDelegate {
 }
 
 /// A call that rings. Accepting it creates a `Call`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsincomingcall)
 public final class IncomingCall: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     weak var delegate: (any IncomingCallDelegate)?

@@ -1,6 +1,8 @@
 public import Foundation
 
-/// Where to meet without ringing.
+/// The meeting that a call joins without ringing a participant. Apps use a subclass.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsjoinmeetinglocator)
 open class JoinMeetingLocator: NSObject {
   /// The room's name; nil when what the app gave makes no sense.
   let room: String?
@@ -8,6 +10,9 @@ open class JoinMeetingLocator: NSObject {
   init(room: String?, else refusal: CallingCommunicationErrors = []) { (self.room, self.refusal) = (room, refusal) }
 }
 
+/// A group call, named by a UUID.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsgroupcalllocator)
 public final class GroupCallLocator: JoinMeetingLocator {
   public let groupId: UUID
 
@@ -18,6 +23,9 @@ public final class GroupCallLocator: JoinMeetingLocator {
   }
 }
 
+/// A room, named by its id. Participants of all styles meet in the room of this name.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsroomcalllocator)
 public final class RoomCallLocator: JoinMeetingLocator {
   public let roomId: String
 
@@ -27,9 +35,14 @@ public final class RoomCallLocator: JoinMeetingLocator {
   }
 }
 
+/// Superclass of the locators of Teams meetings.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsjoinmeetinglocator)
 open class JoinTeamsMeetingLocator: JoinMeetingLocator {}
 
 /// The link of a Teams meeting. Participants with the same link meet in one call. Koine does not reach Teams itself.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsteamsmeetinglinklocator)
 public final class TeamsMeetingLinkLocator: JoinTeamsMeetingLocator {
   public let meetingLink: String
 
@@ -47,7 +60,9 @@ public final class TeamsMeetingLinkLocator: JoinTeamsMeetingLocator {
   }
 }
 
-/// A meeting's number and its word.
+/// The id and the passcode of a Teams meeting. Koine does not reach Teams itself.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsjoinmeetinglocator)
 public final class TeamsMeetingIdLocator: JoinTeamsMeetingLocator {
   public let meetingId: String
   public let passcode: String
@@ -59,6 +74,9 @@ public final class TeamsMeetingIdLocator: JoinTeamsMeetingLocator {
   }
 }
 
+/// A Teams meeting, named by its thread, organizer, tenant and message. Koine does not reach Teams itself.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsteamsmeetingcoordinateslocator)
 public final class TeamsMeetingCoordinatesLocator: JoinTeamsMeetingLocator {
   public let threadId: String
   public let organizerId: UUID

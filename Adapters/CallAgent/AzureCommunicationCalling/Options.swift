@@ -1,21 +1,32 @@
 public import Foundation
 import Koine
 
+/// The cameras that a call sends from its start. Name of version 1; version 2 has `OutgoingVideoOptions`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideooptions)
 public final class VideoOptions: NSObject {
   public let localVideoStreams: [LocalVideoStream]
   public init(localVideoStreams: [LocalVideoStream]) { self.localVideoStreams = localVideoStreams }
 }
 
+/// Whether a call starts with a muted microphone. Name of version 1; version 2 has `OutgoingAudioOptions`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsaudiooptions)
 public final class AudioOptions: NSObject {
   public var muted = false
 }
 
+/// The streams that a call sends from its start, and limits on them.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingvideooptions)
 public final class OutgoingVideoOptions: NSObject {
   public var streams: [OutgoingVideoStream] = []
   public var constraints: OutgoingVideoConstraints?
 }
 
 /// Limits on the sent video, in pixels, frames per second and bit/s; 0 sets no limit.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/concepts/voice-video-calling/video-constraints)
 public final class OutgoingVideoConstraints: NSObject {
   public var maxWidth: Int32 = 0
   public var maxHeight: Int32 = 0
@@ -23,21 +34,32 @@ public final class OutgoingVideoConstraints: NSObject {
   public var maxBitRate: Int32 = 0
 }
 
+/// How a call receives remote video.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsincomingvideooptions)
 public final class IncomingVideoOptions: NSObject {
   /// How others' pictures come: to be rendered, or frame by frame (`rawIncoming`).
   public var streamType = VideoStreamType.remoteIncoming
 }
 
+/// Whether a call starts with a muted microphone.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingaudiooptions)
 public final class OutgoingAudioOptions: NSObject {
   public var muted = false
 }
 
+/// Whether a call starts with muted remote audio.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsincomingaudiooptions)
 public final class IncomingAudioOptions: NSObject {
   /// Whether remote audio is muted on this client.
   public var muted = false
 }
 
-/// What calls begin with. The older and the newer names of the same wishes stand side by side and are taken together.
+/// Audio and video options at the start of a call. The properties of version 1 and of version 2 both have an effect.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalloptions)
 open class CallOptions: NSObject {
   public var incomingVideoOptions: IncomingVideoOptions?
   public var outgoingVideoOptions: OutgoingVideoOptions?
@@ -57,6 +79,9 @@ open class CallOptions: NSObject {
   var startsDeaf: Bool { incomingAudioOptions?.muted ?? false }
 }
 
+/// Options of an outgoing call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsstartcalloptions)
 public final class StartCallOptions: CallOptions {
   /// Kept; there are no telephone numbers to show it to.
   public var alternateCallerId: PhoneNumberIdentifier! {
@@ -64,10 +89,19 @@ public final class StartCallOptions: CallOptions {
   }
 }
 
+/// Options for accepting an incoming call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsacceptcalloptions)
 public final class AcceptCallOptions: CallOptions {}
 
+/// Options for joining a group call, a room or a meeting.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsjoincalloptions)
 public final class JoinCallOptions: CallOptions {}
 
+/// Options for adding a phone number to a call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsaddphonenumberoptions)
 public final class AddPhoneNumberOptions: NSObject {
   /// Kept, as that of `StartCallOptions`.
   public var alternateCallerId: PhoneNumberIdentifier! {
@@ -75,21 +109,32 @@ public final class AddPhoneNumberOptions: NSObject {
   }
 }
 
+/// Whether hanging up ends the call for all participants.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acshangupoptions)
 public final class HangUpOptions: NSObject {
   public var forEveryone = false
 }
 
+/// Options of a call agent: the display name of its user.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallagentoptions)
 public final class CallAgentOptions: NSObject {
   public var displayName = ""
 }
 
+/// The app's name, version and tags for diagnostics. They have no effect: Koine reports no diagnostics.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalldiagnosticsoptions)
 public final class CallDiagnosticsOptions: NSObject {
   public var appName = ""
   public var appVersion = ""
   public var tags: [String] = []
 }
 
-/// Kept and readable, without effect: Koine reports no diagnostics.
+/// Options of a call client. They have no effect: Koine reports no diagnostics.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallclientoptions)
 public final class CallClientOptions: NSObject {
   public var diagnostics: CallDiagnosticsOptions? {
     didSet { if diagnostics != nil { NoEffect.diagnostics.log() } }

@@ -1,9 +1,13 @@
 public import Foundation
 import Koine
 
-/// What a push notification says of a call. Nothing on Linux pushes; apps that hand payloads around can read them.
+/// The content of a push notification about a call. Koine has no push service; apps can parse payloads that they
+/// transport themselves.
 ///
-/// Read are `callId`, `displayName`, `from`, `to`, `videoCall` and `eventId`, at the top or under `data`.
+/// Recognized keys are `callId`, `displayName`, `from`, `to`, `videoCall` and `eventId`, at the top level or under
+/// `data`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acspushnotificationinfo)
 public final class PushNotificationInfo: NSObject, @unchecked Sendable {  // constant; identifiers are
   public let callId: UUID
   public let fromDisplayName: String

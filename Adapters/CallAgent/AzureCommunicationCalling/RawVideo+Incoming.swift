@@ -2,12 +2,18 @@ public import Foundation
 import Koine
 import KoineCoreVideo
 
+/// A received video frame and the id of its stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawvideoframereceivedeventargs)
 public final class RawVideoFrameReceivedEventArgs: NSObject {
   public let frame: RawVideoFrame
   public let videoStreamId: Int32
   init(_ frame: RawVideoFrame, _ videoStreamId: Int32) { (self.frame, self.videoStreamId) = (frame, videoStreamId) }
 }
 
+/// Receives the frames and the state changes of a raw incoming video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawincomingvideostreamdelegate)
 public protocol RawIncomingVideoStreamDelegate: NSObjectProtocol {
   func rawIncomingVideoStream(
     _ rawIncomingVideoStream: RawIncomingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
@@ -24,8 +30,10 @@ extension RawIncomingVideoStreamDelegate {
   ) {}
 }
 
-/// Another's pictures, one by one, between `start` and `stop`. The newest counts: frames that the app is too slow for are
-/// left out.
+/// Delivers a remote participant's video frame by frame, between `start` and `stop`. If the app is slow, older frames
+/// are dropped.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawincomingvideostream)
 public final class RawIncomingVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any RawIncomingVideoStreamDelegate>()
   private let sink = Lock<LatestFrameSink?>(nil)

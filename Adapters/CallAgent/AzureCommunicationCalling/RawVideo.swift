@@ -4,14 +4,23 @@ public import KoineCoreVideo
 
 // Pictures that the app makes, or takes, frame by frame.
 
+/// Pixel format of raw video frames.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreampixelformat)
 public enum VideoStreamPixelFormat: Int, Sendable {
   case bgrx, bgr24, rgbx, rgba, nv12, i420
 }
 
+/// Whether raw video frames are memory buffers or textures.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawvideoframetype)
 public enum RawVideoFrameType: Int, Sendable {
   case buffer, texture
 }
 
+/// Standard resolutions of video streams.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamresolution)
 public enum VideoStreamResolution: Int, Sendable {
   case unknown, p1080, p720, p540, p480, p360, p270, p240
   /// 320×180, as the vendor misspells it.
@@ -19,7 +28,9 @@ public enum VideoStreamResolution: Int, Sendable {
   case fullHd, hd, vga, qvga
 }
 
-/// Format of a stream of raw frames.
+/// Format of a stream of raw frames: size, pixel format, frame rate and strides.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamformat)
 public final class VideoStreamFormat: NSObject, @unchecked Sendable {  // as the vendor's: the app guards it
   public var width: Int32 = 1280
   public var height: Int32 = 720
@@ -40,10 +51,16 @@ public final class VideoStreamFormat: NSObject, @unchecked Sendable {  // as the
   public var framesPerSecond: Float = 30
 }
 
+/// The formats in which the app can generate raw frames.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawoutgoingvideostreamoptions)
 public final class RawOutgoingVideoStreamOptions: NSObject {
   public var formats: [VideoStreamFormat] = []
 }
 
+/// Superclass of raw video frames.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawvideoframe)
 open class RawVideoFrame: NSObject, @unchecked Sendable {  // as the vendor's: handed on, not shared
   public let type = RawVideoFrameType.buffer
   public var streamFormat = VideoStreamFormat()
@@ -53,6 +70,9 @@ open class RawVideoFrame: NSObject, @unchecked Sendable {  // as the vendor's: h
   public func dispose() {}
 }
 
+/// A raw video frame in memory, one buffer for each plane.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawvideoframebuffer)
 public final class RawVideoFrameBuffer: RawVideoFrame, @unchecked Sendable {  // as above
   private let held = Lock<CVPixelBuffer?>(nil)
   public var buffer: CVPixelBuffer! {
@@ -62,6 +82,9 @@ public final class RawVideoFrameBuffer: RawVideoFrame, @unchecked Sendable {  //
   public override func dispose() { held.withLock { $0 = nil } }
 }
 
+/// The format that a raw outgoing video stream requests from now on.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamformatchangedeventargs)
 public final class VideoStreamFormatChangedEventArgs: NSObject {
   public let format: VideoStreamFormat
   init(_ format: VideoStreamFormat) { self.format = format }
@@ -69,7 +92,9 @@ public final class VideoStreamFormatChangedEventArgs: NSObject {
 
 // MARK: Outgoing
 
-/// Pictures of the app's own; sent while the stream is `started`.
+/// A stream of video frames that the app generates. Frames are sent while the stream is `started`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawoutgoingvideostream)
 open class RawOutgoingVideoStream: OutgoingVideoStream, @unchecked Sendable {  // constant
   private let pictures: HandedPictures
   /// The first that the app offers: the engine takes any.
@@ -146,6 +171,9 @@ private final class HandedPictures: VideoSource, Sendable {
   func stop() { state.withLock { $0.output = nil } }
 }
 
+/// Notified of the state and the format of a virtual outgoing video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvirtualoutgoingvideostreamdelegate)
 public protocol VirtualOutgoingVideoStreamDelegate: NSObjectProtocol {
   func virtualOutgoingVideoStream(
     _ virtualOutgoingVideoStream: VirtualOutgoingVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
@@ -162,7 +190,9 @@ extension VirtualOutgoingVideoStreamDelegate {
   ) {}
 }
 
-/// A camera made by the app.
+/// A virtual camera: the app generates its frames.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvirtualoutgoingvideostream)
 public final class VirtualOutgoingVideoStream: RawOutgoingVideoStream, @unchecked Sendable {  // a lock
   private let listener = Listener<any VirtualOutgoingVideoStreamDelegate>()
 
@@ -184,6 +214,9 @@ public final class VirtualOutgoingVideoStream: RawOutgoingVideoStream, @unchecke
   }
 }
 
+/// Notified of the state and the format of a screen share.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsscreenshareoutgoingvideostreamdelegate)
 public protocol ScreenShareOutgoingVideoStreamDelegate: NSObjectProtocol {
   func screenShareOutgoingVideoStream(
     _ screenShareOutgoingVideoStream: ScreenShareOutgoingVideoStream,
@@ -204,7 +237,9 @@ extension ScreenShareOutgoingVideoStreamDelegate {
   ) {}
 }
 
-/// A screen, handed in by the app; goes beside a camera.
+/// A screen share with frames from the app. A call can send it in addition to a camera.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsscreenshareoutgoingvideostream)
 public final class ScreenShareOutgoingVideoStream: RawOutgoingVideoStream, @unchecked Sendable {  // a lock
   private let listener = Listener<any ScreenShareOutgoingVideoStreamDelegate>()
 

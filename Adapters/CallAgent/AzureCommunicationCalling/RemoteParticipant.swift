@@ -1,6 +1,9 @@
 public import Foundation
 package import Koine
 
+/// Notified of a remote participant's changes, on the delivery queue. All methods are optional.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsremoteparticipantdelegate)
 public protocol RemoteParticipantDelegate: NSObjectProtocol {
   func remoteParticipant(
     _ remoteParticipant: RemoteParticipant, didUpdateVideoStreams args: RemoteVideoStreamsEventArgs)
@@ -34,6 +37,8 @@ extension RemoteParticipantDelegate {
 }
 
 /// A remote participant of a call, from the ring until it leaves. Changes on the delivery queue.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsremoteparticipant)
 public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everything mutable sits in `current`
   private struct State {
     weak var delegate: (any RemoteParticipantDelegate)?

@@ -2,6 +2,10 @@ public import Foundation
 public import Koine
 public import KoineUIKit
 
+/// Notified when a renderer shows its first frame or fails to start. Name of version 1; version 2 has
+/// `VideoStreamRendererDelegate`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamrendererdelegate)
 public protocol RendererDelegate: NSObjectProtocol {
   func videoStreamRenderer(didRenderFirstFrame renderer: VideoStreamRenderer)
   func videoStreamRenderer(didFailToStart renderer: VideoStreamRenderer)
@@ -12,12 +16,17 @@ extension RendererDelegate {
   public func videoStreamRenderer(didRenderFirstFrame renderer: VideoStreamRenderer) {}
 }
 
+/// Options of a renderer's view: its scaling mode.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscreateviewoptions)
 public final class CreateViewOptions: NSObject {
   public var scalingMode: ScalingMode
   public init(scalingMode: ScalingMode) { self.scalingMode = scalingMode }
 }
 
-/// Makes the view that shows a stream. One per stream at a time, and one view per renderer.
+/// Creates the view of a stream. A stream has one renderer at a time, and a renderer has one view.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamrenderer)
 public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     weak var delegate: (any RendererDelegate)?
@@ -145,7 +154,9 @@ public final class VideoStreamRenderer: NSObject, @unchecked Sendable {  // ever
   }
 }
 
-/// Shows one stream. Comes without a size of its own: its host gives it one.
+/// A view that shows one stream. It has no size of its own: the app sets its frame.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamrendererview)
 @preconcurrency @MainActor
 public final class RendererView: VideoView {
   private struct Settings {

@@ -1,7 +1,9 @@
 public import Foundation
 import Koine
 
-/// A picture on its way, own or another's.
+/// A video stream of a call, outgoing or incoming.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallvideostream)
 open class CallVideoStream: NSObject, @unchecked Sendable {  // constant but for `current`, a lock
   /// Unique in a call for received streams, in a process for own ones.
   public let id: Int32
@@ -33,7 +35,9 @@ open class CallVideoStream: NSObject, @unchecked Sendable {  // constant but for
 
 // MARK: Own
 
-/// What a call can send as a picture.
+/// A video stream that the local participant sends.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingvideostream)
 open class OutgoingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
   private static let lastID = Lock<Int32>(0)
 
@@ -54,6 +58,9 @@ open class OutgoingVideoStream: CallVideoStream, @unchecked Sendable {  // const
   var failure: (any Error)? { nil }
 }
 
+/// Notified of the state of a local video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideostreamdelegate)
 public protocol LocalVideoStreamDelegate: NSObjectProtocol {
   func localVideoStream(
     _ localVideoStream: LocalVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
@@ -65,7 +72,10 @@ extension LocalVideoStreamDelegate {
   ) {}
 }
 
-/// A camera to preview and to send. Identity counts: another instance of the same camera is another stream.
+/// A camera for preview and sending. Streams are compared by identity: two instances with the same camera are two
+/// streams.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideostream)
 public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable {  // a lock: `settings`
   private struct Settings {
     var source: VideoDeviceInfo
@@ -118,6 +128,8 @@ public final class LocalVideoStream: OutgoingVideoStream, @unchecked Sendable { 
 // MARK: Others'
 
 /// Video that a remote participant sends.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsincomingvideostream)
 open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // constant
   /// The sender, by raw id.
   public let participantSourceId: String
@@ -150,6 +162,9 @@ open class IncomingVideoStream: CallVideoStream, @unchecked Sendable {  // const
   override func stateChanged(_ args: VideoStreamStateChangedEventArgs) { owner?.streamChanged(args) }
 }
 
+/// Notified of the state of a remote video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsremotevideostreamdelegate)
 public protocol RemoteVideoStreamDelegate: NSObjectProtocol {
   func remoteVideoStream(
     _ remoteVideoStream: RemoteVideoStream, didChangeState args: VideoStreamStateChangedEventArgs)
@@ -161,7 +176,9 @@ extension RemoteVideoStreamDelegate {
   ) {}
 }
 
-/// A picture to be rendered.
+/// A remote participant's video for a `VideoStreamRenderer`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsremotevideostream)
 public final class RemoteVideoStream: IncomingVideoStream, @unchecked Sendable {  // everything mutable is locked
   private struct WeakDelegate { weak var it: (any RemoteVideoStreamDelegate)? }
   let rendering = RenderingPlace()

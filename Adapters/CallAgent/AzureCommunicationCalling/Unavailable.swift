@@ -1,54 +1,157 @@
-// What the vendor has and there is nothing behind here. Code that names it is told why when it is compiled.
+// The vendor's types without an implementation in Koine. Code that uses one does not compile; the error gives the reason.
 
+/// Options of the CallKit integration. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
 @available(*, unavailable, message: "CallKit belongs to iOS; calls ring through CallAgentDelegate")
 public final class CallKitOptions {}
+
+/// The remote participant as CallKit shows it. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/calling-sdk/callkit-integration)
 @available(*, unavailable, message: "CallKit belongs to iOS")
 public final class CallKitRemoteInfo {}
+
+/// Options of emergency calls. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsemergencycalloptions)
 @available(*, unavailable, message: "there are no emergency services to reach")
 public final class EmergencyCallOptions {}
+
+/// Network options of a call client. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallnetworkoptions)
 @available(*, unavailable, message: "the backend is chosen by KOINE_BACKEND; it has its own way through networks")
 public final class CallNetworkOptions {}
+
+/// An ICE server of the app. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsiceserver)
 @available(*, unavailable, message: "the backend is chosen by KOINE_BACKEND; it has its own way through networks")
 public final class IceServer {}
+
+/// Support files of a call client. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalldebuginfo)
 @available(*, unavailable, message: "nothing is written that could be sent to a vendor")
 public final class CallDebugInfo {}
+
+/// A call agent of a Teams user. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/cte-calling-sdk/manage-calls)
 @available(*, unavailable, message: "Teams is not reached; use CallAgent")
 public final class TeamsCallAgent {}
+
+/// Options of a Teams user's call agent. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/cte-calling-sdk/manage-calls)
 @available(*, unavailable, message: "Teams is not reached; use CallAgentOptions")
 public final class TeamsCallAgentOptions {}
+
+/// A call of a Teams user. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/cte-calling-sdk/manage-calls)
 @available(*, unavailable, message: "Teams is not reached; use Call")
 public final class TeamsCall {}
+
+/// An incoming call of a Teams user. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/how-tos/cte-calling-sdk/manage-calls)
 @available(*, unavailable, message: "Teams is not reached; use IncomingCall")
 public final class TeamsIncomingCall {}
+
+/// The lobby of a Teams meeting. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalllobby)
 @available(*, unavailable, message: "Teams is not reached; a room's lobby is the common layer's: Session.admit")
 public final class CallLobby {}
+
+/// Role of a participant in a meeting or room. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallparticipantrole)
 @available(*, unavailable, message: "rooms know no roles in this style")
 public final class CallParticipantRole {}
+
+/// Captions of a call. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscaptionscallfeature)
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CaptionsCallFeature {}
+
+/// Superclass of captions. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallcaptions)
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CallCaptions {}
+
+/// A survey of call quality after a call. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/tutorials/end-of-call-survey-tutorial)
 @available(*, unavailable, message: "Koine collects no surveys")
 public final class SurveyCallFeature {}
+
+/// The answers of a survey. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/tutorials/end-of-call-survey-tutorial)
 @available(*, unavailable, message: "Koine collects no surveys")
 public final class CallSurvey {}
+
+/// Effects on the local video. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideoeffectsfeature)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class LocalVideoEffectsFeature {}
+
+/// Blur of the background in the local video. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsbackgroundblureffect)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundBlurEffect {}
+
+/// Replacement of the background in the local video. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideoeffectsfeature)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundReplacementEffect {}
+
+/// The actions that the local participant may take. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 @available(*, unavailable, message: "rights come with the token; ask and see")
 public final class CapabilitiesCallFeature {}
+
+/// Statistics of a call's media. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsmediastatisticscallfeature)
 @available(*, unavailable, message: "not built yet; Session.statistics has the figures")
 public final class MediaStatisticsCallFeature {}
+
+/// Diagnostics of network and devices during a call. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocaluserdiagnosticscallfeature)
 @available(*, unavailable, message: "not built yet")
 public final class LocalUserDiagnosticsCallFeature {}
+
+/// A stream of audio that the app generates. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawoutgoingaudiostream)
 @available(*, unavailable, message: "sound is the machine's: an AudioFeed may be its microphone")
 public final class RawOutgoingAudioStream {}
+
+/// A stream of received audio for the app. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawincomingaudiostream)
 @available(*, unavailable, message: "sound is the machine's: attach an AudioTap to the session")
 public final class RawIncomingAudioStream {}
+
+/// Filters of the microphone from the start of a call. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingaudiofilters)
 @available(*, unavailable, message: "the microphone's filters are the world's choice")
 public final class OutgoingAudioFilters {}
+
+/// Filters of the microphone during a call. Unavailable in Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsliveoutgoingaudiofilters)
 @available(*, unavailable, message: "the microphone's filters are the world's choice")
 public final class LiveOutgoingAudioFilters {}

@@ -1,5 +1,8 @@
 public import Foundation
 
+/// State of a call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallstate)
 public enum CallState: Int, Sendable {
   case none = 0
   case earlyMedia = 1
@@ -13,25 +16,40 @@ public enum CallState: Int, Sendable {
   case remoteHold = 10
 }
 
+/// Direction of a call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalldirection)
 public enum CallDirection: Int, Sendable {
   case outgoing = 1
   case incoming = 2
 }
 
+/// State of a remote participant.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsparticipantstate)
 public enum ParticipantState: Int, Sendable {
   case idle, earlyMedia, connecting, connected, hold, inLobby, disconnected, ringing
 }
 
+/// Whether a video stream is a camera or a screen. Name of version 1; version 2 has `VideoStreamSourceType`.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsmediastreamtype)
 public enum MediaStreamType: Int, Sendable {
   case video = 1
   case screenSharing = 2
 }
 public typealias VideoStreamSourceType = MediaStreamType
 
+/// State of a video stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamstate)
 public enum VideoStreamState: Int, Sendable {
   case available, started, stopping, stopped, notAvailable
 }
 
+/// Kind of a video stream: its direction, and whether it is rendered or raw.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamtype)
 public enum VideoStreamType: Int, Sendable {
   case remoteIncoming = 1
   case rawIncoming = 2
@@ -40,19 +58,31 @@ public enum VideoStreamType: Int, Sendable {
   case screenShareOutgoing = 5
 }
 
+/// Direction of a stream.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsstreamdirection)
 public enum StreamDirection: Int, Sendable {
   case incoming, outgoing
 }
 
-/// The keys of a telephone.
+/// A DTMF tone: a key of a telephone.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdtmftone)
 public enum DtmfTone: Int, Sendable, CaseIterable {
   case zero, one, two, three, four, five, six, seven, eight, nine, star, pound, a, b, c, d, flash
 }
 
+/// Whether a call or an agent is that of a Communication Services user or of a Teams user. It is always `call` in
+/// Koine.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
 public enum CommunicationCallType: Int, Sendable {
   case call, teamsCall
 }
 
+/// Event that a push notification reports.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acspushnotificationeventtype)
 public enum PushNotificationEventType: Int, Sendable {
   case incomingCall = 107
   case incomingGroupCall = 109
@@ -60,20 +90,31 @@ public enum PushNotificationEventType: Int, Sendable {
   case incomingPstnCall = 111
 }
 
+/// Direction that a camera faces.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscamerafacing)
 public enum CameraFacing: Int, Sendable {
   case unknown, external, front, back, panoramic, leftFront, rightFront
 }
 
+/// Kind of a video device.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideodevicetype)
 public enum VideoDeviceType: Int, Sendable {
   case unknown, usbCamera, captureAdapter, virtual
 }
 
+/// Whether a view crops the video to fill its frame or fits the video into it.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsscalingmode)
 public enum ScalingMode: Int, Sendable {
   case crop = 1
   case fit = 2
 }
 
-/// In pixels.
+/// Size of a video stream, in pixels.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsstreamsize)
 public struct StreamSize: Sendable, Hashable {
   public var width, height: Int32
 
@@ -85,7 +126,9 @@ public struct StreamSize: Sendable, Hashable {
   public init() { self.init(width: 0, height: 0) }
 }
 
-/// Why a call is over.
+/// The reason why a call or an incoming call ended, as code and subcode.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallendreason)
 public final class CallEndReason: NSObject, Sendable {
   /// 0: ended normally; otherwise in the manner of SIP.
   public let code: Int32
@@ -113,6 +156,9 @@ public final class CallEndReason: NSObject, Sendable {
   static let declined = CallEndReason(code: 603)
 }
 
+/// The caller of a call: display name and identifier.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallerinfo)
 public final class CallerInfo: NSObject, @unchecked Sendable {  // constant; identifiers are
   public let displayName: String
   public let identifier: any CommunicationIdentifier
@@ -125,9 +171,14 @@ public final class CallerInfo: NSObject, @unchecked Sendable {  // constant; ide
 
 // MARK: What events carry
 
-/// Says only that something has changed; what it is now, the sender tells.
+/// Arguments of an event that reports a changed property. The sender has the new value.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acspropertychangedeventargs)
 public final class PropertyChangedEventArgs: NSObject {}
 
+/// The calls that an agent's list gained and lost.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallsupdatedeventargs)
 public final class CallsUpdatedEventArgs: NSObject {
   public let addedCalls: [Call]
   public let removedCalls: [Call]
@@ -135,6 +186,9 @@ public final class CallsUpdatedEventArgs: NSObject {
   init(added: [Call] = [], removed: [Call] = []) { (addedCalls, removedCalls) = (added, removed) }
 }
 
+/// The remote participants that joined and left a call.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsparticipantsupdatedeventargs)
 public final class ParticipantsUpdatedEventArgs: NSObject {
   public let addedParticipants: [RemoteParticipant]
   public let removedParticipants: [RemoteParticipant]
@@ -144,6 +198,9 @@ public final class ParticipantsUpdatedEventArgs: NSObject {
   }
 }
 
+/// The local video streams that a call gained and lost.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideostreamsupdatedeventargs)
 public final class LocalVideoStreamsUpdatedEventArgs: NSObject {
   public let addedStreams: [LocalVideoStream]
   public let removedStreams: [LocalVideoStream]
@@ -153,6 +210,9 @@ public final class LocalVideoStreamsUpdatedEventArgs: NSObject {
   }
 }
 
+/// The video streams that a remote participant started and stopped.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsremotevideostreamseventargs)
 public final class RemoteVideoStreamsEventArgs: NSObject {
   public let addedRemoteVideoStreams: [RemoteVideoStream]
   public let removedRemoteVideoStreams: [RemoteVideoStream]
@@ -162,6 +222,9 @@ public final class RemoteVideoStreamsEventArgs: NSObject {
   }
 }
 
+/// A video stream with a changed state.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideostreamstatechangedeventargs)
 public final class VideoStreamStateChangedEventArgs: NSObject {
   public let stream: CallVideoStream
   public let message: String
@@ -169,6 +232,9 @@ public final class VideoStreamStateChangedEventArgs: NSObject {
   init(_ stream: CallVideoStream, _ message: String) { (self.stream, self.message) = (stream, message) }
 }
 
+/// The cameras that were connected and disconnected.
+///
+/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsvideodevicesupdatedeventargs)
 public final class VideoDevicesUpdatedEventArgs: NSObject {
   public let addedVideoDevices: [VideoDeviceInfo]
   public let removedVideoDevices: [VideoDeviceInfo]

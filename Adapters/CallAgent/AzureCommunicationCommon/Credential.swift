@@ -5,13 +5,21 @@ public typealias CommunicationTokenCompletionHandler = (CommunicationAccessToken
 public typealias TokenRefreshHandler = (String?, (any Error)?) -> Void
 public typealias TokenRefresher = (@escaping TokenRefreshHandler) -> Void
 
+/// An operation that can be cancelled.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Protocols/Cancellable.html)
 public protocol Cancellable { func cancel() }
 
+/// A source of access tokens for clients.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Protocols/CommunicationTokenCredentialProviding.html)
 public protocol CommunicationTokenCredentialProviding: Cancellable {
   func token(completionHandler: @escaping CommunicationTokenCompletionHandler)
 }
 
-/// A token and until when it holds.
+/// An access token and its expiry.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/CommunicationAccessToken.html)
 public final class CommunicationAccessToken: NSObject, Sendable {
   public let token: String
   public let expiresOn: Date
@@ -22,7 +30,9 @@ public final class CommunicationAccessToken: NSObject, Sendable {
   }
 }
 
-/// How an app keeps its token fresh.
+/// The app's function that renews tokens, with an optional initial token.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/CommunicationTokenRefreshOptions.html)
 public final class CommunicationTokenRefreshOptions: NSObject {
   let initialToken: String?
   let refreshProactively: Bool
@@ -41,6 +51,8 @@ public final class CommunicationTokenRefreshOptions: NSObject {
 ///
 /// For a fixed token the handler is called at once, on the caller's thread, as in the vendor's SDK. A refresher is called on a
 /// background queue, once for all waiting handlers. Signatures are not checked here: the server checks them.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/CommunicationTokenCredential.html)
 public final class CommunicationTokenCredential: NSObject, CommunicationTokenCredentialProviding, @unchecked Sendable {
   // everything mutable sits in `state`, under `lock`
   private struct State {

@@ -1,13 +1,17 @@
 public import Foundation
 
-/// An identity that can be called, of any kind.
+/// An identity that calls can reach: a user, a phone number or an app.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Protocols/CommunicationIdentifier.html)
 public protocol CommunicationIdentifier: NSObjectProtocol {
   /// Unique over all kinds. Two identifiers with equal raw ids stand for the same identity.
   var rawId: String { get }
   var kind: IdentifierKind { get }
 }
 
-/// Kinds are compared by object identity.
+/// Kind of an identifier. Kinds are compared by object identity.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/IdentifierKind.html)
 public final class IdentifierKind: NSObject, Sendable {
   public static let communicationUser = IdentifierKind(rawValue: "communicationUser")
   public static let phoneNumber = IdentifierKind(rawValue: "phoneNumber")
@@ -20,7 +24,9 @@ public final class IdentifierKind: NSObject, Sendable {
   public init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// Two instances with equal ids are not equal, as with the vendor: compare `rawId`.
+/// A Communication Services user. Two instances with equal ids are not equal, as in the vendor's SDK: compare `rawId`.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/CommunicationUserIdentifier.html)
 public final class CommunicationUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let identifier: String
   public var rawId: String { identifier }
@@ -29,6 +35,9 @@ public final class CommunicationUserIdentifier: NSObject, CommunicationIdentifie
   public init(_ identifier: String) { self.identifier = identifier }
 }
 
+/// An identifier of a kind that this version does not know.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/UnknownIdentifier.html)
 public final class UnknownIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let identifier: String
   public var rawId: String { identifier }
@@ -37,6 +46,9 @@ public final class UnknownIdentifier: NSObject, CommunicationIdentifier, Sendabl
   public init(_ identifier: String) { self.identifier = identifier }
 }
 
+/// A phone number in E.164 format.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/PhoneNumberIdentifier.html)
 public final class PhoneNumberIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let phoneNumber: String
   public let rawId: String
@@ -59,6 +71,9 @@ public final class PhoneNumberIdentifier: NSObject, CommunicationIdentifier, Sen
   public override var hash: Int { rawId.hashValue }
 }
 
+/// The Microsoft cloud of a Teams identity.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/CommunicationCloudEnvironment.html)
 public final class CommunicationCloudEnvironment: NSObject, Sendable {
   public static let Public = CommunicationCloudEnvironment(environmentValue: "public")
   public static let Dod = CommunicationCloudEnvironment(environmentValue: "dod")
@@ -85,6 +100,9 @@ public final class CommunicationCloudEnvironment: NSObject, Sendable {
   }
 }
 
+/// A Teams user, or an anonymous visitor of a Teams meeting.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/MicrosoftTeamsUserIdentifier.html)
 public final class MicrosoftTeamsUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let userId: String
   public let isAnonymous: Bool
@@ -107,6 +125,9 @@ public final class MicrosoftTeamsUserIdentifier: NSObject, CommunicationIdentifi
   public override var hash: Int { rawId.hashValue }
 }
 
+/// A Teams application, such as a call queue.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/MicrosoftTeamsAppIdentifier.html)
 public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifier, @unchecked Sendable {
   public let appId: String
   public let cloudEnvironment: CommunicationCloudEnvironment
@@ -124,7 +145,9 @@ public final class MicrosoftTeamsAppIdentifier: NSObject, CommunicationIdentifie
   public override var hash: Int { rawId.hashValue }
 }
 
-/// A resource's user, reached through Teams.
+/// A Teams Phone user of a Communication Services resource.
+///
+/// [Vendor reference](https://azure.github.io/azure-sdk-for-ios/AzureCommunicationCommon/Classes/TeamsExtensionUserIdentifier.html)
 public final class TeamsExtensionUserIdentifier: NSObject, CommunicationIdentifier, Sendable {
   public let userId: String
   public let tenantId: String

@@ -1,7 +1,9 @@
 import Koine
 import KoineAVFoundation
 
-/// A camera with its settings, ready to be published. Opaque.
+/// A camera with its encoder settings, for `Meeting.enableWebcam`. It has no public members.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public class CustomRTCMediaStream {
   let config: CustomVideoTrackConfig
   let facing: AVCaptureDevice.Position
@@ -15,7 +17,9 @@ public class CustomRTCMediaStream {
   }
 }
 
-/// Sizes, frame rates and bit rates an encoder may be given; the names tell height and width.
+/// Sizes, frame rates and bit rates of an encoder. The names give height and width in pixels.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public enum CustomVideoTrackConfig: Sendable {
   case h90p_w160p, h180p_w320p, h216p_w384p, h360p_w640p, h540p_w960p, h720p_w1280p, h1080p_w1920p, h1440p_w2560p
   case h2160p_w3840p
@@ -55,7 +59,9 @@ public enum CustomVideoTrackConfig: Sendable {
   }
 }
 
-/// The vendor's own words for sides, with the same numbers as `AVCaptureDevice.Position`.
+/// Position of a camera, with the raw values of `AVCaptureDevice.Position`.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/custom-tracks)
 public enum CameraPosition: Int, Sendable {
   case back = 1
   case front = 2

@@ -30,6 +30,9 @@ extension Meeting {
   }
 }
 
+/// Permission to use the microphone or the camera.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/videosdk-class)
 public enum authorisationStatus: Sendable { case notDetermined, authorised, denied, restricted }
 
 extension VideoSDK {

@@ -1,4 +1,6 @@
-/// Hears of a meeting, on the delivery queue (main unless the app chose otherwise). Implement what you need.
+/// Notified of a meeting, on the delivery queue (main unless the app chose another). All methods are optional.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/events)
 public protocol MeetingEventListener: AnyObject {
   func onMeetingJoined()
   func onMeetingLeft()
@@ -74,7 +76,9 @@ extension MeetingEventListener {
   public func onEntryResponded(id: String, decision: String) {}
 }
 
-/// Hears of one participant's streams, on the delivery queue.
+/// Notified of one participant's streams, on the delivery queue.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/events)
 public protocol ParticipantEventListener {
   func onStreamEnabled(_ stream: MediaStream, forParticipant participant: Participant)
   func onStreamDisabled(_ stream: MediaStream, forParticipant participant: Participant)

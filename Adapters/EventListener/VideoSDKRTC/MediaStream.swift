@@ -1,7 +1,9 @@
 import Koine
 public import WebRTC
 
-/// One enabled stream of a participant. Off and on again makes another one.
+/// One enabled stream of a participant. A stream that is disabled and enabled again is a new object.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/stream-class/introduction)
 public class MediaStream: Equatable, @unchecked Sendable {  // constant but for the track, which guards itself
   public let id: String
   public let kind: MediaType

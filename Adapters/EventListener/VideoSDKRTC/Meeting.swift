@@ -5,9 +5,11 @@ import KoineAVFoundation
 import KoineBackends
 import KoineComposition
 
-/// One's presence in a meeting: join, turn devices on and off, listen, leave.
+/// The local participant's meeting: join and leave it, enable and disable devices, and register listeners.
 ///
-/// Calls may come from any thread and return at once; success and failure are known from listener events.
+/// Calls may come from any thread and return at once. Listener events report success and failure.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/introduction)
 public class Meeting: Equatable, @unchecked Sendable {  // everything mutable sits in `state`
   struct State {
     var participants: [String: Participant] = [:]

@@ -4,6 +4,8 @@ import Koine
 // Participant modes and pins.
 
 /// How a participant takes part in the meeting. The first two cases are the older names.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/properties)
 public enum Mode: String, Sendable {
   case CONFERENCE, VIEWER, SEND_AND_RECV, SIGNALLING_ONLY, RECV_ONLY
 
@@ -11,8 +13,14 @@ public enum Mode: String, Sendable {
   var receives: Bool { sends || self == .RECV_ONLY }
 }
 
+/// The pinned streams of a participant: camera, screen share or both.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/methods)
 public enum PinType: String, Sendable { case SHARE_AND_CAM, CAM, SHARE }
 
+/// Whether a participant's camera and screen share are pinned.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/properties)
 public struct ParticipantPinState: Codable, Sendable, Hashable {
   public let cam: Bool?
   public let share: Bool?

@@ -1,13 +1,36 @@
 // How recordings look. The grid's size counts; the rest is kept.
 
+/// Participants that a recording's layout shows first: speakers or pinned participants. It has no effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigLayoutPriority: String, Sendable { case SPEAKER, PIN }
+
+/// Layout of a recording. It has no effect in Koine: recordings have a grid.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigLayoutGrid: String, Sendable { case GRID, SPOTLIGHT, SIDEBAR }
+
+/// Color theme of a recording. It has no effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigTheme: String, Sendable { case DEFAULT, LIGHT, DARK }
+
+/// Whether a recording has video and audio or only audio. It has no effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigMode: String, Sendable {
   case video_and_audio = "video-and-audio"
   case audio
 }
+
+/// Quality of a recording. It has no effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigQuality: String, Sendable { case high, med, low }
+
+/// Orientation of a recording. It has no effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public enum ConfigOrientation: String, Sendable { case landscape, portrait }
 
 /// The names of the first releases.
@@ -19,6 +42,9 @@ public typealias HLSMode = ConfigMode
 public typealias HLSQuality = ConfigQuality
 public typealias HLSOrientation = ConfigOrientation
 
+/// Layout of a recording: type, priority and grid size. Only the grid size has an effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class ConfigLayout {
   public var type: ConfigLayoutGrid
   public var priority: ConfigLayoutPriority
@@ -34,6 +60,9 @@ public class ConfigLayout {
   }
 }
 
+/// Settings of a recording. Only the grid size has an effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class RecordingConfig {
   public var layout: ConfigLayout
   public var theme: ConfigTheme
@@ -56,9 +85,14 @@ public class RecordingConfig {
   }
 }
 
+/// Settings of an HLS stream. Only the grid size has an effect in Koine.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public class HLSConfig: RecordingConfig {}
 
-/// Empty where there is none.
+/// Addresses of an HLS stream. An absent address is an empty string.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public class HLSUrl {
   public var downstreamUrl: String
   public var playbackHlsUrl: String

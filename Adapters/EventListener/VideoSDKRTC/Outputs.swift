@@ -7,18 +7,30 @@ import KoineComposition
 // have a recorder, or for live streams if its server sends none, the client that starts the output composes the room. All
 // participants are notified.
 
+/// State of a meeting's recording.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public enum RecordingState: String, Sendable {
   case RECORDING_STARTED, RECORDING_STARTING, RECORDING_STOPPED, RECORDING_STOPPING
 }
 
+/// State of a meeting's RTMP live streams.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public enum LiveStreamState: String, Sendable {
   case LIVESTREAM_STARTED, LIVESTREAM_STARTING, LIVESTREAM_STOPPED, LIVESTREAM_STOPPING
 }
 
+/// State of a meeting's HLS stream.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public enum HLSState: String, Sendable {
   case HLS_STARTED, HLS_STARTING, HLS_STOPPED, HLS_STOPPING, HLS_PLAYABLE
 }
 
+/// An RTMP destination: its URL and stream key.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/methods)
 public struct LivestreamOutput: Codable, Sendable {
   public let url: String
   public let streamKey: String

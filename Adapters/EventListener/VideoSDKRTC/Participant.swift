@@ -3,6 +3,8 @@ import Koine
 import WebRTC
 
 /// A participant of the meeting. It is the same object from joining to leaving.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/properties)
 public class Participant: Equatable, @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     var streams: [String: MediaStream] = [:]

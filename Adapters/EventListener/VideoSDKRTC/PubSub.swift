@@ -1,7 +1,9 @@
 public import Foundation
 import Koine
 
-/// Text of the app's own, by topics. Call it after `onMeetingJoined`.
+/// Messages between participants, by topics. Available after `onMeetingJoined`.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/pubsub)
 public class PubSub: @unchecked Sendable {  // everything mutable sits in `state`
   private struct State {
     var listeners: [String: Listeners<any PubSubMessageListener>] = [:]
@@ -115,7 +117,10 @@ public class PubSub: @unchecked Sendable {  // everything mutable sits in `state
   }
 }
 
-/// `@unchecked Sendable`: made here and then only read; what an app writes into it is the app's to guard.
+/// A message of a topic. The SDK does not write to it after it is delivered; an app that changes it synchronizes its
+/// own accesses.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/pubsub)
 public class PubSubMessage: NSObject, @unchecked Sendable {
   public var id: String
   public var topic: String
@@ -167,6 +172,8 @@ struct PubSubPayload {
 public struct PayloadError: Error, Hashable, Sendable {}
 
 /// Receives the messages of one topic on the delivery queue, including the local participant's. Classes are held weakly.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/pubsub)
 public protocol PubSubMessageListener {
   func onMessageReceived(_ message: PubSubMessage)
 }

@@ -1,16 +1,23 @@
 import Koine
 public import Mediasoup
 
-/// How far a meeting's own connection is (the vendor's set up to 2.2.1, and the newer names).
+/// State of the meeting's connection: the names up to 2.2.1 and the newer names.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public enum MeetingState: String, Sendable {
   case CONNECTING, CONNECTED, CLOSING, CLOSED, CANCELLED, RECONNECTING
   /// Newer names, for `switch` statements of apps. Koine reports the older names.
   case DISCONNECTED, FAILED
 }
 
+/// Quality of a received video.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/participant-class/methods)
 public enum VideoQuality: String, CaseIterable, Sendable { case high, medium, low }
 
-/// What a stream shows or sounds like.
+/// The media of a stream.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/stream-class/properties)
 public enum MediaType: Hashable, Sendable {
   case share
   case state(value: MediaKind)
@@ -24,7 +31,9 @@ public enum MediaType: Hashable, Sendable {
   }
 }
 
-/// The vendor's error codes that the engine can find reason for.
+/// The vendor's error codes, as far as the engine can determine them.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/error-codes)
 public enum VideoSDKError: Int, Sendable {
   case UNKNOWN_ERROR = 4000
   case INVALID_API_KEY = 4001
@@ -119,7 +128,9 @@ extension VideoSDKError {
   }
 }
 
-/// Why a participant is no longer in the meeting.
+/// The reason why a participant left the meeting.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/meeting-class/properties)
 public enum LeaveReason: Int, Sendable {
   case websocketDisconnected = 1001
   case removePeer = 1002

@@ -3,7 +3,9 @@ import Foundation
 import Koine
 import KoineBackends
 
-/// The style's entry: settings of the process and the factory of meetings.
+/// The entry point: the token and settings of the process, and the factory of meetings.
+///
+/// [Vendor reference](https://docs.videosdk.live/ios/api/sdk-reference/videosdk-class)
 public final class VideoSDK {
   private init() {}
 

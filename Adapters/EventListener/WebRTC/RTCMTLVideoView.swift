@@ -2,7 +2,10 @@ public import Foundation
 import Koine
 public import KoineUIKit
 
-/// Shows the frames of the tracks it is added to. Headless: read the shown frame with `snapshot()` or `writePNG(to:)`.
+/// A view that shows the video of its tracks. Without a display the app reads the shown frame with `snapshot()` or
+/// `writePNG(to:)`.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/components/renderer/metal/RTCMTLVideoView.h)
 @preconcurrency @MainActor
 public final class RTCMTLVideoView: VideoView, RTCVideoRenderer {
   private struct Settings {

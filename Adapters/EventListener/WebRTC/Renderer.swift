@@ -1,16 +1,24 @@
 public import Foundation
 public import Koine
 
-/// Shows frames. Both methods are called off the main thread, one at a time.
+/// Receives the frames of video tracks. Both methods are called off the main thread, one at a time.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoRenderer.h)
 public protocol RTCVideoRenderer: NSObjectProtocol {
   func setSize(_ size: CGSize)
   func renderFrame(_ frame: RTCVideoFrame?)
 }
 
+/// Notified of the size of the video that a view shows.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoRenderer.h)
 public protocol RTCVideoViewDelegate: AnyObject {
   func videoView(_ videoView: any RTCVideoRenderer, didChangeVideoSize size: CGSize)
 }
 
+/// Clockwise rotation of a frame for display, in degrees.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoFrame.h)
 public enum RTCVideoRotation: Int, Sendable {
   case _0 = 0
   case _90 = 90
@@ -18,7 +26,9 @@ public enum RTCVideoRotation: Int, Sendable {
   case _270 = 270
 }
 
-/// One picture with its real pixels.
+/// One video frame with its pixels.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/base/RTCVideoFrame.h)
 public final class RTCVideoFrame: NSObject, Sendable {
   /// The engine's frame behind it.
   public let frame: VideoFrame
@@ -32,7 +42,9 @@ public final class RTCVideoFrame: NSObject, Sendable {
   public var buffer: RTCI420Buffer { RTCI420Buffer(frame) }
 }
 
-/// The planes of a frame; pointers are valid as long as the buffer is held.
+/// The planes of a frame. Their pointers are valid as long as the buffer is referenced.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/video_frame_buffer/RTCNativeI420Buffer.h)
 public final class RTCI420Buffer: NSObject, Sendable {
   private let frame: VideoFrame
 

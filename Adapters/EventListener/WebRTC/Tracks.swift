@@ -1,9 +1,14 @@
 public import Foundation
 package import Koine
 
+/// State of a track.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCMediaStreamTrack.h)
 public enum RTCMediaStreamTrackState: Int, Sendable { case live, ended }
 
-/// Sound or pictures of one participant. Only the SDK makes them.
+/// Audio or video of one participant. Only the SDK creates tracks.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCMediaStreamTrack.h)
 public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` is a lock, the rest is constant
   public let kind: String
   public let trackId: String
@@ -32,9 +37,14 @@ public class RTCMediaStreamTrack: NSObject, @unchecked Sendable {  // `mutable` 
   package func markEnded() { mutable.withLock { $0.readyState = .ended } }
 }
 
+/// State of a track's source.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCMediaSource.h)
 public enum RTCSourceState: Int, Sendable { case initializing, live, ended, muted }
 
-/// What a track is made of.
+/// The source of a track.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCMediaSource.h)
 public class RTCMediaSource: NSObject, @unchecked Sendable {  // constant; the track guards itself
   private weak let track: RTCMediaStreamTrack?
 
@@ -43,10 +53,19 @@ public class RTCMediaSource: NSObject, @unchecked Sendable {  // constant; the t
   public var state: RTCSourceState { track?.readyState == .live ? .live : .ended }
 }
 
+/// The source of an audio track.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCAudioSource.h)
 public final class RTCAudioSource: RTCMediaSource, @unchecked Sendable {}
+
+/// The source of a video track.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCVideoSource.h)
 public final class RTCVideoSource: RTCMediaSource, @unchecked Sendable {}
 
 /// A participant's audio. It plays even if the app does not hold the track.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCAudioTrack.h)
 public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   private let setAudible: @Sendable (Bool) -> Void
 
@@ -67,7 +86,9 @@ public final class RTCAudioTrack: RTCMediaStreamTrack, @unchecked Sendable {
   public var source: RTCAudioSource { RTCAudioSource(of: self) }
 }
 
-/// A participant's pictures. Any number of renderers may show one track, and one renderer several tracks.
+/// A participant's video. A track can have several renderers, and a renderer several tracks.
+///
+/// [Vendor reference](https://webrtc.googlesource.com/src/+/main/sdk/objc/api/peerconnection/RTCVideoTrack.h)
 public final class RTCVideoTrack: RTCMediaStreamTrack, @unchecked Sendable {
   private let attach: @Sendable (any VideoSink) -> Void
   private let detach: @Sendable (any VideoSink) -> Void

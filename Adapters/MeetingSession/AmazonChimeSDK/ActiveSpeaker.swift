@@ -1,14 +1,18 @@
 import Koine
 
-/// Decides how active a speaker is.
+/// Computes the score of each attendee, which decides the active speakers.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ActiveSpeakerPolicy.html)
 public protocol ActiveSpeakerPolicy: AnyObject {
   /// - Returns: the attendee's score: 0 if it is not active, otherwise higher for a more active attendee.
   func calculateScore(attendeeInfo: AttendeeInfo, volume: VolumeLevel) -> Double
   func prioritizeVideoSendBandwidthForActiveSpeaker() -> Bool
 }
 
-/// With each update the score of a speaking attendee rises and the score of a silent attendee falls. A speaking attendee also
-/// lowers the scores of all others.
+/// The default policy for active speakers. With each update the score of a speaking attendee rises and the score of a
+/// silent attendee falls. A speaking attendee also lowers the scores of all others.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultActiveSpeakerPolicy.html)
 public final class DefaultActiveSpeakerPolicy: ActiveSpeakerPolicy {
   public static let defaultSpeakerWeight = 0.9
   public static let defaultCutoffThreshold = 0.01

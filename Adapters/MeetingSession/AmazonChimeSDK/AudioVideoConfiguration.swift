@@ -1,8 +1,10 @@
 import Koine
 
-/// How the meeting's media shall be. Devices and the largest picture are heeded; the mode of sound (always Opus at 48 kHz,
-/// mono), redundancy, CallKit and the time for reconnecting (the room's own) are kept to be read;
-/// an app that sets them otherwise than by default is told so, once.
+/// Settings of the meeting's media. Devices and the maximum video resolution have an effect. Audio mode (always Opus at
+/// 48 kHz, mono), redundancy, CallKit and the reconnect timeout (the room decides) are kept and readable; a value other
+/// than the default is logged once as without effect.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/AudioVideoConfiguration.html)
 public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   public static let defaultAudioMode = AudioMode.stereo48K
   public static let defaultAudioDeviceCapabilities = AudioDeviceCapabilities.inputAndOutput
@@ -85,6 +87,9 @@ public final class AudioVideoConfiguration: CustomStringConvertible, Sendable {
   }
 }
 
+/// Sample rate and channels of the meeting's audio. It has no effect in Koine.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/AudioMode.html)
 public enum AudioMode: Int, CaseIterable, CustomStringConvertible, Sendable {
   case mono16K = 1
   case mono48K = 2
@@ -92,7 +97,9 @@ public enum AudioMode: Int, CaseIterable, CustomStringConvertible, Sendable {
   public var description: String { ["mono16K", "mono48K", "stereo48K"][rawValue - 1] }
 }
 
-/// Which of the machine's devices the meeting uses; only the last needs the permission to record.
+/// The audio devices that the meeting uses. Only `inputAndOutput` requires the permission to record.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/AudioDeviceCapabilities.html)
 public enum AudioDeviceCapabilities: Int, CaseIterable, CustomStringConvertible, Sendable {
   case none, outputOnly, inputAndOutput
   public var description: String { ["none", "outputOnly", "inputAndOutput"][rawValue] }

@@ -1,6 +1,8 @@
 import Koine
 
-/// A source that captures something itself.
+/// A video source that captures its frames itself: a camera or a screen.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoCaptureSource.html)
 public protocol VideoCaptureSource: VideoSource {
   func start()
   func stop()
@@ -8,7 +10,9 @@ public protocol VideoCaptureSource: VideoSource {
   func removeCaptureSourceObserver(observer: any CaptureSourceObserver)
 }
 
-/// A camera, usable whether or not there is a meeting.
+/// A camera. The app can use it with or without a meeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/CameraCaptureSource.html)
 public protocol CameraCaptureSource: VideoCaptureSource {
   var device: MediaDevice? { get set }
   var torchEnabled: Bool { get set }
@@ -16,13 +20,18 @@ public protocol CameraCaptureSource: VideoCaptureSource {
   func switchCamera()
 }
 
+/// Notified when a capture source starts, stops or fails.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/CaptureSourceObserver.html)
 public protocol CaptureSourceObserver: AnyObject {
   func captureDidStart()
   func captureDidStop()
   func captureDidFail(error: CaptureSourceError)
 }
 
-/// The machine's camera, in both its positions, as `KOINE_CAMERA` or the world names it.
+/// The camera of the machine, front and back, as `KOINE_CAMERA` or the world names it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultCameraCaptureSource.html)
 public final class DefaultCameraCaptureSource: CameraCaptureSource, @unchecked Sendable {  // all mutable in `state`
   private struct State {
     var hint = VideoContentHint.motion

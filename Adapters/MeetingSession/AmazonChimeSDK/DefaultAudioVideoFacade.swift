@@ -6,6 +6,8 @@ import KoineAVFoundation
 ///
 /// Calls may come from any thread. The vendor's audio is one per process. Here each session starts and stops its own
 /// audio.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultAudioVideoFacade.html)
 public final class DefaultAudioVideoFacade: AudioVideoFacade, @unchecked Sendable {  // everything mutable is in `state`
   enum Phase {
     case idle

@@ -2,10 +2,14 @@ public import Foundation
 import Koine
 public import KoineUIKit
 
-/// Shows the pictures of the tile it is bound to.
+/// A view that shows the video of its tile.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols.html)
 public protocol VideoRenderView: VideoSink {}
 
 /// Shows a tile's video. Headless: read the shown frame with `snapshot()` or `writePNG(to:)`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultVideoRenderView.html)
 @preconcurrency @MainActor
 public final class DefaultVideoRenderView: VideoView, VideoRenderView {
   nonisolated private let isMirrored = Lock(false)

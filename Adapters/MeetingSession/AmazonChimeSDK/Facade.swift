@@ -1,8 +1,13 @@
-/// Everything a meeting can do.
+/// All operations of a meeting in one protocol.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols.html)
 public protocol AudioVideoFacade: AudioVideoControllerFacade, RealtimeControllerFacade, DeviceController,
   VideoTileControllerFacade, ActiveSpeakerDetectorFacade, ContentShareController
 {}
 
+/// Starts and stops the meeting and its video, and registers observers of both.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/AudioVideoControllerFacade.html)
 public protocol AudioVideoControllerFacade: AnyObject {
   var configuration: MeetingSessionConfiguration { get }
   var logger: any Logger { get }
@@ -32,6 +37,9 @@ public protocol AudioVideoControllerFacade: AnyObject {
     addedOrUpdated: [RemoteVideoSource: VideoSubscriptionConfiguration], removed: [RemoteVideoSource])
 }
 
+/// Mutes the microphone, sends data messages, and registers observers of attendees.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/RealtimeControllerFacade.html)
 public protocol RealtimeControllerFacade: AnyObject {
   /// - Returns: false before the start and after the stop.
   func realtimeLocalMute() -> Bool
@@ -56,6 +64,9 @@ extension RealtimeControllerFacade {
   }
 }
 
+/// Lists and chooses audio devices, and switches the camera.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/DeviceController.html)
 public protocol DeviceController: AnyObject {
   func listAudioDevices() -> [MediaDevice]
   func chooseAudioDevice(mediaDevice: MediaDevice)
@@ -66,6 +77,9 @@ public protocol DeviceController: AnyObject {
   func getActiveAudioDevice() -> MediaDevice?
 }
 
+/// Binds video tiles to views, and pauses and resumes remote video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoTileControllerFacade.html)
 public protocol VideoTileControllerFacade: AnyObject {
   /// Shows a tile on a view: one tile to a view, one view to a tile.
   func bindVideoView(videoView: any VideoRenderView, tileId: Int)
@@ -77,11 +91,17 @@ public protocol VideoTileControllerFacade: AnyObject {
   func resumeRemoteVideoTile(tileId: Int)
 }
 
+/// Registers observers of the active speakers.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ActiveSpeakerDetectorFacade.html)
 public protocol ActiveSpeakerDetectorFacade: AnyObject {
   func addActiveSpeakerObserver(policy: any ActiveSpeakerPolicy, observer: any ActiveSpeakerObserver)
   func removeActiveSpeakerObserver(observer: any ActiveSpeakerObserver)
 }
 
+/// Starts and stops a content share, and registers its observers.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ContentShareController.html)
 public protocol ContentShareController: AnyObject {
   func startContentShare(source: ContentShareSource)
   func startContentShare(source: ContentShareSource, config: LocalVideoConfiguration)

@@ -1,7 +1,9 @@
 import Foundation
 import Koine
 
-/// Takes what the SDK has to say. Called from any thread.
+/// Receives the log messages of the SDK, on any thread.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/Logger.html)
 public protocol Logger: AnyObject {
   func `default`(msg: String)
   /// - Parameter debugFunction: makes the text; called only by loggers that write it.
@@ -14,13 +16,17 @@ public protocol Logger: AnyObject {
 }
 
 /// Severity of a message. A logger writes messages at its own level or higher. Faults rank below errors.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/LogLevel.html)
 public enum LogLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
   case DEFAULT, DEBUG, INFO, FAULT, ERROR, OFF
 
   public var description: String { ["DEFAULT", "DEBUG", "INFO", "FAULT", "ERROR", "OFF"][rawValue] }
 }
 
-/// Writes to standard error.
+/// A logger that writes to standard error.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ConsoleLogger.html)
 public final class ConsoleLogger: Logger, Sendable {
   private let name: String
   private let level: Lock<LogLevel>

@@ -2,6 +2,8 @@ import Koine
 public import KoineAVFoundation
 
 /// A microphone, a loudspeaker or a camera.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MediaDevice.html)
 public final class MediaDevice: Hashable, CustomStringConvertible, Sendable {
   public let label: String
   public let type: MediaDeviceType
@@ -80,6 +82,9 @@ public final class MediaDevice: Hashable, CustomStringConvertible, Sendable {
   public var description: String { "\(label) - \(type)" }
 }
 
+/// Type of a media device.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/MediaDeviceType.html)
 public enum MediaDeviceType: Int, CustomStringConvertible, Sendable {
   case audioBluetooth, audioWiredHeadset, audioBuiltInSpeaker, audioHandset, videoFrontCamera, videoBackCamera, other
   public var description: String {
@@ -91,6 +96,9 @@ public enum MediaDeviceType: Int, CustomStringConvertible, Sendable {
   var isCamera: Bool { self == .videoFrontCamera || self == .videoBackCamera }
 }
 
+/// Size and maximum frame rate of captured video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoCaptureFormat.html)
 public final class VideoCaptureFormat: Hashable, Sendable {
   public let width, height, maxFrameRate: Int
 

@@ -1,17 +1,21 @@
 package import Koine
 
-/// One attendee's meeting: its configuration, and what it can do.
+/// A meeting of one attendee: its configuration, its logger and its operations.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/MeetingSession.html)
 public protocol MeetingSession: AnyObject {
   var configuration: MeetingSessionConfiguration { get }
   var logger: any Logger { get }
   var audioVideo: any AudioVideoFacade { get }
 }
 
-/// Made from a configuration; connects to nothing before `audioVideo.start()`.
+/// A meeting session from a configuration. It has no connection before `audioVideo.start()`.
 ///
 ///     let meetingSession = DefaultMeetingSession(configuration: configuration, logger: ConsoleLogger(name: "demo"))
 ///     meetingSession.audioVideo.addVideoTileObserver(observer: self)
 ///     try meetingSession.audioVideo.start()
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultMeetingSession.html)
 public final class DefaultMeetingSession: MeetingSession {
   public let configuration: MeetingSessionConfiguration
   public let logger: any Logger

@@ -1,10 +1,15 @@
 public typealias URLRewriter = (_ url: String) -> String
 
+/// The default URL rewriter, which returns each URL unchanged.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/URLRewriterUtils.html)
 public enum URLRewriterUtils {
   nonisolated(unsafe) public static let defaultUrlRewriter: URLRewriter = { $0 }  // keeps nothing
 }
 
 /// The meeting and the local attendee, from the two responses of the app's server. The meeting id is the room's name.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingSessionConfiguration.html)
 public final class MeetingSessionConfiguration {
   public let meetingId: String
   public let externalMeetingId: String?
@@ -87,6 +92,9 @@ public final class MeetingSessionConfiguration {
   }
 }
 
+/// Ids and join token of the local attendee.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingSessionCredentials.html)
 public final class MeetingSessionCredentials: Codable, Sendable {
   public let attendeeId: String
   public let externalUserId: String
@@ -99,8 +107,10 @@ public final class MeetingSessionCredentials: Codable, Sendable {
   }
 }
 
-/// Where the vendor's service would be reached. Here the backend is chosen by `KOINE_BACKEND`; `start()` still refuses
-/// blank audio addresses, as the vendor's does.
+/// Addresses of the vendor's service. They have no effect: `KOINE_BACKEND` chooses the backend. `start()` refuses blank
+/// audio addresses, as in the vendor's SDK.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingSessionURLs.html)
 public final class MeetingSessionURLs: Codable, Sendable {
   public let audioFallbackUrl: String
   public let audioHostUrl: String

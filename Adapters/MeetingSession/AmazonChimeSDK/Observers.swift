@@ -1,5 +1,7 @@
-/// Hears of the meeting's own connection. Like all observers: on the delivery queue (main unless the app chose otherwise),
-/// held strongly until removed.
+/// Notified of the meeting's own connection. All observers are called on the delivery queue (main unless the app chose
+/// another) and held strongly until removed.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/AudioVideoObserver.html)
 public protocol AudioVideoObserver: AnyObject {
   func audioSessionDidStartConnecting(reconnecting: Bool)
   func audioSessionDidStart(reconnecting: Bool)
@@ -24,6 +26,8 @@ extension AudioVideoObserver {
 }
 
 /// Notified of changes of attendees. Each call names only the attendees with a changed value.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/RealtimeObserver.html)
 public protocol RealtimeObserver: AnyObject {
   func volumeDidChange(volumeUpdates: [VolumeUpdate])
   func signalStrengthDidChange(signalUpdates: [SignalUpdate])
@@ -34,15 +38,24 @@ public protocol RealtimeObserver: AnyObject {
   func attendeesDidUnmute(attendeeInfo: [AttendeeInfo])
 }
 
+/// Notified when audio devices are connected or disconnected.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/DeviceChangeObserver.html)
 public protocol DeviceChangeObserver: AnyObject {
   func audioDeviceDidChange(freshAudioDeviceList: [MediaDevice])
 }
 
+/// Notified of the meeting's metrics, once a second.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/MetricsObserver.html)
 public protocol MetricsObserver: AnyObject {
   /// - Parameter metrics: keyed by `ObservableMetric`; a value that is not known is not there.
   func metricsDidReceive(metrics: [AnyHashable: Any])
 }
 
+/// Notified when video tiles are added, removed, paused, resumed or resized.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoTileObserver.html)
 public protocol VideoTileObserver: AnyObject {
   func videoTileDidAdd(tileState: VideoTileState)
   func videoTileDidRemove(tileState: VideoTileState)
@@ -51,15 +64,24 @@ public protocol VideoTileObserver: AnyObject {
   func videoTileSizeDidChange(tileState: VideoTileState)
 }
 
+/// Notified of data messages of a topic.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/DataMessageObserver.html)
 public protocol DataMessageObserver: AnyObject {
   func dataMessageDidReceived(dataMessage: DataMessage)
 }
 
+/// Notified when the local content share starts or stops.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ContentShareObserver.html)
 public protocol ContentShareObserver: AnyObject {
   func contentShareDidStart()
   func contentShareDidStop(status: ContentShareStatus)
 }
 
+/// Notified of the active speakers and of their scores.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/ActiveSpeakerObserver.html)
 public protocol ActiveSpeakerObserver: AnyObject {
   /// Identifies the observer. An observer with the same id replaces the earlier one.
   var observerId: String { get }

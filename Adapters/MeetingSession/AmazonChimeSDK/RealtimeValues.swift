@@ -2,6 +2,8 @@ public import Foundation
 import Koine
 
 /// An attendee of the meeting. Two values with the same attendee id are equal.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/AttendeeInfo.html)
 public final class AttendeeInfo: Hashable, Comparable, CustomStringConvertible, Sendable {
   public let attendeeId: String
   public let externalUserId: String
@@ -18,12 +20,17 @@ public final class AttendeeInfo: Hashable, Comparable, CustomStringConvertible, 
 }
 
 /// Whether an attendee is in the meeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/RealtimeObserver.html)
 public enum AttendeeStatus: Int, CaseIterable, CustomStringConvertible, Sendable {
   case joined = 1
   case left, dropped
   public var description: String { ["joined", "left", "dropped"][rawValue - 1] }
 }
 
+/// Volume of an attendee's audio.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VolumeLevel.html)
 public enum VolumeLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
   case muted = -1
   case notSpeaking, low, medium, high
@@ -40,11 +47,17 @@ public enum VolumeLevel: Int, CaseIterable, CustomStringConvertible, Sendable {
   }
 }
 
+/// Quality of an attendee's connection.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/SignalStrength.html)
 public enum SignalStrength: Int, CaseIterable, CustomStringConvertible, Sendable {
   case none, low, high
   public var description: String { ["none", "low", "high"][rawValue] }
 }
 
+/// An attendee with a changed volume.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VolumeUpdate.html)
 public final class VolumeUpdate: Sendable {
   public let attendeeInfo: AttendeeInfo
   public let volumeLevel: VolumeLevel
@@ -55,6 +68,9 @@ public final class VolumeUpdate: Sendable {
   }
 }
 
+/// An attendee with a changed signal strength.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/SignalUpdate.html)
 public final class SignalUpdate: Sendable {
   public let attendeeInfo: AttendeeInfo
   public let signalStrength: SignalStrength
@@ -67,6 +83,8 @@ public final class SignalUpdate: Sendable {
 
 /// A message that another attendee sent on a topic. If `throttled`, a message of the local attendee that exceeded the rate
 /// limit and was not sent.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DataMessage.html)
 public final class DataMessage: Sendable {
   /// When the room received the message, in milliseconds since 1970; never decreases from message to message.
   public let timestampMs: Int64
@@ -94,7 +112,9 @@ public final class DataMessage: Sendable {
   public func fromJSON() -> Any? { try? JSONSerialization.jsonObject(with: data) }
 }
 
-/// Values that are measured once a second.
+/// Metrics that are measured once a second.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/ObservableMetric.html)
 public enum ObservableMetric: Int, CustomStringConvertible, Sendable {
   case audioReceivePacketLossPercent, audioSendPacketLossPercent
   /// In bit/s, as are all of bit rate and bandwidth.
@@ -119,16 +139,24 @@ public enum ObservableMetric: Int, CustomStringConvertible, Sendable {
 // MARK: Content share
 
 /// The source of a content share. The app starts and stops the video source itself.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ContentShareSource.html)
 public final class ContentShareSource {
   public var videoSource: (any VideoSource)?
   public init() {}
 }
 
+/// The reason why a content share ended.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/ContentShareStatus.html)
 public final class ContentShareStatus: Sendable {
   public let statusCode: ContentShareStatusCode
   public init(statusCode: ContentShareStatusCode) { self.statusCode = statusCode }
 }
 
+/// Whether a content share ended regularly or failed.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/ContentShareStatusCode.html)
 public enum ContentShareStatusCode: Int, CustomStringConvertible, Sendable {
   case ok, videoServiceFailed
   public var description: String { ["ok", "videoServiceFailed"][rawValue] }

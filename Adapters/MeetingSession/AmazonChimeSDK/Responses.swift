@@ -1,6 +1,9 @@
 // The answers of the service's CreateMeeting and CreateAttendee. As with the vendor's, apps make them from their server's
 // answer; besides, they can be read and decoded from the service's JSON as it is.
 
+/// The response of the app's server to CreateMeeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/CreateMeetingResponse.html)
 public final class CreateMeetingResponse: Decodable, Sendable {
   public let meeting: Meeting
   public init(meeting: Meeting) { self.meeting = meeting }
@@ -8,6 +11,9 @@ public final class CreateMeetingResponse: Decodable, Sendable {
   private enum CodingKeys: String, CodingKey { case meeting = "Meeting" }
 }
 
+/// The response of the app's server to CreateAttendee.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/CreateAttendeeResponse.html)
 public final class CreateAttendeeResponse: Decodable, Sendable {
   public let attendee: Attendee
   public init(attendee: Attendee) { self.attendee = attendee }
@@ -15,6 +21,9 @@ public final class CreateAttendeeResponse: Decodable, Sendable {
   private enum CodingKeys: String, CodingKey { case attendee = "Attendee" }
 }
 
+/// An attendee as the app's server describes it: ids and join token.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/Attendee.html)
 public final class Attendee: Decodable, Sendable {
   public let attendeeId: String
   public let externalUserId: String
@@ -33,6 +42,9 @@ public final class Attendee: Decodable, Sendable {
   }
 }
 
+/// A meeting as the app's server describes it: ids, region, addresses and features.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/Meeting.html)
 public final class Meeting: Decodable, Sendable {
   public let externalMeetingId: String?
   public let mediaPlacement: MediaPlacement
@@ -83,6 +95,9 @@ public final class Meeting: Decodable, Sendable {
   }
 }
 
+/// The service addresses in a meeting's description.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MediaPlacement.html)
 public final class MediaPlacement: Decodable, Sendable {
   public let audioFallbackUrl: String
   public let audioHostUrl: String
@@ -128,7 +143,9 @@ public final class MediaPlacement: Decodable, Sendable {
   }
 }
 
-/// How large pictures may be in this meeting.
+/// The maximum video and content resolutions of a meeting.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingFeatures.html)
 public final class MeetingFeatures: Decodable, Sendable {
   public let videoMaxResolution: VideoResolution
   public let contentMaxResolution: VideoResolution

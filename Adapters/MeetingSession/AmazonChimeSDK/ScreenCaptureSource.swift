@@ -1,6 +1,8 @@
 import Koine
 
-/// The machine's screen, to be shared: what the world's devices name as such (`KOINE_SCREEN`).
+/// The screen of the machine for a content share: the world's screen device (`KOINE_SCREEN`).
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/InAppScreenCaptureSource.html)
 public final class InAppScreenCaptureSource: VideoCaptureSource, @unchecked Sendable {  // everything mutable in `state`
   private struct State {
     var hint = VideoContentHint.text

@@ -1,11 +1,16 @@
 import Koine
 
-/// How the meeting's audio or video connection ended, or began.
+/// The result of starting or the reason for ending the meeting's audio or video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/MeetingSessionStatus.html)
 public final class MeetingSessionStatus: Sendable {
   public let statusCode: MeetingSessionStatusCode
   public init(statusCode: MeetingSessionStatusCode) { self.statusCode = statusCode }
 }
 
+/// Codes of a meeting session's status.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/MeetingSessionStatusCode.html)
 public enum MeetingSessionStatusCode: UInt32, CustomStringConvertible, Sendable {
   case ok = 0
   case audioDisconnected = 9
@@ -68,11 +73,17 @@ public enum MeetingSessionStatusCode: UInt32, CustomStringConvertible, Sendable 
 
 // MARK: Errors
 
+/// A missing permission to use the microphone or the camera.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/PermissionError.html)
 public enum PermissionError: Int, Error, CustomStringConvertible, Sendable {
   case audioPermissionError, videoPermissionError
   public var description: String { ["audioPermissionError", "videoPermissionError"][rawValue] }
 }
 
+/// An error of the meeting's media.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/MediaError.html)
 public enum MediaError: Int, Error, CustomStringConvertible, Sendable {
   case illegalState, audioFailedToStart, noCameraSelected, noAudioDevices, overrideOutputAudioPortFailed
   case setPreferredAudioInputFailed
@@ -84,6 +95,9 @@ public enum MediaError: Int, Error, CustomStringConvertible, Sendable {
   }
 }
 
+/// The reason why a data message cannot be sent.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/SendDataMessageError.html)
 public enum SendDataMessageError: Int, Error, CustomStringConvertible, Sendable {
   case invalidDataLength, invalidTopic, negativeLifetimeParameter, invalidData
   public var description: String {
@@ -91,6 +105,9 @@ public enum SendDataMessageError: Int, Error, CustomStringConvertible, Sendable 
   }
 }
 
+/// The reason why a capture source failed.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/CaptureSourceError.html)
 public enum CaptureSourceError: Int, Error, CustomStringConvertible, Sendable {
   case unknown, systemFailure, configurationFailure, invalidFrame
   public var description: String { ["unknown", "systemFailure", "configurationFailure", "invalidFrame"][rawValue] }
@@ -98,12 +115,17 @@ public enum CaptureSourceError: Int, Error, CustomStringConvertible, Sendable {
 
 // MARK: Ids with a modality
 
+/// Modality of an attendee id.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/ModalityType.html)
 public enum ModalityType: Int, Error, CustomStringConvertible, Sendable {
   case content
   public var description: String { "content" }
 }
 
-/// An attendee id taken apart: `<base>` or `<base>#content`.
+/// Splits an attendee id into base and modality: `<base>` or `<base>#content`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultModality.html)
 public final class DefaultModality: Sendable {
   public static let separator: Character = "#"
   public let id: String

@@ -1,6 +1,8 @@
 import Koine
 
 /// A tile id with an attendee's video and an optional view. Mutated in place: all callbacks about a tile pass the same object.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoTileState.html)
 public final class VideoTileState: Sendable {
   public let tileId: Int
   public let attendeeId: String
@@ -33,11 +35,17 @@ public final class VideoTileState: Sendable {
   }
 }
 
+/// Whether a tile is paused, by the app or because of a poor connection.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoPauseState.html)
 public enum VideoPauseState: Int, CaseIterable, CustomStringConvertible, Sendable {
   case unpaused, pausedByUserRequest, pausedForPoorConnection
   public var description: String { ["unpaused", "pausedByUserRequest", "pausedForPoorConnection"][rawValue] }
 }
 
+/// A tile: an attendee's video and the view that shows it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoTile.html)
 public protocol VideoTile: VideoSink {
   var state: VideoTileState { get }
   var videoRenderView: (any VideoRenderView)? { get set }
@@ -46,6 +54,9 @@ public protocol VideoTile: VideoSink {
   func setPauseState(pauseState: VideoPauseState)
 }
 
+/// The tile that the SDK creates for each video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/DefaultVideoTile.html)
 public final class DefaultVideoTile: VideoTile {
   public var state: VideoTileState
   private let view = Lock<(any VideoRenderView)?>(nil)

@@ -3,11 +3,15 @@ public import KoineCoreMedia
 public import KoineCoreVideo
 
 /// Receives video frames on the thread of their source. The frames of a tile arrive on the delivery queue.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoSink.html)
 public protocol VideoSink: AnyObject {
   func onVideoFrameReceived(frame: VideoFrame)
 }
 
-/// Gives its pictures to every sink it has. A processing step is a source and a sink in one.
+/// Delivers its frames to all of its sinks. A processing step is both a source and a sink.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoSource.html)
 public protocol VideoSource: AnyObject {
   /// Asked for when sending begins.
   var videoContentHint: VideoContentHint { get set }
@@ -16,12 +20,17 @@ public protocol VideoSource: AnyObject {
   func removeVideoSink(sink: any VideoSink)
 }
 
+/// The pixels of a video frame.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Protocols/VideoFrameBuffer.html)
 public protocol VideoFrameBuffer: AnyObject {
   func width() -> Int
   func height() -> Int
 }
 
-/// The one kind of buffer that is sent and shown; others are passed over.
+/// A buffer backed by a `CVPixelBuffer`. Frames with other buffers are neither sent nor shown.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoFramePixelBuffer.html)
 public final class VideoFramePixelBuffer: VideoFrameBuffer, Sendable {
   public let pixelBuffer: CVPixelBuffer
   public init(pixelBuffer: CVPixelBuffer) { self.pixelBuffer = pixelBuffer }
@@ -29,6 +38,9 @@ public final class VideoFramePixelBuffer: VideoFrameBuffer, Sendable {
   public func height() -> Int { CVPixelBufferGetHeight(pixelBuffer) }
 }
 
+/// A video frame: its buffer, rotation and timestamp.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoFrame.html)
 public final class VideoFrame {
   public var width: Int { buffer.width() }
   public var height: Int { buffer.height() }
@@ -66,7 +78,9 @@ public final class VideoFrame {
   }
 }
 
-/// Clockwise, to be applied when showing the picture.
+/// Clockwise rotation of a frame for display.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoRotation.html)
 public enum VideoRotation: Int, CustomStringConvertible, Sendable {
   case rotation0 = 0
   case rotation90 = 90
@@ -75,6 +89,9 @@ public enum VideoRotation: Int, CustomStringConvertible, Sendable {
   public var description: String { "rotation_\(rawValue)" }
 }
 
+/// The content of a video source, as a hint for its encoder.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoContentHint.html)
 public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
   case none, motion, detail, text
   public var description: String { ["none", "motion", "detail", "text"][rawValue] }
@@ -89,6 +106,9 @@ public enum VideoContentHint: Int, CustomStringConvertible, Sendable {
   }
 }
 
+/// Settings of the local video: maximum bit rate and simulcast.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/LocalVideoConfiguration.html)
 public final class LocalVideoConfiguration {
   /// In kbit/s; 0 leaves it to the engine.
   public var maxBitRateKbps: UInt32
@@ -105,6 +125,8 @@ public final class LocalVideoConfiguration {
 // MARK: Subscriptions
 
 /// An attendee's video that can be received. One instance represents it as long as it is available.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/RemoteVideoSource.html)
 public final class RemoteVideoSource: Hashable {
   public var attendeeId = ""
   public init() {}
@@ -112,12 +134,18 @@ public final class RemoteVideoSource: Hashable {
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
+/// Priority and resolution of a received video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoSubscriptionConfiguration.html)
 public final class VideoSubscriptionConfiguration {
   public var priority = VideoPriority.high
   public var targetResolution = VideoResolution.high
   public init() {}
 }
 
+/// Priority of a received video when the available bitrate is low.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Enums/VideoPriority.html)
 public enum VideoPriority: Int, Sendable {
   case lowest = 0
   case low = 10
@@ -126,6 +154,9 @@ public enum VideoPriority: Int, Sendable {
   case highest = 40
 }
 
+/// Target resolution of a received video, in pixels.
+///
+/// [Vendor reference](https://aws.github.io/amazon-chime-sdk-ios/Classes/VideoResolution.html)
 public final class VideoResolution: Hashable, CustomStringConvertible, Sendable {
   public static let low = VideoResolution(width: 320, height: 240)
   public static let medium = VideoResolution(width: 640, height: 480)

@@ -2,12 +2,16 @@ import Foundation
 import Koine
 
 /// An object that reports errors asynchronously: a stage, its audio manager or a device.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSErrorSource.html)
 public protocol IVSErrorSource: NSObjectProtocol {
   /// Held weakly.
   var errorDelegate: (any IVSErrorDelegate)? { get set }
 }
 
-/// Notified of errors that no call of the app can throw.
+/// Notified of errors that occur outside of the app's calls.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSErrorDelegate.html)
 public protocol IVSErrorDelegate: NSObjectProtocol {
   /// On the delivery queue (main unless the app chose otherwise).
   func source(_ source: any IVSErrorSource, didEmitError error: any Error)
@@ -24,7 +28,9 @@ public let IVSBroadcastResultDescriptionErrorKey = "IVSBroadcastResultDescriptio
 /// In every error's `userInfo`: different for each error.
 public let IVSBroadcastUidDescriptionErrorKey = "IVSBroadcastUidDescription"
 
-/// Codes that the vendor declares.
+/// The vendor's error codes.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSBroadcastError.html)
 public enum IVSBroadcastError: Int, Sendable {
   case deviceExchangeIncompatibleTypes = 10100
   case deviceNotFound = 10101

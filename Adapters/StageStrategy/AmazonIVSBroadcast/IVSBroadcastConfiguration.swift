@@ -2,9 +2,13 @@ public import Foundation
 import Koine
 public import KoineUIKit
 
-/// How a broadcast looks, sounds and is laid out. Copied when a session is made.
+/// Video, audio and mixer settings of a broadcast. A session copies them when it is created.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSBroadcastConfiguration.html)
 public class IVSBroadcastConfiguration: NSObject {
-  /// How pictures fill a place of another shape.
+  /// How a video fills an area of a different aspect ratio.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAspectMode.html)
   public enum AspectMode: Int, Sendable {
     /// Stretched.
     case none = 0
@@ -29,13 +33,17 @@ public class IVSBroadcastConfiguration: NSObject {
   }
 }
 
-/// Whether a session reconnects to a server that has gone: five times, after one second, two, three and so on, from its `start`
-/// until its `stop`. A file that has been written stays unchanged.
+/// Whether a session reconnects after the loss of its server: five attempts, after 1, 2, 3, 4 and 5 seconds, from
+/// `start` to `stop`. A written file stays unchanged.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSBroadcastAutoReconnectConfiguration.html)
 public class IVSAutoReconnectConfiguration: NSObject {
   public var enabled = false
 }
 
-/// How a broadcast's pictures go out. Setters take what lies in their range, or throw and change nothing.
+/// Video settings of a broadcast. Setters throw for values outside of their range and then change nothing.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSVideoConfiguration.html)
 public class IVSVideoConfiguration: NSObject {
   /// In bit/s.
   public private(set) var initialBitrate = 2_100_000
@@ -53,6 +61,9 @@ public class IVSVideoConfiguration: NSObject {
   public var useAutoBitrate = true { didSet { NoEffect.videoEncoding.log() } }
   public var autoBitrateProfile = AutomaticBitrateProfile.conservative { didSet { NoEffect.videoEncoding.log() } }
 
+  /// How fast the automatic bit rate rises. It has no effect in Koine.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAutomaticBitrateProfile.html)
   public enum AutomaticBitrateProfile: Int, Sendable {
     case conservative = 0
     case fastIncrease = 1
@@ -105,7 +116,9 @@ public class IVSVideoConfiguration: NSObject {
   }
 }
 
-/// How a broadcast's sound goes out.
+/// Audio settings of a broadcast. Setters throw for values outside of their range and then change nothing.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSAudioConfiguration.html)
 public class IVSAudioConfiguration: NSObject {
   /// In bit/s.
   public private(set) var bitrate = 96_000
@@ -114,6 +127,9 @@ public class IVSAudioConfiguration: NSObject {
   /// Kept: encoders have one.
   public var quality = AudioQuality.medium { didSet { NoEffect.soundEncoding.log() } }
 
+  /// Quality of the audio encoder. It has no effect in Koine: the bit rate determines the quality.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSAudioQuality.html)
   public enum AudioQuality: Int, Sendable {
     case minimum = 0
     case low = 1
@@ -141,13 +157,18 @@ public class IVSAudioConfiguration: NSObject {
   }
 }
 
+/// The slots of a broadcast's mixer at its start.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixerConfiguration.html)
 public class IVSMixerConfiguration: NSObject {
   /// The places that a session's mixer begins with; their names differ.
   public var slots = [IVSMixerSlotConfiguration()]
   public var canvasAspectMode = IVSBroadcastConfiguration.AspectMode.fit
 }
 
-/// A place on the canvas, with its sound.
+/// A slot of the mixer: position, size and layer on the canvas, and volume of its audio.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixerSlotConfiguration.html)
 public class IVSMixerSlotConfiguration: NSObject {
   public private(set) var name = "default"
   /// In pixels of the canvas, as `position`.

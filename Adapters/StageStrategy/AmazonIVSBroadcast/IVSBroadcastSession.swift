@@ -2,9 +2,15 @@ public import Foundation
 import Koine
 import KoineComposition
 
-/// Sends what its mixer makes to one place: an RTMP server, HLS, an `.mp4` or a `.webm` file, once `MediaFiles.register()` has
-/// been called.
+/// Sends the output of its mixer to one destination: an RTMP server, HLS, or an `.mp4` or `.webm` file. The app calls
+/// `MediaFiles.register()` before.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSBroadcastSession.html)
 public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` is a lock
+
+  /// State of a broadcast session.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSBroadcastSessionState.html)
   public enum State: Int, Sendable {
     case invalid = 0
     case disconnected = 1
@@ -13,6 +19,9 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case error = 4
   }
 
+  /// State of a broadcast session's reconnection.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSBroadcastSessionRetryState.html)
   public enum RetryState: Int, Sendable {
     case notRetrying = 0
     case waitingForInternet = 1
@@ -22,6 +31,9 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case failure = 5
   }
 
+  /// Severity of log messages. It has no effect in Koine.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSBroadcastLogLevel.html)
   public enum LogLevel: Int, Sendable {
     case debug = 0
     case info = 1
@@ -29,6 +41,9 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case error = 3
   }
 
+  /// How the SDK uses the audio session of the system. It has no effect in Koine.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSSessionAudioSessionStrategy.html)
   public enum AudioSessionStrategy: Int, Sendable {
     case playAndRecord = 0
     case playAndRecordDefaultToSpeaker = 1
@@ -37,7 +52,9 @@ public class IVSBroadcastSession: IVSSession, @unchecked Sendable {  // `state` 
     case stages = 4
   }
 
-  /// Hears of a session, on the delivery queue. All but the first two are optional.
+  /// Notified of a broadcast session, on the delivery queue. All methods but the first two are optional.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSBroadcastSessionDelegate.html)
   public protocol Delegate: AnyObject {
     func broadcastSession(_ session: IVSBroadcastSession, didChange state: IVSBroadcastSession.State)
     func broadcastSession(_ session: IVSBroadcastSession, didEmitError error: any Error)
@@ -296,12 +313,17 @@ private final class SoundMeter: Sendable {
   }
 }
 
-/// Ready-made settings.
+/// Predefined configurations and device lists.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSPresets.html)
 public class IVSPresets: NSObject {
   public class func configurations() -> IVSConfigurationPresets { IVSConfigurationPresets() }
   public class func devices() -> IVSDevicePresets { IVSDevicePresets() }
 }
 
+/// Predefined broadcast configurations.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSConfigurationPresets.html)
 public class IVSConfigurationPresets: NSObject {
   public func standardPortrait() -> IVSBroadcastConfiguration { IVSBroadcastConfiguration() }
   public func standardLandscape() -> IVSBroadcastConfiguration { sized(CGSize(width: 1280, height: 720)) }
@@ -315,6 +337,9 @@ public class IVSConfigurationPresets: NSObject {
   }
 }
 
+/// Predefined device lists.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSDevicePresets.html)
 public class IVSDevicePresets: NSObject {
   public func frontCamera() -> [IVSDeviceDescriptor] { cameras(at: .front) }
   public func backCamera() -> [IVSDeviceDescriptor] { cameras(at: .back) }

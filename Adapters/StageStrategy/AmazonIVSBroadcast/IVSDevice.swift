@@ -4,14 +4,18 @@ public import KoineAVFoundation
 public import KoineCoreMedia
 public import KoineCoreVideo
 
-/// Something that gives pictures or sound.
+/// A source of video or audio.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSDevice.html)
 public protocol IVSDevice: IVSErrorSource {
   func descriptor() -> IVSDeviceDescriptor
   /// Different for every device.
   func tag() -> String
 }
 
-/// A device that is made of several: the camera with its front and back.
+/// A device with several input sources: the camera with its front and back.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMultiSourceDevice.html)
 public protocol IVSMultiSourceDevice: IVSDevice {
   func listAvailableInputSources() -> [IVSDeviceDescriptor]
   /// - Parameter onComplete: called once, on the delivery queue.
@@ -32,7 +36,9 @@ extension IVSMultiSourceDevice {
   }
 }
 
-/// Gives pictures.
+/// A device that delivers video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSImageDevice.html)
 public protocol IVSImageDevice: IVSDevice {
   /// A new view that shows the device's pictures by itself, fitted in.
   func previewView() -> IVSImagePreviewView
@@ -49,7 +55,9 @@ public protocol IVSImageDevice: IVSDevice {
     _ queue: DispatchQueue, includePixelBuffer: Bool, callback: ((IVSImageDeviceFrame) -> Void)?)
 }
 
-/// One picture of an image device.
+/// One frame of an image device.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSImageDeviceFrame.html)
 public class IVSImageDeviceFrame: NSObject {
   /// In pixels, as shown.
   public let size: CGSize
@@ -62,7 +70,9 @@ public class IVSImageDeviceFrame: NSObject {
   }
 }
 
-/// Gives sound.
+/// A device that delivers audio.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSAudioDevice.html)
 public protocol IVSAudioDevice: IVSDevice {
   /// - Parameter callback: called on the delivery queue ten times a second while there is sound; nil ends it.
   func setStatsCallback(_ callback: ((IVSAudioDeviceStats) -> Void)?)
@@ -72,7 +82,9 @@ public protocol IVSAudioDevice: IVSDevice {
   func setGain(_ gain: Float)
 }
 
-/// How loud it was, in dBFS, −100 (silence) to 0.
+/// Peak and RMS level of an audio device, in dBFS, −100 (silence) to 0.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSAudioDeviceStats.html)
 public class IVSAudioDeviceStats: NSObject {
   public let peak, rms: Float
 
@@ -82,29 +94,39 @@ public class IVSAudioDeviceStats: NSObject {
   }
 }
 
-/// The machine's camera, whichever input source gives its pictures.
+/// The camera of the machine, with the front and back camera as input sources.
 ///
-/// The vendor's is a protocol of Objective-C, and conforms to what it inherits: apps hand `IVSCamera.self` to generic code
-/// that wants an `IVSMultiSourceDevice`. Here a class does that; composed with a protocol that everything conforms to, it may
-/// still be written `any IVSCamera`. What cannot be written is an extension of it.
+/// The vendor's `IVSCamera` is an Objective-C protocol that conforms to itself: apps pass `IVSCamera.self` to generic
+/// code that requires an `IVSMultiSourceDevice`. Koine composes a class with a protocol of all types, so that `any
+/// IVSCamera` compiles too. An extension of `IVSCamera` does not compile.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCamera.html)
 public typealias IVSCamera = CameraDevice & Copyable
 
-/// The machine's microphone. A class for the same reason as `IVSCamera`.
+/// The microphone of the machine. A class for the same reason as `IVSCamera`.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMicrophone.html)
 public typealias IVSMicrophone = MicrophoneDevice & Copyable
 
-/// Hears of one microphone, on the delivery queue.
+/// Notified of changes of one microphone, on the delivery queue.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSMicrophoneDelegate.html)
 public protocol IVSMicrophoneDelegate: NSObjectProtocol {
   func underlyingInputSourceChanged(
     for microphone: any IVSMicrophone, toInputSource inputSource: IVSDeviceDescriptor?)
 }
 
-/// Pictures of the app's own.
+/// A video source with frames from the app.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCustomImageSource.html)
 public protocol IVSCustomImageSource: IVSImageDevice {
   /// The picture to be shown from now on, until there is a newer one. From any thread.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
 }
 
-/// Sound of the app's own.
+/// An audio source with samples from the app.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSCustomAudioSource.html)
 public protocol IVSCustomAudioSource: IVSAudioDevice {
   /// Sample buffers hold pictures here: `pcmUnsupportedSample` is reported, once.
   func onSampleBuffer(_ sampleBuffer: CMSampleBuffer)
@@ -113,6 +135,8 @@ public protocol IVSCustomAudioSource: IVSAudioDevice {
 }
 
 /// The properties of a device.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSDeviceDescriptor.html)
 public class IVSDeviceDescriptor: NSObject, @unchecked Sendable {  // constant
   /// Different for every device and input source.
   public let urn: String

@@ -2,10 +2,12 @@ public import Foundation
 import Koine
 import KoineBackends
 
-/// Finds the machine's devices: one camera and one microphone. Each stays the same object as long as it is referenced.
+/// Finds the devices of the machine: one camera and one microphone. Each device stays the same object as long as it is
+/// referenced.
 ///
-/// Which sources stand behind them is the world's choice (`KOINE_CAMERA`, `KOINE_MICROPHONE`). A world without one leaves
-/// it out.
+/// The world chooses their sources (`KOINE_CAMERA`, `KOINE_MICROPHONE`). The list lacks a device without a source.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSDeviceDiscovery.html)
 public class IVSDeviceDiscovery: NSObject, @unchecked Sendable {  // constant
   private let world: World?
   /// Keeps the devices for as long as this object lives.

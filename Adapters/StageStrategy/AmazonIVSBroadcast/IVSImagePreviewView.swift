@@ -2,7 +2,9 @@ public import Foundation
 import Koine
 public import KoineUIKit
 
-/// Shows a device's pictures by itself, for as long as the view lives.
+/// A view that shows the video of a device for as long as the view exists.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSImagePreviewView.html)
 @preconcurrency @MainActor
 public final class IVSImagePreviewView: VideoView {
   nonisolated private let mirrored: Lock<Bool>

@@ -1,7 +1,9 @@
 import Foundation
 import Koine
 
-/// A device to be published: handed out by the strategy, as the same object for as long as it is to stay.
+/// A device for publishing. The strategy returns the same object for as long as the stream stays published.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalStageStream.html)
 public class IVSLocalStageStream: IVSStageStream, @unchecked Sendable {  // `own` is a lock
   private struct Publication {
     weak var run: StageSession?

@@ -3,7 +3,9 @@ import Koine
 import KoineComposition
 import KoineUIKit
 
-/// A broadcast's layout: slots, each with one image device and one audio device at most.
+/// The layout of a broadcast: slots, each with at most one image device and one audio device.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSMixer.html)
 public class IVSMixer: NSObject, @unchecked Sendable {  // `state` is a lock
   private struct State {
     var slots: [IVSMixerSlotConfiguration]

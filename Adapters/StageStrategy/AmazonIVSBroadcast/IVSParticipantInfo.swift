@@ -2,6 +2,8 @@ public import Foundation
 import Koine
 
 /// A participant of the stage. It is the same object from joining to leaving.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSParticipantInfo.html)
 public class IVSParticipantInfo: NSObject, @unchecked Sendable {  // `state` is a lock, the rest is constant
   private struct State {
     var userId: String

@@ -5,7 +5,9 @@ import KoineBackends
 import KoineComposition
 import KoineUIKit
 
-/// Devices, and the mixer they go into. Completions are called once, on the delivery queue.
+/// Superclass of broadcast sessions: their devices and their mixer. Completions are called once, on the delivery queue.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSSession.html)
 public class IVSSession: NSObject, @unchecked Sendable {  // `devices` is a lock, the rest is constant
   public class var sdkVersion: String { "1.12.0" }
 

@@ -7,6 +7,8 @@ import KoineBackends
 /// Calls may come from any thread and return at once. Strategy and renderers are called on the world's delivery queue (main
 /// unless the app chose otherwise). Strategy, renderers and delegate are held weakly. When the app releases the stage, the
 /// participant leaves, and no more callbacks arrive.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStage.html)
 public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock, `board` guards itself
   private struct State {
     weak var strategy: (any IVSStageStrategy)?

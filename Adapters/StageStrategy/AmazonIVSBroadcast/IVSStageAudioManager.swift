@@ -5,16 +5,26 @@ import KoineAVFoundation
 /// Controls the audio session of the machine: its category, options and mode (`AVAudioSession`), and echo cancellation. Once an app has
 /// set echo cancellation, here or by a preset, microphones without a setting of their own are published with it.
 ///
-/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.36.0/ios/Classes/IVSStageAudioManager.html)
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStageAudioManager.html)
 public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock
+
+  /// Combinations of category, options and mode for common uses.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerUseCasePreset.html)
   public enum UseCasePreset: Int, Sendable {
     case videoChat = 0
     case subscribeOnly = 1
     case studio = 2
   }
 
+  /// Category of the audio session.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerCategory.html)
   public enum Category: Int, Sendable { case ambient, playAndRecord, playback, soloAmbient }
 
+  /// Options of the audio session's category.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerCategoryOptions.html)
   public struct CategoryOptions: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
@@ -29,6 +39,9 @@ public class IVSStageAudioManager: NSObject, IVSErrorSource, @unchecked Sendable
     public static let overrideMutedMicrophoneInterruption = CategoryOptions(rawValue: 1 << 7)
   }
 
+  /// Mode of the audio session.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSStageAudioManagerMode.html)
   public enum Mode: Int, Sendable { case `default`, moviePlayback, spokenAudio, videoChat, voiceChat }
 
   private struct State {

@@ -5,6 +5,8 @@ public import Foundation
 ///
 /// For one participant, `participantDidJoin` is the first call and `participantDidLeave` the last. Renderers are notified only
 /// of publishing participants.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSStageRenderer.html)
 public protocol IVSStageRenderer: NSObjectProtocol {
   func stage(_ stage: IVSStage, participantDidJoin participant: IVSParticipantInfo)
   func stage(_ stage: IVSStage, participantDidLeave participant: IVSParticipantInfo)

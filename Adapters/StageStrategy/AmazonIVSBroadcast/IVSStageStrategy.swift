@@ -5,6 +5,8 @@ import Koine
 /// connected and again on each `refreshStrategy()`. The stage then makes the necessary changes.
 ///
 /// Answers must not depend on calls to the renderer: they state the desired result, and the stage finds the time for it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSStageStrategy.html)
 public protocol IVSStageStrategy: AnyObject {
   /// Asked for the local participant when `shouldPublishParticipant` said yes. The first device of each kind is published.
   func stage(_ stage: IVSStage, streamsToPublishForParticipant participant: IVSParticipantInfo)
@@ -24,7 +26,9 @@ extension IVSStageStrategy {
   { IVSSubscribeConfiguration() }
 }
 
-/// How a remote participant is to be received.
+/// How the stage receives a remote participant.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSSubscribeConfiguration.html)
 public class IVSSubscribeConfiguration: NSObject {
   public var jitterBuffer = IVSJitterBufferConfiguration()
   /// The gain that the participant's sound begins with, 0...2.
@@ -33,7 +37,9 @@ public class IVSSubscribeConfiguration: NSObject {
   }
 }
 
-/// How long received media waits before it is played. Kept: the engine's buffer finds its delay by itself.
+/// The minimum delay of received media before playback. It has no effect: the engine's jitter buffer adapts its delay.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSJitterBufferConfiguration.html)
 public class IVSJitterBufferConfiguration: NSObject {
   public private(set) var minDelay = IVSJitterBufferDelay.default()
 
@@ -47,6 +53,9 @@ public class IVSJitterBufferConfiguration: NSObject {
   }
 }
 
+/// A predefined minimum delay of the jitter buffer.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSJitterBufferDelay.html)
 public class IVSJitterBufferDelay: NSObject {
   let seconds: TimeInterval
 
@@ -61,6 +70,9 @@ public class IVSJitterBufferDelay: NSObject {
   }
 }
 
+/// A minimum delay of the jitter buffer, in seconds.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSCustomJitterBufferDelay.html)
 public class IVSCustomJitterBufferDelay: IVSJitterBufferDelay {
   public var interval: TimeInterval { seconds }
 }

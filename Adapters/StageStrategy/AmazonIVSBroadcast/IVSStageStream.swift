@@ -1,7 +1,9 @@
 public import Foundation
 import Koine
 
-/// Sound or pictures of one participant: one device, one kind.
+/// A stream of one participant: one device, either audio or video.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSStageStream.html)
 public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a lock
   private struct Shared {
     weak var delegate: (any IVSStageStreamDelegate)?
@@ -47,7 +49,9 @@ public class IVSStageStream: NSObject, @unchecked Sendable {  // `shared` is a l
   var isAudio: Bool { device is any IVSAudioDevice }
 }
 
-/// Hears of one stream, on the delivery queue. Implement what you need.
+/// Notified of changes of one stream, on the delivery queue. All methods are optional.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Protocols/IVSStageStreamDelegate.html)
 public protocol IVSStageStreamDelegate: NSObjectProtocol {
   func streamDidChangeIsMuted(_ stream: IVSStageStream)
   /// - Parameter stats: the W3C's statistics by their ids, all values as text.
@@ -60,6 +64,8 @@ extension IVSStageStreamDelegate {
 }
 
 /// A remote participant's stream, for as long as the client subscribes to it.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSRemoteStageStream.html)
 public class IVSRemoteStageStream: IVSStageStream, @unchecked Sendable {  // `session` is a lock
   let id: Track.ID
   private struct Weak { weak var session: Session? }

@@ -1,15 +1,22 @@
 public import Foundation
 import Koine
 
-/// How a local stream is published.
+/// Video and audio settings of a published stream.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalStageStreamConfiguration.html)
 public class IVSLocalStageStreamConfiguration: NSObject {
   public var audio = IVSLocalStageStreamAudioConfiguration()
   public var video = IVSLocalStageStreamVideoConfiguration()
 }
 
-/// How pictures are published. Setters take what lies in their range, or throw and change nothing.
+/// Video settings of a published stream. Setters throw for values outside of their range and then change nothing.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalStageStreamVideoConfiguration.html)
 public class IVSLocalStageStreamVideoConfiguration: NSObject {
-  /// What pictures lose first where the path carries too little. Ignored, as by the vendor, while simulcast is on.
+  /// Whether video loses resolution or frame rate first when the available bitrate is low. It has no effect with
+  /// simulcast, as in the vendor's SDK.
+  ///
+  /// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Enums/IVSLocalStageStreamVideoConfigurationDegradationPreference.html)
   public enum DegradationPreference: Int, Sendable {
     case maintainFramerate = 1
     case maintainResolution = 2
@@ -95,11 +102,15 @@ extension IVSLocalStageStreamVideoConfiguration.DegradationPreference {
 
 /// Whether a second, smaller encoding is sent: up to 320×180, 100 kbit/s, 15 frames per second. Only for video with a longer
 /// side of over 480 pixels.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSSimulcastConfiguration.html)
 public class IVSSimulcastConfiguration: NSObject {
   public var enabled = true
 }
 
-/// How sound is published.
+/// Audio settings of a published stream.
+///
+/// [Vendor reference](https://aws.github.io/amazon-ivs-broadcast-docs/1.48.0/ios/Classes/IVSLocalStageStreamAudioConfiguration.html)
 public class IVSLocalStageStreamAudioConfiguration: NSObject {
   /// In bit/s.
   public private(set) var maxBitrate = 64_000
