@@ -166,7 +166,7 @@ enum GeneratedTables {
 "what":"camera denied, or its key missing"},
 {"told":{"call-agent":"joining fails with error 1","event-listener":"error `ERROR_GET_AUDIO_MEDIA_PERMISSION_DENIED`","meeting-session":"the start throws `audioPermissionError`","stage-strategy":"error 1020 of the device"},
 "what":"microphone denied"},
-{"told":{"call-agent":"Apple's notification","event-listener":"`onMicChanged`","meeting-session":"`audioDeviceDidChange`","stage-strategy":"`underlyingInputSourceChanged`"},
+{"told":{"call-agent":"Apple's route change notification","event-listener":"`onMicChanged`","meeting-session":"`audioDeviceDidChange`","stage-strategy":"`underlyingInputSourceChanged`"},
 "what":"another microphone"},
 {"told":{"call-agent":"Apple's notifications","event-listener":"Apple's notifications","meeting-session":"Apple's notifications","stage-strategy":"Apple's notifications"},
 "what":"interruption, background"}]}
