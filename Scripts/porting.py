@@ -112,7 +112,7 @@ def cell(row, style):
 
 def hindrances(table):
     """Of Docs/adopt.md: what cannot come along to Linux."""
-    yield from ["| cannot come | instead |", "|---|---|"]
+    yield from ["| does not work on Linux | instead |", "|---|---|"]
     for row in table["linux"]:
         yield f"| {row['what']} | {row['instead']} |"
 

@@ -14,8 +14,9 @@ struct Rooms: ParsableCommand {
       The server was started with `koine serve --control PATH`; the same PATH is given here by --control or by \
       KOINE_SERVE_CONTROL. The server logs every change with the user who asked, and --reason.
 
-      Exit codes: 64 the command line is wrong, 65 the server does not understand the command, 66 there is no such room, \
-      participant or track, 69 no server answers, 1 the server cannot do it.
+      Exit codes: 0 done, 64 the command line is wrong, 65 the server does not understand the command, 66 there is no such \
+      room, participant or track, 69 no server answers, the server is stopping or overloaded, or `record` got no result \
+      within --wait, 1 the server cannot do it.
       """,
     subcommands: [
       ListRooms.self, ShowRoom.self, RemoveParticipant.self, CloseRoom.self, GrantPermissions.self, MuteTrack.self,
@@ -255,7 +256,7 @@ struct RecordRoom: RoomsCommand {
     help: ArgumentHelp("Where a live stream goes: rtmp://… Several times for several.", valueName: "url"))
   var places: [String] = []
   @Flag(help: "Stops the recording.") var stop = false
-  @Option(help: "Waits this many seconds at most for the recorder; 0: not at all.") var wait = 15.0
+  @Option(help: "Waits this many seconds at most for the recorder, 0 to 600; 0: not at all.") var wait = 15.0
   @OptionGroup var options: ControlOptions
 
   func validate() throws {

@@ -77,14 +77,15 @@ struct Serve: AsyncParsableCommand {
       valueName: "name=number,…"))
   var limits: [String] = []
 
-  @Option(help: "On how many threads media leaves. (default: one for each core, at most 4)")
+  @Option(help: "The number of threads that send media, 1 to 64. (default: one for each core, at most 4)")
   var loops: String?
 
   @Option(help: "Records rooms into this folder when a participant requests it.")
   var recordings: String?
 
   @Option(
-    help: "Nothing is recorded while fewer bytes than this are free: a number, or one with K, M, G. (default: 1G)")
+    help:
+      "Nothing is recorded while fewer bytes than this are free: a number, or one with K, M, G or T. (default: 1G)")
   var recordingsFree: String?
 
   @Flag(help: "Also streams rooms live to RTMP servers that participants name.")
@@ -96,7 +97,7 @@ struct Serve: AsyncParsableCommand {
       valueName: "host,…"))
   var livestreamHosts: [String] = []
 
-  @Option(help: "trace, debug, info, notice, warning or error. (default: info)")
+  @Option(help: "trace, debug, info, notice, warning, error or critical. (default: info)")
   var logLevel: String?
 
   func validate() throws { _ = try access(settings().admission) }

@@ -74,7 +74,7 @@ final class HTTPRoutes: Sendable {
         "koine_loop_turns_total", .counter, "How often the network loop has woken.",
         await host.loopTurns())
       page.add(
-        "koine_checks_total", .counter, "Credentials and offers taken to be checked, off the network loop.",
+        "koine_checks_total", .counter, "Accepted checks of a message's credential and offer, off the network loop.",
         host.checker.accepted)
     }
     return Answer(type: "text/plain; version=0.0.4; charset=utf-8", body: page.text)
