@@ -60,6 +60,7 @@ public struct TestScreen {
   }
 
   private var findings: Findings {
+    view.layoutIfNeeded()
     let places = PicturePlace.all(in: view)
     let key = ViewKey(view)
     if let known = room.screens.known(view, key) { return known }
@@ -149,13 +150,15 @@ final class Screens: Sendable {
 struct ViewKey: Equatable, Sendable {
   private struct Part: Equatable, Sendable {
     let frame: CGRect
+    let contentOrigin: CGPoint
     let isVisible, isFilled: Bool
     let mode: UIView.ContentMode
     /// Kept, so that no other frame takes its place in memory.
     let picture: VideoFrame?
 
     static func == (a: Part, b: Part) -> Bool {
-      a.frame == b.frame && a.isVisible == b.isVisible && a.isFilled == b.isFilled && a.mode == b.mode
+      a.frame == b.frame && a.contentOrigin == b.contentOrigin && a.isVisible == b.isVisible && a.isFilled == b.isFilled
+        && a.mode == b.mode
         && a.picture === b.picture
     }
   }
@@ -167,7 +170,8 @@ struct ViewKey: Equatable, Sendable {
   @MainActor private mutating func add(_ view: UIView) {
     parts.append(
       Part(
-        frame: view.frame, isVisible: !view.isHidden && view.alpha >= 0.5, isFilled: view.backgroundColor != nil,
+        frame: view.frame, contentOrigin: view.contentOrigin, isVisible: !view.isHidden && view.alpha >= 0.5,
+        isFilled: view.backgroundColor != nil,
         mode: view.contentMode, picture: (view as? VideoView)?.lastFrame))
     for child in view.subviews { add(child) }
   }
@@ -198,7 +202,8 @@ private struct PicturePlace {
       places.append(PicturePlace(frame: frame, area: area, visible: area.intersection(clip)))
     }
     for child in view.subviews {
-      let place = CGPoint(x: origin.x + child.frame.minX, y: origin.y + child.frame.minY)
+      let place = CGPoint(
+        x: origin.x + child.frame.minX - view.contentOrigin.x, y: origin.y + child.frame.minY - view.contentOrigin.y)
       collect(child, at: place, clip: clip, into: &places)
     }
   }
@@ -208,16 +213,7 @@ private struct PicturePlace {
     let isTurned = frame.quarterTurns % 2 == 1
     let width = CGFloat(isTurned ? frame.height : frame.width)
     let height = CGFloat(isTurned ? frame.width : frame.height)
-    let (across, down) = (bounds.width / width, bounds.height / height)
-    let scale: CGFloat
-    switch view.contentMode {
-    case .scaleToFill: return bounds
-    case .scaleAspectFit: scale = min(across, down)
-    case .scaleAspectFill: scale = max(across, down)
-    }
-    return CGRect(
-      x: bounds.midX - width * scale / 2, y: bounds.midY - height * scale / 2, width: width * scale,
-      height: height * scale)
+    return Canvas.place(width: width, height: height, in: bounds, view.contentMode)
   }
 }
 

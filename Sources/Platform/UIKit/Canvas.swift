@@ -24,7 +24,9 @@ public struct Canvas: Sendable {
     return (pixels[start], pixels[start + 1], pixels[start + 2])
   }
 
+  /// Does nothing for a color with an alpha below one half.
   public mutating func fill(_ area: CGRect, _ color: UIColor) {
+    guard color.isDrawn else { return }
     let part = visible(area)
     guard let top = part.rows.first, let left = part.columns.first else { return }
     let (length, stride) = (4 * part.columns.count, 4 * width)
@@ -44,7 +46,7 @@ public struct Canvas: Sendable {
   public mutating func draw(_ frame: VideoFrame, in area: CGRect, mode: UIView.ContentMode) {
     let pool = FramePool(limit: 0)
     let upright = frame.upright(pool: pool)
-    let target = place(width: Double(upright.width), height: Double(upright.height), in: area, mode)
+    let target = Self.place(width: Double(upright.width), height: Double(upright.height), in: area, mode)
     let part = visible(target.intersection(area))
     guard !part.rows.isEmpty, !part.columns.isEmpty else { return }
     // A thin picture that fills a wide area would be scaled to more pixels than a frame can have: sample it instead.
@@ -77,17 +79,50 @@ public struct Canvas: Sendable {
     }
   }
 
-  private func place(width: Double, height: Double, in area: CGRect, _ mode: UIView.ContentMode) -> CGRect {
-    let (across, down) = (area.width / width, area.height / height)
-    let scale: Double
-    switch mode {
-    case .scaleToFill: return area
-    case .scaleAspectFit: scale = min(across, down)
-    case .scaleAspectFill: scale = max(across, down)
+  /// Draws an image, scaled into `area` as `mode` says. Pixels with an alpha below one half are left out.
+  public mutating func draw(_ image: UIImage, in area: CGRect, mode: UIView.ContentMode) {
+    guard image.pixelWidth > 0, image.pixelHeight > 0 else { return }
+    let target = Self.place(width: Double(image.pixelWidth), height: Double(image.pixelHeight), in: area, mode)
+    let part = visible(target.intersection(area))
+    for y in part.rows {
+      let row = min(
+        max(Int((CGFloat(y) + 0.5 - target.minY) / target.height * CGFloat(image.pixelHeight)), 0),
+        image.pixelHeight - 1)
+      for x in part.columns {
+        let column = min(
+          max(Int((CGFloat(x) + 0.5 - target.minX) / target.width * CGFloat(image.pixelWidth)), 0), image.pixelWidth - 1
+        )
+        let (from, to) = (4 * (row * image.pixelWidth + column), 4 * (y * width + x))
+        guard image.pixels[from + 3] >= 128 else { continue }
+        for channel in 0..<3 { pixels[to + channel] = image.pixels[from + channel] }
+      }
     }
+  }
+
+  package static func place(width: Double, height: Double, in area: CGRect, _ mode: UIView.ContentMode) -> CGRect {
+    let (across, down) = (area.width / width, area.height / height)
+    let scale: Double =
+      switch mode {
+      case .scaleToFill, .redraw: 0
+      case .scaleAspectFit: min(across, down)
+      case .scaleAspectFill: max(across, down)
+      case .center, .top, .bottom, .left, .right, .topLeft, .topRight, .bottomLeft, .bottomRight: 1
+      }
+    guard scale > 0 else { return area }
     let size = CGSize(width: width * scale, height: height * scale)
-    return CGRect(
-      x: area.midX - size.width / 2, y: area.midY - size.height / 2, width: size.width, height: size.height)
+    let x: CGFloat =
+      switch mode {
+      case .left, .topLeft, .bottomLeft: area.minX
+      case .right, .topRight, .bottomRight: area.maxX - size.width
+      default: area.midX - size.width / 2
+      }
+    let y: CGFloat =
+      switch mode {
+      case .top, .topLeft, .topRight: area.minY
+      case .bottom, .bottomLeft, .bottomRight: area.maxY - size.height
+      default: area.midY - size.height / 2
+      }
+    return CGRect(x: x, y: y, width: size.width, height: size.height)
   }
 
   /// One line of text, with its top left corner at `origin`.

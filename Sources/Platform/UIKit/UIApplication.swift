@@ -42,6 +42,37 @@ public final class UIApplication: UIResponder {
 
   /// No screen falls asleep here.
   public var isIdleTimerDisabled = false
+  public weak var delegate: (any UIApplicationDelegate)?
+
+  private var backgroundTasks: [UIBackgroundTaskIdentifier: () -> Void] = [:]
+  private var lastBackgroundTask = 0
+
+  /// Tasks that have begun and not ended. Here the app's code is never halted, so a task's handler for the end of the time is not called.
+  public func beginBackgroundTask(
+    withName taskName: String? = nil, expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
+  ) -> UIBackgroundTaskIdentifier {
+    lastBackgroundTask += 1
+    let task = UIBackgroundTaskIdentifier(rawValue: lastBackgroundTask)
+    backgroundTasks[task] = { handler?() }
+    return task
+  }
+  public func beginBackgroundTask(
+    expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
+  ) -> UIBackgroundTaskIdentifier { beginBackgroundTask(withName: nil, expirationHandler: handler) }
+  public func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) { backgroundTasks[identifier] = nil }
+  /// In seconds: without end.
+  public var backgroundTimeRemaining: TimeInterval { .greatestFiniteMagnitude }
+
+  /// No other app is here that could open an address.
+  public func canOpenURL(_ url: URL) -> Bool { false }
+  public func open(
+    _ url: URL, options: [OpenExternalURLOptionsKey: Any] = [:], completionHandler completion: ((Bool) -> Void)? = nil
+  ) { completion?(false) }
+  public struct OpenExternalURLOptionsKey: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+  }
+  public static let openSettingsURLString = "app-settings:"
 
   /// On the delivery queue.
   nonisolated private func handle(_ event: Machine.Event) {
@@ -61,5 +92,32 @@ public final class UIApplication: UIResponder {
     if !before { state.withLock { $0 = new } }
     NotificationCenter.default.post(name: name, object: self)
     if before { state.withLock { $0 = new } }
+  }
+}
+
+/// A task that an app has begun before it goes to the background.
+public struct UIBackgroundTaskIdentifier: Hashable, Sendable, RawRepresentable {
+  public let rawValue: Int
+  public init(rawValue: Int) { self.rawValue = rawValue }
+  public static let invalid = UIBackgroundTaskIdentifier(rawValue: 0)
+}
+
+/// An app's delegate. The app is not launched here: a test calls the methods.
+@preconcurrency @MainActor
+public protocol UIApplicationDelegate: AnyObject {
+  func application(
+    _ application: UIApplication, didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+  ) -> Bool
+}
+extension UIApplicationDelegate {
+  public func application(
+    _ application: UIApplication, didFinishLaunchingWithOptions launchOptions: [UIApplication.LaunchOptionsKey: Any]?
+  ) -> Bool { true }
+}
+
+extension UIApplication {
+  public struct LaunchOptionsKey: Hashable, Sendable, RawRepresentable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
   }
 }

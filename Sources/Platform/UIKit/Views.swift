@@ -31,21 +31,6 @@ open class VideoView: UIView, VideoSink {
   }
 }
 
-/// One line of text.
-@preconcurrency @MainActor
-open class UILabel: UIView {
-  public var text: String?
-  public var textColor: UIColor = .black
-
-  nonisolated public override init(frame: CGRect) { super.init(frame: frame) }
-  nonisolated public required init?(coder: NSCoder) { nil }
-
-  open override func draw(into canvas: inout Canvas, area: CGRect) {
-    guard let text else { return }
-    canvas.draw(text, at: CGPoint(x: area.minX, y: area.minY), height: area.height, color: textColor)
-  }
-}
-
 /// Tiles in as square a grid as fits, each with its name.
 @preconcurrency @MainActor
 public final class TileGrid: UIView {

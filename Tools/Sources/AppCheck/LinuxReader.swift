@@ -31,10 +31,19 @@ final class LinuxReader: LinuxVisitor {
 
   override func visit(_ node: AttributeSyntax) -> SyntaxVisitorContinueKind {
     let name = node.attributeName.trimmedDescription
-    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }) {
+    if let row = hindrances.rows.first(where: { $0.attributes?.contains(name) == true }),
+      name != "main" || isOfAppDelegate(node)
+    {
       add("@\(name)", row, at: node)
     }
     return .visitChildren
+  }
+
+  /// Whether an attribute is that of an app's delegate. `@main` of other types is the entry of a program, which works.
+  private func isOfAppDelegate(_ node: AttributeSyntax) -> Bool {
+    guard let owner = node.parent?.parent?.as(ClassDeclSyntax.self) else { return false }
+    return owner.inheritanceClause?.inheritedTypes.contains { $0.type.trimmedDescription == "UIApplicationDelegate" }
+      == true
   }
 
   override func visit(_ node: MacroExpansionExprSyntax) -> SyntaxVisitorContinueKind {

@@ -101,15 +101,15 @@ extension AppCheck {
     let check = check(
       """
       import AmazonIVSBroadcast
-      func prepare(_ stream: IVSSubscribeConfiguration) throws {
-        try stream.jitterBuffer.setMinDelay(.low())
-        IVSStageAudioManager.sharedInstance().category = .playback
+      func prepare(_ session: IVSBroadcastSession, _ configuration: IVSBroadcastConfiguration) {
+        session.logLevel = .debug
+        configuration.logLevel = .debug
       }
       """)
     #expect(check.canWork)
     let recorded = check.symbols.filter { $0.status == .recorded }
-    #expect(recorded.map(\.name).contains("IVSSubscribeConfiguration.jitterBuffer"))
-    #expect(recorded.map(\.name).contains("IVSStageAudioManager.category"))
+    #expect(recorded.map(\.name).contains("IVSSession.logLevel"))
+    #expect(recorded.map(\.name).contains("IVSBroadcastConfiguration.logLevel"))
     #expect(recorded.allSatisfy { $0.why != nil })
   }
 
