@@ -75,7 +75,7 @@ struct Demo: AsyncParsableCommand {
   private func call(in world: World) async throws {
     let enough = Enough()
     let people = try zip(styles, Self.names).map { style, name in
-      try style.makeDriver(name: name, room: "demo", in: world)
+      try style.makeDriver(name: name, room: "demo", in: ownWorld(of: name, beside: world))
     }
     var witnesses: [Witness] = []
     for person in people {
@@ -122,6 +122,14 @@ struct Demo: AsyncParsableCommand {
     if directions.count(where: { $0.framesRendered > 0 }) < expected {
       throw SampleExit(code: 69, "a participant received no video of another one")
     }
+  }
+
+  /// Each participant has a face of their own, unless a camera is given.
+  private func ownWorld(of name: String, beside world: World) -> World {
+    guard media.camera == nil, DefaultDevices.environment.camera == DefaultDevices().camera else { return world }
+    var devices = world.devices
+    (devices.camera, devices.backCamera) = ("portrait:\(name)", "portrait:\(name)")
+    return World(backend: world.backend, delivery: Delivery(queue: .main), devices: devices)
   }
 
   /// The second person's screen, with the tiles of all participants.

@@ -2,12 +2,22 @@
 enum BuiltInDevices {
   static let video: [String: Devices.MakeVideo] = [
     "pattern": { argument throws(DeviceError) in PatternSource(format: try VideoFormat(argument, of: "pattern")) },
+    "portrait": { argument throws(DeviceError) in
+      let (name, format) = try nameAndFormat(argument, of: "portrait")
+      return PortraitSource(name: name, format: format)
+    },
     "stamp": { argument throws(DeviceError) in
-      let words = (argument ?? "").split(separator: ",", maxSplits: 1).map(String.init)
-      let size = words.count > 1 ? words[1] : nil
-      return StampSource(name: words.first ?? "", format: try VideoFormat(size, of: "stamp"))
+      let (name, format) = try nameAndFormat(argument, of: "stamp")
+      return StampSource(name: name, format: format)
     },
   ]
+
+  /// `NAME,WxH@FPS`, both optional.
+  private static func nameAndFormat(_ argument: String?, of device: String) throws(DeviceError) -> (String, VideoFormat)
+  {
+    let words = (argument ?? "").split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    return (words.first ?? "", try VideoFormat(words.count > 1 ? words[1] : nil, of: device))
+  }
 
   static let audio: [String: Devices.MakeAudio] = [
     "tone": { argument throws(DeviceError) in

@@ -95,7 +95,7 @@ public enum DeviceError: Error, Hashable, CustomStringConvertible {
 
 /// The devices that can be named in text, as `name[:argument]`: `pattern:640x360@30`, `tone:440`, `file:talk.webm`.
 ///
-/// Built in are `pattern`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other modules
+/// Built in are `pattern`, `portrait`, `stamp` (cameras), `tone`, `silence` (microphones) and `none` (loudspeaker); other modules
 /// register more at start.
 public enum Devices {
   /// Creates a camera from the text after the colon; nil without one.
