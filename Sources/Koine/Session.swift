@@ -45,6 +45,9 @@ public final class Session: Sendable {
   /// The connection quality of a participant, local or remote, in both directions.
   public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }
 
+  /// The local participant's permissions in the room. Nil before the room is entered, and where the backend does not know them.
+  public var permissions: Set<ParticipantPermission>? { visible.permissions }
+
   /// What happens from now on. Ends after the session has ended, at once if that has been.
   public func events() -> AsyncStream<SessionEvent> {
     AsyncStream { continuation in

@@ -31,6 +31,8 @@ final class SessionCore: @unchecked Sendable {
   /// Without the streams of `own`.
   private var identity: Participant
   private var dominantSpeaker: Participant.ID?
+  /// The local participant's permissions; nil while they are not known.
+  var permissions: Set<ParticipantPermission>?
   /// The participants that wait to be admitted.
   private var knocks: [Participant.ID: Participant] = [:]
   private let loudspeakerProblem: DeviceError?
@@ -150,7 +152,7 @@ final class SessionCore: @unchecked Sendable {
     state = .connected
     let completion = joinCompletion
     joinCompletion = nil
-    visible.post(.stateChanged(.connected), local: local) { completion?(.success(())) }
+    visible.post(.stateChanged(.connected), local: local, permissions: permissions) { completion?(.success(())) }
     for stream in own { announce(stream) }
     for participant in present {
       var newcomer = participant
@@ -158,6 +160,13 @@ final class SessionCore: @unchecked Sendable {
       joined(newcomer)
       for stream in participant.tracks { added(stream) }
     }
+  }
+
+  /// Sets the permissions of a room that is about to be entered. If it was entered before, other permissions are a change.
+  func setPermissionsOnEntry(_ entry: Set<ParticipantPermission>) {
+    let isChange = state != .connecting && permissions != entry
+    permissions = entry
+    if isChange { visible.post(.permissionsChanged(entry)) }
   }
 
   // MARK: Names and numbers
