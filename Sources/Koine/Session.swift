@@ -130,6 +130,11 @@ public final class Session: Sendable {
   /// - Parameter gain: 0, silent, to 2, twice as loud; 1 unless said otherwise.
   public func setGain(_ gain: Double, of stream: Track.ID) { core.setGain(Float(gain), stream) }
 
+  /// Plays the mixed audio of all remote participants on another loudspeaker from now on. Any thread may call it.
+  /// - Parameter loudspeaker: gets a block of one channel every 10 ms while there are remote audio streams. Nil: the loudspeaker that
+  ///   the session began with.
+  public func setLoudspeaker(_ loudspeaker: (any AudioSink)?) { core.setLoudspeaker(loudspeaker) }
+
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Track.ID) { core.attach(sink, to: stream) }
   /// Detaches a video sink.

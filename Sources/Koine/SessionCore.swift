@@ -15,6 +15,8 @@ final class SessionCore: @unchecked Sendable {
   let visible: ObservableRoomState
   let lane: Lane
   let mixer: PlayoutMixer
+  /// The loudspeaker of the options, else the machine's.
+  private let loudspeaker: (any AudioSink)?
 
   private(set) var state = SessionState.idle
   private(set) var link: (any Link)?
@@ -53,6 +55,7 @@ final class SessionCore: @unchecked Sendable {
     lane = scheduler.lane("session \(request.name)")
     identity = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
+    self.loudspeaker = loudspeaker
     mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
     reception = Reception(scheduler: scheduler, stamps: stamps, mixer: mixer)
     loudspeakerProblem = problem
@@ -242,6 +245,7 @@ final class SessionCore: @unchecked Sendable {
   func answerKnock(of participant: Participant.ID, admitting: Bool) {
     lane.post { [self] in link?.answerKnock(of: participant, admitting: admitting) }
   }
+  func setLoudspeaker(_ other: (any AudioSink)?) { mixer.setSink(other ?? loudspeaker) }
   func closeRoom() { lane.post { [self] in link?.closeRoom() } }
 
   func statistics(_ completion: @escaping @Sendable (SessionStatistics) -> Void) {
