@@ -51,6 +51,10 @@ public enum Features {
   public static var spotlight: SpotlightCallFeature.Type { SpotlightCallFeature.self }
   public static var dataChannel: DataChannelCallFeature.Type { DataChannelCallFeature.self }
   public static var realTimeText: RealTimeTextCallFeature.Type { RealTimeTextCallFeature.self }
+  public static var capabilities: CapabilitiesCallFeature.Type { CapabilitiesCallFeature.self }
+  public static var survey: SurveyCallFeature.Type { SurveyCallFeature.self }
+  public static var mediaStatistics: MediaStatisticsCallFeature.Type { MediaStatisticsCallFeature.self }
+  public static var localUserDiagnostics: LocalUserDiagnosticsCallFeature.Type { LocalUserDiagnosticsCallFeature.self }
 }
 
 /// A weak reference under a lock: features' delegates.
@@ -153,6 +157,11 @@ extension DominantSpeakersCallFeatureDelegate {
   ) {}
 }
 
+public final class DominantSpeakersCallFeatureEvents: NSObject, @unchecked Sendable {  // the closure is locked
+  @EventClosure public var onDominantSpeakersChanged: ((PropertyChangedEventArgs) -> Void)?
+  public func removeAll() { onDominantSpeakersChanged = nil }
+}
+
 public final class DominantSpeakersInfo: NSObject, Sendable {
   /// Remote participants in the order in which they last were the dominant speaker, the latest first; at most five.
   public var speakers: [any CommunicationIdentifier] { ids.map(ParticipantIdentifiers.identifier) }
@@ -167,6 +176,7 @@ public final class DominantSpeakersInfo: NSObject, Sendable {
 /// The dominant speakers among the remote participants, as the room measures them.
 public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any DominantSpeakersCallFeatureDelegate>()
+  public let events = DominantSpeakersCallFeatureEvents()
   private let info = Lock(DominantSpeakersInfo([], Date()))
   /// Most speakers in the list; apps do not show more.
   private static let limit = 5
@@ -188,7 +198,10 @@ public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable
       case .participantLeft(let participant, _): update { ids in ids.filter { $0 != participant.id } }
       default: false
       }
-    if hasChanged { delegate?.dominantSpeakersCallFeature(self, didChangeDominantSpeakers: PropertyChangedEventArgs()) }
+    guard hasChanged else { return }
+    let args = PropertyChangedEventArgs()
+    delegate?.dominantSpeakersCallFeature(self, didChangeDominantSpeakers: args)
+    events.onDominantSpeakersChanged?(args)
   }
 
   private func update(_ change: ([Koine.Participant.ID]) -> [Koine.Participant.ID]) -> Bool {

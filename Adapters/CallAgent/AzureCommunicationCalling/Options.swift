@@ -30,11 +30,17 @@ public final class IncomingVideoOptions: NSObject {
 
 public final class OutgoingAudioOptions: NSObject {
   public var muted = false
+  /// The processing of the microphone's audio; nil: the usual one of the microphone.
+  public var filters: OutgoingAudioFilters?
+  /// Starts when the call connects; nil: the machine's microphone.
+  public var stream: OutgoingAudioStream?
 }
 
 public final class IncomingAudioOptions: NSObject {
   /// Whether remote audio is muted on this client.
   public var muted = false
+  /// Starts when the call connects; nil: the machine's loudspeaker.
+  public var stream: IncomingAudioStream?
 }
 
 /// What calls begin with. The older and the newer names of the same wishes stand side by side and are taken together.

@@ -20,35 +20,13 @@ public final class TeamsCallAgentOptions {}
 public final class TeamsCall {}
 @available(*, unavailable, message: "Teams is not reached; use IncomingCall")
 public final class TeamsIncomingCall {}
-@available(*, unavailable, message: "Teams is not reached; a room's lobby is the common layer's: Session.admit")
-public final class CallLobby {}
-@available(*, unavailable, message: "rooms know no roles in this style")
-public final class CallParticipantRole {}
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CaptionsCallFeature {}
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CallCaptions {}
-@available(*, unavailable, message: "Koine collects no surveys")
-public final class SurveyCallFeature {}
-@available(*, unavailable, message: "Koine collects no surveys")
-public final class CallSurvey {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class LocalVideoEffectsFeature {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundBlurEffect {}
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundReplacementEffect {}
-@available(*, unavailable, message: "rights come with the token; ask and see")
-public final class CapabilitiesCallFeature {}
-@available(*, unavailable, message: "not built yet; Session.statistics has the figures")
-public final class MediaStatisticsCallFeature {}
-@available(*, unavailable, message: "not built yet")
-public final class LocalUserDiagnosticsCallFeature {}
-@available(*, unavailable, message: "sound is the machine's: an AudioFeed may be its microphone")
-public final class RawOutgoingAudioStream {}
-@available(*, unavailable, message: "sound is the machine's: attach an AudioTap to the session")
-public final class RawIncomingAudioStream {}
-@available(*, unavailable, message: "the microphone's filters are the world's choice")
-public final class OutgoingAudioFilters {}
-@available(*, unavailable, message: "the microphone's filters are the world's choice")
-public final class LiveOutgoingAudioFilters {}
