@@ -168,6 +168,42 @@ struct RawAudioTests {
     #expect(pair.hears[1].words.allSatisfy { !$0.contains("ana muted") }, "the publication stays")
   }
 
+  @Test func microphoneReplacesARawStreamThatIsStarted() async throws {
+    let pair = try await pair()
+    let stream = outgoing()
+    let microphone = pair.ana.activeOutgoingAudioStream
+    pair.ana.startAudio(stream: stream) { _ in }
+    await pair.run(.milliseconds(200))
+    let heard = try pair.watchAna()
+    pair.ana.startAudio(stream: microphone) { _ in }
+    await pair.run(.milliseconds(300))
+    #expect(heard.power(at: 440) > 1_000)
+    #expect(stream.state == .stopped)
+    #expect(microphone.state == .started)
+    pair.ana.mute { error in pair.hears[0].note("mute \(error == nil)") }
+    await pair.run(.milliseconds(100))
+    #expect(pair.hears[0].words.last == "mute true")
+  }
+
+  @Test func streamStartedBeforeTheCallConnectsStartsWithIt() async throws {
+    let telephone = try Telephone()
+    let (agent, hears) = try await telephone.agent("ana")
+    let (raw, microphone) = (outgoing(), LocalOutgoingAudioStream())
+    let options = JoinCallOptions()
+    options.outgoingAudioOptions = OutgoingAudioOptions()
+    options.outgoingAudioOptions?.stream = raw
+    agent.join(with: RoomCallLocator(roomId: "tea"), joinCallOptions: options) { call, _ in
+      hears.take(call, nil)
+      call?.startAudio(stream: microphone) { error in hears.note("audio \(error == nil)") }
+    }
+    await telephone.run(.milliseconds(20))
+    #expect(hears.words.contains("audio true"))
+    #expect(microphone.state == .stopped)
+    await telephone.run(.milliseconds(500))
+    #expect(microphone.state == .started)
+    #expect(raw.state == .stopped)
+  }
+
   @Test func buffersOfWrongFormatSizeOrTimeAreRefused() async throws {
     let pair = try await pair()
     let stream = outgoing()

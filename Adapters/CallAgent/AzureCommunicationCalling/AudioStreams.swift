@@ -46,8 +46,6 @@ public final class AudioStreamStateChangedEventArgs: NSObject {
 
 /// Audio that a call sends.
 open class OutgoingAudioStream: CallAudioStream, @unchecked Sendable {  // constant
-  /// Channels of the audio that is sent when a call begins with this stream; nil: as many as the microphone has.
-  var channels: Int? { nil }
   /// Whether the audio comes from the machine's microphone.
   var isOfDevice: Bool { type == .localOutgoing }
 

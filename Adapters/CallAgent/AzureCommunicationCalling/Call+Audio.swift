@@ -9,8 +9,8 @@ extension Call {
   /// The stream that the call plays, or played until it was stopped. Before `connected` it is stopped.
   public var activeIncomingAudioStream: IncomingAudioStream { current.withLock { $0.activeIncomingStream } }
 
-  /// Sends or plays this stream in the place of the active one of its direction, which stops. Before the call is connected it takes
-  /// effect when the call connects. The audio of an outgoing stream has as many channels as the stream that the call began with.
+  /// Sends or plays this stream in the place of the active one of its direction, which stops. Before the call is connected, the stream
+  /// starts when the call connects. The audio of an outgoing stream has as many channels as the stream that the call began with.
   public func startAudio(stream: CallAudioStream, completionHandler: @escaping ((any Error)?) -> Void) {
     guard state != .disconnected else { return answer(completionHandler, over) }
     let handler = Handler(completionHandler)
@@ -54,17 +54,16 @@ extension Call {
 
   // MARK: Outgoing
 
-  /// Publishes the audio of the active stream, if there is any. The microphone starts at once, a stream of the app's when the call connects.
+  /// Publishes the audio of the active stream. Without a microphone there is none.
   func publishAudio() {
     let (stream, isMuted, isHeld, filters) = current.withLock {
       ($0.activeOutgoingStream, $0.isMuted, $0.isHeld, $0.filters)
     }
-    let source = stream.isOfDevice ? try? stream.makeSource(in: session.world) : nil
-    guard let channels = stream.channels ?? source?.channels else { return }  // there is no microphone
-    let audio = OutgoingAudio(source, channels: channels)
+    guard let source = try? stream.makeSource(in: session.world) else { return }
+    let audio = OutgoingAudio(source)
     var options = AudioPublishOptions()
     options.startsMuted = isMuted || isHeld
-    options.processing = stream.isOfDevice ? filters.processing(usual: audio.usualProcessing) : nil
+    options.processing = stream.isOfDevice ? filters.processing(usual: source.usualProcessing) : nil
     let published = try? session.publish(microphone: audio, options: options)
     current.withLock { ($0.microphone, $0.outgoingAudio) = (published, audio) }
   }
@@ -77,27 +76,28 @@ extension Call {
       return current.activeOutgoingStream
     }
     if old !== stream { old.change(to: .stopped) }
-    guard isUnderWay, stream.state != .started else { return nil }
-    return connect(stream)
-  }
-
-  /// On the delivery queue: sends the stream's audio from now on.
-  private func connect(_ stream: OutgoingAudioStream) -> NSError? {
     do {
-      if current.withLock({ $0.microphone?.isOver ?? true }) { publishAudio() }
-      guard let audio = current.withLock({ $0.outgoingAudio }) else {
-        throw CallingCommunicationErrors.noAudioPermission.error("there is no microphone")
-      }
-      if !stream.isOfDevice || !audio.hasSource {
-        let source = try stream.makeSource(in: session.world)
-        try audio.use(source)
-        setProcessing(usual: source.usualProcessing)
-      }
-      stream.change(to: .started)
-      return nil
+      try useSource(of: stream, insteadOf: old)
     } catch {
       return CallingCommunicationErrors.noAudioPermission.error("\(error)")
     }
+    if isUnderWay { stream.change(to: .started) }
+    return nil
+  }
+
+  /// Sends the audio of another stream from now on.
+  private func useSource(of stream: OutgoingAudioStream, insteadOf old: OutgoingAudioStream) throws {
+    if current.withLock({ $0.microphone?.isOver ?? true }) {
+      publishAudio()
+      guard current.withLock({ $0.microphone != nil }) else { throw DeviceError.unknown("microphone", known: []) }
+      return
+    }
+    guard let audio = current.withLock({ $0.outgoingAudio }) else { return }
+    let isSame = stream === old || (stream.isOfDevice && old.isOfDevice)
+    if isSame, audio.hasSource { return }
+    let source = try stream.makeSource(in: session.world)
+    try audio.use(source)
+    setProcessing(usual: source.usualProcessing)
   }
 
   /// Applies the app's filters to the active stream.
@@ -134,12 +134,7 @@ extension Call {
 
   /// The call is connected for the first time. Without a microphone, the outgoing stream stays stopped.
   func startAudioStreams() {
-    let stream = activeOutgoingAudioStream
-    if !stream.isOfDevice {
-      _ = connect(stream)  // audio of the app's own starts
-    } else if current.withLock({ $0.outgoingAudio?.hasSource == true }) {
-      stream.change(to: .started)
-    }
+    if current.withLock({ $0.outgoingAudio?.hasSource == true }) { activeOutgoingAudioStream.change(to: .started) }
     connect(activeIncomingAudioStream)
   }
 

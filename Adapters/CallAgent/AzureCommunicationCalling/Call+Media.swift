@@ -186,7 +186,8 @@ extension Call {
 
   func setMuted(_ isMuted: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
     guard state != .disconnected else { return answer(completionHandler, over) }
-    guard !isMuted || activeOutgoingAudioStream.isOfDevice else {
+    let stream = activeOutgoingAudioStream
+    guard !isMuted || stream.isOfDevice || stream.state == .stopped else {
       return answer(
         completionHandler,
         CallingCommunicationErrors.cannotMuteVirtualAudioStream.error("the audio is the app's own: stop sending it"))

@@ -136,9 +136,9 @@ public final class LocalUserDiagnosticsCallFeature: CallFeature, @unchecked Send
     let lane = session.world.backend.scheduler.lane("diagnostics")
     state.withLock { state in
       guard !state.isOver else { return }
-      state.alarm = lane.post(at: lane.scheduler.now + pause) { [weak self] in
+      state.alarm = lane.post(at: lane.scheduler.now + pause) { [weak self, weak session] in
         self?.look(after: Self.period)
-        session.statistics { [weak self] figures in self?.look(at: figures, now: lane.scheduler.now) }
+        session?.statistics { [weak self] figures in self?.look(at: figures, now: lane.scheduler.now) }
       }
     }
   }

@@ -29,11 +29,9 @@ final class OutgoingAudio: AudioSource, Sendable {
   private let keypad = Keypad()
   private let state: Lock<State>
 
-  /// - Parameters:
-  ///   - source: nil: none yet; nothing is sent before `use(_:)`.
-  ///   - channels: the number of channels that are sent, 1 or 2. Blocks with another number are converted.
-  init(_ source: (any AudioSource)?, channels: Int) {
-    self.channels = channels
+  /// Sends as many channels as the source has. Blocks of a later source with another number are converted.
+  init(_ source: any AudioSource) {
+    channels = source.channels
     state = Lock(State(source: source))
   }
 

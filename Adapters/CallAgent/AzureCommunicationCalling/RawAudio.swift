@@ -167,8 +167,6 @@ public final class RawOutgoingAudioStream: OutgoingAudioStream, @unchecked Senda
     Int64(properties.unit * Int(properties.channelMode.channelCount) * MemoryLayout<Int16>.size)
   }
 
-  override var channels: Int? { Int(properties.channelMode.channelCount) }
-
   override func makeSource(in world: World) -> any AudioSource {
     place.withLock { $0.world = world }
     return feed
@@ -206,7 +204,7 @@ public final class RawOutgoingAudioStream: OutgoingAudioStream, @unchecked Senda
     guard feed.buffered + .microseconds(Int64(count) * 1_000_000 / Int64(rate)) <= Self.capacity else {
       return CallingCommunicationErrors.failedToSendRawAudioBuffer.error("\(Self.capacity) wait to be sent")
     }
-    feed.push(channels == 1 ? buffer.monoSamples() : buffer.stereoSamples())
+    feed.push(properties.channelMode == .mono ? buffer.monoSamples() : buffer.stereoSamples())
     return nil
   }
 
