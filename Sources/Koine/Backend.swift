@@ -143,6 +143,8 @@ public enum LinkEvent: Sendable {
   case streamStarved(Track.ID, Bool)
   /// The room has ended subscriptions, or has refused them. The link is not subscribed to these streams any more.
   case subscriptionsEnded([Track.ID])
+  /// The local participant's permissions in the room that it enters. Comes before `joined` or `rejoined`, from rooms that say so.
+  case permissions(Set<ParticipantPermission>)
   /// The local participant's permissions, after the room has changed them.
   case permissionsChanged(Set<ParticipantPermission>)
   /// A remote participant changed its attributes.

@@ -11,6 +11,7 @@ final class ObservableRoomState: Sendable {
     var serviceStatus: [String: [UInt8]] = [:]
     var entryRequests: [Participant] = []
     var qualities: [Participant.ID: ConnectionQuality] = [:]
+    var permissions: Set<ParticipantPermission>?
     var observers: [(number: Int, handler: @Sendable (SessionEvent) -> Void)] = []
     var nextObserver = 0
   }
@@ -38,6 +39,7 @@ final class ObservableRoomState: Sendable {
   var serviceStatus: [String: [UInt8]] { room.withLock { $0.serviceStatus } }
   var services: [String] { room.withLock { $0.services } }
   func setServices(_ names: [String]) { room.withLock { $0.services = names } }
+  var permissions: Set<ParticipantPermission>? { room.withLock { $0.permissions } }
   var dominantSpeaker: Participant.ID? { room.withLock { $0.dominantSpeaker } }
   func pathQuality(of id: Participant.ID) -> ConnectionQuality {
     room.withLock { $0.qualities[id] ?? ConnectionQuality() }
@@ -68,16 +70,17 @@ final class ObservableRoomState: Sendable {
     }
   }
 
-  /// Queues an event; `local` is the local participant as it is after the event, `qualities` are those that it tells of.
-  /// `then` runs right after the observers.
+  /// Queues an event; `local` is the local participant as it is after the event, `qualities` are those that it tells of,
+  /// `permissions` are those with which the room is entered. `then` runs right after the observers.
   func post(
     _ event: SessionEvent, local: Participant? = nil, qualities: [Participant.ID: ConnectionQuality] = [:],
-    then: (@Sendable () -> Void)? = nil
+    permissions: Set<ParticipantPermission>? = nil, then: (@Sendable () -> Void)? = nil
   ) {
     delivery.deliver { [self] in
       let observers = room.withLock { room in
         if let local { room.local = local }
         room.qualities.merge(qualities) { $1 }
+        if let permissions { room.permissions = permissions }
         room.apply(event)
         return room.observers
       }
@@ -130,9 +133,8 @@ extension ObservableRoomState.Room {
       guard message.sender == message.topic, services.contains(message.sender), !message.isDirected else { return }
       // An empty payload withdraws the status.
       serviceStatus[message.sender] = message.payload.isEmpty ? nil : message.payload
-    case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished,
-      .publishFailed, .permissionsChanged:
-      break
+    case .permissionsChanged(let permissions): self.permissions = permissions
+    case .levelsChanged, .qualityChanged, .failed, .waitingForAdmission, .streamPublished, .publishFailed: break
     }
   }
 }

@@ -45,6 +45,9 @@ public final class Session: Sendable {
   /// The connection quality of a participant, local or remote, in both directions.
   public func pathQuality(of participant: Participant.ID) -> ConnectionQuality { visible.pathQuality(of: participant) }
 
+  /// The local participant's permissions in the room. Nil before the room is entered, and where the backend does not know them.
+  public var permissions: Set<ParticipantPermission>? { visible.permissions }
+
   /// What happens from now on. Ends after the session has ended, at once if that has been.
   public func events() -> AsyncStream<SessionEvent> {
     AsyncStream { continuation in
@@ -126,6 +129,11 @@ public final class Session: Sendable {
   /// setting lasts as long as one of `setPreference`.
   /// - Parameter gain: 0, silent, to 2, twice as loud; 1 unless said otherwise.
   public func setGain(_ gain: Double, of stream: Track.ID) { core.setGain(Float(gain), stream) }
+
+  /// Plays the mixed audio of all remote participants on another loudspeaker from now on. Any thread may call it.
+  /// - Parameter loudspeaker: gets a block of one channel every 10 ms while there are remote audio streams. Nil: the loudspeaker that
+  ///   the session began with.
+  public func setLoudspeaker(_ loudspeaker: (any AudioSink)?) { core.setLoudspeaker(loudspeaker) }
 
   /// Shows a stream's pictures, own ones too, on `sink`, until detached or the stream ends. Attaching twice is once.
   public func attach(_ sink: any VideoSink, to stream: Track.ID) { core.attach(sink, to: stream) }

@@ -35,6 +35,7 @@ extension SessionCore {
 
   /// Receives the streams again that the room had stopped, if the local participant may subscribe now.
   func permissionsChanged(_ permissions: Set<ParticipantPermission>) {
+    self.permissions = permissions
     if permissions.contains(.subscribe) {
       let ended = endedByRoom.sorted { $0.description < $1.description }
       for stream in ended.compactMap({ others[$0] }) { subscribe(to: stream) }

@@ -27,6 +27,7 @@ extension SessionCore: LinkReceiver {
       if let entry = own.first(where: { $0.stream.id == track }) { withdraw(entry, because: error) }
     case .streamStarved(let id, let isStarved): starved(id, isStarved)
     case .subscriptionsEnded(let ids): for id in ids { subscriptionEnded(id) }
+    case .permissions(let permissions): setPermissionsOnEntry(permissions)
     case .permissionsChanged(let permissions): permissionsChanged(permissions)
     case .attributesChanged(let id, let attributes): attributesChanged(id, attributes)
     case .message(let message): visible.post(.messageReceived(message))

@@ -15,6 +15,8 @@ final class SessionCore: @unchecked Sendable {
   let visible: ObservableRoomState
   let lane: Lane
   let mixer: PlayoutMixer
+  /// The loudspeaker of the options, else the machine's.
+  private let loudspeaker: (any AudioSink)?
 
   private(set) var state = SessionState.idle
   private(set) var link: (any Link)?
@@ -31,6 +33,8 @@ final class SessionCore: @unchecked Sendable {
   /// Without the streams of `own`.
   private var identity: Participant
   private var dominantSpeaker: Participant.ID?
+  /// The local participant's permissions; nil while they are not known.
+  var permissions: Set<ParticipantPermission>?
   /// The participants that wait to be admitted.
   private var knocks: [Participant.ID: Participant] = [:]
   private let loudspeakerProblem: DeviceError?
@@ -51,6 +55,7 @@ final class SessionCore: @unchecked Sendable {
     lane = scheduler.lane("session \(request.name)")
     identity = visible.local
     let (loudspeaker, problem) = Self.loudspeaker(options, world)
+    self.loudspeaker = loudspeaker
     mixer = PlayoutMixer(scheduler: scheduler, sink: loudspeaker)
     reception = Reception(scheduler: scheduler, stamps: stamps, mixer: mixer)
     loudspeakerProblem = problem
@@ -150,7 +155,7 @@ final class SessionCore: @unchecked Sendable {
     state = .connected
     let completion = joinCompletion
     joinCompletion = nil
-    visible.post(.stateChanged(.connected), local: local) { completion?(.success(())) }
+    visible.post(.stateChanged(.connected), local: local, permissions: permissions) { completion?(.success(())) }
     for stream in own { announce(stream) }
     for participant in present {
       var newcomer = participant
@@ -158,6 +163,13 @@ final class SessionCore: @unchecked Sendable {
       joined(newcomer)
       for stream in participant.tracks { added(stream) }
     }
+  }
+
+  /// Sets the permissions of a room that is about to be entered. If it was entered before, other permissions are a change.
+  func setPermissionsOnEntry(_ entry: Set<ParticipantPermission>) {
+    let isChange = state != .connecting && permissions != entry
+    permissions = entry
+    if isChange { visible.post(.permissionsChanged(entry)) }
   }
 
   // MARK: Names and numbers
@@ -233,6 +245,7 @@ final class SessionCore: @unchecked Sendable {
   func answerKnock(of participant: Participant.ID, admitting: Bool) {
     lane.post { [self] in link?.answerKnock(of: participant, admitting: admitting) }
   }
+  func setLoudspeaker(_ other: (any AudioSink)?) { mixer.setSink(other ?? loudspeaker) }
   func closeRoom() { lane.post { [self] in link?.closeRoom() } }
 
   func statistics(_ completion: @escaping @Sendable (SessionStatistics) -> Void) {

@@ -238,6 +238,7 @@ package final class ParticipantClient: RoomClient {
     let (known, others) = (joined.local, joined.participants)
     isReachable = true
     setAttendants(joined.attendants ?? [])
+    if let permissions = joined.permissions { receiver.linkDidChange(.permissions(Set(permissions))) }
     receiver.linkDidChange(isRejoin ? .rejoined(as: known, others: others) : .joined(as: known, others: others))
     if isRejoin, isRouterNew { orderBase = lastOrder }
     // A participant that returns to the same room has received all messages up to the last one that it received.

@@ -111,6 +111,7 @@ final class Room {
     var joined = Joined(
       local: member.participant, description: slot.peer.localDescription, participants: others,
       history: entries.map(\.message), epoch: epoch, attendants: attendant?.names)
+    joined.permissions = grants.permissions.sorted { $0.rawValue < $1.rawValue }
     if let next {
       joined.hasMoreHistory = true
       client.comingHistory = HistoryCursor(reader: reader, through: data.order, joined: now, after: next)

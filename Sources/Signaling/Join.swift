@@ -63,6 +63,8 @@ public struct Joined: Hashable, Sendable {
   public var epoch: String
   /// Names of the co-located services. Data messages may be addressed to them although no participant has such a name. Nil: none.
   public var attendants: [String]?
+  /// The permissions of the participant itself, each once. Nil: the server does not say.
+  public var permissions: [ParticipantPermission]?
 
   public var participantID: String { local.id }
 
@@ -78,7 +80,7 @@ public struct Joined: Hashable, Sendable {
 
 extension Joined: Codable {
   private enum CodingKeys: String, CodingKey {
-    case version, local, description, participants, history, hasMoreHistory, epoch, attendants
+    case version, local, description, participants, history, hasMoreHistory, epoch, attendants, permissions
   }
 
   public init(from decoder: any Decoder) throws {
@@ -92,5 +94,10 @@ extension Joined: Codable {
       attendants: try fields.contains(.attendants) && !fields.decodeNil(forKey: .attendants)
         ? fields.names(.attendants, limit: SignalingLimits.attendants) : nil)
     hasMoreHistory = try fields.decodeIfPresent(Bool.self, forKey: .hasMoreHistory)
+    if try fields.contains(.permissions) && !fields.decodeNil(forKey: .permissions) {
+      // A permission that this version does not know is no use to it.
+      permissions = try fields.names(.permissions, limit: SignalingLimits.permissions)
+        .compactMap(ParticipantPermission.init(rawValue:))
+    }
   }
 }

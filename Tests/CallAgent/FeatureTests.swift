@@ -110,6 +110,8 @@ struct FeatureTests {
     let hears = FeatureRecorder()
     let speakers = try group.call(0).feature(Features.dominantSpeakers)
     speakers.delegate = hears
+    let closures = Lock(0)
+    speakers.events.onDominantSpeakersChanged = { _ in closures.withLock { $0 += 1 } }
     for index in [0, 2] { try group.call(index).mute { _ in } }
     await group.telephone.run(.seconds(3))
     #expect(speakers.dominantSpeakersInfo.speakers.first?.rawId == "8:acs:ben")
@@ -119,6 +121,7 @@ struct FeatureTests {
     #expect(speakers.dominantSpeakersInfo.speakers.map(\.rawId) == ["8:acs:eva", "8:acs:ben"])
     #expect(!hears.words.isEmpty)
     #expect(hears.words.allSatisfy { $0.hasPrefix("speakers") })
+    #expect(closures.withLock { $0 } == hears.words.count)
   }
 
   @Test func dataChannelDeliversMessagesInOrder() async throws {

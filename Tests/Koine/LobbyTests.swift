@@ -65,6 +65,26 @@ struct LobbyTests {
     #expect(guest.state == .connected)
   }
 
+  @Test func sessionKnowsItsPermissionsFromEntryOn() async throws {
+    let (host, _) = try enter("host", [.publish, .subscribe, .send, .moderate])
+    #expect(host.permissions == nil)
+    let known = Lock<Set<ParticipantPermission>?>(nil)
+    host.observe { [weak host] event in
+      if case .stateChanged(.connected) = event { known.withLock { $0 = host?.permissions } }
+    }
+    await world.run(for: .milliseconds(300))
+    #expect(known.withLock { $0 } == Set(ParticipantPermission.allCases))
+    let (guest, guestSees) = try enter("guest", [.publishSound, .subscribe])
+    await world.run(for: .milliseconds(300))
+    #expect(guest.permissions == [.microphone, .subscribe])
+    #expect(!guestSees.now.events.contains { $0.hasPrefix("permissions") }, "nothing has changed")
+    let pass = KoineToken(participantID: "guest", rights: [.subscribe], issued: now, expires: now + 600)
+    guest.renew(credential: try pass.signed(with: SigningKey(generating: .p256)))
+    await world.run(for: .milliseconds(300))
+    #expect(guest.permissions == [.subscribe])
+    #expect(guestSees.now.events.contains(#"permissions ["subscribe"]"#))
+  }
+
   @Test func actionsWithoutPermissionAreRefusedByTheRouter() async throws {
     let (host, hostSees) = try enter("host", [.publish, .subscribe, .send, .moderate])
     let (guest, guestSees) = try enter("guest", [.publishSound])

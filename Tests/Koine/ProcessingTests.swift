@@ -52,6 +52,27 @@ private final class EchoingRoom: AudioSink, AudioSource, Sendable {
     #expect(try #require(figures.first?.echoReturnLossEnhancement) > 5)
   }
 
+  @Test func loudspeakerIsExchangedDuringTheCall() async throws {
+    let world = try virtualWorld()
+    let (first, second) = (Watcher(), Watcher())
+    let ana = Session(JoinRequest(room: "tea", name: "Ana"), in: world)
+    let ben = Session(JoinRequest(room: "tea", name: "Ben"), in: world, options: SessionOptions(loudspeaker: first))
+    try ana.publish(microphone: Devices.microphone("tone"))
+    for session in [ana, ben] { session.join { _ in } }
+    await world.run(for: .seconds(1))
+    #expect(meanSquare(first.now.samples.suffix(4_800)) > 1_000)
+    ben.setLoudspeaker(second)
+    let before = first.now.samples.count
+    await world.run(for: .seconds(1))
+    #expect(first.now.samples.count - before <= 480)
+    #expect(meanSquare(second.now.samples.suffix(4_800)) > 1_000)
+    ben.setLoudspeaker(nil)
+    let (played, other) = (first.now.samples.count, second.now.samples.count)
+    await world.run(for: .seconds(1))
+    #expect(first.now.samples.count - played > 40_000)
+    #expect(second.now.samples.count - other <= 480)
+  }
+
   @Test func processingIsEnabledByPublishOptions() async throws {
     let world = try virtualWorld()
     let session = Session(JoinRequest(room: "tea", name: "Ana"), in: world)

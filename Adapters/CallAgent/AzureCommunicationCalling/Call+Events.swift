@@ -6,6 +6,9 @@ extension Call {
     switch event {
     case .stateChanged(.connected):
       if current.withLock({ $0.invitations.isEmpty }) { change(to: .connected) }
+      updateRole()
+    case .permissionsChanged: updateRole()
+    case .entryRequested, .entryRequestEnded: callLobby.handle(event)
     case .stateChanged(.ended(let reason)): ended(reason)
     case .stateChanged: break
     case .waitingForAdmission: change(to: .inLobby)
@@ -28,7 +31,7 @@ extension Call {
     case .messageReceived(let message): heard(message)
     case .publishFailed(let stream, let error): if stream.kind.isVideo { videoStarted(stream, error) }
     case .dominantSpeakerChanged, .qualityChanged, .tileAdded, .tileChanged, .tileRemoved, .failed,
-      .streamPublished, .entryRequested, .entryRequestEnded, .permissionsChanged:
+      .streamPublished:
       break  // for features, or not in this style's vocabulary
     }
     if state != .disconnected { for feature in features { feature.handle(event) } }
@@ -87,6 +90,17 @@ extension Call {
       } else if !isThere || stream.isMuted {
         remote.remove(stream.id)
       }
+    }
+  }
+}
+
+extension EndReason {
+  /// Whether the room could not be reached.
+  var isUnreachable: Bool {
+    switch self {
+    case .lost: true
+    case .refused(let failure): failure.code == .unreachable
+    case .left, .removed, .duplicate, .roomClosed, .expired: false
     }
   }
 }

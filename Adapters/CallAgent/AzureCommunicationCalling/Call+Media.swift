@@ -28,7 +28,10 @@ extension Call {
         completionHandler,
         CallingCommunicationErrors.invalidVideoStreamCombination.error("such a stream is sent already"))
     }
-    func refuse(_ failure: any Error) { answer(completionHandler, cameraError("\(failure)")) }
+    func refuse(_ failure: any Error) {
+      delivery.deliver { [self] in reportCameraFailure() }
+      answer(completionHandler, cameraError("\(failure)"))
+    }
     // In a call the camera is tried at once, perhaps again; before it, an earlier failure is all that is known.
     let isInCall = !isGated && session.state == .connected
     if !isInCall, let failure = stream.failure { return refuse(failure) }
@@ -151,13 +154,14 @@ extension Call {
   func silence() {
     var starting: [Handler<(any Error)?>] = []
     let streams = current.withLock { current in
-      (current.videos, current.microphone, current.keypad) = ([], nil, nil)
+      (current.videos, current.microphone, current.outgoingAudio) = ([], nil, nil)
       starting = Array(current.startingVideos.values)
       current.startingVideos = [:]
       return current.outgoingVideoStreams
     }
     for handler in starting { handler(over) }
     for stream in streams { stopped(stream) }
+    stopAudioStreams()
   }
 
   // MARK: Microphone
@@ -182,6 +186,12 @@ extension Call {
 
   func setMuted(_ isMuted: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
     guard state != .disconnected else { return answer(completionHandler, over) }
+    let stream = activeOutgoingAudioStream
+    guard !isMuted || stream.isOfDevice || stream.state == .stopped else {
+      return answer(
+        completionHandler,
+        CallingCommunicationErrors.cannotMuteVirtualAudioStream.error("the audio is the app's own: stop sending it"))
+    }
     let (microphone, isHeld, hasChanged) = current.withLock { current in
       defer { current.isMuted = isMuted }
       return (current.microphone, current.isHeld, current.isMuted != isMuted)
@@ -197,14 +207,14 @@ extension Call {
 
   /// Presses a key: the others hear its two tones for a fifth of a second, beside the microphone.
   public func sendDtmf(tone: DtmfTone, completionHandler: @escaping ((any Error)?) -> Void) {
-    let (keypad, isSilent, state) = current.withLock { ($0.keypad, $0.isMuted || $0.isHeld, $0.state) }
+    let (audio, isSilent, state) = current.withLock { ($0.outgoingAudio, $0.isMuted || $0.isHeld, $0.state) }
     let problem: String? =
       if state != .connected {
         "the call is not connected"
       } else if isSilent {
         "the microphone is muted: no participant would hear it"
-      } else if let keypad {
-        keypad.press(tone) ? nil : "\(tone) has no sound"
+      } else if let audio, audio.hasSource {
+        audio.press(tone) ? nil : "\(tone) has no sound"
       } else {
         "there is no microphone to play it into"
       }
@@ -231,7 +241,7 @@ extension Call {
     try await completion { setDeaf(false, $0) }
   }
 
-  private var over: NSError { CallingCommunicationErrors([]).error("the call is over") }
+  var over: NSError { CallingCommunicationErrors([]).error("the call is over") }
 
   private func setDeaf(_ isDeaf: Bool, _ completionHandler: @escaping ((any Error)?) -> Void) {
     guard state != .disconnected else { return answer(completionHandler, over) }

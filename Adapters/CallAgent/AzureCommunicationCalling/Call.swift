@@ -16,7 +16,12 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var endReason: CallEndReason?
     var remotes: [RemoteParticipant] = []
     var microphone: LocalStream?
-    var keypad: Keypad?
+    var outgoingAudio: OutgoingAudio?
+    var activeOutgoingStream: OutgoingAudioStream
+    var activeIncomingStream: IncomingAudioStream
+    var filters: AudioFilterSettings
+    var liveFilters: LiveOutgoingAudioFilters?
+    var role = CallParticipantRole.uninitialized
     var videos: [(stream: OutgoingVideoStream, published: LocalStream)] = []
     /// Handlers of videos with a source that has neither started nor failed yet, by track.
     var startingVideos: [String: Handler<(any Error)?>] = [:]
@@ -32,6 +37,13 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     var attributes: [String: String] = [:]
     var features: [ObjectIdentifier: CallFeature] = [:]
     var startTime = Date()
+    init(_ options: CallOptions?) {
+      activeOutgoingStream = options?.outgoingAudioOptions?.stream ?? LocalOutgoingAudioStream()
+      activeIncomingStream = options?.incomingAudioOptions?.stream ?? RemoteIncomingAudioStream()
+      filters = AudioFilterSettings(options?.outgoingAudioOptions?.filters)
+    }
+    /// The call ended because the room could not be reached.
+    var endedUnreached = false
     /// Has not been connected yet.
     var isFresh = true
     /// The callees of each invitation that rings.
@@ -56,10 +68,15 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
   let endpoint: Endpoint
   /// The agent holds its calls. When the app releases both the agent and the call, the local participant leaves.
   private weak let agent: CallAgent?
-  let current = Lock(State())
+  let current: Lock<State>
   let gate: SubscriptionGate
+  public let callLobby = CallLobby()
 
-  init(room: String, direction: CallDirection, agent: CallAgent, token: String, from invitation: Ring?) {
+  init(
+    room: String, direction: CallDirection, agent: CallAgent, token: String, options: CallOptions?,
+    from invitation: Ring?
+  ) {
+    current = Lock(State(options))
     self.direction = direction
     self.agent = agent
     endpoint = agent.endpoint
@@ -72,6 +89,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       displayName: invitation?.callerName ?? endpoint.name,
       identifier: ParticipantIdentifiers.identifier(of: invitation?.caller ?? endpoint.identity))
     super.init()
+    callLobby.enter(self)
     if invitation?.callees.count == 1 { current.withLock { $0.isOneToOne = true } }
   }
 
@@ -116,14 +134,10 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       }
       self?.gate.pass { [weak self] in self?.handle(event) }
     }
-    let keypad = (try? session.world.machine.makeMicrophone()).map { Keypad(beside: $0) }
     let isMuted = options?.startsMuted ?? false
-    var published = AudioPublishOptions()
-    published.startsMuted = isMuted
-    let microphone = keypad.flatMap { try? session.publish(microphone: $0, options: published) }
+    current.withLock { $0.isMuted = isMuted }
+    publishAudio()
     current.withLock { current in
-      (current.microphone, current.keypad) = (microphone, keypad)
-      current.isMuted = isMuted
       current.isDeaf = options?.startsDeaf ?? false
       current.constraints = options?.outgoingVideoOptions?.constraints
       current.wantsRawVideo = options?.incomingVideoOptions?.streamType == .rawIncoming
@@ -300,7 +314,10 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
 
   /// On the delivery queue.
   func ended(_ reason: EndReason) {
-    current.withLock { $0.endReason = $0.endReason ?? CallEndReason(reason) }
+    current.withLock { current in
+      current.endReason = current.endReason ?? CallEndReason(reason)
+      current.endedUnreached = reason.isUnreachable
+    }
     if state != .disconnecting { change(to: .disconnecting) }
     for remote in remoteParticipants { remove(remote, because: .normal) }
     let hadOthers = current.withLock { current in
@@ -309,6 +326,7 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
     }
     if hadOthers { tellCount() }
     for feature in features { feature.callEnded() }
+    callLobby.close()
     let handlers = current.withLock { current -> [Handler<(any Error)?>] in
       defer { current.hangUps = [] }
       return current.hangUps
@@ -333,15 +351,18 @@ public final class Call: NSObject, @unchecked Sendable {  // everything mutable 
       return true
     }
     guard hasChanged else { return }
-    if new == .connected { begun() }
+    let isFirst = new == .connected && begun()
     tellState()
+    if isFirst { startAudioStreams() }
   }
 
   /// On the delivery queue.
-  private func begun() {
-    guard current.withLock({ $0.isFresh }) else { return }
+  /// - Returns: whether the call is connected for the first time.
+  private func begun() -> Bool {
+    guard current.withLock({ $0.isFresh }) else { return false }
     current.withLock { ($0.isFresh, $0.startTime) = (false, Date()) }
     tellStart()
+    return true
   }
 
   func answer(_ completionHandler: @escaping ((any Error)?) -> Void, _ error: NSError? = nil) {

@@ -251,7 +251,7 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
       }
       endpoint.reply(.accept, to: invitation.id)
     }
-    let call = Call(room: room, direction: direction, agent: self, token: token, from: invitation)
+    let call = Call(room: room, direction: direction, agent: self, token: token, options: options, from: invitation)
     world.delivery.deliver { [self] in
       state.withLock { $0.calls.append(call) }
       let news: [() -> Void] = [{ handler(call, nil) }, { self.notifyDelegate(CallsUpdatedEventArgs(added: [call])) }]
@@ -264,7 +264,8 @@ public final class CallAgent: NSObject, @unchecked Sendable {  // everything mut
   /// The error for a device that the user has denied; nil if none is denied. If the user has not been asked yet, the prompt appears
   /// when the device starts.
   private func missingPermission(_ options: CallOptions?) -> NSError? {
-    let hears = world.machine.permission(.microphone) != .denied
+    let isOfDevice = options?.outgoingAudioOptions?.stream?.isOfDevice ?? true
+    let hears = !isOfDevice || world.machine.permission(.microphone) != .denied
     let sees =
       options?.pictures.contains { $0 is LocalVideoStream } != true || world.machine.permission(.camera) != .denied
     return switch (hears, sees) {

@@ -14,6 +14,7 @@ public protocol CallDelegate: NSObjectProtocol {
   func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs)
   func call(_ call: Call, didGetMutedByOthers args: PropertyChangedEventArgs)
   func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs)
+  func call(_ call: Call, didChangeRole args: PropertyChangedEventArgs)
 }
 
 extension CallDelegate {
@@ -27,4 +28,5 @@ extension CallDelegate {
   public func call(_ call: Call, didUpdateIncomingAudioState args: PropertyChangedEventArgs) {}
   public func call(_ call: Call, didGetMutedByOthers args: PropertyChangedEventArgs) {}
   public func call(_ call: Call, didUpdateStartTime args: PropertyChangedEventArgs) {}
+  public func call(_ call: Call, didChangeRole args: PropertyChangedEventArgs) {}
 }

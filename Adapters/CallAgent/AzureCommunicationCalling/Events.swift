@@ -24,13 +24,14 @@ public final class CallEvents: NSObject, @unchecked Sendable {  // the closures 
   @EventClosure public var onTotalParticipantCountChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onMutedByOthers: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onStartTimeUpdated: ((PropertyChangedEventArgs) -> Void)?
+  @EventClosure public var onRoleChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onIsMutedChanged: ((PropertyChangedEventArgs) -> Void)?
   @EventClosure public var onLocalVideoStreamsUpdated: ((LocalVideoStreamsUpdatedEventArgs) -> Void)?
 
   public func removeAll() {
     (onStateChanged, onIdChanged, onRemoteParticipantsUpdated, onTotalParticipantCountChanged) = (nil, nil, nil, nil)
     (onOutgoingAudioStateChanged, onIncomingAudioStateChanged, onMutedByOthers) = (nil, nil, nil)
-    (onStartTimeUpdated, onIsMutedChanged, onLocalVideoStreamsUpdated) = (nil, nil, nil)
+    (onStartTimeUpdated, onIsMutedChanged, onLocalVideoStreamsUpdated, onRoleChanged) = (nil, nil, nil, nil)
   }
 }
 

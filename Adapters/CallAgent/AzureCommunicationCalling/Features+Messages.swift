@@ -44,6 +44,13 @@ public final class DataChannelMessage: NSObject, Sendable {
   init(_ sequenceNumber: Int64, _ data: Data) { (self.sequenceNumber, self.data) = (sequenceNumber, data) }
 }
 
+/// Counts messages.
+final class MessageCount: Sendable {
+  private let value = Lock(0)
+  var total: Int { value.withLock { $0 } }
+  func add() { value.withLock { $0 += 1 } }
+}
+
 /// The local participant's end of a data channel: sends messages to chosen participants or to all.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/quickstarts/voice-video-calling/get-started-data-channel)
@@ -60,8 +67,10 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
   public var maxMessageSizeInBytes: Int32 { Int32(Self.limit) }
   private let current: Lock<State>
   private weak let session: Session?
+  private let count: MessageCount
 
-  init(_ options: DataChannelSenderOptions, in session: Session?) {
+  init(_ options: DataChannelSenderOptions, in session: Session?, count: MessageCount) {
+    self.count = count
     channelId = options.channelId == 0 ? Int32.random(in: 1_000...Int32.max) : options.channelId
     current = Lock(State(recipients: options.participants))
     self.session = session
@@ -73,7 +82,9 @@ public final class DataChannelSender: NSObject, @unchecked Sendable {  // everyt
     let isSent = current.withLock { current in
       guard !current.isClosed else { return false }
       current.sent += 1
-      return pass(0, current.sent, data, to: current.recipients)
+      guard pass(0, current.sent, data, to: current.recipients) else { return false }
+      count.add()
+      return true
     }
     if !isSent { NoEffect.complain("a data channel's message was not sent: the channel or the call is over") }
   }
@@ -187,6 +198,8 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
   private let listener = Listener<any DataChannelCallFeatureDelegate>()
   private let receivers = Lock<[Key: DataChannelReceiver]>([:])
+  /// Messages of the app, for media statistics.
+  let sent = MessageCount(), received = MessageCount()
 
   public weak var delegate: (any DataChannelCallFeatureDelegate)? {
     get { listener.it }
@@ -194,7 +207,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
   }
 
   public func getDataChannelSender(options: DataChannelSenderOptions) -> DataChannelSender {
-    DataChannelSender(options, in: call?.session)
+    DataChannelSender(options, in: call?.session, count: sent)
   }
 
   override func callEnded() { close { _ in true } }
@@ -227,6 +240,7 @@ public final class DataChannelCallFeature: CallFeature, @unchecked Sendable {  /
     if isNew {
       delegate?.dataChannelCallFeature(self, didCreateReceiver: DataChannelReceiverCreatedEventArgs(receiver))
     }
+    received.add()
     receiver.receive(DataChannelMessage(number, Data(message.payload[9...])))
   }
 }

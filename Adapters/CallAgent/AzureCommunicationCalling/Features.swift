@@ -56,6 +56,10 @@ public enum Features {
   public static var spotlight: SpotlightCallFeature.Type { SpotlightCallFeature.self }
   public static var dataChannel: DataChannelCallFeature.Type { DataChannelCallFeature.self }
   public static var realTimeText: RealTimeTextCallFeature.Type { RealTimeTextCallFeature.self }
+  public static var capabilities: CapabilitiesCallFeature.Type { CapabilitiesCallFeature.self }
+  public static var survey: SurveyCallFeature.Type { SurveyCallFeature.self }
+  public static var mediaStatistics: MediaStatisticsCallFeature.Type { MediaStatisticsCallFeature.self }
+  public static var localUserDiagnostics: LocalUserDiagnosticsCallFeature.Type { LocalUserDiagnosticsCallFeature.self }
 }
 
 /// A weak reference under a lock: features' delegates.
@@ -171,6 +175,11 @@ extension DominantSpeakersCallFeatureDelegate {
   ) {}
 }
 
+public final class DominantSpeakersCallFeatureEvents: NSObject, @unchecked Sendable {  // the closure is locked
+  @EventClosure public var onDominantSpeakersChanged: ((PropertyChangedEventArgs) -> Void)?
+  public func removeAll() { onDominantSpeakersChanged = nil }
+}
+
 /// The latest dominant speakers of a call, at most five, the latest first.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdominantspeakersinfo)
@@ -190,6 +199,7 @@ public final class DominantSpeakersInfo: NSObject, Sendable {
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsdominantspeakerscallfeature)
 public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable {  // everything mutable is locked
   private let listener = Listener<any DominantSpeakersCallFeatureDelegate>()
+  public let events = DominantSpeakersCallFeatureEvents()
   private let info = Lock(DominantSpeakersInfo([], Date()))
   /// Most speakers in the list; apps do not show more.
   private static let limit = 5
@@ -211,7 +221,10 @@ public final class DominantSpeakersCallFeature: CallFeature, @unchecked Sendable
       case .participantLeft(let participant, _): update { ids in ids.filter { $0 != participant.id } }
       default: false
       }
-    if hasChanged { delegate?.dominantSpeakersCallFeature(self, didChangeDominantSpeakers: PropertyChangedEventArgs()) }
+    guard hasChanged else { return }
+    let args = PropertyChangedEventArgs()
+    delegate?.dominantSpeakersCallFeature(self, didChangeDominantSpeakers: args)
+    events.onDominantSpeakersChanged?(args)
   }
 
   private func update(_ change: ([Koine.Participant.ID]) -> [Koine.Participant.ID]) -> Bool {

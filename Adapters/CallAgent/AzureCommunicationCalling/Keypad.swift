@@ -1,8 +1,8 @@
 import Foundation
 import Koine
 
-/// A telephone keypad: adds the two tones of each pressed key (ITU-T Q.23) to the microphone's audio.
-final class Keypad: AudioSource, Sendable {
+/// A telephone keypad: adds the two tones of each pressed key (ITU-T Q.23) to outgoing audio.
+final class Keypad: Sendable {
   private struct Pressed {
     let low, high: Double
     /// In samples.
@@ -16,22 +16,13 @@ final class Keypad: AudioSource, Sendable {
   private static let pause = AudioBlock.sampleRate / 12
   private static let amplitude = 6_000.0
 
-  private let microphone: any AudioSource
   private let waiting = Lock<[Pressed]>([])
 
-  init(beside microphone: any AudioSource) { self.microphone = microphone }
-
-  var channels: Int { microphone.channels }
-  var usualProcessing: AudioProcessing? { microphone.usualProcessing }
-
-  func start(on lane: Lane, deliver: @escaping @Sendable (AudioBlock) -> Void) throws {
-    try microphone.start(on: lane) { [weak self] block in
-      guard let self, let sound = next() else { return deliver(block) }
-      deliver(Self.mix(sound, into: block))
-    }
+  /// The block with the next 10 ms of the tones of pressed keys.
+  func addTones(to block: AudioBlock) -> AudioBlock {
+    guard let tones = next() else { return block }
+    return Self.mix(tones, into: block)
   }
-
-  func stop() { microphone.stop() }
 
   /// - Returns: whether the key has a sound.
   func press(_ tone: DtmfTone) -> Bool {

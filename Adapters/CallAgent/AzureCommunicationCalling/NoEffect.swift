@@ -7,6 +7,11 @@ extension NoEffect {
   static let alternateCaller = NoEffect("alternateCallerId", why: "no telephone network is reached that would show it")
   static let push = NoEffect(
     "CallAgent.registerPushNotifications", why: "there is no push service; calls ring over the agent's connection")
+  static let analogGain = NoEffect(
+    "OutgoingAudioFilters.analogAutomaticGainControlEnabled", why: "there is no analogue volume that software could set"
+  )
+  static let survey = NoEffect(
+    "SurveyCallFeature.submit", why: "no service collects surveys; `submittedSurveys` has them")
   static let transcription = NoEffect("TranscriptionCallFeature.delegate", why: "nothing turns speech into text")
   static let channelOptions = NoEffect(
     "DataChannelSenderOptions", why: "messages go at once and arrive, in order; only id and participants count")

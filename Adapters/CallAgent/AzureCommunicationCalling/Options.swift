@@ -47,6 +47,10 @@ public final class IncomingVideoOptions: NSObject {
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingaudiooptions)
 public final class OutgoingAudioOptions: NSObject {
   public var muted = false
+  /// The processing of the microphone's audio; nil: the usual one of the microphone.
+  public var filters: OutgoingAudioFilters?
+  /// Starts when the call connects; nil: the machine's microphone.
+  public var stream: OutgoingAudioStream?
 }
 
 /// Whether a call starts with muted remote audio.
@@ -55,6 +59,8 @@ public final class OutgoingAudioOptions: NSObject {
 public final class IncomingAudioOptions: NSObject {
   /// Whether remote audio is muted on this client.
   public var muted = false
+  /// Starts when the call connects; nil: the machine's loudspeaker.
+  public var stream: IncomingAudioStream?
 }
 
 /// Audio and video options at the start of a call. The properties of version 1 and of version 2 both have an effect.

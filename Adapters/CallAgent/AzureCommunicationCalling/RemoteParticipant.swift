@@ -13,6 +13,8 @@ public protocol RemoteParticipantDelegate: NSObjectProtocol {
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeMuteState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeSpeakingState args: PropertyChangedEventArgs)
   func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeDisplayName args: PropertyChangedEventArgs)
+  /// Never called: see `RemoteParticipant.callParticipantRole`.
+  func remoteParticipant(_ remoteParticipant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs)
 }
 
 extension RemoteParticipantDelegate {
@@ -33,6 +35,9 @@ extension RemoteParticipantDelegate {
   ) {}
   public func remoteParticipant(
     _ remoteParticipant: RemoteParticipant, didChangeDisplayName args: PropertyChangedEventArgs
+  ) {}
+  public func remoteParticipant(
+    _ remoteParticipant: RemoteParticipant, didChangeRole args: PropertyChangedEventArgs
   ) {}
 }
 
@@ -78,6 +83,8 @@ public final class RemoteParticipant: NSObject, @unchecked Sendable {  // everyt
   public var incomingVideoStreams: [IncomingVideoStream] { current.withLock { $0.streams } }
   public var videoStreams: [RemoteVideoStream] { incomingVideoStreams.compactMap { $0 as? RemoteVideoStream } }
   public var callEndReason: CallEndReason { current.withLock { $0.callEndReason } }
+  /// Always `uninitialized`: a room does not tell other participants' permissions.
+  public var callParticipantRole: CallParticipantRole { .uninitialized }
 
   public weak var delegate: (any RemoteParticipantDelegate)? {
     get { current.withLock { $0.delegate } }

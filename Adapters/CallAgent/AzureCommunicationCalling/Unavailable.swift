@@ -60,18 +60,6 @@ public final class TeamsCall {}
 @available(*, unavailable, message: "Teams is not reached; use IncomingCall")
 public final class TeamsIncomingCall {}
 
-/// The lobby of a Teams meeting. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscalllobby)
-@available(*, unavailable, message: "Teams is not reached; a room's lobby is the common layer's: Session.admit")
-public final class CallLobby {}
-
-/// Role of a participant in a meeting or room. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallparticipantrole)
-@available(*, unavailable, message: "rooms know no roles in this style")
-public final class CallParticipantRole {}
-
 /// Captions of a call. Unavailable in Koine.
 ///
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscaptionscallfeature)
@@ -83,18 +71,6 @@ public final class CaptionsCallFeature {}
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acscallcaptions)
 @available(*, unavailable, message: "nothing turns speech into text")
 public final class CallCaptions {}
-
-/// A survey of call quality after a call. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/tutorials/end-of-call-survey-tutorial)
-@available(*, unavailable, message: "Koine collects no surveys")
-public final class SurveyCallFeature {}
-
-/// The answers of a survey. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/azure/communication-services/tutorials/end-of-call-survey-tutorial)
-@available(*, unavailable, message: "Koine collects no surveys")
-public final class CallSurvey {}
 
 /// Effects on the local video. Unavailable in Koine.
 ///
@@ -113,45 +89,3 @@ public final class BackgroundBlurEffect {}
 /// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocalvideoeffectsfeature)
 @available(*, unavailable, message: "there is no segmentation of pictures")
 public final class BackgroundReplacementEffect {}
-
-/// The actions that the local participant may take. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/)
-@available(*, unavailable, message: "rights come with the token; ask and see")
-public final class CapabilitiesCallFeature {}
-
-/// Statistics of a call's media. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsmediastatisticscallfeature)
-@available(*, unavailable, message: "not built yet; Session.statistics has the figures")
-public final class MediaStatisticsCallFeature {}
-
-/// Diagnostics of network and devices during a call. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acslocaluserdiagnosticscallfeature)
-@available(*, unavailable, message: "not built yet")
-public final class LocalUserDiagnosticsCallFeature {}
-
-/// A stream of audio that the app generates. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawoutgoingaudiostream)
-@available(*, unavailable, message: "sound is the machine's: an AudioFeed may be its microphone")
-public final class RawOutgoingAudioStream {}
-
-/// A stream of received audio for the app. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsrawincomingaudiostream)
-@available(*, unavailable, message: "sound is the machine's: attach an AudioTap to the session")
-public final class RawIncomingAudioStream {}
-
-/// Filters of the microphone from the start of a call. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsoutgoingaudiofilters)
-@available(*, unavailable, message: "the microphone's filters are the world's choice")
-public final class OutgoingAudioFilters {}
-
-/// Filters of the microphone during a call. Unavailable in Koine.
-///
-/// [Vendor reference](https://learn.microsoft.com/en-us/objectivec/communication-services/calling/acsliveoutgoingaudiofilters)
-@available(*, unavailable, message: "the microphone's filters are the world's choice")
-public final class LiveOutgoingAudioFilters {}

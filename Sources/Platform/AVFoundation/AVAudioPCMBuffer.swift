@@ -39,20 +39,51 @@ public final class AVAudioTime: NSObject, Sendable {
   }
 }
 
-/// Memory for sound, written through the channels' pointers, which live as long as the buffer.
-public final class AVAudioPCMBuffer: NSObject, @unchecked Sendable {  // as Apple's: handed on
+/// The samples of one plane, as Core Audio describes them.
+public struct AudioBuffer {
+  /// Interleaved channels in the plane.
+  public var mNumberChannels: UInt32
+  /// In bytes.
+  public var mDataByteSize: UInt32
+  public var mData: UnsafeMutableRawPointer?
+}
+
+/// Planes of samples: `mNumberBuffers` of them, which follow one another in memory from `mBuffers` on.
+public struct AudioBufferList {
+  public var mNumberBuffers: UInt32
+  public var mBuffers: AudioBuffer
+}
+
+public typealias AVAudioFrameCount = UInt32
+public typealias AVAudioChannelCount = UInt32
+
+/// A buffer of audio in some format. The only kind is `AVAudioPCMBuffer`.
+open class AVAudioBuffer: NSObject, @unchecked Sendable {  // as Apple's: handed on
   public let format: AVAudioFormat
+  init(format: AVAudioFormat) { self.format = format }
+}
+
+/// Memory for sound, written through the channels' pointers, which live as long as the buffer.
+public final class AVAudioPCMBuffer: AVAudioBuffer, @unchecked Sendable {  // as Apple's: handed on
   /// In samples per channel.
   public let frameCapacity: UInt32
   /// How many of them hold sound; more than the capacity are none.
-  public var frameLength: UInt32 = 0 { didSet { frameLength = min(frameLength, frameCapacity) } }
+  public var frameLength: UInt32 = 0 {
+    didSet {
+      frameLength = min(frameLength, frameCapacity)
+      describePlanes()
+    }
+  }
+  /// The samples, plane by plane. Valid as long as the buffer; `mDataByteSize` follows `frameLength`.
+  public let mutableAudioBufferList: UnsafeMutablePointer<AudioBufferList>
+  public var audioBufferList: UnsafePointer<AudioBufferList> { UnsafePointer(mutableAudioBufferList) }
   private let memory: UnsafeMutableRawPointer
   private let channels: UnsafeMutableRawPointer
 
   /// - Returns: nil for more than an hour at once.
   public init?(pcmFormat format: AVAudioFormat, frameCapacity: UInt32) {
     guard Double(frameCapacity) <= format.sampleRate * 3_600 else { return nil }
-    (self.format, self.frameCapacity) = (format, frameCapacity)
+    self.frameCapacity = frameCapacity
     let size = format.commonFormat == .pcmFormatInt16 ? 2 : 4
     let plane = Int(frameCapacity) * size
     let total = max(plane * Int(format.channelCount), 1)
@@ -63,11 +94,35 @@ public final class AVAudioPCMBuffer: NSObject, @unchecked Sendable {  // as Appl
       pointers[channel] = memory + (format.isInterleaved ? channel * size : channel * plane)
     }
     channels = UnsafeMutableRawPointer(pointers)
+    let planes = format.isInterleaved ? 1 : Int(format.channelCount)
+    let list = UnsafeMutableRawPointer.allocate(
+      byteCount: MemoryLayout<AudioBufferList>.size + (planes - 1) * MemoryLayout<AudioBuffer>.stride,
+      alignment: MemoryLayout<AudioBufferList>.alignment)
+    mutableAudioBufferList = list.bindMemory(to: AudioBufferList.self, capacity: 1)
+    super.init(format: format)
+    describePlanes()
+  }
+
+  private func describePlanes() {
+    let planes = format.isInterleaved ? 1 : Int(format.channelCount)
+    let sample = format.commonFormat == .pcmFormatInt16 ? 2 : 4
+    let inPlane = format.isInterleaved ? format.channelCount : 1
+    mutableAudioBufferList.pointee.mNumberBuffers = UInt32(planes)
+    let offset = MemoryLayout<AudioBufferList>.size - MemoryLayout<AudioBuffer>.size  // of `mBuffers`, the last member
+    let first = UnsafeMutableRawPointer(mutableAudioBufferList) + offset
+    for plane in 0..<planes {
+      (first + plane * MemoryLayout<AudioBuffer>.stride).storeBytes(
+        of: AudioBuffer(
+          mNumberChannels: inPlane, mDataByteSize: frameLength * inPlane * UInt32(sample),
+          mData: memory + plane * Int(frameCapacity) * sample),
+        as: AudioBuffer.self)
+    }
   }
 
   deinit {
     memory.deallocate()
     channels.deallocate()
+    mutableAudioBufferList.deallocate()
   }
 
   /// Between one sample of a channel and the next.
