@@ -9,7 +9,7 @@ import KoineBackends
 /// participant leaves, and no more callbacks arrive.
 public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `state` is a lock, `board` guards itself
   private struct State {
-    weak var strategy: (any IVSStageStrategy)?
+    weak var strategy: (any IVSBaseStageStrategy)?
     weak var errorDelegate: (any IVSErrorDelegate)?
     var run: StageSession?
   }
@@ -19,8 +19,10 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   let board = RendererList()
   private let state: Lock<State>
 
-  /// - Throws: 1000 for a text that is no participant token.
-  public init(token: String, strategy: any IVSStageStrategy) throws {
+  /// - Throws: 1000 for a text that is no participant token; `invalidState` for a strategy that is neither an `IVSStageStrategy`
+  ///   nor an `IVSStageStrategyV2`.
+  public init(token: String, strategy: any IVSBaseStageStrategy) throws {
+    guard strategy.isComplete else { throw Self.incomplete }
     guard let parsed = ParticipantToken(token) else {
       throw NSError.ivs(.malformedToken, "the token is no participant token")
     }
@@ -72,10 +74,22 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
     world.delivery.deliver { [weak self] in self?.run?.refresh() }
   }
 
-  /// Asks another strategy from now on.
-  public func replaceStrategy(_ strategy: any IVSStageStrategy) {
+  /// Asks another strategy from now on. One that is neither an `IVSStageStrategy` nor an `IVSStageStrategyV2` is refused: the
+  /// error delegate is notified, and the former strategy stays.
+  public func replaceStrategy(_ strategy: any IVSBaseStageStrategy) {
+    guard strategy.isComplete else {
+      return world.delivery.deliver { [weak self] in
+        if let self { errorDelegate?.source(self, didEmitError: Self.incomplete) }
+      }
+    }
     state.withLock { $0.strategy = strategy }
     refreshStrategy()
+  }
+
+  private static var incomplete: NSError {
+    .ivs(
+      .invalidState, "the strategy does not say what to subscribe to: adopt IVSStageStrategy or IVSStageStrategyV2",
+      source: "IVSStage")
   }
 
   // MARK: For the run
@@ -84,7 +98,7 @@ public class IVSStage: NSObject, IVSErrorSource, @unchecked Sendable {  // `stat
   package var session: Session? { run?.session }
 
   private var run: StageSession? { state.withLock { $0.run } }
-  var strategy: (any IVSStageStrategy)? { state.withLock { $0.strategy } }
+  var strategy: (any IVSBaseStageStrategy)? { state.withLock { $0.strategy } }
 
   /// - Parameter run: only if it is this one; nil: whichever there is.
   @discardableResult

@@ -2,26 +2,6 @@
 
 @available(*, unavailable, message: "each stage has a connection of its own")
 public final class IVSRealTimeConnection {}
-@available(*, unavailable, message: "the subscribe type says it: none, audioOnly, audioVideo")
-public protocol IVSStageStrategyV2 {}
-@available(*, unavailable, message: "the room chooses layers; it does not tell of them")
-public final class IVSRemoteStageStreamLayer {}
-@available(*, unavailable, message: "the room chooses layers; it does not tell of them")
-public final class IVSRemoteStageStreamLayerConstraints {}
-@available(*, unavailable, message: "the room chooses the layer by the receiver's path")
-public final class IVSSubscribeSimulcastConfiguration {}
-@available(*, unavailable, message: "one smaller layer is made, if simulcast is enabled")
-public final class IVSLocalStageStreamLayer {}
-@available(*, unavailable, message: "one smaller layer is made, if simulcast is enabled")
-public final class IVSStagePresets {}
-@available(*, unavailable, message: "requestRTCStats has the figures")
-public final class IVSLocalAudioStats {}
-@available(*, unavailable, message: "requestRTCStats has the figures")
-public final class IVSLocalVideoStats {}
-@available(*, unavailable, message: "requestRTCStats has the figures")
-public final class IVSRemoteAudioStats {}
-@available(*, unavailable, message: "requestRTCStats has the figures")
-public final class IVSRemoteVideoStats {}
 @available(*, unavailable, message: "an IVSBroadcastSession's mixer composes pictures")
 public final class IVSMixedImageDeviceConfiguration {}
 @available(*, unavailable, message: "an IVSBroadcastSession's mixer composes pictures")
